@@ -10,6 +10,7 @@ mod controller;
 mod error;
 mod opened;
 mod queue;
+mod slots;
 
 pub use buffer::*;
 pub use controller::*;

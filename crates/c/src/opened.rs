@@ -6,11 +6,11 @@ use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
 use joulio_lab::{DeviceKind, DeviceName, OpenError};
 use joulio_nvme::{
     Completed, Controller, ControllerOptions, EventGroup, Namespace, NvmeError, PolicyError,
-    PollGroup, Rejected, SubmitError,
+    PollGroup, QueuePair, Rejected, SubmitError,
 };
 use joulio_nvme_spec::Command;
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Counters};
+use joulio_wait::{AnyPolicy, WaitCounters};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A controller, whatever its back end.
@@ -44,7 +44,7 @@ pub(crate) trait AnyQueue: Send {
     fn fd(&self) -> BorrowedFd<'_>;
     fn outstanding(&mut self) -> usize;
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
-    fn counters(&mut self) -> Counters;
+    fn counters(&mut self) -> WaitCounters;
 }
 
 /// Opens the device that `name` names, as `joulio bench --device` takes it, with up to `queues` queue
@@ -113,8 +113,13 @@ struct OpenedQueue<D: Device> {
 
 impl<D: Device> OpenedQueue<D> {
     #[inline]
-    fn queue(&mut self) -> &mut joulio_nvme::QueuePair<D> {
-        &mut self.group.group().queues()[0]
+    fn queue(&mut self) -> &mut QueuePair<D> {
+        self.queue_and_namespace().0
+    }
+
+    #[inline]
+    fn queue_and_namespace(&mut self) -> (&mut QueuePair<D>, &Namespace) {
+        (&mut self.group.group().queues()[0], &self.namespace)
     }
 }
 
@@ -125,19 +130,18 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         buffer: DmaBuffer,
         tag: u64,
     ) -> Result<(), Rejected> {
-        let namespace = self.namespace;
-        self.queue()
-            .submit_with_data(&namespace, command, buffer, tag)
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.submit_with_data(namespace, command, buffer, tag)
     }
 
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError> {
-        let namespace = self.namespace;
-        self.queue().submit(&namespace, command, tag)
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.submit(namespace, command, tag)
     }
 
     fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected> {
-        let queue = &mut self.group.group().queues()[0];
-        queue.read(&self.namespace, lba, blocks, buffer, tag)
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.read(namespace, lba, blocks, buffer, tag)
     }
 
     fn write(
@@ -147,8 +151,8 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         buffer: DmaBuffer,
         tag: u64,
     ) -> Result<(), Rejected> {
-        let queue = &mut self.group.group().queues()[0];
-        queue.write(&self.namespace, lba, blocks, buffer, tag)
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.write(namespace, lba, blocks, buffer, tag)
     }
 
     fn ring(&mut self) {
@@ -182,7 +186,7 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         self.queue().set_policy(policy)
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.group.group().counters()
     }
 }

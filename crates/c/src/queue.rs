@@ -4,6 +4,7 @@ use crate::buffer::joulio_buffer;
 use crate::controller::{joulio_controller, text};
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::opened::AnyQueue;
+use crate::slots::{InFlight, Slots};
 use joulio_job::CompletionMode;
 use joulio_nvme::{Completed, Rejected, SubmitError};
 use joulio_nvme_spec::{Command, NvmOpcode};
@@ -13,26 +14,14 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
 use std::os::fd::AsRawFd;
-use zerocopy::FromBytes;
 
 /// A queue pair of a namespace, with a completion mode.
 pub struct joulio_queue {
     queue: Box<dyn AnyQueue>,
-    /// Commands in flight, by the tag that the driver has of them.
-    in_flight: Vec<InFlight>,
-    /// Indices of `in_flight` that are free.
-    free: Vec<u32>,
+    slots: Slots,
     /// Completions that the caller's array had no room for.
     left: VecDeque<joulio_completion>,
     may_write: bool,
-}
-
-/// What comes back with a completion.
-#[derive(Clone, Copy)]
-struct InFlight {
-    tag: u64,
-    /// NULL: the command has none, or is not in flight.
-    buffer: *mut joulio_buffer,
 }
 
 /// A completed command.
@@ -114,14 +103,9 @@ pub unsafe extern "C" fn joulio_queue_create(
         let policy = unsafe { policy(completion) }?;
         let queue = controller.opened().queue(depth as usize, policy);
         let queue = queue.map_err(|error| Failure::new(Errno::NODEV, error))?;
-        let nothing = InFlight {
-            tag: 0,
-            buffer: std::ptr::null_mut(),
-        };
         Ok(Box::into_raw(Box::new(joulio_queue {
             queue,
-            in_flight: vec![nothing; depth as usize],
-            free: (0..depth).rev().collect(),
+            slots: Slots::new(depth),
             left: VecDeque::with_capacity(depth as usize),
             may_write: controller.may_write(),
         })))
@@ -141,9 +125,9 @@ pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) {
         }
         // SAFETY: it came from `Box::into_raw`, and is destroyed once by the caller's word.
         let queue = unsafe { Box::from_raw(queue) };
-        for in_flight in &queue.in_flight {
+        for buffer in queue.slots.buffers() {
             // SAFETY: a buffer in flight cannot be freed.
-            if let Some(buffer) = unsafe { in_flight.buffer.as_mut() } {
+            if let Some(buffer) = unsafe { buffer.as_mut() } {
                 buffer.put(None);
             }
         }
@@ -152,29 +136,6 @@ pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) {
 }
 
 impl joulio_queue {
-    /// A tag for a command with `buffer`.
-    #[inline]
-    fn enter(&mut self, tag: u64, buffer: *mut joulio_buffer) -> Result<u32, Failure> {
-        let index = self
-            .free
-            .pop()
-            .ok_or_else(|| refused(&SubmitError::QueueFull))?;
-        self.in_flight[index as usize] = InFlight { tag, buffer };
-        Ok(index)
-    }
-
-    /// A command's end: what its tag stood for.
-    #[inline]
-    fn leave(&mut self, index: u64) -> InFlight {
-        let slot = &mut self.in_flight[index as usize];
-        let nothing = InFlight {
-            tag: 0,
-            buffer: std::ptr::null_mut(),
-        };
-        self.free.push(index as u32);
-        std::mem::replace(slot, nothing)
-    }
-
     /// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails.
     ///
     /// # Safety
@@ -188,19 +149,19 @@ impl joulio_queue {
     ) -> Result<c_int, Failure> {
         // SAFETY: by the caller.
         let handle = unsafe { buffer.as_mut() }.ok_or_else(|| Failure::null("buffer"))?;
-        let index = self.enter(tag, buffer)?;
+        let slot = self.slots.enter(tag, buffer)?;
         let data = match handle.take() {
             Ok(data) => data,
             Err(failure) => {
-                self.leave(index.into());
+                self.slots.leave(slot);
                 return Err(failure);
             }
         };
-        match submit(&mut *self.queue, data, index.into()) {
+        match submit(&mut *self.queue, data, slot) {
             Ok(()) => Ok(0),
             Err(rejected) => {
                 handle.put(Some(rejected.buffer));
-                self.leave(index.into());
+                self.slots.leave(slot);
                 Err(refused(&rejected.reason))
             }
         }
@@ -218,7 +179,7 @@ impl joulio_queue {
 }
 
 #[cold]
-fn refused(reason: &SubmitError) -> Failure {
+pub(crate) fn refused(reason: &SubmitError) -> Failure {
     let errno = match reason {
         SubmitError::QueueFull => Errno::AGAIN,
         SubmitError::Unsupported { .. } => Errno::NOTSUP,
@@ -298,10 +259,8 @@ pub unsafe extern "C" fn joulio_submit(
             return Err(Failure::null("command"));
         }
         // SAFETY: by the caller.
-        let bytes: [u8; size_of::<Command>()] = unsafe { command.cast::<[u8; 64]>().read() };
-        let Ok(command) = Command::read_from_bytes(&bytes) else {
-            return Err(Failure::new(Errno::INVAL, "a command has 64 bytes"));
-        };
+        let bytes = unsafe { command.cast::<[u8; size_of::<Command>()]>().read() };
+        let command: Command = zerocopy::transmute!(bytes);
         if !only_reads(NvmOpcode(command.dword0().opc())) {
             queue.check_write()?;
         }
@@ -313,11 +272,11 @@ pub unsafe extern "C" fn joulio_submit(
                 })
             };
         }
-        let index = queue.enter(tag, buffer)?;
-        match queue.queue.submit(command, index.into()) {
+        let slot = queue.slots.enter(tag, buffer)?;
+        match queue.queue.submit(command, slot) {
             Ok(()) => Ok(0),
             Err(reason) => {
-                queue.leave(index.into());
+                queue.slots.leave(slot);
                 Err(refused(&reason))
             }
         }
@@ -394,16 +353,12 @@ pub unsafe extern "C" fn joulio_reap(
         };
         let joulio_queue {
             queue: driven,
-            in_flight,
-            free,
+            slots,
             left,
             ..
         } = queue;
         let reaped = driven.reap(wanted, deadline, &mut |done: Completed| {
-            let index = done.tag as usize;
-            let InFlight { tag, buffer } = in_flight[index];
-            in_flight[index].buffer = std::ptr::null_mut();
-            free.push(index as u32);
+            let InFlight { tag, buffer } = slots.leave(done.tag);
             // SAFETY: a buffer in flight cannot be freed.
             if let Some(handle) = unsafe { buffer.as_mut() } {
                 handle.put(done.buffer);

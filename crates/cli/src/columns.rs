@@ -1,22 +1,236 @@
-//! Columns of text, without borders.
+//! Columns of text, without borders, as many as the terminal has room for.
 
+use crate::output::terminal_width;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 pub use joulio_lab::printable as clean;
 use std::fmt::Write;
+use textwrap::core::display_width;
+
+/// Headings of figures that are left out last, the first the very last; a `*` behind them does not count.
+const FIRST: [&str; 16] = [
+    "modelled",
+    "error",
+    "verdict",
+    "published",
+    "IOPS",
+    "uJ/IO",
+    "p99",
+    "W",
+    "from",
+    "to",
+    "mean us",
+    "CPU us/IO",
+    "p50",
+    "p99.9",
+    "boundary",
+    "source",
+];
+
+/// Headings of figures that stand in a table only where they are asked for, by name or by `all`.
+const ON_REQUEST: [&str; 2] = ["stddev us", "p99.99"];
+
+/// Blanks between two columns, and on either side of a line.
+const BETWEEN: usize = 2;
+
+/// Choice of a table's columns of figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Chosen {
+    /// As many as the terminal has room for; all of them elsewhere.
+    #[default]
+    Fitting,
+    /// All, however long the lines are.
+    All,
+    /// These, by their headings.
+    Named(Vec<String>),
+}
 
 /// A header, and rows of as many cells below it: the first `left` columns are words and begin at
-/// the left, the others are figures and end at the right.
+/// the left, the others are figures and end at the right. What the terminal has no room for is left out,
+/// and said to be.
 pub fn columns(
     header: impl IntoIterator<Item: Into<String>>,
     rows: impl IntoIterator<Item: IntoIterator<Item: Into<String>>>,
     left: usize,
 ) -> String {
+    chosen_columns(header, rows, left, &Chosen::Fitting)
+}
+
+/// A table as [`columns`] makes it, of the figures that are `chosen`.
+pub fn chosen_columns(
+    header: impl IntoIterator<Item: Into<String>>,
+    rows: impl IntoIterator<Item: IntoIterator<Item: Into<String>>>,
+    left: usize,
+    chosen: &Chosen,
+) -> String {
+    let cells = |cells: &mut dyn Iterator<Item = String>| cells.map(|cell| clean(&cell)).collect();
+    let header: Vec<String> = cells(&mut header.into_iter().map(Into::into));
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|row| cells(&mut row.into_iter().map(Into::into)))
+        .collect();
+    fitted(&header, &rows, left, chosen, terminal_width())
+}
+
+/// The table in lines of up to `width` columns.
+fn fitted(
+    header: &[String],
+    rows: &[Vec<String>],
+    left: usize,
+    chosen: &Chosen,
+    width: Option<usize>,
+) -> String {
+    let left = left.min(header.len());
+    let mut groups = groups(header, left);
+    if *chosen == Chosen::Fitting {
+        groups.retain(|group| !ON_REQUEST.contains(&plain(&header[group.start])));
+    }
+    let width = width.filter(|_| *chosen == Chosen::Fitting);
+    let mut absent: Vec<&str> = Vec::new();
+    let (words, kept) = match (chosen, width) {
+        (Chosen::Fitting, Some(width)) => fitting(header, rows, &groups, width),
+        (Chosen::Named(names), _) => {
+            let mut kept = Vec::new();
+            for name in names {
+                let mut all = groups.iter();
+                match all.find(|group| name == plain(&header[group.start])) {
+                    Some(group) => kept.push(group.clone()),
+                    None => absent.push(name),
+                }
+            }
+            (Vec::new(), kept)
+        }
+        _ => (Vec::new(), groups.clone()),
+    };
+    let out: Vec<&str> = groups
+        .iter()
+        .filter(|group| !kept.contains(group))
+        .map(|group| header[group.start].as_str())
+        .collect();
+    let indices: Vec<usize> = (0..left).chain(kept.into_iter().flatten()).collect();
+    let mut text = table(header, rows, (left, &words), &indices);
+    if !absent.is_empty() {
+        let _ = writeln!(text, " not in these runs: {}", absent.join(", "));
+    }
+    if let (Some(width), Some((last, others))) = (width, out.split_last()) {
+        let others = others.iter().map(|name| format!("{name},"));
+        // In as many lines as it takes, none longer than the terminal.
+        let mut line = String::from(" no room for");
+        for part in others.chain([(*last).to_owned()]) {
+            if display_width(&line) + 1 + display_width(&part) > width {
+                let _ = writeln!(text, "{line}");
+                line = String::new();
+            }
+            let _ = write!(line, " {part}");
+        }
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Columns that stand or go together.
+type Group = std::ops::Range<usize>;
+
+/// The columns of figures, each with the bounds behind it, which mean nothing without it.
+fn groups(header: &[String], left: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, heading) in header.iter().enumerate().skip(left) {
+        match groups.last_mut() {
+            Some(group) if plain(heading) == "+-" => group.end = index + 1,
+            _ => groups.push(index..index + 1),
+        }
+    }
+    groups
+}
+
+/// Longest cells of the columns of words, and the columns of figures, that have room in `width`.
+fn fitting(
+    header: &[String],
+    rows: &[Vec<String>],
+    groups: &[Group],
+    width: usize,
+) -> (Vec<usize>, Vec<Group>) {
+    let width_of = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        let cells = cells.chain([&header[index]]);
+        cells.map(|cell| display_width(cell)).max().unwrap_or(0)
+    };
+    let of_group = |group: &Group| {
+        group
+            .clone()
+            .map(|index| width_of(index) + BETWEEN)
+            .sum::<usize>()
+    };
+    let rank = |group: &&Group| {
+        let heading = plain(&header[group.start]);
+        let first = FIRST.iter().position(|first| *first == heading);
+        (first.unwrap_or(FIRST.len()), group.start)
+    };
+    let mut by_rank: Vec<&Group> = groups.iter().collect();
+    by_rank.sort_by_key(rank);
+    let left = groups.first().map_or(header.len(), |group| group.start);
+    let mut words: Vec<usize> = (0..left).map(width_of).collect();
+    // Room for the first columns of figures: words are cut, the longest first.
+    let taken = |words: &[usize]| words.iter().map(|width| width + BETWEEN).sum::<usize>();
+    for (figures, shortest) in [(FIGURES, CUT), (1, SHORTEST)] {
+        let first = by_rank.iter().take(figures);
+        let first = first.map(|group| of_group(group)).sum::<usize>();
+        while taken(&words) + first > width {
+            match words.iter_mut().max() {
+                Some(longest) if *longest > shortest => *longest -= 1,
+                _ => break,
+            }
+        }
+    }
+    let mut taken = taken(&words);
+    let mut kept: Vec<Group> = Vec::new();
+    for group in by_rank {
+        if taken + of_group(group) <= width {
+            taken += of_group(group);
+            kept.push(group.clone());
+        }
+    }
+    kept.sort_by_key(|group| group.start);
+    (words, kept)
+}
+
+/// Columns of figures that words make room for.
+const FIGURES: usize = 4;
+/// Characters that a word is not cut below to make room for them.
+const CUT: usize = 20;
+/// Characters that a word is not cut below to make room for one.
+const SHORTEST: usize = 8;
+
+/// A heading without the mark of a model's figure.
+fn plain(heading: &str) -> &str {
+    heading.trim_end_matches('*')
+}
+
+/// The columns `kept`, of which the first `left` are words, cut to as many characters as `words` has for them.
+fn table(
+    header: &[String],
+    rows: &[Vec<String>],
+    (left, words): (usize, &[usize]),
+    kept: &[usize],
+) -> String {
+    let pick = |cells: &[String]| {
+        let picked = kept.iter().map(|index| {
+            let cell = cells.get(*index).map_or("", String::as_str);
+            match words.get(*index) {
+                Some(&most) if cell.chars().count() > most => {
+                    let cut: String = cell.chars().take(most - 1).collect();
+                    cut + "…"
+                }
+                _ => cell.to_owned(),
+            }
+        });
+        picked.collect::<Vec<_>>()
+    };
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(header.into_iter().map(|cell| clean(&cell.into())));
+    table.set_header(pick(header));
     for row in rows {
-        table.add_row(row.into_iter().map(|cell| clean(&cell.into())));
+        table.add_row(pick(row));
     }
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -26,4 +240,125 @@ pub fn columns(
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: [&str; 8] = [
+        "completion",
+        "IOPS*",
+        "MiB/s*",
+        "mean us",
+        "p99",
+        "polls/IO",
+        "W*",
+        "uJ/IO*",
+    ];
+    const ROWS: [[&str; 8]; 2] = [
+        [
+            "poll", "223940", "874.8", "4.3", "4.9", "69.8", "115.4", "515.2",
+        ],
+        [
+            "interrupt",
+            "130784",
+            "510.9",
+            "7.4",
+            "8.1",
+            "3.0",
+            "115.5",
+            "883.1",
+        ],
+    ];
+
+    fn of(chosen: &Chosen, width: Option<usize>) -> String {
+        let owned = |cells: &[&str]| {
+            cells
+                .iter()
+                .map(|cell| cell.to_string())
+                .collect::<Vec<_>>()
+        };
+        let rows: Vec<_> = ROWS.iter().map(|row| owned(row)).collect();
+        fitted(&owned(&HEADER), &rows, 1, chosen, width)
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_terminal_and_what_counts_most_stays() {
+        for width in 24..100 {
+            let text = of(&Chosen::Fitting, Some(width));
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            for heading in HEADER {
+                assert!(text.contains(heading), "{width}: {heading}\n{text}");
+            }
+        }
+        let text = of(&Chosen::Fitting, Some(40));
+        let header = text.lines().next().unwrap();
+        for heading in ["completion", "IOPS*", "p99", "uJ/IO*"] {
+            assert!(header.contains(heading), "{text}");
+        }
+        assert!(text.contains("no room for MiB/s*, "), "{text}");
+    }
+
+    #[test]
+    fn elsewhere_and_where_there_is_room_every_column_is_there() {
+        let all = of(&Chosen::Fitting, None);
+        assert_eq!(all, of(&Chosen::All, Some(40)));
+        assert_eq!(all, of(&Chosen::Fitting, Some(200)));
+        assert!(!all.contains("no room"));
+    }
+
+    #[test]
+    fn bounds_stand_and_go_with_their_figure() {
+        let header = ["completion", "IOPS", "+-", "polls/IO", "+-"].map(String::from);
+        let rows = [["poll", "1000", "17", "3.1", "0.2"]
+            .map(String::from)
+            .to_vec()];
+        let text = fitted(&header, &rows, 1, &Chosen::Fitting, Some(30));
+        assert_eq!(
+            text,
+            " completion  IOPS  +-\n poll        1000  17\n no room for polls/IO\n"
+        );
+        let text = fitted(
+            &header,
+            &rows,
+            1,
+            &Chosen::Named(vec!["polls/IO".into()]),
+            None,
+        );
+        assert_eq!(
+            text,
+            " completion  polls/IO   +-\n poll             3.1  0.2\n"
+        );
+    }
+
+    #[test]
+    fn words_are_cut_where_they_leave_no_room_for_a_figure() {
+        let header = ["device", "what it is", "guess"].map(String::from);
+        let what = "Generic hard disk of 7,200 revolutions a minute, as a counterpart";
+        let rows = [["hdd-7200", what, "12"].map(String::from).to_vec()];
+        let text = fitted(&header, &rows, 2, &Chosen::Fitting, Some(60));
+        for line in text.lines() {
+            assert!(line.chars().count() <= 60, "{text}");
+        }
+        assert!(
+            text.contains("hdd-7200") && text.contains('…') && text.contains("12"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn columns_are_chosen_by_name() {
+        let text = of(&Chosen::Named(vec!["p99".into(), "W".into()]), Some(10));
+        assert_eq!(text.lines().next(), Some(" completion  p99     W*"));
+        // In the order in which they are named; what these runs have none of is said.
+        let text = of(
+            &Chosen::Named(["W", "uintr/IO", "p99"].map(String::from).to_vec()),
+            None,
+        );
+        assert_eq!(text.lines().next(), Some(" completion     W*  p99"));
+        assert_eq!(text.lines().last(), Some(" not in these runs: uintr/IO"));
+    }
 }

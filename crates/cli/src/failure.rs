@@ -32,6 +32,8 @@ pub enum Failure {
     /// A signal ended it before all was done that was requested: what was not. Status 128 and the
     /// signal's number, as shells have it.
     Interrupted(Signal, String),
+    /// A command that was run has ended so: its own exit status, and nothing to say.
+    Command(u8),
     /// Standard output was closed: whoever read it has enough. Status 0.
     Pipe,
 }
@@ -87,6 +89,7 @@ impl Failure {
             Failure::Input(message) => (message, 2),
             Failure::Run(message) => (message, 1),
             Failure::Interrupted(signal, message) => (message, signal.status()),
+            Failure::Command(status) => return ExitCode::from(status),
             Failure::Pipe => return ExitCode::SUCCESS,
         };
         let advice = open_files_advice(&message);
@@ -213,6 +216,12 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(2);
     }
+    say(&format!("{} (see --help)", usage_line(error)));
+    ExitCode::from(2)
+}
+
+/// Clap's message about a wrong flag, in one line.
+pub fn usage_line(error: &clap::Error) -> String {
     let text = error.to_string();
     // The message, then the tips; usage and the pointer to --help are for the help.
     let message = text.split("\n\nUsage:").next().unwrap_or(&text);
@@ -221,8 +230,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         .next()
         .unwrap_or(message);
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    say(&format!("{} (see --help)", one_line(message)));
-    ExitCode::from(2)
+    one_line(message)
 }
 
 /// Writes `message` to standard error. Where that is closed or full nobody reads it, and the exit

@@ -7,6 +7,7 @@ use joulio_workload::parse_slo;
 
 /// Goal of the completion mode `adaptive`.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Promise of the completion mode adaptive")]
 pub struct GoalArgs {
     /// adaptive: whose energy is to be least: cores (the jobs'), package (and what cores share) or wall
     /// (the whole machine). Default: cores

@@ -9,6 +9,8 @@ mod bench_job;
 mod bind;
 mod calibrate;
 mod columns;
+mod documents;
+mod examples;
 mod failure;
 mod goal;
 mod inspect;
@@ -34,7 +36,7 @@ mod trace;
 mod twin;
 mod work;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -91,6 +93,10 @@ enum Command {
     /// every policy.
     #[command(subcommand)]
     Twin(twin::TwinCommand),
+    /// Completions for a shell: joulio completions bash > /etc/bash_completion.d/joulio
+    Completions(documents::CompletionsArgs),
+    /// Manual pages of the command and its subcommands, in a folder.
+    Man(documents::ManArgs),
     /// A job of `joulio bench --process`, which starts it.
     #[command(name = joulio_workload::COMMAND, hide = true)]
     BenchJob,
@@ -104,10 +110,22 @@ fn main() -> ExitCode {
     })
 }
 
+/// The command with all its flags and the examples below its help.
+fn written() -> clap::Command {
+    examples::with_examples(Cli::command())
+}
+
 /// The command that was written. Not a part of `main`, whose frame has to fit into any stack.
 #[inline(never)]
 fn command() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    if std::env::args_os().skip(1).eq(["help", "metrics"]) {
+        return match output::print(&bench::legend()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
+    let matches = written().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),
     };
@@ -132,6 +150,8 @@ fn command() -> ExitCode {
         Command::Unbind(args) => bind::unbind(&args),
         Command::Profiles(args) => profiles::run(&args),
         Command::Twin(command) => twin::run(&command),
+        Command::Completions(args) => documents::completions(&args),
+        Command::Man(args) => documents::man(&args),
         Command::BenchJob => bench_job::run(),
     };
     match result {

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::io::{Write, stdout};
+use textwrap::{Options, WordSplitter, wrap};
 
 /// `--output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,23 +32,94 @@ pub struct Output {
     pub format: Format,
 }
 
-/// Writes `text` to standard output.
+/// Writes `text`, which is for people, to standard output: what is longer than the terminal is broken between
+/// words.
 pub fn print(text: &str) -> Result<(), Failure> {
+    match terminal_width() {
+        Some(width) => print_data(&wrapped(text, width)),
+        None => print_data(text),
+    }
+}
+
+/// Writes `text`, which programs or shells read, to standard output as it is.
+pub fn print_data(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Failure::stdout(&error))
+}
+
+/// Columns of the terminal on standard output, or what COLUMNS says where there is none; `None`: neither.
+pub fn terminal_width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok();
+    let size = rustix::termios::tcgetwinsize(stdout()).ok();
+    let size = size
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0);
+    size.or_else(|| said?.parse().ok().filter(|columns| *columns > 0))
+}
+
+/// `text` in lines of up to `width` columns. What follows the first part of a line stands two columns further in; a
+/// command is left whole, to be copied.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (content, end) = match line.strip_suffix('\n') {
+            Some(content) => (content, "\n"),
+            None => (line, ""),
+        };
+        let inner = content.trim_start();
+        let is_command = ["joulio ", "$ ", "# ", "echo "]
+            .iter()
+            .any(|begin| inner.starts_with(begin));
+        if textwrap::core::display_width(content) <= width || is_command {
+            lines.push_str(line);
+            continue;
+        }
+        let indent = " ".repeat((content.len() - inner.len()).min(width / 2));
+        let further = format!("{indent}  ");
+        let options = Options::new(width)
+            .initial_indent(&indent)
+            .subsequent_indent(&further)
+            .word_splitter(WordSplitter::NoHyphenation)
+            .break_words(false);
+        lines.push_str(&wrap(inner, options).join("\n"));
+        lines.push_str(end);
+    }
+    lines
 }
 
 /// Writes `value` to standard output as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
     text.push('\n');
-    print(&text)
+    print_data(&text)
 }
 
 /// Writes `value` to standard output as JSON on one line, of which a run prints several.
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string(value).map_err(Failure::run)?;
     text.push('\n');
-    print(&text)
+    print_data(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words_and_further_in() {
+        let text = "poll: least energy, and the most IOPS\n\n  a: one two three four five\nshort\n";
+        assert_eq!(
+            wrapped(text, 20),
+            "poll: least energy,\n  and the most IOPS\n\n  a: one two three\n    four five\nshort\n"
+        );
+    }
+
+    #[test]
+    fn commands_and_long_words_stay_whole() {
+        let command = "  joulio bench --device emulated:optane-900p --completion poll\n";
+        assert_eq!(wrapped(command, 20), command);
+        let path = "/a/path/that/is/longer/than/a/line";
+        assert_eq!(wrapped(&format!("in {path}"), 20), format!("in\n  {path}"));
+    }
 }

@@ -6,7 +6,7 @@ mod measure;
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
-use crate::output::{Format, Output, print, print_json};
+use crate::output::{Format, Output, print, print_data, print_json};
 use joulio_model::{AnyProfile, Census};
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub fn run(args: &ProfilesArgs) -> Outcome {
     }
     match all.iter().find(|(profile, _)| profile.name() == wanted) {
         Some((profile, _)) if json => print_json(profile),
-        Some((_, text)) => print(text),
+        Some((_, text)) => print_data(text),
         None => {
             let names: Vec<_> = all.iter().map(|(profile, _)| profile.name()).collect();
             Err(Failure::input(format!(

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::print_data;
 use crate::signals::{at_last, ring_on_signals};
 use clap::ValueEnum;
 use joulio_emulator::FaultPlan;
@@ -146,7 +146,7 @@ pub fn run(args: &ServeArgs) -> Outcome {
     } else {
         format!(", faults {}", args.faults)
     };
-    print(&format!(
+    print_data(&format!(
         "serving {} at {}, doorbells {how}{faults}\n",
         args.device.text,
         args.socket.display()
@@ -155,7 +155,7 @@ pub fn run(args: &ServeArgs) -> Outcome {
     let stats = server.stats();
     drop(server);
     if args.stats {
-        print(&format!("{stats}\n"))?;
+        print_data(&format!("{stats}\n"))?;
     }
     result.map_err(Failure::run)
 }

@@ -10,10 +10,11 @@ use crate::power::{interval, lines};
 use crate::signals::{cancel, stop_on_signals};
 use joulio_kernel_io::Disks;
 use joulio_lab::idle::idle_baseline_if_any;
-use joulio_lab::stat::{Stat, metrics_path};
+use joulio_lab::stat::{Stat, metrics_path, run_command};
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
 use out::Out;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Flags of `stat`.
@@ -23,12 +24,28 @@ Joules per I/O are all of a meter's joules over all reads and writes of the devi
 of a storage device's own meter over its own. The figures since boot, with which iostat begins, \
 are left out, as by iostat -y: the first ones come after an interval.")]
 pub struct StatArgs {
-    /// Block devices: vda or /dev/vda; of a partition, its disk. Default: all
+    /// Block devices: vda or /dev/vda; of a partition, its disk. Default: all. Behind them, as iostat has it,
+    /// the seconds between lines and their number
     #[arg(value_name = "DEVICE")]
     disks: Vec<String>,
+    /// A command, behind --: what the machine takes from its start to its end. Its exit status is passed on
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["interval", "count"])]
+    command: Vec<OsString>,
     /// Seconds (or 1500ms, 1m) between lines; at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     interval: Nanos,
+    /// The time of day above each interval
+    #[arg(short = 't')]
+    timestamps: bool,
+    /// As iostat has it: extended figures, which are always there
+    #[arg(short = 'x', hide = true)]
+    extended: bool,
+    /// As iostat has it: MiB a second, which they always are
+    #[arg(short = 'm', hide = true)]
+    megabytes: bool,
+    /// As iostat has it: without the figures since boot, which are never there
+    #[arg(short = 'y', hide = true)]
+    without_first: bool,
     /// How many lines. Default: until it is interrupted
     #[arg(long, value_parser = lines)]
     count: Option<u64>,
@@ -61,22 +78,68 @@ pub struct StatArgs {
     root: Option<PathBuf>,
 }
 
+impl StatArgs {
+    /// The devices, the interval and the number of lines, of which iostat's users write the last two behind the first.
+    fn operands(&self) -> Result<(&[String], Nanos, Option<u64>), Failure> {
+        let is_number = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
+        let begin = self.disks.iter().position(is_number);
+        let begin = begin.unwrap_or(self.disks.len());
+        let (disks, numbers) = self.disks.split_at(begin);
+        if !numbers.is_empty() && !self.command.is_empty() {
+            return Err(Failure::input(
+                "a command takes as long as it takes: leave the interval out",
+            ));
+        }
+        let given = |text: &String, problem: String| Failure::input(format!("'{text}': {problem}"));
+        let (mut time, mut count) = (self.interval, self.count);
+        match numbers {
+            [] => {}
+            [seconds, more @ ..] if more.len() < 2 => {
+                time = interval(seconds).map_err(|why| given(seconds, why))?;
+                if let [lines_of] = more {
+                    count = Some(lines(lines_of).map_err(|why| given(lines_of, why))?);
+                }
+            }
+            [_, _, more, ..] => {
+                let problem = "devices come first, then the interval and the count".into();
+                return Err(given(more, problem));
+            }
+            [more, ..] => return Err(given(more, "devices come first".into())),
+        }
+        Ok((disks, time, count))
+    }
+}
+
 /// `joulio stat`.
 pub fn run(args: &StatArgs) -> Outcome {
+    let (disks, time, mut left) = args.operands()?;
     let root = meters::root(args.root.as_deref())?;
-    let disks = Disks::at(args.root.as_deref().unwrap_or(Path::new("/")));
-    let watched = WatchedDisks::new(disks, &args.disks, root.clock().now())?;
+    let all = Disks::at(args.root.as_deref().unwrap_or(Path::new("/")));
+    let watched = WatchedDisks::new(all, disks, root.clock().now())?;
     watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device, &cancel())?;
     let (baseline, notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     let mut out = Out::new(args.output, args.openmetrics.as_deref(), notes)?;
+    out.set_timestamps(args.timestamps);
     let stop = stop_on_signals()?;
-    out.begin(args.interval, discovery.meters.is_empty())?;
+    let meterless = discovery.meters.is_empty();
     let baseline = baseline.as_ref();
     let stat = Stat::begin(&root, watched, &mut discovery.meters, baseline);
     let mut stat = stat.map_err(Failure::run)?;
-    let mut left = args.count;
-    while left != Some(0) && pause(args.interval, &stop, |_| {}) {
+    if !args.command.is_empty() {
+        let used = run_command(&args.command, &stop).map_err(|error| {
+            let program = args.command[0].display();
+            Failure::input(format!("{program}: {error}"))
+        })?;
+        let report = stat.lap().map_err(Failure::run)?;
+        out.show_command(&used, report, meterless)?;
+        return match used.status {
+            0 => Ok(()),
+            status => Err(Failure::Command(status)),
+        };
+    }
+    out.begin(time, meterless)?;
+    while left != Some(0) && pause(time, &stop, |_| {}) {
         out.show(stat.lap().map_err(Failure::run)?)?;
         left = left.map(|left| left - 1);
     }

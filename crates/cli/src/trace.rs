@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
-use crate::output::print;
+use crate::output::{print, print_data, terminal_width};
 use crate::signals::stop_on_signals;
 use crate::times::seconds;
 use crate::work::WorkArgs;
@@ -82,10 +82,13 @@ pub fn run(args: &TraceArgs) -> Outcome {
             None => return Err(Failure::run(format!("{requested}: unavailable: {reason}"))),
         }
     }
-    let output = render(&timeline, args.output).map_err(Failure::run)?;
+    // A file is as wide wherever it is written.
+    let width = terminal_width().filter(|_| file.is_none()).unwrap_or(WIDTH);
+    let output = render(&timeline, args.output, width).map_err(Failure::run)?;
     match file {
         Some(file) => file.write(&output).map_err(Failure::run)?,
-        None => print(&output)?,
+        None if args.output == Format::Text => print(&output)?,
+        None => print_data(&output)?,
     }
     let all = std::slice::from_ref(&result);
     let judged = judge_runs(all, &MissingRuns::default(), &stop);
@@ -114,10 +117,10 @@ impl TraceArgs {
     }
 }
 
-fn render(timeline: &Timeline, format: Format) -> io::Result<String> {
+fn render(timeline: &Timeline, format: Format, width: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
     match format {
-        Format::Text => return Ok(text(timeline, WIDTH)),
+        Format::Text => return Ok(text(timeline, width)),
         Format::Json => json(timeline, &mut bytes)?,
         Format::Perfetto => perfetto(timeline, &mut bytes)?,
     }

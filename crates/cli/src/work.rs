@@ -6,15 +6,21 @@ use crate::goal::GoalArgs;
 use crate::signals::cancel;
 use crate::times::{microseconds, seconds};
 use joulio_emulator::FaultPlan;
+use joulio_lab::arbitration::parse_arbitration;
 use joulio_lab::experiment::{self, RatePhase, WorkloadOptions};
 use joulio_lab::sweep::{Axes, ComparedDevices, DeviceSet, Factor, FactorError};
 use joulio_lab::{TargetName, TargetOptions};
+use joulio_nvme_spec::feature::Arbitration;
 use joulio_units::Nanos;
-use joulio_workload::{BlockSizes, ReadWrite, RingOptions, parse_count, parse_size};
+use joulio_workload::{
+    BlockSizes, QueuePriorities, RandomDistribution, ReadWrite, RingOptions, parse_count,
+    parse_size,
+};
 use std::fmt::{self, Display, Formatter};
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Workload")]
 pub struct WorkArgs {
     /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,count=N] or
     /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
@@ -37,13 +43,32 @@ pub struct WorkArgs {
     /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn. In bench a list
     #[arg(long, alias = "blocksize", default_value = "4k", value_delimiter = ',')]
     bs: Vec<BlockSizes>,
+    /// Priority classes of the jobs' queues, urgent, high, medium or low; high:low: jobs take them in turn. For
+    /// controllers with weighted round robin that joulio drives; in bench a list, in which none is without
+    #[arg(long = "queue_priority", alias = "queue-priority", value_name = "CLASS", value_delimiter = ',', value_parser = classes)]
+    queue_priority: Vec<String>,
+    /// Weights of the classes high, medium and low, 1 to 256 commands each a round, and how many of one queue
+    /// in its turn: 8,4,1 or 8,4,1,16. Feature 01h, as long as the run has the controller. Default: 8,4,1, any number
+    #[arg(long, value_name = "HIGH,MEDIUM,LOW[,BURST]", value_parser = parse_arbitration, requires = "queue_priority")]
+    arbitration: Option<Arbitration>,
     /// I/Os in flight, each job on each of its devices; in bench a list
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     iodepth: Vec<usize>,
     /// Threads, each with a queue pair on each of its devices, or a ring, of its own; in bench a list
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     numjobs: Vec<usize>,
-    /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
+    /// Blocks that random I/Os prefer: random (all alike), zipf:THETA, pareto:H or normal:PERCENT, as fio has them
+    #[arg(
+        long = "random_distribution",
+        alias = "random-distribution",
+        default_value_t,
+        hide_default_value = true
+    )]
+    random_distribution: RandomDistribution,
+    /// Bytes of each device before the first to use, a multiple of --bs
+    #[arg(long, default_value = "0", hide_default_value = true, value_parser = parse_size)]
+    offset: u64,
+    /// Bytes of each device to use, from --offset. With --verify jobs share them, otherwise each
     /// job uses all of them. Default: the whole namespace
     #[arg(long, value_parser = parse_size)]
     size: Option<u64>,
@@ -173,6 +198,16 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
     Ok(Cpus(cpus))
 }
 
+/// Priority classes of a run as they are written, checked; `none`: none.
+fn classes(text: &str) -> Result<String, String> {
+    match text {
+        "none" => Ok(text.into()),
+        _ => text
+            .parse()
+            .map(|classes: QueuePriorities| classes.to_string()),
+    }
+}
+
 impl WorkArgs {
     /// The devices, each by itself; of lists the first.
     fn devices(&self) -> Vec<TargetName> {
@@ -210,6 +245,7 @@ impl WorkArgs {
         set(Factor::Rw, texts(&self.rw))?;
         set(Factor::RwMixRead, texts(&self.rwmixread))?;
         set(Factor::Bs, texts(&self.bs))?;
+        set(Factor::QueuePriority, self.queue_priority.clone())?;
         set(Factor::IoDepth, texts(&self.iodepth))?;
         set(Factor::NumJobs, texts(&self.numjobs))?;
         set(Factor::RateIops, texts(&self.rate_iops))?;
@@ -227,6 +263,7 @@ impl WorkArgs {
             faults: self.faults.clone(),
             io_timeout: Some(self.io_timeout),
             max_retries: self.max_retries,
+            arbitration: self.arbitration,
             ring,
             cancel: cancel(),
         }
@@ -241,7 +278,13 @@ impl WorkArgs {
             rwmixread: self.rwmixread.first().copied().unwrap_or(usual.rwmixread),
             bs: self.bs.first().cloned().unwrap_or(usual.bs),
             iodepth: self.iodepth.first().copied().unwrap_or(usual.iodepth),
+            queue_priority: self
+                .queue_priority
+                .first()
+                .and_then(|text| text.parse().ok()),
             numjobs: self.numjobs.first().copied().unwrap_or(usual.numjobs),
+            random_distribution: self.random_distribution,
+            offset: self.offset,
             size: self.size,
             rate_iops: self.rate_iops.first().and_then(|rate| rate.0),
             rate_process: match self.rate_process {

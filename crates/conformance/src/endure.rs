@@ -7,7 +7,7 @@ use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::{Device, Iova};
 use joulio_nvme::spec::Status;
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::WaitCounters;
 use joulio_nvme::{Completed, DmaBuffer, Faults, NvmeError, PollGroup, QueuePair};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -32,7 +32,7 @@ pub struct Endured {
     /// The faults that the queue counted.
     pub faults: Faults,
     /// Counters of the waits of the queue's core.
-    pub counters: Counters,
+    pub counters: WaitCounters,
     /// Why it ended before all commands were issued: there is no controller any more.
     pub ended: Option<NvmeError>,
 }

@@ -4,7 +4,7 @@ use crate::turns::{Turns, arm};
 use crate::{Bench, Content, QueueMode};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::WaitCounters;
 use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -37,7 +37,7 @@ pub fn mixed<D: Device>(
     mode: QueueMode,
     depth: usize,
     ios: u64,
-) -> Result<Counters> {
+) -> Result<WaitCounters> {
     let mut queue = bench.controller.create_queue_pair(depth)?;
     queue.set_policy(mode.first())?;
     let mut group = PollGroup::new(vec![queue]);

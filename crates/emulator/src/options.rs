@@ -38,6 +38,9 @@ pub struct Options {
     /// Doorbells wake nobody: instead of parking, the device's thread polls again after this
     /// long.
     pub nap: Option<Nanos>,
+    /// True for a controller that has weighted round robin (CAP.AMS). Where a host chooses it, the controller
+    /// takes as many commands as its model works on at once, so that the others wait in their queues.
+    pub weighted_round_robin: bool,
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
     /// real ones, which a thread can take straight.
     pub real_interrupts: bool,
@@ -69,6 +72,7 @@ impl Options {
             version: Version::new().with_major(1).with_minor(4),
             shadow_doorbells: false,
             nap: None,
+            weighted_round_robin: false,
             real_interrupts: false,
             faults: FaultPlan::default(),
             profile,

@@ -1,6 +1,6 @@
 //! The meters of a machine, and the reasons why others are unavailable.
 
-use crate::finding::{Finding, FindingState, Found};
+use crate::finding::{FindingState, Found, MeterFinding};
 use crate::meter::{Meter, Source};
 use crate::root::Root;
 use crate::select::{Choice, Select};
@@ -14,7 +14,7 @@ pub struct Discovery {
     /// Meters that are chosen and readable, no two of one zone by RAPL's different interfaces.
     pub meters: Meters,
     /// All others, with the reason.
-    pub others: Vec<Finding>,
+    pub others: Vec<MeterFinding>,
     /// The words of the choice that name nothing that was found.
     pub unmatched: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl Meters {
 }
 
 /// Meters that are not searched for, but named by the user.
-fn named(root: &Root) -> impl Iterator<Item = Finding> {
+fn named(root: &Root) -> impl Iterator<Item = MeterFinding> {
     const CLASS: &str = "/sys/class/nvme";
     let devices = root.names(CLASS);
     let state = match devices.first() {
@@ -64,8 +64,8 @@ fn named(root: &Root) -> impl Iterator<Item = Finding> {
         allow: None,
     };
     [
-        Finding::new("nvme", Source::Nvme, None, state),
-        Finding::new(
+        MeterFinding::new("nvme", Source::Nvme, None, state),
+        MeterFinding::new(
             "logger",
             Source::Logger,
             Some(Zone::machine(Boundary::Wall)),
@@ -101,7 +101,7 @@ impl Discovery {
                 },
             },
         };
-        let finding = Finding::new(about.name, about.source, Some(about.zone), state);
+        let finding = MeterFinding::new(about.name, about.source, Some(about.zone), state);
         self.others.push(finding);
     }
 }

@@ -29,7 +29,7 @@ pub enum FindingState {
 
 /// A meter that is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct MeterFinding {
     /// The name of the meter, or of its source.
     pub name: String,
     /// Interface by which it would be read.
@@ -40,14 +40,14 @@ pub struct Finding {
     pub state: FindingState,
 }
 
-impl Finding {
+impl MeterFinding {
     pub(crate) fn new(
         name: impl Into<String>,
         source: Source,
         zone: Option<Zone>,
         state: FindingState,
-    ) -> Finding {
-        Finding {
+    ) -> MeterFinding {
+        MeterFinding {
             name: name.into(),
             source,
             zone,
@@ -60,5 +60,5 @@ impl Finding {
 #[derive(Debug)]
 pub(crate) enum Found {
     Meter(Box<dyn Meter>),
-    Not(Finding),
+    Not(MeterFinding),
 }

@@ -4,7 +4,7 @@ mod chip;
 mod meaning;
 mod sensor;
 
-use crate::finding::{Finding, FindingState, Found};
+use crate::finding::{FindingState, Found, MeterFinding};
 use crate::meter::Source;
 use crate::root::Root;
 use crate::select::Select;
@@ -30,7 +30,7 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
         // Which driver a board's sensors want cannot be known from here.
         allow: None,
     };
-    vec![Found::Not(Finding::new(
+    vec![Found::Not(MeterFinding::new(
         "hwmon",
         Source::Hwmon,
         None,
@@ -48,7 +48,7 @@ fn one(root: &Root, select: &Select, sensor: Sensor) -> Found {
         Ok(zone) => Found::Meter(sensor.meter(root, zone)),
         Err(why) => {
             let state = FindingState::Unused { why };
-            Found::Not(Finding::new(sensor.name, Source::Hwmon, None, state))
+            Found::Not(MeterFinding::new(sensor.name, Source::Hwmon, None, state))
         }
     }
 }

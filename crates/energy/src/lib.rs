@@ -59,11 +59,11 @@ pub use baseline::{Baseline, BaselineError, Host, IdlePower};
 pub use bmc::RedfishUrl;
 pub use clock::{Clock, Monotonic};
 pub use discovery::Discovery;
-pub use finding::{Finding, FindingState};
+pub use finding::{FindingState, MeterFinding};
 pub use joulio_units::{
     Band, Boundary, Energy, How, MIN_WINDOW, Place, SumError, UnknownBoundary, Zone,
 };
-pub use meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+pub use meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 pub use modelled::Model;
 pub use nvme::{NvmeMeter, NvmePower, PowerLogFields};
 pub use rapl::{Filtering, Processor, Vendor};

@@ -100,7 +100,7 @@ pub struct About {
 
 /// The value of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum MeterValue {
     /// Reading of a [`MeterKind::Counter`]: joules since some earlier time; never less than before.
     Total(Joules),
     /// Reading of a [`MeterKind::Power`], in watts.
@@ -113,7 +113,7 @@ pub struct Reading {
     /// Time of the reading, by the clock that [`Meter::read`] was given.
     pub at: Nanos,
     /// The value.
-    pub value: Value,
+    pub value: MeterValue,
 }
 
 /// Why a meter could not be read.

@@ -6,7 +6,7 @@
 //! the controller is behind [`NvmePower`].
 
 use crate::{
-    About, Boundary, Clock, Meter, MeterError, MeterKind, Place, Reading, Source, Value, Zone,
+    About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Place, Reading, Source, Zone,
 };
 use joulio_units::{Joules, Nanos, Watts};
 use std::fmt;
@@ -148,7 +148,7 @@ impl NvmeMeter {
                 began,
                 last: Reading {
                     at: began,
-                    value: Value::Total(Joules(0.0)),
+                    value: MeterValue::Total(Joules(0.0)),
                 },
                 intervals: 0,
             }),
@@ -212,14 +212,14 @@ impl Counting {
         let total = log.mean.map_or(0.0, |mean| mean.0 * seconds);
         // The mean is rounded, and may fall by more than a second adds.
         let before = match self.last.value {
-            Value::Total(joules) => joules.0,
-            Value::Power(_) => 0.0,
+            MeterValue::Total(joules) => joules.0,
+            MeterValue::Power(_) => 0.0,
         };
         self.intervals = log.intervals;
         self.last = Reading {
             // When the latest interval ended: what was used since is not in it.
             at: self.began + Nanos(INTERVAL.0 * u64::from(log.intervals)),
-            value: Value::Total(Joules(total.max(before))),
+            value: MeterValue::Total(Joules(total.max(before))),
         };
         if let MeterKind::Counter { step, .. } = &mut about.kind {
             *step = Joules(log.step.0 * seconds.max(1.0));
@@ -246,7 +246,7 @@ impl Meter for NvmeMeter {
             Interface::Smart => match self.power.interval_power()? {
                 Some(watts) => Ok(Reading {
                     at: clock.now(),
-                    value: Value::Power(watts),
+                    value: MeterValue::Power(watts),
                 }),
                 None => Err(MeterError::Removed {
                     what: format!("{}: the power in its SMART log", self.about.name),

@@ -1,7 +1,7 @@
 //! Choice of the meters to read: `--meter`.
 
 use crate::bmc::url::RedfishUrl;
-use crate::finding::{Finding, Found};
+use crate::finding::{Found, MeterFinding};
 use crate::meter::{About, Source};
 use crate::{Boundary, UnknownBoundary};
 use std::str::FromStr;
@@ -50,7 +50,7 @@ impl Term {
     }
 
     /// Whether `found` says why there is no meter for the word.
-    pub(crate) fn concerns(&self, found: &Finding) -> bool {
+    pub(crate) fn concerns(&self, found: &MeterFinding) -> bool {
         match self {
             Term::All | Term::None => false,
             Term::Source(source) => *source == found.source,

@@ -2,7 +2,7 @@
 
 use crate::{Buffer, Completion, Request};
 use joulio_units::Nanos;
-use joulio_wait::Counters;
+use joulio_wait::WaitCounters;
 use std::error::Error;
 use std::fmt::Display;
 
@@ -71,7 +71,7 @@ pub trait Engine {
     fn effective(&mut self) -> String;
 
     /// Polls, sleeps, blocks and interrupts since the engine was made.
-    fn counters(&mut self) -> Counters;
+    fn counters(&mut self) -> WaitCounters;
 
     /// Whether the counters hold the time blocked and asleep; otherwise only the thread's CPU time
     /// reports how long it waited.

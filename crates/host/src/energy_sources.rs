@@ -12,7 +12,7 @@ pub use error::{RootError, SelectionError};
 pub use nvme::device_meter;
 
 use crate::controller::SharedPowerControl;
-use joulio_energy::{Discovery, Finding, FindingState, Meters, Root, Select, Source};
+use joulio_energy::{Discovery, FindingState, MeterFinding, Meters, Root, Select, Source};
 use std::path::Path;
 
 /// Root of this machine's file tree, or of another one's that was captured in `folder`.
@@ -108,7 +108,7 @@ pub fn add_device(
     discovery.others.retain(|other| other.name != "nvme");
     match device_meter(name, control, emulated, &**root.clock()) {
         Ok(meter) => discovery.meters.push(meter),
-        Err(error) => discovery.others.push(Finding {
+        Err(error) => discovery.others.push(MeterFinding {
             name: format!("nvme:{name}"),
             source: Source::Nvme,
             zone: None,

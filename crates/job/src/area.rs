@@ -6,9 +6,11 @@ use std::ops::Range;
 /// Verification keeps 4 bytes a block in memory: 1 GiB at most.
 const MAX_VERIFIED: u64 = 1 << 28;
 
-/// The part of a device that the jobs on it use, from offset 0.
+/// The part of a device that the jobs on it use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
+    /// Bytes of the device before it, a multiple of every size of the job's blocks.
+    pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
     /// Jobs share it in multiples of so many bytes, whole blocks of every size; None: each has all
@@ -18,8 +20,16 @@ pub struct Area {
 
 impl Area {
     /// The blocks of `bs` bytes that job `at` of the `jobs` on the device uses: all of them, or its
-    /// share when data is verified, so that no job overwrites what another is to find.
+    /// share when data is verified, so that no job overwrites what another is to find. Blocks are counted from the
+    /// device's start.
     pub fn share(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
+        let before = self.offset / bs;
+        let own = self.own(at, jobs, bs);
+        before + own.start..before + own.end
+    }
+
+    /// Blocks as [`Area::share`] has them, counted from the area's start.
+    fn own(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
         let Some(unit) = self.unit else {
             return 0..self.bytes / bs;
         };
@@ -44,11 +54,25 @@ impl Job {
     /// [`JobError`], if the job does not fit the device.
     pub fn area(&self, size: u64, block: u32) -> Result<Area, JobError> {
         let wrong = |flag, problem| Err(JobError { flag, problem });
-        let used = self.size.unwrap_or(size);
-        if used > size {
+        let rest = size.saturating_sub(self.offset);
+        if rest == 0 && size > 0 {
+            return wrong(
+                "--offset",
+                format!(
+                    "{} is past the end of the namespace: it has {size} bytes",
+                    self.offset
+                ),
+            );
+        }
+        let used = self.size.unwrap_or(rest);
+        if used > rest {
+            let from = match self.offset {
+                0 => String::new(),
+                offset => format!(" from {offset}"),
+            };
             return wrong(
                 "--size",
-                format!("{used} is past the end of the namespace: it has {size} bytes"),
+                format!("{used}{from} is past the end of the namespace: it has {size} bytes"),
             );
         }
         for bs in self.sizes() {
@@ -56,6 +80,12 @@ impl Job {
                 return wrong(
                     "--bs",
                     format!("{bs} is not a multiple of the device's block of {block} bytes"),
+                );
+            }
+            if bs > 0 && !self.offset.is_multiple_of(bs) {
+                return wrong(
+                    "--offset",
+                    format!("{} is not a multiple of --bs, {bs} bytes", self.offset),
                 );
             }
             if bs > MAX_IO.into() {
@@ -81,7 +111,11 @@ impl Job {
             Verify::None => None,
             Verify::Crc32c => Some(self.unit(used)?),
         };
-        Ok(Area { bytes: used, unit })
+        Ok(Area {
+            offset: self.offset,
+            bytes: used,
+            unit,
+        })
     }
 
     /// Returns the unit in which `bytes` are shared; refused where a job's share were too small or
@@ -131,6 +165,7 @@ mod tests {
     #[test]
     fn verified_jobs_share_the_area_without_overlap_or_gap() {
         let area = Area {
+            offset: 0,
             bytes: 100 * 4096 + 512,
             unit: Some(4096),
         };
@@ -143,6 +178,23 @@ mod tests {
         let area = job().area(100 * 4096 + 512, 512).unwrap();
         assert_eq!(area.share(1, 3, 4096), 0..100);
         assert_eq!(area.share(2, 3, 8192), 0..50);
+    }
+
+    #[test]
+    fn an_offset_comes_before_the_first_block() {
+        let job = |offset, size| Job {
+            offset,
+            size,
+            ..job()
+        };
+        let area = job(8192, None).area(100 * 4096, 512).unwrap();
+        assert_eq!(area.share(0, 1, 4096), 2..100);
+        let area = job(8192, Some(40960)).area(100 * 4096, 512).unwrap();
+        assert_eq!(area.share(0, 1, 4096), 2..12);
+        for (offset, size) in [(100 * 4096, None), (512, None), (8192, Some(99 * 4096))] {
+            let error = job(offset, size).area(100 * 4096, 512).unwrap_err();
+            assert!(["--offset", "--size"].contains(&error.flag), "{error:?}");
+        }
     }
 
     fn sizes() -> impl Strategy<Value = BlockSizes> {

@@ -1,6 +1,9 @@
 //! Description of a job, in fio's words.
 
-use crate::{Arrivals, BlockSizes, JobError, JobKind, Load, Phase, ReadWrite, Verify};
+use crate::{
+    Arrivals, BlockSizes, JobError, JobKind, Load, Phase, QueuePriorities, RandomDistribution,
+    ReadWrite, Verify,
+};
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
 use joulio_wait::Goal;
 use serde::{Deserialize, Serialize};
@@ -14,13 +17,22 @@ pub struct Job {
     pub rwmixread: u8,
     /// Bytes of an I/O.
     pub bs: BlockSizes,
+    /// Priority classes of the jobs' submission queues; `None`: the controller serves all queues alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_priority: Option<QueuePriorities>,
     /// I/Os in flight of each job, on each of its devices ([`Job::assignments`]).
     pub iodepth: usize,
     /// Jobs: threads or processes.
     pub numjobs: usize,
     /// Threads or processes.
     pub kind: JobKind,
-    /// Bytes of the device that are used, from its start; `None` is all.
+    /// Blocks that random I/Os prefer.
+    #[serde(default)]
+    pub random_distribution: RandomDistribution,
+    /// Bytes of the device before the first that is used.
+    #[serde(default)]
+    pub offset: u64,
+    /// Bytes of the device that are used, from `offset`; `None` is all the rest.
     pub size: Option<u64>,
     /// Nanoseconds to run, the ramp not included; `None` is until `number_ios` are done.
     pub runtime: Option<Nanos>,
@@ -54,9 +66,12 @@ impl Job {
             rw: ReadWrite::RandRead,
             rwmixread: 50,
             bs: 4096.into(),
+            queue_priority: None,
             iodepth: 1,
             numjobs: 1,
             kind: JobKind::Thread,
+            random_distribution: RandomDistribution::Uniform,
+            offset: 0,
             size: None,
             runtime: None,
             number_ios: Some(number_ios),
@@ -100,6 +115,18 @@ impl Job {
                 problem: format!(
                     "{} sizes for {} job(s): jobs take them in turn, and one would have none; raise --numjobs",
                     self.bs.count(),
+                    self.numjobs
+                ),
+            });
+        }
+        if let Some(classes) = &self.queue_priority
+            && classes.count() > self.numjobs
+        {
+            return Err(JobError {
+                flag: "--queue_priority",
+                problem: format!(
+                    "{} classes for {} job(s): jobs take them in turn, and one would have none; raise --numjobs",
+                    classes.count(),
                     self.numjobs
                 ),
             });

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct LatencySummary {
     /// Arithmetic mean.
     pub mean: f64,
+    /// Standard deviation, to the width of the histogram's classes; `None`: not kept.
+    #[serde(default)]
+    pub stddev: Option<f64>,
     /// Median.
     pub p50: u64,
     /// 90th percentile.
@@ -17,6 +20,9 @@ pub struct LatencySummary {
     pub p99: u64,
     /// 99.9th percentile.
     pub p999: u64,
+    /// 99.99th percentile; `None`: not kept.
+    #[serde(default)]
+    pub p9999: Option<u64>,
     /// 99.999th percentile; `None`: not kept.
     #[serde(default)]
     pub p99999: Option<u64>,
@@ -53,10 +59,12 @@ impl LatencySummary {
         };
         LatencySummary {
             mean: statistics.mean().unwrap_or(0.0),
+            stddev: (!h.is_empty()).then(|| h.stdev()),
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
             p999: quantile(0.999),
+            p9999: (!h.is_empty()).then(|| quantile(0.9999)),
             p99999: (!h.is_empty()).then(|| quantile(0.99999)),
             max: if h.is_empty() { 0 } else { h.max() },
         }

@@ -32,6 +32,8 @@ mod metric;
 mod moment;
 mod phase;
 mod quantity;
+mod queue_priorities;
+mod random_distribution;
 mod read_write;
 mod run_result;
 mod schedule;
@@ -41,7 +43,6 @@ mod steadiness;
 mod thread_usage;
 mod verify;
 mod verify_result;
-mod wait_counters;
 
 pub use area::{Area, MAX_IO};
 pub use arrivals::Arrivals;
@@ -62,8 +63,11 @@ pub use job_counts::JobCounts;
 pub use job_error::JobError;
 pub use job_kind::JobKind;
 pub use joulio_units::MIN_WINDOW;
+pub use joulio_wait::WaitCounters;
 pub use latency_summary::LatencySummary;
-pub use machine_counters::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
+pub use machine_counters::{
+    DiskCounters, Dispatch, IdleCounters, MachineCounters, MissingCounters,
+};
 pub use method::Method;
 pub use metric::{
     Better, EnergyMetric, LatencyStatistic, Metric, MetricValue, Side, UnknownMetric,
@@ -71,6 +75,8 @@ pub use metric::{
 pub use moment::Moment;
 pub use phase::{Load, Phase};
 pub use quantity::{parse_count, parse_size, parse_slo, parse_time};
+pub use queue_priorities::QueuePriorities;
+pub use random_distribution::RandomDistribution;
 pub use read_write::ReadWrite;
 pub use run_result::RunResult;
 pub use schedule::{Due, Schedule};
@@ -80,4 +86,3 @@ pub use steadiness::Steadiness;
 pub use thread_usage::{ThreadUsage, Threads};
 pub use verify::Verify;
 pub use verify_result::VerifyResult;
-pub use wait_counters::WaitCounters;

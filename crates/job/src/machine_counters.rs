@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Reasons for counters that are `null`, by their names.
-pub type Missing = BTreeMap<String, String>;
+pub type MissingCounters = BTreeMap<String, String>;
 
 /// Counters of the machine, from the first job's beginning to the last one's end. A counter that it
 /// does not have is `null`, and `missing` says why.
@@ -29,7 +29,7 @@ pub struct MachineCounters {
     /// Requests by the threads that gave them to the device.
     pub dispatch: Option<Dispatch>,
     /// Reasons for the counters that are `null`.
-    pub missing: Missing,
+    pub missing: MissingCounters,
 }
 
 /// I/Os of the disks that a run was on.

@@ -27,7 +27,7 @@ pub enum DeviceNameError {
     },
     /// A parameter that an emulated device does not take.
     #[error(
-        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, interrupts=eventfd|joulio_uintr"
+        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
     )]
     NotOfEmulated(String),
     /// A parameter that was given more than once.

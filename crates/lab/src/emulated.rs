@@ -21,6 +21,7 @@ pub struct Emulated {
     lba: Option<u32>,
     seed: Option<u64>,
     real_interrupts: bool,
+    weighted_round_robin: bool,
     /// Number among equal devices, from 0, by which their seeds differ.
     number: u64,
 }
@@ -49,6 +50,8 @@ impl Emulated {
             Some(("seed", seed)) => self.seed = Some(number(part, seed)?),
             Some(("interrupts", "eventfd")) => self.real_interrupts = false,
             Some(("interrupts", "joulio_uintr")) => self.real_interrupts = true,
+            Some(("arbitration", "rr")) => self.weighted_round_robin = false,
+            Some(("arbitration", "wrr")) => self.weighted_round_robin = true,
             _ => {
                 return Err(DeviceNameError::NotOfEmulated(part.into()));
             }
@@ -158,6 +161,7 @@ impl Emulated {
         options.name = name.into();
         options.seed = self.seed.unwrap_or(seed).wrapping_add(self.number);
         options.real_interrupts = self.real_interrupts;
+        options.weighted_round_robin = self.weighted_round_robin;
         let store = match &self.file {
             Some(path) => StoreOptions::File {
                 path: path.clone(),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advise;
+pub mod arbitration;
 pub mod calibrate;
 pub mod campaign;
 mod controller_name;

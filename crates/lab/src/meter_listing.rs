@@ -1,6 +1,6 @@
 //! Meters of a machine, listed: what each shows, or why it shows nothing.
 
-use joulio_energy::{Filtering, Finding, FindingState, How, MeterKind, MeterResult};
+use joulio_energy::{Filtering, FindingState, How, MeterFinding, MeterKind, MeterResult};
 use serde::Serialize;
 
 /// Every meter of a machine, as `joulio power --output json` prints them.
@@ -55,7 +55,7 @@ impl MeterListing {
     /// The meters that were `measured`, then the `others`.
     pub fn new(
         measured: &[MeterResult],
-        others: &[Finding],
+        others: &[MeterFinding],
         filtering: &Filtering,
     ) -> MeterListing {
         let read = measured.iter().map(ListedMeter::measured);
@@ -100,7 +100,7 @@ impl ListedMeter {
     }
 
     /// A meter that was not.
-    fn other(finding: &Finding) -> ListedMeter {
+    fn other(finding: &MeterFinding) -> ListedMeter {
         let (state, why, allow) = match &finding.state {
             FindingState::Unreadable { why, allow } => ("unreadable", why, allow.clone()),
             FindingState::Absent { why, allow } => ("absent", why, allow.clone()),

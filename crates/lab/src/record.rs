@@ -1,5 +1,7 @@
 //! A run with its place in a sweep: one line of JSON.
 
+#[cfg(test)]
+pub(crate) mod sample;
 mod store;
 
 pub use store::RecordStore;

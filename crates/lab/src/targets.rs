@@ -1,5 +1,6 @@
 //! Opening the devices of a run.
 
+use crate::arbitration::DEFAULT_ARBITRATION;
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::emulated::Emulated;
 use crate::error::OpenError;
@@ -10,6 +11,7 @@ use joulio_device::Device;
 use joulio_emulator::{EmulatedDevice, FaultPlan};
 use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
 use joulio_nvme::{Cancel, Controller, ControllerOptions};
+use joulio_nvme_spec::feature::Arbitration;
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
@@ -33,6 +35,9 @@ pub struct TargetOptions {
     pub io_timeout: Option<Nanos>,
     /// Times that an I/O is sent again whose status allows it, or that a reset ended.
     pub max_retries: u8,
+    /// Weights of the priority classes of queues, where a job's queues have such classes; `None`:
+    /// [`DEFAULT_ARBITRATION`].
+    pub arbitration: Option<Arbitration>,
     /// Options of the rings on what the kernel drives.
     pub ring: RingOptions,
     /// Flag that ends waits for a controller.
@@ -47,6 +52,7 @@ impl Default for TargetOptions {
             faults: FaultPlan::default(),
             io_timeout: None,
             max_retries: 0,
+            arbitration: None,
             ring: RingOptions::default(),
             cancel: Cancel::default(),
         }
@@ -54,8 +60,9 @@ impl Default for TargetOptions {
 }
 
 impl TargetOptions {
-    /// Options of a controller with `queues` queue pairs for I/O.
-    fn controller(&self, queues: u16) -> ControllerOptions {
+    /// Options of a controller with `queues` queue pairs for I/O, of which some have priority classes if
+    /// `weighted`.
+    fn controller(&self, queues: u16, weighted: bool) -> ControllerOptions {
         let usual = ControllerOptions::default();
         let admin_timeout = self.io_timeout.map(|time| time.max(MIN_ADMIN_TIMEOUT));
         ControllerOptions {
@@ -63,6 +70,7 @@ impl TargetOptions {
             io_timeout: self.io_timeout.unwrap_or(usual.io_timeout),
             admin_timeout: admin_timeout.unwrap_or(usual.admin_timeout),
             retries: self.max_retries,
+            arbitration: weighted.then(|| self.arbitration.unwrap_or(DEFAULT_ARBITRATION)),
             cancel: self.cancel.clone(),
             ..usual
         }
@@ -230,7 +238,8 @@ fn open_one(
     let jobs_each = jobs().map(|job| job.jobs_on(0, devices)).max();
     let jobs_each = jobs_each.unwrap_or(1).min(u16::MAX.into()) as u16;
     let may_write = may_write(device, options.allow_write);
-    let how = options.controller(jobs_each);
+    let weighted = jobs().any(|job| job.queue_priority.is_some());
+    let how = options.controller(jobs_each, weighted);
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {

@@ -7,6 +7,7 @@ pub use nvm::{BlockControl, DsmAttributes, DsmRange};
 
 use crate::opcode::{AdminOpcode, NvmOpcode};
 use bitfield_struct::bitfield;
+use open_enum::open_enum;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -125,6 +126,14 @@ impl Command {
         command
     }
 
+    /// Create I/O Submission Queue as this one, in the priority class `priority`.
+    #[must_use]
+    pub fn with_priority(mut self, priority: QueuePriority) -> Command {
+        let dword11 = CreateSubmissionQueue::from(self.cdw10[1].get());
+        self.cdw10[1] = U32::new(dword11.with_qprio(priority.0).into());
+        self
+    }
+
     /// Create I/O Completion Queue (Base figures 155 to 157): `entries` slots at PRP1, contiguous;
     /// interrupts on `vector` when there is one.
     pub fn create_completion_queue(qid: QueueId, entries: u32, vector: Option<u16>) -> Command {
@@ -188,6 +197,21 @@ pub struct CreateCompletionQueue {
     pub iv: u16,
 }
 
+/// QPRIO: priority class of a submission queue (Base figure 161), the most urgent first.
+#[open_enum]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum QueuePriority {
+    /// Before all others.
+    URGENT = 0,
+    /// By the weight HPW.
+    HIGH = 1,
+    /// By the weight MPW.
+    MEDIUM = 2,
+    /// By the weight LPW.
+    LOW = 3,
+}
+
 /// Dword 11 of Create I/O Submission Queue (Base figure 161).
 #[bitfield(u32)]
 pub struct CreateSubmissionQueue {
@@ -214,6 +238,13 @@ mod tests {
         let c = Command::create_completion_queue(QueueId(2), 4096, None);
         assert_eq!(c.cdw10[0].get(), 0x0fff_0002);
         assert_eq!(c.cdw10[1].get(), 1);
+    }
+
+    #[test]
+    fn a_submission_queue_says_its_priority() {
+        let c = Command::create_submission_queue(QueueId(3), 256, QueueId(3));
+        let c = c.with_priority(QueuePriority::LOW);
+        assert_eq!(c.cdw10[1].get(), 0x0003_0007);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FeatureId {
+    /// Base 5.27.1.1.
+    ARBITRATION = 0x01,
     /// Base 5.27.1.2.
     POWER_MANAGEMENT = 0x02,
     /// Base 5.27.1.5.
@@ -24,6 +26,24 @@ pub enum FeatureId {
     AUTONOMOUS_POWER_STATE_TRANSITION = 0x0c,
     /// Power Measurement, of later versions than Base 2.0c: see [`PowerMeasurement`].
     POWER_MEASUREMENT = 0x25,
+}
+
+/// 01h Arbitration (Base figure 318): commands that are fetched in a queue's turn and, of a weighted round robin, in
+/// the turn of each priority class.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Arbitration {
+    /// AB: at most 2^AB commands of one queue at a time; 7 is any number.
+    #[bits(3)]
+    pub ab: u8,
+    #[bits(5)]
+    _reserved: u8,
+    /// LPW: commands of low priority in a round, 0's based.
+    pub lpw: u8,
+    /// MPW: commands of medium priority in a round, 0's based.
+    pub mpw: u8,
+    /// HPW: commands of high priority in a round, 0's based.
+    pub hpw: u8,
 }
 
 /// 02h Power Management (Base figure 319).
@@ -126,6 +146,12 @@ impl PowerMeasurement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_stand_from_low_to_high() {
+        let weights = Arbitration::new().with_ab(3).with_lpw(1).with_mpw(2);
+        assert_eq!(u32::from(weights.with_hpw(9)), 0x0902_0103);
+    }
 
     #[test]
     fn a_measurement_is_started_and_timed_where_libnvme_puts_it() {

@@ -22,6 +22,8 @@ pub const AQA: u32 = 0x24;
 pub const ASQ: u32 = 0x28;
 /// Offset of ACQ, Admin Completion Queue Base Address (64 bits).
 pub const ACQ: u32 = 0x30;
+/// Offset of CRTO, Controller Ready Timeouts (since NVM Express 2.0).
+pub const CRTO: u32 = 0x68;
 /// Offset of the first doorbell: the submission queue tail of the admin queue.
 pub const DOORBELLS: u32 = 0x1000;
 
@@ -71,6 +73,23 @@ pub struct Cap {
     _reserved2: u8,
 }
 
+impl Cap {
+    /// Bit of CRMS: CRTO says how long the controller may take until its media are ready.
+    pub const READY_WITH_MEDIA: u8 = 1;
+    /// Bit of AMS: weighted round robin with an urgent priority class.
+    pub const WEIGHTED: u8 = 1;
+}
+
+/// CRTO, Controller Ready Timeouts (Base 2.0, 3.1.3, offset 68h), in units of 500 ms.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Crto {
+    /// CRWMT: worst-case time for CSTS.RDY to follow CC.EN, with all media ready.
+    pub crwmt: u16,
+    /// CRIMT: the same where media need not be ready (CC.CRIME).
+    pub crimt: u16,
+}
+
 /// VS, Version (Base figure 37).
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
@@ -116,6 +135,8 @@ pub struct Cc {
 }
 
 impl Cc {
+    /// AMS of the weighted round robin with an urgent priority class.
+    pub const WEIGHTED: u8 = 1;
     /// IOSQES of the 64-byte submission queue entry, the only one that the NVM command set has.
     pub const SQES: u8 = 6;
     /// IOCQES of the 16-byte completion queue entry.

@@ -7,7 +7,7 @@
 
 use joulio_emulator::{EmulatedDevice, Options};
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::{AnyPolicy, Counters, now};
+use joulio_nvme::wait::{AnyPolicy, WaitCounters, now};
 use joulio_nvme::{
     Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, Poller, PollerQueues,
     Reactor, ReactorCounters,
@@ -150,7 +150,7 @@ pub struct Outcome {
     /// Counts of the reactor.
     pub reactor: ReactorCounters,
     /// Counts of the core's waits.
-    pub waits: Counters,
+    pub waits: WaitCounters,
 }
 
 /// Runs two tenants, each of which writes `blocks` blocks, reads them back and waits by `policy`, and a

@@ -3,10 +3,13 @@
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
 use joulio_device::{Device, DeviceError};
-use joulio_nvme_spec::register::{self, Aqa, Cap, Cc, Csts, Version};
+use joulio_nvme_spec::register::{self, Aqa, Cap, Cc, Crto, Csts, Version};
 use joulio_units::Nanos;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// Longest time that a controller may claim to need to become ready, in units of 500 ms.
+const MAX_READY: u16 = 1200;
 
 /// CC.SHN = 01b: normal shutdown (Base 3.6.1).
 const SHUTDOWN_NORMAL: u8 = 1;
@@ -220,13 +223,19 @@ impl<D: Device> Registers<'_, D> {
     }
 
     /// Sets CC.EN with the admin queue at `asq` and `acq` and waits for CSTS.RDY (Base 3.5.1).
-    pub(crate) fn enable(&self, cap: Cap, aqa: Aqa, asq: u64, acq: u64) -> Result<(), NvmeError> {
+    pub(crate) fn enable(
+        &self,
+        cap: Cap,
+        weighted: bool,
+        (aqa, asq, acq): (Aqa, u64, u64),
+    ) -> Result<(), NvmeError> {
         self.device.write32(register::AQA, aqa.into());
         self.device.write64(register::ASQ, asq);
         self.device.write64(register::ACQ, acq);
         let cc = Cc::new()
             .with_iosqes(Cc::SQES)
             .with_iocqes(Cc::CQES)
+            .with_ams(if weighted { Cc::WEIGHTED } else { 0 })
             // Without the NVM command set's own bit, "all supported I/O command sets" has it.
             .with_css(if cap.css() & 1 != 0 { 0 } else { 0b110 });
         self.set_cc(cc.with_en(true));
@@ -236,9 +245,25 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(true, cap)
     }
 
+    /// Time that CSTS.RDY may take to follow CC.EN: CAP.TO. That cannot say more than 127.5 s, and a controller of NVM
+    /// Express 2.0 says more in CRTO; one with less there than in CAP.TO has the longer time. At most ten minutes: the
+    /// register holds nine hours.
+    fn ready_milliseconds(&self, enabled: bool, cap: Cap) -> u64 {
+        let timeout = u16::from(cap.to());
+        let timeout = match enabled && cap.crms() & Cap::READY_WITH_MEDIA != 0 {
+            true => timeout.max(self.crto().crwmt().min(MAX_READY)),
+            false => timeout,
+        };
+        // 0 would be no time at all: give the smallest unit.
+        u64::from(timeout).max(1) * 500
+    }
+
+    fn crto(&self) -> Crto {
+        Crto::from(self.device.read32(register::CRTO))
+    }
+
     fn wait_ready(&self, enabled: bool, cap: Cap) -> Result<(), NvmeError> {
-        // TO = 0 would be no time at all: give the smallest unit.
-        let milliseconds = u64::from(cap.to()).max(1) * 500;
+        let milliseconds = self.ready_milliseconds(enabled, cap);
         let mut patience = Patience::new(Nanos::from_millis(milliseconds), self.cancel);
         loop {
             let over = patience.over();

@@ -1,7 +1,7 @@
 //! The timeline for programs.
 
 use crate::text::words::{mark, operation};
-use crate::{Core, Io, Mark, PlanOfIo, Timeline, Wait, WaitKind, WokenBy};
+use crate::{Core, Io, PlanOfIo, Timeline, TraceMark, Wait, WaitKind, WokenBy};
 use joulio_units::Nanos;
 use serde::Serialize;
 use std::io::{Error, Write};
@@ -194,7 +194,7 @@ impl MeanwhileView {
 }
 
 impl MarkView {
-    fn new(it: &Mark) -> MarkView {
+    fn new(it: &TraceMark) -> MarkView {
         MarkView {
             thread: it.core,
             queue: it.queue,

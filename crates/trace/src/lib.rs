@@ -42,5 +42,5 @@ pub use meanwhile::{Meanwhile, Wake, WokenBy};
 pub use perfetto::perfetto;
 pub use recorder::{Recorded, Recorder, Trace};
 pub use text::text;
-pub use timeline::{CompletedIo, Core, Io, Mark, PlanOfIo, Ring, Submitted, Thread, Timeline};
+pub use timeline::{CompletedIo, Core, Io, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark};
 pub use wait::{Wait, WaitKind};

@@ -1,6 +1,8 @@
 //! Finding the halves of I/Os and waits among the events of one thread.
 
-use crate::timeline::{CompletedIo, Core, Io, Mark, PlanOfIo, Ring, Submitted, Thread, Timeline};
+use crate::timeline::{
+    CompletedIo, Core, Io, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark,
+};
 use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
 use joulio_units::{Joules, Nanos};
 use std::collections::HashMap;
@@ -41,7 +43,7 @@ pub(crate) struct Matching {
     index: usize,
     core: Core,
     ios: Vec<Io>,
-    marks: Vec<Mark>,
+    marks: Vec<TraceMark>,
     slots: HashMap<(Queue, u16), Slot>,
     /// I/Os that no doorbell was rung for yet.
     unrung: HashMap<Queue, Vec<usize>>,
@@ -158,7 +160,7 @@ impl Matching {
             | EventKind::Abort { .. }
             | EventKind::Reset
             | EventKind::LostInterrupt
-            | EventKind::Fault { .. } => self.marks.push(Mark {
+            | EventKind::Fault { .. } => self.marks.push(TraceMark {
                 core: self.index,
                 queue: event.queue,
                 at,

@@ -9,7 +9,7 @@ mod lanes;
 
 use crate::json::wait_name;
 use crate::text::words::{mark, missing, operation, steps};
-use crate::{Core, Io, Mark, Timeline, Wait};
+use crate::{Core, Io, Timeline, TraceMark, Wait};
 use joulio_units::{Joules, Nanos};
 use lanes::Lanes;
 use serde::Serialize;
@@ -155,7 +155,7 @@ fn rings(index: usize, core: &Core, ts: impl Fn(Nanos) -> f64) -> impl Iterator<
     })
 }
 
-fn note(it: &Mark, ts: impl Fn(Nanos) -> f64) -> Entry {
+fn note(it: &TraceMark, ts: impl Fn(Nanos) -> f64) -> Entry {
     let args = json!({ "queue": it.queue });
     Entry::instant(it.core, "mark", mark(it.kind), ts(it.at), args)
 }

@@ -3,7 +3,7 @@
 mod bar;
 pub(crate) mod words;
 
-use crate::{Core, Io, Mark, Timeline, WaitKind, WokenBy};
+use crate::{Core, Io, Timeline, TraceMark, WaitKind, WokenBy};
 use bar::Scale;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -123,7 +123,7 @@ fn lines(timeline: &Timeline, width: usize, text: &mut String) {
     marks.for_each(|it| mark_line(timeline, it, text));
 }
 
-fn mark_line(timeline: &Timeline, it: &Mark, text: &mut String) {
+fn mark_line(timeline: &Timeline, it: &TraceMark, text: &mut String) {
     let at = micros(timeline.since_start(it.at));
     let core = &timeline.cores[it.core];
     let _ = writeln!(

@@ -25,7 +25,7 @@ pub struct Timeline {
     /// I/Os of all threads, ordered by their first event.
     pub ios: Vec<Io>,
     /// Events that are neither an I/O nor a wait (faults, resets), ordered by time.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<TraceMark>,
 }
 
 /// Waits and doorbells of one thread's core.
@@ -126,7 +126,7 @@ impl CompletedIo {
 
 /// An event that is neither part of an I/O nor of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct TraceMark {
     /// Index of the thread in [`Timeline::cores`].
     pub core: usize,
     /// QID.

@@ -1,13 +1,13 @@
 //! The I/Os of a run, one by one.
 
 use joulio_units::Nanos;
-use joulio_wait::Counters;
+use joulio_wait::WaitCounters;
 
 /// Counts of a job from the end of one I/O to the end of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoCounts {
     /// Counters of waiting.
-    pub counters: Counters,
+    pub counters: WaitCounters,
     /// Times that the job had its CPU taken for another thread.
     pub preemptions: u64,
     /// Time that the job was runnable and another thread had its CPU.

@@ -57,6 +57,11 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             "must be below 4 GiB",
         ),
         (
+            job.queue_priority.is_none(),
+            "queue_priority",
+            "is not modelled: devices serve all queues alike",
+        ),
+        (
             job.number_ios.is_some() || job.runtime.is_some(),
             "number_ios",
             "say how much by number_ios, or how long by runtime",

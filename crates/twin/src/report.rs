@@ -10,7 +10,7 @@ use joulio_energy::Model;
 use joulio_job::{IoStatistics, JobCounts, Method, RunResult};
 use joulio_model::{Pick, power};
 use joulio_units::Nanos;
-use joulio_wait::{Counters, Policy};
+use joulio_wait::{Policy, WaitCounters};
 
 /// The result of a run that is over: of its `threads`, on the CPUs that are `used`.
 pub(crate) fn report(
@@ -32,7 +32,7 @@ pub(crate) fn report(
         read.add(reads);
         write.add(writes);
     }
-    let mut counters = Counters::default();
+    let mut counters = WaitCounters::default();
     for thread in threads.iter() {
         counters += thread.counted();
     }

@@ -10,7 +10,7 @@ use joulio_job::{
 };
 use joulio_model::{EnergyParts, Transfer};
 use joulio_units::{Energy, Nanos};
-use joulio_wait::Counters;
+use joulio_wait::WaitCounters;
 
 /// I/Os of one device in the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub struct TwinRun {
     /// Statistics of the writes.
     pub write: IoStatistics,
     /// Counters of waiting, all jobs together.
-    pub counters: Counters,
+    pub counters: WaitCounters,
     /// Times of the hardware threads that have jobs, by their numbers.
     pub cpus: Vec<(usize, CoreTimes)>,
     /// Times of their physical cores, which is what energy is counted for.
@@ -119,7 +119,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) read: &'a IoStatistics,
     pub(crate) write: &'a IoStatistics,
     pub(crate) devices: &'a [Device<'a>],
-    pub(crate) counters: Counters,
+    pub(crate) counters: WaitCounters,
     pub(crate) cpus: &'a [(usize, CoreTimes)],
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
@@ -189,7 +189,7 @@ impl Counted<'_> {
                 submitter: self.usage(job, method),
                 ..Threads::default()
             },
-            wait: self.counters.into(),
+            wait: self.counters,
             faults: FaultCounts::default(),
             system_calls: None,
             machine: self.machine(),

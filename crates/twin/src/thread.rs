@@ -19,7 +19,7 @@ use crate::step_costs::StepCosts;
 use crate::stop::LONGEST;
 use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{Class, Counters, Policy, Slept, Step, StepKind, StepSet};
+use joulio_wait::{Class, Policy, Slept, Step, StepKind, StepSet, WaitCounters};
 
 /// Phase of a job: what it does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +124,8 @@ pub(crate) struct JobThread<'a> {
     chilled: bool,
     /// Completions whose interrupt has been paid for.
     pub(crate) announced: u64,
-    pub(crate) counters: Counters,
-    before: Counters,
+    pub(crate) counters: WaitCounters,
+    before: WaitCounters,
     pub(crate) done: Done,
     /// The job's own I/Os, where each job is to be known by itself.
     pub(crate) own: Option<Box<IoStatistics>>,
@@ -229,8 +229,8 @@ impl<'a> JobThread<'a> {
             cold: None,
             chilled: false,
             announced: 0,
-            counters: Counters::default(),
-            before: Counters::default(),
+            counters: WaitCounters::default(),
+            before: WaitCounters::default(),
             done: Done {
                 ended: Nanos::ZERO,
                 unissued: 0,
@@ -298,10 +298,13 @@ impl<'a> JobThread<'a> {
     /// Returns the job's shape.
     pub(crate) fn shape(&self, costs: &StepCosts) -> Shape {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
-        let told = self.timed || self.asks_others || self.asks_lost;
+        let learns = self.timed || self.asks_others || self.asks_lost;
         let more = self.coalescing.is_some() || costs.scheduler.is_some();
         let counts = self.oracle.is_some() || self.own.is_some() || self.log.is_some();
-        match (self.others.is_empty(), planned && !told && !more && !counts) {
+        match (
+            self.others.is_empty(),
+            planned && !learns && !more && !counts,
+        ) {
             (true, true) => Shape::Plain,
             (true, false) => Shape::One,
             (false, _) => Shape::Several,
@@ -564,7 +567,7 @@ impl<'a> JobThread<'a> {
     }
 
     /// Returns what was counted in the measured part.
-    pub(crate) fn counted(&self) -> Counters {
+    pub(crate) fn counted(&self) -> WaitCounters {
         self.counters - self.before
     }
 }

@@ -3,29 +3,30 @@
 use joulio_units::Nanos;
 use std::ops::{AddAssign, Sub};
 
-/// Declares [`Counters`] and its arithmetic from one list of counters.
+/// Declares [`WaitCounters`] and its arithmetic from one list of counters.
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
         /// Counters of waiting, since their queue or core was made: of a queue, of a core, or of
         /// both added up.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        pub struct Counters {
-            $($(#[$doc])* pub $name: $type,)*
+        #[cfg_attr(feature = "serde", serde(default))]
+        pub struct WaitCounters {
+            $($(#[$attribute])* pub $name: $type,)*
         }
 
-        impl AddAssign for Counters {
-            fn add_assign(&mut self, other: Counters) {
+        impl AddAssign for WaitCounters {
+            fn add_assign(&mut self, other: WaitCounters) {
                 $(self.$name += other.$name;)*
             }
         }
 
-        impl Sub for Counters {
-            type Output = Counters;
+        impl Sub for WaitCounters {
+            type Output = WaitCounters;
 
             /// Returns what was counted since `earlier`.
-            fn sub(self, earlier: Counters) -> Counters {
-                Counters {
+            fn sub(self, earlier: WaitCounters) -> WaitCounters {
+                WaitCounters {
                     $($name: self.$name - earlier.$name,)*
                 }
             }
@@ -71,9 +72,19 @@ counters! {
     /// Wakes that found no completion: the interrupt was spurious, or late for one already seen.
     vain_wakes: u64,
     /// Time in blocks.
+    #[cfg_attr(feature = "serde", serde(rename = "blocked_ns"))]
     blocked: Nanos,
     /// Time in sleeps.
+    #[cfg_attr(feature = "serde", serde(rename = "slept_ns"))]
     slept: Nanos,
     /// Time by which sleeps ended later than planned.
+    #[cfg_attr(feature = "serde", serde(rename = "overslept_ns"))]
     overslept: Nanos,
+}
+
+impl WaitCounters {
+    /// Nanoseconds by which a sleep ended later than planned, on average; 0 without sleeps.
+    pub fn mean_oversleep_ns(&self) -> f64 {
+        self.overslept.0 as f64 / self.sleeps.max(1) as f64
+    }
 }

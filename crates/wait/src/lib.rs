@@ -24,7 +24,7 @@ mod watched;
 
 pub use class::Class;
 pub use clock::{now, poll_until, sleep};
-pub use counters::Counters;
+pub use counters::WaitCounters;
 pub use joulio_cpu::uintr::UintrError;
 pub use joulio_cpu::{BusyThread, CacheLine};
 pub use planned::{ExpectedCost, PlannedWait};

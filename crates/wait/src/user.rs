@@ -1,12 +1,12 @@
 //! User-level waits: those that need no kernel.
 
 use crate::step::MAX_PAUSE;
-use crate::{Counters, Step, Watched, Woken, now};
+use crate::{Step, WaitCounters, Watched, Woken, now};
 use joulio_cpu::uintr::{Once, Receiver, UintrError};
 use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 
-impl Counters {
+impl WaitCounters {
     fn count(&mut self, ended: Ended) {
         self.limited += u64::from(ended == Ended::Limit);
     }
@@ -40,7 +40,7 @@ pub(crate) fn pause(
     cpu: &impl Instructions,
     step: Step,
     watched: &mut impl Watched,
-    counters: &mut Counters,
+    counters: &mut WaitCounters,
 ) -> Woken {
     loop {
         if watched.ready() {
@@ -61,7 +61,7 @@ pub(crate) fn monitor(
     cpu: &impl Instructions,
     step: Step,
     watched: &mut impl Watched,
-    counters: &mut Counters,
+    counters: &mut WaitCounters,
 ) -> Woken {
     loop {
         let armed = watched.cache_line().map(|line| cpu.arm(line)).is_some();
@@ -106,7 +106,7 @@ pub(crate) fn interrupted(
     cpu: &impl Interrupts,
     until: Nanos,
     watched: &mut impl Watched,
-    counters: &mut Counters,
+    counters: &mut WaitCounters,
 ) -> Result<Woken, UintrError> {
     loop {
         cpu.clear();
@@ -214,7 +214,7 @@ mod tests {
     fn a_write_at_any_moment_ends_the_wait() {
         for at in 0..40 {
             let machine = Machine::that_writes(at);
-            let mut counters = Counters::default();
+            let mut counters = WaitCounters::default();
             let step = Step::forever(StepKind::Monitor);
             let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut counters);
             assert_eq!(woken, Woken::Ready);
@@ -246,7 +246,7 @@ mod tests {
         for at in 0..40 {
             let machine = Machine::that_writes(at);
             let mut queue = Queue(&machine, false);
-            let mut counters = Counters::default();
+            let mut counters = WaitCounters::default();
             let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut counters);
             assert_eq!(woken, Ok(Woken::Ready));
             assert!(counters.pauses <= 1);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn without_a_cache_line_the_core_polls_and_that_is_counted() {
         let machine = Machine::that_writes(20);
-        let mut counters = Counters::default();
+        let mut counters = WaitCounters::default();
         let step = Step::forever(StepKind::Monitor);
         let woken = monitor(&&machine, step, &mut Queue(&machine, false), &mut counters);
         assert_eq!(woken, Woken::Ready);
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_pause_that_the_system_cuts_short_goes_on_to_its_time() {
         let machine = Machine::that_writes(30);
-        let mut counters = Counters::default();
+        let mut counters = WaitCounters::default();
         let step = Step::forever(StepKind::Pause);
         let woken = pause(&&machine, step, &mut Queue(&machine, false), &mut counters);
         assert_eq!(woken, Woken::Ready);

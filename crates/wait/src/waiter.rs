@@ -4,7 +4,7 @@ use crate::binding::Binding;
 use crate::clock::sleep_until;
 use crate::spin::spin;
 use crate::user;
-use crate::{Blocked, Counters, Step, StepKind, StepSet, Watched, Woken};
+use crate::{Blocked, Step, StepKind, StepSet, WaitCounters, Watched, Woken};
 use joulio_cpu::uintr::{Receiver, UintrError};
 use joulio_cpu::{Depth, MissingFeature, UserWait};
 use joulio_units::Nanos;
@@ -35,7 +35,7 @@ pub struct Waiter {
     binding: Option<Binding>,
     /// Interrupts that the receiver had delivered when it was last counted.
     delivered: u64,
-    counters: Counters,
+    counters: WaitCounters,
     /// A spin yields the CPU to the thread that it waits for.
     yields: bool,
 }
@@ -62,7 +62,7 @@ impl Waiter {
             user,
             binding: None,
             delivered: 0,
-            counters: Counters::default(),
+            counters: WaitCounters::default(),
             yields: false,
         }
     }
@@ -173,7 +173,7 @@ impl Waiter {
 
     /// Returns what this waiter counted since it was made: yields, pauses, monitors and user
     /// interrupts.
-    pub fn counters(&mut self) -> Counters {
+    pub fn counters(&mut self) -> WaitCounters {
         self.count_delivered();
         self.counters
     }

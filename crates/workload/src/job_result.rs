@@ -4,7 +4,7 @@ use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};
 use joulio_job::{IoStatistics, ThreadUsage};
 use joulio_nvme::Faults;
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::WaitCounters;
 use joulio_trace::Recorded;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub(crate) struct JobResult {
     /// I/Os, by the job's devices.
     pub(crate) shares: Vec<ShareResult>,
     /// Counters of waiting.
-    pub(crate) counters: Counters,
+    pub(crate) counters: WaitCounters,
     /// True if the counters hold the time blocked and asleep.
     pub(crate) counts_waiting: bool,
     /// Faults of the device.
@@ -72,7 +72,7 @@ impl JobResult {
             started: start,
             ended: start,
             shares: Vec::new(),
-            counters: Counters::default(),
+            counters: WaitCounters::default(),
             counts_waiting: true,
             faults: Faults::default(),
             recorded: Vec::new(),

@@ -4,7 +4,7 @@ mod threads;
 
 pub use threads::{Counting, ThreadCounters};
 
-use joulio_job::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
+use joulio_job::{DiskCounters, Dispatch, IdleCounters, MachineCounters, MissingCounters};
 use joulio_kernel_io::{CpuIdle, Disk, DiskStats, DiskUse, Disks, Interrupts};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Snapshot {
         disks: &[Option<&Disk>],
         threads: &ThreadCounters,
     ) -> MachineCounters {
-        let mut missing = Missing::new();
+        let mut missing = MissingCounters::new();
         let disks = apart(disks);
         let came = both(&self.interrupts, &before.interrupts);
         let came = came.map(|(after, before)| after.since(before));
@@ -71,7 +71,7 @@ impl Snapshot {
 }
 
 /// Keeps the reasons of the counters that are missing.
-struct Found<'a>(&'a mut Missing);
+struct Found<'a>(&'a mut MissingCounters);
 
 impl Found<'_> {
     fn of<T>(&mut self, name: &'static str, counted: Result<T, String>) -> Option<T> {

@@ -1,17 +1,75 @@
 //! Access patterns: the next block.
 
-use joulio_job::Job;
+use joulio_job::{Job, RandomDistribution};
 use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal, Zipf};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
 
 /// The sequence of a job's blocks: the same seed and job index give the same one.
 pub(crate) struct Pattern {
-    random: bool,
+    /// The draw of random blocks; `None`: the job is sequential.
+    random: Option<Draw>,
     blocks: Range<u64>,
     /// Next block of a sequential job, of reads and writes together.
     next: u64,
     rng: Pcg64Mcg,
+}
+
+/// The draw of a random block.
+enum Draw {
+    Uniform,
+    /// Ranks from 1; which block has a rank a hash says, so that those of high ranks lie apart.
+    Zipf(Zipf<f64>),
+    /// Exponent of a uniform number from 0 to 1.
+    Pareto(f64),
+    /// In blocks from the area's start.
+    Normal(Normal<f64>),
+}
+
+impl Draw {
+    /// The draw from so many `blocks` as `distribution` says.
+    fn new(distribution: RandomDistribution, blocks: u64) -> Draw {
+        let all = blocks as f64;
+        let draw = match distribution {
+            RandomDistribution::Uniform => None,
+            RandomDistribution::Zipf(theta) => Zipf::new(all, theta).ok().map(Draw::Zipf),
+            RandomDistribution::Pareto(h) => Some(Draw::Pareto(h.ln() / (1.0 - h).ln())),
+            RandomDistribution::Normal(percent) => {
+                let deviation = all * percent / 100.0;
+                Normal::new(all / 2.0, deviation).ok().map(Draw::Normal)
+            }
+        };
+        // The parameters were checked where they were read.
+        draw.unwrap_or(Draw::Uniform)
+    }
+
+    /// A number from 0 to below `blocks`.
+    fn block(&self, blocks: u64, rng: &mut Pcg64Mcg) -> u64 {
+        match self {
+            Draw::Uniform => rng.random_range(0..blocks),
+            Draw::Zipf(zipf) => hash(zipf.sample(rng) as u64) % blocks,
+            Draw::Pareto(exponent) => {
+                let part = rng.random::<f64>().powf(*exponent);
+                hash((part * blocks as f64) as u64) % blocks
+            }
+            // What falls outside of the area is drawn anew, and at last is taken at its start.
+            Draw::Normal(normal) => {
+                let inside = (0..64)
+                    .map(|_| normal.sample(rng))
+                    .find(|at| (0.0..blocks as f64).contains(at));
+                (inside.unwrap_or(0.0) as u64).min(blocks - 1)
+            }
+        }
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): no two numbers have the same.
+fn hash(number: u64) -> u64 {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 impl Pattern {
@@ -22,7 +80,8 @@ impl Pattern {
             .last()
             .unwrap_or(job.seed);
         Pattern {
-            random: job.rw.is_random(),
+            random: (job.rw.is_random())
+                .then(|| Draw::new(job.random_distribution, blocks.end - blocks.start)),
             next: blocks.start,
             blocks,
             rng: Pcg64Mcg::seed_from_u64(seed),
@@ -33,8 +92,9 @@ impl Pattern {
     /// sequential ones start again at the area's end.
     #[inline]
     pub(crate) fn block(&mut self) -> u64 {
-        if self.random {
-            return self.rng.random_range(self.blocks.clone());
+        if let Some(draw) = &self.random {
+            let blocks = self.blocks.end - self.blocks.start;
+            return self.blocks.start + draw.block(blocks, &mut self.rng);
         }
         let block = self.next;
         self.next = self.after(block);
@@ -68,6 +128,38 @@ mod tests {
         };
         assert_eq!(draw(0), draw(0));
         assert_ne!(draw(0), draw(1));
+    }
+
+    /// The shares of all I/Os that the most frequent blocks have, a fifth of the blocks each, the most first.
+    fn fifths(distribution: &str) -> Vec<f64> {
+        let job = Job {
+            random_distribution: distribution.parse().unwrap(),
+            ..job()
+        };
+        let mut pattern = Pattern::new(&job, 0, 100..1100);
+        let mut counts = vec![0_u32; 1000];
+        for _ in 0..100_000 {
+            counts[(pattern.block() - 100) as usize] += 1;
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let fifths = counts.chunks(200);
+        let share = |fifth: &[u32]| f64::from(fifth.iter().sum::<u32>()) / 1e5;
+        fifths.map(share).collect()
+    }
+
+    #[test]
+    fn blocks_are_preferred_as_the_distribution_says() {
+        assert!(fifths("random")[0] < 0.24, "{:?}", fifths("random"));
+        // A fifth of the blocks has four fifths of the I/Os, and a little more, as some ranks fall on one block.
+        let pareto = fifths("pareto:0.2");
+        assert!((0.78..0.90).contains(&pareto[0]), "{pareto:?}");
+        let zipf = fifths("zipf:1.2");
+        assert!(zipf[0] > 0.8 && zipf[4] < 0.05, "{zipf:?}");
+        let steeper = fifths("zipf:2.0");
+        assert!(steeper[0] > zipf[0], "{steeper:?}");
+        // Two thirds lie within a standard deviation on either side.
+        let normal = fifths("normal:10");
+        assert!((0.63..0.73).contains(&normal[0]), "{normal:?}");
     }
 
     #[test]

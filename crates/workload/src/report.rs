@@ -14,7 +14,7 @@ use joulio_job::{
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
-use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Thread;
 use joulio_units::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -139,7 +139,7 @@ impl RunReport<'_> {
             .unwrap_or_default();
         let window = end - start;
         let (mut read, mut write) = (IoStatistics::new(), IoStatistics::new());
-        let mut counters = Counters::default();
+        let mut counters = WaitCounters::default();
         let mut faults = Faults::default();
         let mut threads = Threads {
             device: done.did.device_threads,
@@ -210,7 +210,7 @@ impl RunReport<'_> {
             other_irqs: None,
             steadiness: done.steadiness,
             threads,
-            wait: counters.into(),
+            wait: counters,
             faults: fault_counts(faults),
             system_calls: system_calls(&done.jobs),
             machine: done.did.machine,

@@ -60,6 +60,18 @@ pub fn check(
                     ),
                 ));
             }
+            if job.queue_priority.is_some() && !info.weighted {
+                return Err(wrong(
+                    "--queue_priority",
+                    match engine {
+                        EngineName::Nvme => format!(
+                            "{} has no weighted round robin (CAP.AMS): leave it out; emulated:PROFILE,arbitration=wrr has it",
+                            info.name
+                        ),
+                        _ => format!("the queues of {engine} are the kernel's: --engine nvme has its own"),
+                    },
+                ));
+            }
             if job.kind == JobKind::Process && target.for_process().is_none() {
                 return Err(wrong(
                     "--process",

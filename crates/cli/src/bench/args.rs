@@ -1,6 +1,8 @@
 //! The flags of `joulio bench` beside those of the work.
 
 use super::settings::Flags;
+use super::{means, table};
+use crate::columns::Chosen;
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::times::seconds;
@@ -19,6 +21,7 @@ use std::str::FromStr;
 
 /// fio's options of io_uring.
 #[derive(clap::Args)]
+#[command(next_help_heading = "io_uring")]
 struct Ring {
     /// io_uring: buffers are registered
     #[arg(long)]
@@ -47,6 +50,13 @@ struct Ring {
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
 pub struct BenchArgs {
+    /// A job file of fio's: each section is a bench of its own, one after the other (docs/fio.md). Flags
+    /// count for all sections, in place of theirs
+    #[arg(value_name = "JOBFILE")]
+    pub job_file: Option<PathBuf>,
+    /// Only this section of the job file. Repeatable
+    #[arg(long, value_name = "NAME", requires = "job_file")]
+    pub section: Vec<String>,
     /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio and
     /// io_uring. Default: nvme on a controller, io_uring on a block device or a file
     #[arg(long, value_delimiter = ',')]
@@ -139,6 +149,19 @@ pub struct BenchArgs {
     /// throttling, a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
     #[arg(long)]
     pub strict: bool,
+    /// Columns of the runs' table: a list of headings, as IOPS,p99,uJ/IO, or all. Default: as many as the
+    /// terminal has room for, all elsewhere
+    #[arg(long, value_name = "LIST", value_parser = chosen)]
+    pub columns: Option<Chosen>,
+    /// The jobs, and several devices, a line each below the table; in the JSON they always are
+    #[arg(long, alias = "per_job")]
+    pub per_job: bool,
+    /// No progress and no notes on standard error, but errors
+    #[arg(long)]
+    pub quiet: bool,
+    /// Say what each column is, and run nothing
+    #[arg(long)]
+    pub legend: bool,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,
@@ -201,6 +224,31 @@ impl BenchArgs {
                 },
             }),
         }
+    }
+}
+
+/// Columns of the runs' table.
+fn chosen(text: &str) -> Result<Chosen, String> {
+    if text == "all" {
+        return Ok(Chosen::All);
+    }
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    let all = || table::headings().chain(means::headings());
+    match names
+        .iter()
+        .find(|name| !all().any(|heading| heading == name.as_str()))
+    {
+        Some(name) => {
+            let mut known: Vec<_> = table::headings().collect();
+            known.extend(
+                means::headings().filter(|name| !table::headings().any(|other| other == *name)),
+            );
+            Err(format!(
+                "'{name}' is not a column: {}, or all",
+                known.join(", ")
+            ))
+        }
+        None => Ok(Chosen::Named(names)),
     }
 }
 

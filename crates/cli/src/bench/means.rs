@@ -1,15 +1,22 @@
 //! The table of repeated runs: means with their 95 % intervals, and what ties.
 
-use crate::columns::columns;
+use crate::columns::{Chosen, chosen_columns};
 use joulio_lab::record::{Point, RunRecord};
 use joulio_lab::results::{
-    EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, model_note, notes, star_note, ties, unmetered,
+    EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, model_note, notes, star_note, unmetered,
+    verdict,
 };
 use joulio_lab::statistics::Summary;
 use std::fmt::Write;
 
+/// Headings of the table's figures, without the marks of modelled ones.
+pub fn headings() -> impl Iterator<Item = &'static str> {
+    let figures = MeanOf::ALL.into_iter().map(MeanOf::name);
+    ["runs", "+-"].into_iter().chain(figures)
+}
+
 /// Every point, a line each, in the order of `points`.
-pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> String {
+pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: &Chosen) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
     let rows = MeanRow::of(records, points);
@@ -32,10 +39,9 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> Strin
         let place = varied.values(row.point).into_iter();
         place.chain(words).chain(cells)
     });
-    let mut text = columns(header, lines, 1 + varied.count());
+    let mut text = chosen_columns(header, lines, 1 + varied.count(), chosen);
     text.push('\n');
-    let mut below = ties(varied, &rows, column.as_ref());
-    below.extend(notes(varied, records));
+    let mut below = notes(varied, records);
     if rows.iter().any(|row| row.apart > 0) {
         below.push(format!(
             "runs: those that count, of all; {SPOILED}: the others are kept apart, never in a mean."
@@ -48,6 +54,11 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> Strin
     below.extend(unmetered(varied, records));
     below.extend(star_note(column.as_ref()));
     below.extend(model_note(records));
+    let found = verdict(varied, &rows, column.as_ref());
+    if !found.is_empty() {
+        below.push(String::new());
+        below.extend(found);
+    }
     for line in below {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{line}");

@@ -2,16 +2,21 @@
 
 mod args;
 mod figures;
+mod job_file;
+mod legend;
 mod means;
+mod parts;
 mod progress;
 mod settings;
 mod sides;
 mod table;
 
 pub use args::BenchArgs;
+pub use legend::legend;
 pub use progress::BenchTerminal;
 
 use crate::Outcome;
+use crate::columns::Chosen;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
@@ -30,6 +35,34 @@ const MAX_POINTS: u64 = 10_000;
 
 /// `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
+    if args.legend {
+        return print(&legend());
+    }
+    let Some(path) = &args.job_file else {
+        return run_one(args, "");
+    };
+    // After the command's name and the subcommand's.
+    let typed: Vec<_> = std::env::args_os().skip(2).collect();
+    let benches = job_file::benches(path, &args.section, &typed)?;
+    if benches.len() > 1 && args.output == Format::Json {
+        return Err(Failure::input(
+            "--output json is of one section: choose it by --section NAME",
+        ));
+    }
+    if benches.len() > 1 && args.state.is_some() {
+        return Err(Failure::input(
+            "--state is of one section: choose it by --section NAME",
+        ));
+    }
+    for (nth, bench) in benches.iter().enumerate() {
+        let above = if nth > 0 { "\n" } else { "" };
+        run_one(&bench.args, &format!("{above}[{}]\n", bench.name))?;
+    }
+    Ok(())
+}
+
+/// One bench; `above`: what its heading begins with.
+fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     let options = args.options()?;
     let virtual_time = options.base.twin.is_some();
     if args.strict && virtual_time {
@@ -49,7 +82,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
     let opened = SweepSession::open(&options, &runs, &stop);
     let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
     let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;
-    let mut heading = table::heading(&options, &axes, &job, &opened.devices());
+    let mut heading = above.to_owned() + &table::heading(&options, &axes, &job, &opened.devices());
     if let Some(machine) = opened.modelled_on() {
         heading += &format!("\nin virtual time on {machine}: every figure is modelled");
     }
@@ -65,13 +98,18 @@ pub fn run(args: &BenchArgs) -> Outcome {
         replicates: options.base.replicates,
         unfit: Unfit::Refuse,
     };
-    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &BenchTerminal::default())?;
+    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &BenchTerminal::new(args.quiet))?;
     let records = sweep.records(&store);
     match args.output {
         _ if all_failed(&records) => {}
         Format::Normal => {
             let heading = if virtual_time { heading } else { String::new() };
-            print(&(heading + &text(&options, &axes, &records)))?;
+            let chosen = args.columns.clone().unwrap_or_default();
+            let mut tables = heading + &text(&options, &axes, &records, &chosen);
+            if args.per_job {
+                tables += &parts::table(&Varied::new(&axes), &records);
+            }
+            print(&tables)?;
         }
         Format::Json => print_json(&SweepReport::new(&manifest, &records))?,
     }
@@ -106,14 +144,14 @@ fn all_failed(records: &[&RunRecord]) -> bool {
 }
 
 /// The table for people: a line a run, or a point where runs are repeated.
-fn text(options: &SweepOptions, axes: &Axes, records: &[&RunRecord]) -> String {
+fn text(options: &SweepOptions, axes: &Axes, records: &[&RunRecord], chosen: &Chosen) -> String {
     let varied = Varied::new(axes);
     let points = axes.points();
     if options.base.replicates > 1 {
-        return means::table(&varied, records, &points);
+        return means::table(&varied, records, &points, chosen);
     }
     // Whatever the order of the runs, equal ones stand together.
     let mut records = records.to_vec();
     records.sort_by_key(|record| points.iter().position(|point| *point == record.point));
-    table::table(&varied, &records)
+    table::table(&varied, &records, &points, chosen)
 }

@@ -15,9 +15,18 @@ pub struct BenchTerminal {
     bar: Mutex<Option<ProgressBar>>,
     /// Runs that are over, and all of them.
     place: Mutex<Option<(usize, usize)>>,
+    quiet: bool,
 }
 
 impl BenchTerminal {
+    /// A terminal that shows neither progress nor notes if `quiet`.
+    pub fn new(quiet: bool) -> BenchTerminal {
+        BenchTerminal {
+            quiet,
+            ..BenchTerminal::default()
+        }
+    }
+
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -30,6 +39,9 @@ impl Observer for BenchTerminal {
     }
 
     fn begin(&self, method: Method, job: &Job) {
+        if self.quiet {
+            return;
+        }
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let place = place.filter(|(_, all)| *all > 1);
         let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
@@ -52,6 +64,8 @@ impl Observer for BenchTerminal {
     }
 
     fn note(&self, line: &str) {
-        say(line);
+        if !self.quiet {
+            say(line);
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 /// The flags.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Settings of the machine")]
 pub struct Flags {
     /// I/O schedulers, a list (none, mq-deadline, kyber, bfq): every run is done under each, on the
     /// disks of the devices. Put back at the end, by joulio restore after kill -9

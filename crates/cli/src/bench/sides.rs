@@ -6,10 +6,20 @@ use joulio_lab::results::{Varied, run_name};
 use joulio_workload::DirectionResult;
 
 /// The columns of [`cells`].
-pub const NAMES: [&str; 7] = ["IOPS", "MiB/s", "mean us", "p50", "p99", "p99.9", "max"];
+pub const NAMES: [&str; 9] = [
+    "IOPS",
+    "MiB/s",
+    "mean us",
+    "stddev us",
+    "p50",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+];
 
 /// I/Os and bytes a second, latencies in microseconds.
-pub fn cells(side: &DirectionResult) -> [String; 7] {
+pub fn cells(side: &DirectionResult) -> [String; 9] {
     let us = |ns: f64| format!("{:.1}", ns / 1e3);
     let latency = &side.latency_ns;
     let bandwidth = side.bandwidth_bytes_per_second / (1 << 20) as f64;
@@ -17,9 +27,11 @@ pub fn cells(side: &DirectionResult) -> [String; 7] {
         format!("{:.0}", side.iops),
         format!("{bandwidth:.1}"),
         us(latency.mean),
+        latency.stddev.map_or_else(|| "-".into(), us),
         us(latency.p50 as f64),
         us(latency.p99 as f64),
         us(latency.p999 as f64),
+        latency.p9999.map_or_else(|| "-".into(), |ns| us(ns as f64)),
         us(latency.max as f64),
     ]
 }

@@ -2,9 +2,9 @@
 
 use super::figures::energy_table;
 use super::sides;
-use crate::columns::columns;
-use joulio_lab::record::RunRecord;
-use joulio_lab::results::{EnergyColumn, Varied, notes, run_name};
+use crate::columns::{Chosen, chosen_columns};
+use joulio_lab::record::{Point, RunRecord};
+use joulio_lab::results::{EnergyColumn, MeanRow, Varied, notes, run_name, verdict};
 use joulio_lab::sweep::{Axes, Factor, SweepOptions};
 use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounters};
 use std::fmt::Write;
@@ -82,20 +82,35 @@ fn listed(names: &[&str]) -> String {
     listed.collect::<Vec<_>>().join(", ")
 }
 
-/// All runs, a line each; their energy, a line each figure.
-pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
+/// Counts of the CPU's work an I/O.
+const COUNTS: [&str; 6] = [
+    "CPU us/IO",
+    "polls/IO",
+    "intr/IO",
+    "cs/IO",
+    "wakes/IO",
+    "sleeps/IO",
+];
+
+/// Columns of the energy figure that runs are compared by.
+const ENERGY: [&str; 3] = ["W", "uJ/IO", "IO/J"];
+
+/// Headings of the table's figures, without the marks of modelled ones.
+pub fn headings() -> impl Iterator<Item = &'static str> {
+    let light = LIGHT.iter().map(|(name, _)| *name);
+    sides::NAMES
+        .into_iter()
+        .chain(COUNTS)
+        .chain(light)
+        .chain(ENERGY)
+}
+
+/// All runs, a line each; their energy, a line each figure; what was found, in sentences.
+pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: &Chosen) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
     let star = column.as_ref().map_or("", EnergyColumn::star);
-    let energy = ["W", "uJ/IO", "IO/J"].map(|name| format!("{name}{star}"));
-    let names = [
-        "CPU us/IO",
-        "polls/IO",
-        "intr/IO",
-        "cs/IO",
-        "wakes/IO",
-        "sleeps/IO",
-    ];
+    let energy = ENERGY.map(|name| format!("{name}{star}"));
     let light: Vec<_> = LIGHT
         .iter()
         .filter(|(_, count)| {
@@ -106,7 +121,7 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
         .collect();
     let modelled = runs.iter().any(|run| run.modelled);
     let mark = if modelled { "*" } else { "" };
-    let names = sides::NAMES.into_iter().chain(names);
+    let names = sides::NAMES.into_iter().chain(COUNTS);
     let names = names.chain(light.iter().map(|(name, _)| *name));
     let names = names.map(|name| format!("{name}{mark}"));
     let first = varied.names().chain(once("completion".into()));
@@ -124,7 +139,7 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
             rows.push(cells.chain(watts(figure)).collect::<Vec<String>>());
         }
     }
-    let mut text = columns(header, rows, 1 + varied.count());
+    let mut text = chosen_columns(header, rows, 1 + varied.count(), chosen);
     text.extend(sides::table(varied, records));
     let mut below = String::new();
     for note in notes(varied, records) {
@@ -139,6 +154,11 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
         text.push_str(&below);
     }
     energy_table(varied, records, column.as_ref(), &mut text);
+    let rows = MeanRow::of(records, points);
+    let found = verdict(varied, &rows, column.as_ref());
+    if !found.is_empty() {
+        let _ = writeln!(text, "\n{}", found.join("\n"));
+    }
     text
 }
 

@@ -1,6 +1,8 @@
 //! `nvme list`: a line for each namespace.
 
 use super::scale;
+use crate::columns::columns;
+use crate::output::terminal_width;
 use joulio_lab::inspect::NamespaceInfo;
 use serde_json::{Value, json};
 
@@ -27,6 +29,14 @@ pub fn table(rows: &[NamespaceInfo]) -> String {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
+    }
+    let all = widths.iter().sum::<usize>() + COLUMNS - 1;
+    if terminal_width().is_some_and(|width| width < all) {
+        // What nvme-cli would break in the middle.
+        let titles = [0, 3, 4, 5, 6, 7, 2, 1];
+        let pick = |cells: &[String; COLUMNS]| titles.map(|title| cells[title].trim().to_owned());
+        let header = titles.map(|title| TITLES[title]);
+        return columns(header, rows.iter().map(pick), 2);
     }
     let mut out = line(&TITLES.map(str::to_owned), widths);
     out += &line(&widths.map(|width| "-".repeat(width)), widths);

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, print, print_data, print_json};
 use joulio_lab::device_rates::read_rates;
 use joulio_lab::output_file::{Existing, OutputFile};
 use joulio_lab::{machine_profile, profile_text};
@@ -102,7 +102,7 @@ pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
         }),
         Format::Normal if written => print(&table(&beside)),
         // What it found is what was asked for, and can be redirected.
-        Format::Normal => print(&text),
+        Format::Normal => print_data(&text),
     }
 }
 

@@ -5,8 +5,11 @@ use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
-use joulio_lab::stat::{Metrics, StatReport};
+use joulio_lab::stat::{CommandUse, Metrics, StatReport};
 use joulio_units::Nanos;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 /// Standard output, and the file of metrics.
@@ -16,6 +19,16 @@ pub struct Out {
     /// Notes on the idle baseline, which are printed once.
     notes: Vec<String>,
     metrics: Option<Metrics>,
+    /// The time of day stands above each interval.
+    timestamps: bool,
+}
+
+/// A command's own use, and what the machine did meanwhile.
+#[derive(Serialize)]
+struct CommandReport<'a> {
+    command: &'a CommandUse,
+    #[serde(flatten)]
+    machine: &'a StatReport,
 }
 
 impl Out {
@@ -32,7 +45,45 @@ impl Out {
             tables: Tables::default(),
             notes,
             metrics,
+            timestamps: false,
         })
+    }
+
+    /// Has the time of day above each interval, as `iostat -t`.
+    pub fn set_timestamps(&mut self, timestamps: bool) {
+        self.timestamps = timestamps;
+    }
+
+    /// Prints the use of the machine by a command, and the interval from its start to its end. For people on
+    /// standard error, as `perf stat` has it: standard output is the command's.
+    pub fn show_command(
+        &mut self,
+        used: &CommandUse,
+        mut report: StatReport,
+        meterless: bool,
+    ) -> Outcome {
+        report.notes.append(&mut self.notes);
+        match self.format {
+            Format::Normal => {
+                let mut text = self.tables.show(&report);
+                text.push_str(&command(used, meterless));
+                // Nobody can be told of an error there.
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+            Format::Json => print_json_line(&CommandReport {
+                command: used,
+                machine: &report,
+            })?,
+        }
+        self.write_metrics(&report)
+    }
+
+    fn write_metrics(&mut self, report: &StatReport) -> Outcome {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.add(report);
+            metrics.write().map_err(Failure::run)?;
+        }
+        Ok(())
     }
 
     /// Prints, for people, what holds for every line.
@@ -57,16 +108,54 @@ impl Out {
     /// An interval.
     pub fn show(&mut self, mut report: StatReport) -> Outcome {
         match self.format {
-            Format::Normal => print(&self.tables.show(&report))?,
+            Format::Normal => {
+                let time = self.timestamps.then(|| format!("\n{}", report.date()));
+                print(&(time.unwrap_or_default() + &self.tables.show(&report)))?;
+            }
             Format::Json => {
                 report.notes.append(&mut self.notes);
                 print_json_line(&report)?;
             }
         }
-        if let Some(metrics) = &mut self.metrics {
-            metrics.add(&report);
-            metrics.write().map_err(Failure::run)?;
-        }
-        Ok(())
+        self.write_metrics(&report)
     }
+}
+
+/// Use of the machine by a command, as `perf stat` prints it.
+fn command(used: &CommandUse, meterless: bool) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
+    let lines = [
+        (used.seconds, 3, "s from start to end"),
+        (used.user_seconds, 3, "s of CPU time in user space"),
+        (used.system_seconds, 3, "s of CPU time in the kernel"),
+        (
+            used.voluntary_switches as f64,
+            0,
+            "voluntary context switches: waits, each with a wake-up",
+        ),
+        (
+            used.involuntary_switches as f64,
+            0,
+            "involuntary context switches",
+        ),
+        (
+            used.read_bytes as f64 / MIB,
+            2,
+            "MiB read from block devices",
+        ),
+        (
+            used.write_bytes as f64 / MIB,
+            2,
+            "MiB written to block devices",
+        ),
+    ];
+    let mut text = String::from("\n");
+    for (figure, digits, what) in lines {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, " {figure:>14.digits$}  {what}");
+    }
+    if meterless {
+        text.push_str("joules: not measured: no meter can be read here (joulio power says why)\n");
+    }
+    text
 }

@@ -84,7 +84,7 @@ fn text(report: &CheckReport) -> String {
         ]
         .concat()
     });
-    let header = ["source", "what", "published", "profile", ""];
+    let header = ["source", "what", "published", "profile", "verdict"];
     text.push_str(&columns(header, held, 2));
     section(
         &mut text,
@@ -224,7 +224,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
         "modelled",
         "error",
         "allowed",
-        "",
+        "verdict",
     ];
     text.push_str(&columns(header, cells, 2));
     for row in rows {

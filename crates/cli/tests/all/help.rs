@@ -95,3 +95,35 @@ fn a_mistyped_subcommand_is_refused_in_one_line() {
     let said = crate::common::refused(room.path(), "benhc");
     assert!(said.contains("benhc") && said.contains("bench"), "{said}");
 }
+
+#[test]
+fn every_subcommand_has_three_examples() {
+    for subcommand in SUBCOMMANDS {
+        let output = joulio(&format!("{subcommand} --help")).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (_, examples) = text
+            .split_once("Examples:")
+            .unwrap_or_else(|| panic!("{subcommand}"));
+        let commands = examples
+            .lines()
+            .filter(|line| line.starts_with("  joulio "));
+        assert_eq!(commands.count(), 3, "{subcommand}: {examples}");
+    }
+}
+
+#[test]
+fn the_columns_are_explained() {
+    for line in ["help metrics", "bench --legend"] {
+        let output = joulio(line).env("COLUMNS", "80").output().unwrap();
+        assert!(output.status.success(), "{line}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.contains("uJ/IO        energy of the window for an I/O"),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+    }
+}

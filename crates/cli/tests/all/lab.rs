@@ -335,7 +335,7 @@ fn bad_input_is_one_line() {
             "is not a shard",
         ),
         (
-            "lab run hotstorage23 --emulated",
+            "lab run hotstorage23 --emulated --sweep latency",
             "nothing of hotstorage23 can be run here",
         ),
         ("lab merge a b -o c", "no results"),

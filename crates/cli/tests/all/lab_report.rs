@@ -114,6 +114,8 @@ fn a_page_is_one_file_with_every_figure_and_says_that_it_is_modelled() {
     for id in ["T1", "F1", "F2"] {
         assert!(page.contains(&format!("id=\"polling-twin-{id}\"")), "{id}");
     }
+    // What has no data is a line that says why, and no empty box.
+    assert!(page.contains("<li id=\"polling-twin-F2\">"), "{page}");
     assert!(page.contains("default-src 'none'"));
     for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
         assert!(!page.contains(outside), "{outside}");

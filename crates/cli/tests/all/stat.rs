@@ -375,3 +375,54 @@ fn this_machine_has_its_own_figures() {
         assert!((0.0..=1.0).contains(&utilisation), "{device:#}");
     }
 }
+
+#[test]
+fn a_command_is_measured_and_its_status_passed_on() {
+    let tree = with_disks(guest());
+    let quiet = line(&tree, "-o json -- sh -c");
+    let mut command = joulio(&quiet);
+    let output = command.arg("sleep 0.01; exit 7").output().expect("run");
+    assert_eq!(output.status.code(), Some(7));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(
+        number(&json["command"]["voluntary_switches"]) >= 1.0,
+        "{json}"
+    );
+    assert_eq!(json["command"]["status"], 7);
+    assert_eq!(named(&json, "devices", "sda")["read_ios"], 0);
+    // Standard output is the command's own.
+    let people = line(&tree, "-- echo said");
+    let output = joulio(&people).output().expect("run");
+    assert!(output.status.success());
+    assert_eq!(output.stdout, b"said\n");
+    let below = String::from_utf8(output.stderr).expect("UTF-8");
+    for part in ["sda", "context switches", "joules: not measured"] {
+        assert!(below.contains(part), "{part}: {below}");
+    }
+}
+
+#[test]
+fn devices_the_interval_and_the_count_stand_as_iostat_has_them() {
+    let tree = with_disks(guest());
+    let text = output(&line(&tree, "-xmty sdb 1 2"));
+    assert_eq!(text.matches(" sdb ").count(), 2, "{text}");
+    assert!(!text.contains(" sda "), "{text}");
+    assert_eq!(text.matches("\n20").count(), 2, "a date above each: {text}");
+}
+
+#[test]
+fn what_makes_no_sense_of_an_interval_or_a_command_is_refused() {
+    let tree = with_disks(guest());
+    let cases = [
+        ("1 sda", "'sda' is not a count"),
+        ("sda 1 2 3", "devices come first"),
+        ("sda 0", "'0'"),
+        ("sda 1 -- true", "leave the interval out"),
+        ("-- /nowhere/at/all", "/nowhere/at/all: "),
+    ];
+    let room = tempdir().expect("a folder");
+    for (words, hint) in cases {
+        let said = refused(room.path(), &line(&tree, words));
+        assert!(said.contains(hint), "{words}: {said}");
+    }
+}

@@ -203,3 +203,19 @@ fn data_may_be_overwritten_by_whoever_says_so() {
     assert_all_right(&runs(&flags), &flags);
     assert_headers(&disk, 4096);
 }
+
+#[test]
+fn nothing_is_written_outside_of_offset_and_size() {
+    let room = tempfile::TempDir::new().expect("a folder");
+    let file = room.path().join("disk.img");
+    let device = format!("emulated:instant,file={},size=1M", file.display());
+    let line = format!(
+        "bench --device {device} --rw randwrite --random_distribution zipf:1.2 --offset 512k --size 64k --iodepth 4 \
+         --completion poll --number_ios 500 --ramp_time 0 --verify crc32c --allow-write --meter none --output json"
+    );
+    crate::common::joulio(&line).assert().success();
+    let bytes = std::fs::read(&file).expect("the device's file");
+    let written = |range: std::ops::Range<usize>| bytes[range].iter().any(|byte| *byte != 0);
+    assert!(written(512 << 10..576 << 10));
+    assert!(!written(0..512 << 10) && !written(576 << 10..1 << 20));
+}

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use joulio_device::Device;
 use joulio_nvme::PollGroup;
 use joulio_nvme::wait::{
-    AnyPolicy, Class, Counters, Dpas, Ehp, Outstanding, Policy, SkiRental, Step, StepKind, StepSet,
-    now,
+    AnyPolicy, Class, Dpas, Ehp, Outstanding, Policy, SkiRental, Step, StepKind, StepSet,
+    WaitCounters, now,
 };
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -67,7 +67,7 @@ fn policies() -> Vec<AnyPolicy> {
     ]
 }
 
-fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Counters> {
+fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<WaitCounters> {
     settle(bench)?;
     Ok(group.counters())
 }

@@ -8,7 +8,7 @@ use crate::mixed::mixed;
 use crate::turns::arm;
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, Policy, StepKind, now};
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, StepKind, WaitCounters, now};
 use joulio_nvme::{PollGroup, QueuePair};
 use joulio_units::Nanos;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const IOS: u64 = 10_000;
 /// is the default.
 const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
-fn summary(counters: Counters, ios: u64) -> String {
+fn summary(counters: WaitCounters, ios: u64) -> String {
     format!(
         "{ios} I/Os, {} blocks, {} interrupts, {} wakes",
         counters.blocks, counters.interrupts, counters.wakes
@@ -86,7 +86,7 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
 ) -> Result<String> {
     let mut report = Vec::new();
     for mode in QueueMode::PUBLISHED {
-        let mut counters = Counters::default();
+        let mut counters = WaitCounters::default();
         for depth in [1, 4, 32] {
             counters += mixed(bench, mode, depth, IOS / 5)?;
         }
@@ -174,7 +174,7 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
     Ok(summary(since, 1_000))
 }
 
-fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Counters> {
+fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<WaitCounters> {
     settle(bench)?;
     Ok(group.counters())
 }

@@ -7,7 +7,7 @@ use joulio_nvme_spec::Command;
 use zerocopy::IntoBytes;
 
 /// Maximum number of commands fetched from one queue before the next one's turn.
-const ARBITRATION_BURST: u32 = 32;
+pub(super) const ARBITRATION_BURST: u32 = 32;
 
 impl Controller {
     /// Polls the tail of queue `qid`: whether there is something to fetch.
@@ -44,6 +44,9 @@ impl Controller {
     /// Polls the tails and fetches what was submitted, in turns, and says whether there may be
     /// more: a host that keeps ringing gets a queue's worth of turns, and then the step ends.
     pub(super) fn fetch(&mut self) -> (u32, bool) {
+        if self.registers.weighted() {
+            return self.fetch_by_weight();
+        }
         let mut fetched = 0;
         for _ in 0..self.registers.queue_entries().div_ceil(ARBITRATION_BURST) {
             let mut again = false;
@@ -52,7 +55,7 @@ impl Controller {
             while let Some(&qid) = self.queues.live.get(index) {
                 index += 1;
                 if self.poll_tail(qid) {
-                    let burst = self.fetch_burst(qid);
+                    let burst = self.fetch_burst(qid, ARBITRATION_BURST);
                     fetched += burst;
                     again |= burst == ARBITRATION_BURST;
                 }
@@ -64,10 +67,10 @@ impl Controller {
         (fetched, true)
     }
 
-    /// A queue's turn.
-    pub(super) fn fetch_burst(&mut self, qid: u16) -> u32 {
+    /// A queue's turn, of up to `max` commands.
+    pub(super) fn fetch_burst(&mut self, qid: u16, max: u32) -> u32 {
         let mut fetched = 0;
-        while fetched < ARBITRATION_BURST
+        while fetched < max
             && let Some(command) = self.fetch_one(qid)
         {
             fetched += 1;

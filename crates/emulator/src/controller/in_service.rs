@@ -48,6 +48,10 @@ impl InService {
         self.heap.push(Entry(self.arrivals, io));
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
     /// When the first of them finishes.
     #[inline]
     pub(super) fn next(&self) -> Option<Nanos> {

@@ -1,6 +1,7 @@
 //! The controller: a deterministic state machine that owns no clock and no thread.
 
 mod admin;
+mod arbitration;
 mod checked_io;
 mod data;
 mod dataset;
@@ -33,6 +34,7 @@ use data::DataWalker;
 use errors::{ErrorEvent, ErrorLog, Events};
 use faults::Faults;
 use features::Features;
+use fetching::ARBITRATION_BURST;
 use in_service::InService;
 use interrupts::Interrupts;
 use joulio_device::{Iova, SharedMemory};
@@ -101,7 +103,7 @@ impl Controller {
             .collect::<Result<Vec<_>, _>>()?;
         let entries = options.profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(Controller {
-            registers: Registers::new(entries, options.version),
+            registers: Registers::new(entries, options.version, options.weighted_round_robin),
             guest: GuestMemory::default(),
             doorbells: Arc::new(Doorbells::new(options.queue_pairs)),
             queues: Queues::new(options.queue_pairs + 1),
@@ -271,7 +273,7 @@ impl Controller {
             return;
         }
         self.release_held();
-        while self.poll_tail(0) && self.fetch_burst(0) > 0 {}
+        while self.poll_tail(0) && self.fetch_burst(0, ARBITRATION_BURST) > 0 {}
         self.report_events();
         self.interrupts.settle(self.now, &self.guest);
     }

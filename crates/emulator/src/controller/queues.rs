@@ -1,9 +1,11 @@
 //! The rings of submission and completion queues, and the doorbells in front of them
 //! (Base 3.3.1; PCIe 3.1.2).
 
+use super::arbitration::Arbiter;
 use crate::bell::Side;
 use crate::doorbells::{Doorbells, Watch};
 use crate::shadow::Shadow;
+use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::{Command, Completion};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub(super) struct SubmissionQueue {
     taken: u32,
     /// The completion queue.
     pub(super) cqid: u16,
+    /// The priority class, of which round robin takes no notice.
+    pub(super) priority: QueuePriority,
     /// Commands fetched whose completions are not posted yet: never more than the queue has
     /// entries, however often a host rings.
     pub(super) in_service: u32,
@@ -35,6 +39,7 @@ pub(super) struct InvalidDoorbell;
 impl SubmissionQueue {
     pub(super) fn new(base: u64, entries: u32, cqid: u16) -> SubmissionQueue {
         SubmissionQueue {
+            priority: QueuePriority::MEDIUM,
             base,
             entries,
             head: 0,
@@ -173,6 +178,8 @@ pub(super) struct Queues {
     pub(super) completion: Vec<Option<CompletionQueue>>,
     /// The submission queues that exist, ascending: the round of the round robin.
     pub(super) live: Vec<u16>,
+    /// The state of a weighted round robin.
+    pub(super) arbiter: Arbiter,
     /// Completions held in all queues together.
     pub(super) held: usize,
 }
@@ -184,6 +191,7 @@ impl Queues {
             submission: (0..pairs).map(|_| None).collect(),
             completion: (0..pairs).map(|_| None).collect(),
             live: Vec::with_capacity(usize::from(pairs)),
+            arbiter: Arbiter::default(),
             held: 0,
         }
     }
@@ -193,6 +201,7 @@ impl Queues {
         self.submission.fill_with(|| None);
         self.completion.fill_with(|| None);
         self.live.clear();
+        self.arbiter = Arbiter::default();
         self.held = 0;
     }
 

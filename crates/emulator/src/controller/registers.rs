@@ -25,13 +25,15 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// The registers of a controller of version `vs` whose queues have up to `entries` entries.
-    pub(super) fn new(entries: u32, vs: Version) -> Registers {
+    /// The registers of a controller of version `vs` whose queues have up to `entries` entries, and that has
+    /// weighted round robin if `weighted`.
+    pub(super) fn new(entries: u32, vs: Version, weighted: bool) -> Registers {
         Registers {
             vs,
             cap: Cap::new()
                 .with_mqes((entries - 1) as u16)
                 .with_cqr(true)
+                .with_ams(if weighted { Cap::WEIGHTED } else { 0 })
                 .with_to(20)
                 .with_css(1),
             cc: Cc::new(),
@@ -79,8 +81,19 @@ impl Registers {
     pub(super) fn reset_function(&mut self) {
         *self = Registers {
             removed: self.removed,
-            ..Registers::new(self.queue_entries(), self.vs)
+            ..Registers::new(self.queue_entries(), self.vs, self.has_weights())
         };
+    }
+
+    /// Whether a host may choose weighted round robin.
+    fn has_weights(&self) -> bool {
+        self.cap.ams() & Cap::WEIGHTED != 0
+    }
+
+    /// Whether the host has chosen weighted round robin.
+    #[inline]
+    pub(super) fn weighted(&self) -> bool {
+        self.cc.ams() == Cc::WEIGHTED
     }
 
     /// The function is pulled out: from now on it decodes nothing, and never runs again.
@@ -206,7 +219,7 @@ impl Controller {
         } = self.registers;
         let configuration = cc.css() == 0
             && cc.mps() == 0
-            && cc.ams() == 0
+            && (cc.ams() == 0 || self.registers.weighted() && self.registers.has_weights())
             && cc.iosqes() == Cc::SQES
             && cc.iocqes() == Cc::CQES;
         let bytes = |last: u16, entry: usize| (u64::from(last) + 1) * entry as u64;

@@ -1,6 +1,7 @@
 //! The emulated controller's tests, a module each, all of them one program.
 
 mod admin;
+mod arbitration;
 mod commands;
 mod common;
 mod faults;

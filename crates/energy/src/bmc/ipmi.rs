@@ -1,7 +1,7 @@
 //! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), by ipmitool.
 
-use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+use crate::finding::{FindingState, Found, MeterFinding};
+use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::rapl::Processor;
 use crate::root::Root;
 use crate::{Boundary, Clock, Zone};
@@ -33,7 +33,7 @@ pub(super) fn discover(root: &Root) -> Found {
         allow: (!guest).then(|| "sudo modprobe -a ipmi_si ipmi_devintf".to_owned()),
     };
     let zone = Zone::machine(Boundary::Wall);
-    Found::Not(Finding::new(NAME, Source::Ipmi, Some(zone), state))
+    Found::Not(MeterFinding::new(NAME, Source::Ipmi, Some(zone), state))
 }
 
 /// The command that helps against `error`.
@@ -99,7 +99,7 @@ impl Meter for Dcmi {
         let watts = parse(&said)?;
         Ok(Reading {
             at: clock.now(),
-            value: Value::Power(watts),
+            value: MeterValue::Power(watts),
         })
     }
 }

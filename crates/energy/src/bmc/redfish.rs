@@ -3,7 +3,7 @@
 
 use super::RedfishUrl;
 use crate::finding::Found;
-use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::root::Root;
 use crate::select::Select;
 use crate::{Boundary, Clock, Zone};
@@ -56,7 +56,7 @@ impl Meter for Redfish {
         let watts = watts.map_err(|said| MeterError::malformed(self.url.url(), &said))?;
         Ok(Reading {
             at: clock.now(),
-            value: Value::Power(watts),
+            value: MeterValue::Power(watts),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One sensor, and its meter.
 
-use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::root::Root;
 use crate::{Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
@@ -93,9 +93,9 @@ impl Meter for SensorMeter {
             }
             MeterKind::Counter { .. } => {
                 self.last = micro;
-                Value::Total(Joules(micro as f64 / 1e6))
+                MeterValue::Total(Joules(micro as f64 / 1e6))
             }
-            MeterKind::Power { .. } => Value::Power(Watts(micro as f64 / 1e6)),
+            MeterKind::Power { .. } => MeterValue::Power(Watts(micro as f64 / 1e6)),
         };
         Ok(Reading { at, value })
     }

@@ -126,8 +126,8 @@ fn measuring(watts: f64) -> Device {
 
 fn total(reading: Reading) -> f64 {
     match reading.value {
-        Value::Total(joules) => joules.0,
-        Value::Power(_) => panic!("{reading:?}"),
+        MeterValue::Total(joules) => joules.0,
+        MeterValue::Power(_) => panic!("{reading:?}"),
     }
 }
 

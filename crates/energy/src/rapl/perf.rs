@@ -5,8 +5,8 @@
 //! of each package.
 
 use super::{PLATYPUS, Processor, UPDATE};
-use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+use crate::finding::{FindingState, Found, MeterFinding};
+use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::root::{PerfCounter, PerfEvent, Root};
 use crate::{Boundary, Clock, Place, Zone};
 use joulio_units::{Joules, parse_cpus};
@@ -47,7 +47,7 @@ fn absent(root: &Root) -> Found {
         why: format!("no {PMU}{}", processor.without_rapl()),
         allow: processor.load("rapl"),
     };
-    Found::Not(Finding::new("perf", Source::Perf, None, state))
+    Found::Not(MeterFinding::new("perf", Source::Perf, None, state))
 }
 
 fn broken(name: &str, error: &MeterError) -> Found {
@@ -55,7 +55,7 @@ fn broken(name: &str, error: &MeterError) -> Found {
         why: error.to_string(),
         allow: None,
     };
-    Found::Not(Finding::new(name, Source::Perf, None, state))
+    Found::Not(MeterFinding::new(name, Source::Perf, None, state))
 }
 
 /// The CPUs of `cpumask`, one a package: `0,28`.
@@ -82,7 +82,7 @@ fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found 
             why: "inside the package, and no boundary of its own".into(),
         };
         let name = format!("perf:{zone_name}@cpu{cpu}");
-        return Found::Not(Finding::new(name, Source::Perf, None, state));
+        return Found::Not(MeterFinding::new(name, Source::Perf, None, state));
     };
     let zone = Zone { boundary, place };
     let name = format!("perf:{zone}");
@@ -93,7 +93,7 @@ fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found 
                 allow: allow(&error),
                 why: error.to_string(),
             };
-            Found::Not(Finding::new(name, Source::Perf, Some(zone), state))
+            Found::Not(MeterFinding::new(name, Source::Perf, Some(zone), state))
         }
     }
 }
@@ -214,7 +214,7 @@ impl Meter for PerfMeter {
         self.learn_step(count);
         Ok(Reading {
             at,
-            value: Value::Total(Joules(count as f64 * self.scale)),
+            value: MeterValue::Total(Joules(count as f64 * self.scale)),
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{PLATYPUS, Processor, UPDATE, Vendor};
 use crate::counter::Wrapping;
-use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
+use crate::finding::{FindingState, Found, MeterFinding};
+use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::root::Root;
 use crate::{Boundary, Clock, Place, Zone};
 use joulio_units::{Joules, Nanos};
@@ -37,7 +37,7 @@ pub(crate) fn discover(root: &Root) -> Vec<Found> {
             why: format!("no {CLASS}/intel-rapl:*{}", processor.without_rapl()),
             allow: processor.load("intel_rapl_msr"),
         };
-        found.push(Found::Not(Finding::new(
+        found.push(Found::Not(MeterFinding::new(
             "powercap",
             Source::Powercap,
             None,
@@ -56,7 +56,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
                 why: error.to_string(),
                 allow: None,
             };
-            return Found::Not(Finding::new(
+            return Found::Not(MeterFinding::new(
                 format!("{source}:{folder}"),
                 source,
                 None,
@@ -69,7 +69,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
             Some(zone) => format!("{source}:{zone}"),
             None => format!("{source}:{named}@{folder}"),
         };
-        Found::Not(Finding::new(name, source, zone, state))
+        Found::Not(MeterFinding::new(name, source, zone, state))
     };
     let Some(zone) = zone(root, folder, &named) else {
         let why = "inside the package, and no boundary of its own".into();
@@ -200,7 +200,7 @@ impl Meter for Powercap {
         let total = self.counter.advance(raw?);
         Ok(Reading {
             at,
-            value: Value::Total(Joules(total as f64 / 1e6)),
+            value: MeterValue::Total(Joules(total as f64 / 1e6)),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::WindowError;
 use super::edge::Edge;
-use crate::{About, Energy, How, MeterKind, Reading, Value};
+use crate::{About, Energy, How, MeterKind, MeterValue, Reading};
 use joulio_units::{Joules, MIN_WINDOW, Nanos};
 
 /// The readings of a window so far, added up.
@@ -33,8 +33,8 @@ impl Run {
     /// Begins at `start`.
     pub(super) fn new(start: Edge) -> Run {
         let watts = match start.reading.value {
-            Value::Power(watts) => watts.0,
-            Value::Total(_) => 0.0,
+            MeterValue::Power(watts) => watts.0,
+            MeterValue::Total(_) => 0.0,
         };
         Run {
             start,
@@ -92,8 +92,8 @@ impl Run {
             return Err(WindowError::Unread { gap, limit });
         }
         match (self.last.value, reading.value) {
-            (Value::Total(from), Value::Total(to)) => self.joules += to.0 - from.0,
-            (Value::Power(from), Value::Power(to)) => {
+            (MeterValue::Total(from), MeterValue::Total(to)) => self.joules += to.0 - from.0,
+            (MeterValue::Power(from), MeterValue::Power(to)) => {
                 let seconds = gap.seconds();
                 self.joules += (from.0 + to.0) / 2.0 * seconds;
                 self.power.slack += (to.0 - from.0).abs() / 2.0 * seconds;
@@ -101,7 +101,8 @@ impl Run {
                 self.power.high = self.power.high.max(to.0);
             }
             // A meter is one or the other.
-            (Value::Total(_), Value::Power(_)) | (Value::Power(_), Value::Total(_)) => {}
+            (MeterValue::Total(_), MeterValue::Power(_))
+            | (MeterValue::Power(_), MeterValue::Total(_)) => {}
         }
         self.longest_gap = self.longest_gap.max(gap);
         self.samples += 1;

@@ -1,8 +1,8 @@
 //! Laps of a window whose threads read meters meanwhile.
 
 use joulio_energy::{
-    About, Boundary, Clock, Meter, MeterError, MeterKind, Meters, Monotonic, Place, Reading,
-    Source, Value, Zone,
+    About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Meters, Monotonic, Place,
+    Reading, Source, Zone,
 };
 use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Meter for Steady {
         std::thread::sleep(self.takes);
         Ok(Reading {
             at: clock.now(),
-            value: Value::Power(Watts(250.0)),
+            value: MeterValue::Power(Watts(250.0)),
         })
     }
 }

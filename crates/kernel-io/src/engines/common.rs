@@ -3,7 +3,7 @@
 use crate::{Buffer, KernelEngineError};
 use joulio_engine::Engine;
 use joulio_units::Nanos;
-use joulio_wait::Counters;
+use joulio_wait::WaitCounters;
 use rustix::io::Errno;
 
 /// Reason why a request failed.
@@ -42,7 +42,7 @@ pub struct Calls {
     pub strange: u64,
     /// Waiting: `blocks` are waits in the kernel for an interrupt, `polls` this thread's polls for
     /// a completion; what the kernel does inside one call cannot be distinguished.
-    pub waiting: Counters,
+    pub waiting: WaitCounters,
 }
 
 /// An engine of the kernel's, on one [`DirectFile`](crate::DirectFile).

@@ -8,7 +8,7 @@ use crate::{
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::Counters;
+use joulio_wait::WaitCounters;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ impl Engine for Psync {
         self.mode.to_string()
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.calls.waiting
     }
 

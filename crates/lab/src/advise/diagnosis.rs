@@ -125,7 +125,7 @@ fn timers(runs: &[RunResult]) -> Option<Diagnosis> {
     let counts = runs.iter().filter_map(|run| run.counts.as_ref());
     let slept = counts.filter(|counts| counts.wait.sleeps >= 100);
     let late: Vec<_> = slept
-        .map(|counts| counts.wait.mean_oversleep_ns / 1e3)
+        .map(|counts| counts.wait.mean_oversleep_ns() / 1e3)
         .collect();
     let least = late.iter().copied().fold(f64::INFINITY, f64::min);
     (least.is_finite() && least > LATE_US).then(|| Diagnosis {

@@ -3,7 +3,7 @@
 use super::compared::{Compared, Figures};
 use super::driver::BS;
 use super::error::CalibrateError;
-use super::reads::{Place, Reads, reads};
+use super::reads::{CalibratePlace, Reads, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, Waiter};
 use joulio_twin::grid::Sweep;
@@ -37,7 +37,7 @@ pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,
     beside: f64,
-    (ios, rounds, place): (u64, u32, Place),
+    (ios, rounds, place): (u64, u32, CalibratePlace),
     stop: &Stop,
 ) -> Result<Checked, CalibrateError> {
     let mut slower = profile.clone();

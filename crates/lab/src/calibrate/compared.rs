@@ -2,7 +2,7 @@
 
 use super::accounts::CpuShares;
 use super::reads::{Round, median};
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::WaitCounters;
 use joulio_twin::TwinRun;
 use joulio_units::Nanos;
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub struct BesideFigures {
 /// Interrupts, timer sleeps and wakes of one I/O.
 type IoCount = [u64; 3];
 
-fn counted(counters: &Counters) -> IoCount {
+fn counted(counters: &WaitCounters) -> IoCount {
     [counters.interrupts, counters.sleeps, counters.wakes]
 }
 
@@ -239,10 +239,10 @@ mod tests {
     fn read(latency: u64, interrupts: u64, preempted: bool, run_delay: u64) -> Read {
         Read {
             latency: Nanos(latency),
-            counters: Counters {
+            counters: WaitCounters {
                 interrupts,
                 wakes: interrupts,
-                ..Counters::default()
+                ..WaitCounters::default()
             },
             preempted,
             run_delay: Nanos(run_delay),

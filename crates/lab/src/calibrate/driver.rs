@@ -12,7 +12,7 @@ use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup
 use joulio_units::Nanos;
 use joulio_workload::{
     Arrivals, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind, Method, NvmeTarget,
-    ReadWrite, RunResult, Setup, Stop, Target, Verify, run as run_job,
+    RandomDistribution, ReadWrite, RunResult, Setup, Stop, Target, Verify, run as run_job,
 };
 use std::path::Path;
 
@@ -211,9 +211,12 @@ fn real(
         rw: ReadWrite::RandRead,
         rwmixread: 100,
         bs: u64::from(BS).into(),
+        queue_priority: None,
         iodepth: 1,
         numjobs: 1,
         kind: JobKind::Thread,
+        random_distribution: RandomDistribution::Uniform,
+        offset: 0,
         size: None,
         runtime: None,
         number_ios: Some(ios),

@@ -3,7 +3,7 @@
 use super::driver::{self, CalibrateCpus, Shares};
 use super::error::CalibrateError;
 use super::pair::{event, raise, settle, there_and_back, wait};
-use super::reads::{Place, Reads, median, reads};
+use super::reads::{CalibratePlace, Reads, median, reads};
 use super::scheduler::SchedulerTimes;
 use super::spread::Spread;
 use super::watch::Watch;
@@ -130,7 +130,7 @@ fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, Calibra
     for wait in all {
         kinds.push(by(CompletionMode::Interrupt, wait)?);
     }
-    let done = reads(&kinds, rounds, Place::alone(cpus), stop)?;
+    let done = reads(&kinds, rounds, CalibratePlace::alone(cpus), stop)?;
     let median = |index: usize| done.get(index).map_or(0.0, |round| median(&round.reads));
     let polled = median(1) - all[0].0 as f64;
     let woken = std::array::from_fn(|i| f64::max(median(2 + i) - all[i].0 as f64 - polled, 0.0));

@@ -22,7 +22,7 @@ pub use error::CalibrateError;
 use joulio_energy::{Processor, Root};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_workload::{Spoiled, Stop};
-use reads::Place;
+use reads::CalibratePlace;
 use watch::Watch;
 use watts::{MeasuredWatts, with_watts};
 
@@ -128,7 +128,7 @@ impl Calibration {
         neighbours: usize,
         stop: &Stop,
     ) -> Result<Checked, CalibrateError> {
-        let place = Place {
+        let place = CalibratePlace {
             cpus: self.cpus,
             neighbours,
         };

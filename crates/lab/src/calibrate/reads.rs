@@ -7,14 +7,14 @@ use super::pair::settle;
 use super::spread::Spread;
 use crate::experiment::Neighbours;
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Job, Stop};
 
 /// A read, from the call to the buffer handed back, and what waiting for it counted.
 pub struct Read {
     pub latency: Nanos,
-    pub counters: Counters,
+    pub counters: WaitCounters,
     /// True if the job had its CPU taken since the read before; false where nobody asked.
     pub preempted: bool,
     /// Time since the read before at which the job was runnable and had no CPU; zero where nobody asked.
@@ -32,16 +32,16 @@ pub struct Reads {
 
 /// CPUs of the reads, and threads beside them.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct CalibratePlace {
     pub cpus: CalibrateCpus,
     /// Threads that compute on the job's CPU.
     pub neighbours: usize,
 }
 
-impl Place {
+impl CalibratePlace {
     /// Without neighbours.
-    pub fn alone(cpus: CalibrateCpus) -> Place {
-        Place {
+    pub fn alone(cpus: CalibrateCpus) -> CalibratePlace {
+        CalibratePlace {
             cpus,
             neighbours: 0,
         }
@@ -73,7 +73,7 @@ pub fn median(reads: &[Read]) -> f64 {
 pub fn reads(
     kinds: &[Reads],
     rounds: u32,
-    place: Place,
+    place: CalibratePlace,
     stop: &Stop,
 ) -> Result<Vec<Round>, CalibrateError> {
     settle(place.cpus.job)?;
@@ -89,8 +89,8 @@ pub fn reads(
     Ok(quietest.into_iter().flatten().collect())
 }
 
-fn round(kind: &Reads, place: Place, stop: &Stop) -> Result<Round, CalibrateError> {
-    let Place { cpus, neighbours } = place;
+fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, CalibrateError> {
+    let CalibratePlace { cpus, neighbours } = place;
     let ios = kind.ios as usize;
     // The first find nothing in the caches.
     let mut first = (ios / 2).min(1_000);

@@ -5,7 +5,8 @@ use crate::idle::{IdleError, idle_baseline};
 use crate::meters::{MetersError, root};
 use joulio_emulator::FaultPlan;
 use joulio_energy::{
-    About, Baseline, Boundary, Filtering, Finding, FindingState, Meters, Processor, Root, Select,
+    About, Baseline, Boundary, Filtering, FindingState, MeterFinding, Meters, Processor, Root,
+    Select,
 };
 use joulio_host::energy_sources::{add_device, check, found, met, select};
 use joulio_model::{MachineProfile, ProfileError};
@@ -57,7 +58,7 @@ pub struct EnergySources {
     pub machine: Option<MachineProfile>,
     /// True if that machine is this one.
     pub at_home: bool,
-    others: Vec<Finding>,
+    others: Vec<MeterFinding>,
     filtering: Filtering,
 }
 
@@ -171,7 +172,7 @@ impl EnergySources {
             modelled: about.modelled,
             notes: about.notes,
         };
-        let other = |finding: &Finding| NotRead {
+        let other = |finding: &MeterFinding| NotRead {
             meter: finding.name.clone(),
             why: match &finding.state {
                 FindingState::Unreadable { why, .. }

@@ -4,7 +4,8 @@ use super::goal::GoalOptions;
 use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, JobError, JobKind, Load, Phase, ReadWrite, Verify,
+    Arrivals, BlockSizes, Job, JobError, JobKind, Load, Phase, QueuePriorities, RandomDistribution,
+    ReadWrite, Verify,
 };
 
 /// A workload as it is requested, in fio's words.
@@ -16,13 +17,19 @@ pub struct WorkloadOptions {
     pub rwmixread: u8,
     /// Bytes of an I/O; of several sizes each job takes one.
     pub bs: BlockSizes,
+    /// Priority classes of the jobs' queues; `None`: none.
+    pub queue_priority: Option<QueuePriorities>,
     /// I/Os in flight of each job.
     pub iodepth: usize,
     /// Jobs: threads or processes.
     pub numjobs: usize,
     /// Threads or processes.
     pub kind: JobKind,
-    /// Bytes of each device that are used, from its start; `None`: all.
+    /// Blocks that random I/Os prefer.
+    pub random_distribution: RandomDistribution,
+    /// Bytes of each device before the first that is used.
+    pub offset: u64,
+    /// Bytes of each device that are used, from `offset`; `None`: all the rest.
     pub size: Option<u64>,
     /// Open loop: I/Os that arrive at each job in a second.
     pub rate_iops: Option<u64>,
@@ -68,9 +75,12 @@ impl Default for WorkloadOptions {
             rw: ReadWrite::RandRead,
             rwmixread: 50,
             bs: 4096.into(),
+            queue_priority: None,
             iodepth: 1,
             numjobs: 1,
             kind: JobKind::Thread,
+            random_distribution: RandomDistribution::Uniform,
+            offset: 0,
             size: None,
             rate_iops: None,
             rate_process: RateProcess::Linear,
@@ -99,9 +109,12 @@ impl WorkloadOptions {
             rw: self.rw,
             rwmixread: self.rwmixread,
             bs: self.bs.clone(),
+            queue_priority: self.queue_priority.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             kind: self.kind,
+            random_distribution: self.random_distribution,
+            offset: self.offset,
             size: self.size,
             runtime: self.runtime,
             number_ios: self.number_ios,
@@ -124,6 +137,7 @@ impl WorkloadOptions {
             rw: self.rw,
             rwmixread: self.rwmixread,
             bs: self.bs.clone(),
+            queue_priority: self.queue_priority.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             kind: self.kind,

@@ -25,6 +25,8 @@ macro_rules! with_factors {
             rwmixread: Option<OneOrMore>,
             /// Bytes of an I/O.
             bs: Option<OneOrMore>,
+            /// Priority classes of the jobs' queues.
+            queue_priority: Option<OneOrMore>,
             /// I/Os in flight.
             iodepth: Option<OneOrMore>,
             /// Numbers of jobs.
@@ -60,6 +62,7 @@ macro_rules! with_factors {
                     (Factor::Rw, &self.rw),
                     (Factor::RwMixRead, &self.rwmixread),
                     (Factor::Bs, &self.bs),
+                    (Factor::QueuePriority, &self.queue_priority),
                     (Factor::IoDepth, &self.iodepth),
                     (Factor::NumJobs, &self.numjobs),
                     (Factor::RateIops, &self.rate_iops),

@@ -140,6 +140,8 @@ fn side(side: &Value) -> Option<DirectionResult> {
         iops: number("iops")?,
         bandwidth_bytes_per_second: number("bw_bytes")?,
         latency_ns: LatencySummary {
+            stddev: latency["stddev"].as_f64(),
+            p9999: percentile("99.990000"),
             p99999: percentile("99.999000"),
             ..summary(latency["mean"].as_f64()?, values, latency["max"].as_u64()?)
         },

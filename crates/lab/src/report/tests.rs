@@ -2,15 +2,11 @@
 
 use super::command::command;
 use super::*;
+use crate::record::sample::{run, runs};
 use crate::record::{Platform, RunRecord};
 use joulio_twin::published::Paper;
-use joulio_units::Boundary;
-use joulio_workload::{
-    CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, EngineName, Job,
-    LatencySummary, Method, RunResult, Spoiled, SpoiledBy,
-};
+use joulio_workload::{CompletionMode, Spoiled, SpoiledBy};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::fs;
 
 #[derive(Debug, Default, Deserialize)]
@@ -22,82 +18,6 @@ struct File {
     figure: Vec<FigureSpec>,
     #[serde(default)]
     observation: Vec<ObservationSpec>,
-}
-
-/// A run of 4 KiB reads: IOPS by mode and jobs, and watts at the wall with a band of a tenth.
-fn run(mode: CompletionMode, jobs: usize, replicate: u32, iops: f64, watts: f64) -> RunRecord {
-    let job = Job {
-        numjobs: jobs,
-        ..Job::random_reads(1)
-    };
-    let method = Method {
-        engine: EngineName::Psync,
-        mode,
-    };
-    let completion = CompletionResult {
-        requested: mode.to_string(),
-        effective: Some(mode.to_string()),
-        reason: None,
-    };
-    let side = DirectionResult {
-        ios: 1_000,
-        errors: 0,
-        iops,
-        bandwidth_bytes_per_second: iops * 4096.0,
-        latency_ns: LatencySummary {
-            mean: 1e9 * jobs as f64 / iops,
-            p50: (1e9 * jobs as f64 / iops) as u64,
-            ..LatencySummary::default()
-        },
-    };
-    let energy = EnergyResult {
-        boundary: Boundary::Wall,
-        zone: "wall".into(),
-        source: "model of a box".into(),
-        modelled: true,
-        idle_subtracted: false,
-        joules: watts,
-        error_joules: None,
-        band_joules: Some((watts * 0.9, watts * 1.1)),
-        window_seconds: 1.0,
-        watts,
-        joules_per_io: Some(watts / iops),
-        ios_per_joule: Some(iops / watts),
-        bytes_per_joule: Some(iops * 4096.0 / watts),
-        note: None,
-    };
-    let counts = Counts {
-        seconds: 1.0,
-        read: side.clone(),
-        all: side,
-        energy: vec![energy],
-        ..Counts::default()
-    };
-    let devices = vec!["optane-900p".to_owned()];
-    let factors = [
-        ("completion", mode.to_string()),
-        ("numjobs", jobs.to_string()),
-        ("bs", "4k".into()),
-    ];
-    RunRecord {
-        sweep: "main".into(),
-        point: factors.map(|(name, value)| (name.to_owned(), value)).into(),
-        replicate,
-        order: 1,
-        platform: Platform::Emulated,
-        counts: BTreeMap::new(),
-        idle_watts: BTreeMap::new(),
-        machine: "a box".into(),
-        result: RunResult::new(&job, method, devices, completion, Some(counts)),
-    }
-}
-
-/// Four repetitions that differ by `noise`.
-fn runs(mode: CompletionMode, jobs: usize, iops: f64, noise: f64, watts: f64) -> Vec<RunRecord> {
-    let off = [-1.0, 1.0, -0.5, 0.5];
-    let all = off.iter().zip(1..);
-    all.map(|(off, n)| run(mode, jobs, n, iops + off * noise, watts))
-        .collect()
 }
 
 fn report(text: &str, records: Vec<RunRecord>) -> Report {
@@ -535,6 +455,13 @@ fn of_a_guest_counts_are_judged_and_times_are_not() {
     let text = format!(
         "{LINES}{}",
         r#"
+    [[figure]]
+    id = "F9"
+    title = "Loads of the scheduler"
+    kind = "stacked"
+    sweep = "main"
+    x = "completion"
+    part = [{ label = "scheduler", count = "kernel/sched/" }]
     [[observation]]
     id = "O1"
     text = "Polling is faster."
@@ -567,5 +494,10 @@ fn of_a_guest_counts_are_judged_and_times_are_not() {
         because.contains("1502 ± 2.05 against 2.5 ± 2.05"),
         "{because}"
     );
-    assert!(set(&report).figures[0].problem.is_some());
+    let figures = &set(&report).figures;
+    assert!(figures[0].problem.is_some());
+    let Drawing::Xy(bars) = &figures.last().unwrap().panels[0].drawing else {
+        panic!("bars");
+    };
+    assert_eq!(bars.y, "counts of an I/O");
 }

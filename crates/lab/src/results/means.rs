@@ -1,10 +1,9 @@
-//! Repetitions of runs in a few figures: means with their 95 % intervals, and what ties.
+//! Repetitions of runs in a few figures: means with their 95 % intervals.
 
 use super::energy_column::EnergyColumn;
 use super::run_name::mode_name;
-use super::varied::Varied;
 use crate::record::{Point, RunRecord};
-use crate::statistics::{Correction, SIGNIFICANCE, Summary, TTest};
+use crate::statistics::Summary;
 use joulio_workload::Counts;
 
 /// A figure of runs that has a mean.
@@ -118,7 +117,7 @@ impl<'a> MeanRow<'a> {
 
     /// Microjoules an I/O with the model's parameters at the ends of their bands: the means of both;
     /// `None` of a measured figure.
-    fn band(&self, column: &EnergyColumn) -> Option<(f64, f64)> {
+    pub(super) fn band(&self, column: &EnergyColumn) -> Option<(f64, f64)> {
         let counts = self
             .runs
             .iter()
@@ -133,115 +132,5 @@ impl<'a> MeanRow<'a> {
         let mean =
             |of: fn(&(f64, f64)) -> f64| ends.iter().map(of).sum::<f64>() / ends.len() as f64;
         (!ends.is_empty()).then(|| (mean(|end| end.0), mean(|end| end.1)))
-    }
-}
-
-/// Sentences on the differences of a workload's methods: the best of each, and what cannot be told
-/// from it. Probabilities are corrected for all comparisons of the table by Holm's rule.
-pub fn ties(varied: &Varied, rows: &[MeanRow<'_>], column: Option<&EnergyColumn>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for figure in [MeanOf::Iops, MeanOf::MicrojoulesPerIo] {
-        lines.extend(ties_of(figure, varied, rows, column));
-    }
-    lines
-}
-
-/// The best row of a workload, and the others of it.
-struct Contest<'r, 'a> {
-    place: Option<String>,
-    best: &'r MeanRow<'a>,
-    others: Vec<&'r MeanRow<'a>>,
-}
-
-fn ties_of(
-    figure: MeanOf,
-    varied: &Varied,
-    rows: &[MeanRow<'_>],
-    column: Option<&EnergyColumn>,
-) -> Vec<String> {
-    let contests = contests(figure, varied, rows, column);
-    let values = |row: &MeanRow<'_>| row.values(figure, column);
-    let pairs = contests
-        .iter()
-        .flat_map(|contest| contest.others.iter().map(|other| (contest.best, *other)));
-    let p = pairs.map(|(best, other)| {
-        let compared = TTest::Welch.compare(&values(best), &values(other));
-        compared.map_or(1.0, |comparison| comparison.p)
-    });
-    let corrected = Correction::Holm.apply(&p.collect::<Vec<_>>());
-    let mut corrected = corrected.into_iter();
-    let lines = contests.iter().map(|contest| {
-        let p: Vec<_> = corrected.by_ref().take(contest.others.len()).collect();
-        contest.line(figure, &p, column)
-    });
-    lines.collect()
-}
-
-fn contests<'r, 'a>(
-    figure: MeanOf,
-    varied: &Varied,
-    rows: &'r [MeanRow<'a>],
-    column: Option<&EnergyColumn>,
-) -> Vec<Contest<'r, 'a>> {
-    let mut places: Vec<Vec<String>> = Vec::new();
-    for row in rows {
-        let place = varied.values(row.point);
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    let mean = |row: &MeanRow<'_>| row.summary(figure, column).map(|one| one.mean.value);
-    let contests = places.into_iter().filter_map(|place| {
-        let here = rows.iter().filter(|row| varied.values(row.point) == place);
-        let mut here: Vec<_> = here.filter_map(|row| Some((mean(row)?, row))).collect();
-        here.sort_by(|a, b| match figure {
-            MeanOf::Iops => b.0.total_cmp(&a.0),
-            _ => a.0.total_cmp(&b.0),
-        });
-        let mut rows = here.into_iter().map(|(_, row)| row);
-        let best = rows.next()?;
-        let others: Vec<_> = rows.collect();
-        (!others.is_empty()).then(|| Contest {
-            place: varied.place(best.point),
-            best,
-            others,
-        })
-    });
-    contests.collect()
-}
-
-impl Contest<'_, '_> {
-    fn line(&self, figure: MeanOf, p: &[f64], column: Option<&EnergyColumn>) -> String {
-        let place = self
-            .place
-            .as_ref()
-            .map_or_else(String::new, |place| format!("{place}: "));
-        let word = match figure {
-            MeanOf::Iops => "most",
-            _ => "least",
-        };
-        let mut line = format!("{place}{word} {}: {}", figure.name(), self.best.name);
-        let equal = self
-            .others
-            .iter()
-            .zip(p)
-            .filter(|(_, p)| **p > SIGNIFICANCE);
-        let equal: Vec<_> = equal.map(|(row, _)| row.name.as_str()).collect();
-        if !equal.is_empty() {
-            line += &format!("; not significantly different: {}", equal.join(", "));
-        }
-        let band = |row: &MeanRow<'_>| row.band(column?);
-        let overlaps = |row: &MeanRow<'_>| match (band(self.best), band(row)) {
-            (Some((_, high)), Some((low, _))) => low <= high,
-            _ => false,
-        };
-        if figure.is_energy() {
-            let within = self.others.iter().filter(|row| overlaps(row));
-            let within: Vec<_> = within.map(|row| row.name.as_str()).collect();
-            if !within.is_empty() {
-                line += &format!("; within the model's bands: {}", within.join(", "));
-            }
-        }
-        line
     }
 }

@@ -8,10 +8,12 @@ mod mostly;
 mod notes;
 mod run_name;
 mod varied;
+mod verdict;
 
 pub use energy_column::{EnergyColumn, shown};
 pub use energy_notes::{energy_notes, model_note, star_note};
-pub use means::{MeanOf, MeanRow, ties};
+pub use means::{MeanOf, MeanRow};
 pub use notes::{notes, unmetered};
 pub use run_name::{SPOILED, mode_name, run_name};
 pub use varied::Varied;
+pub use verdict::verdict;

@@ -1,10 +1,12 @@
 //! Block devices and meters, interval by interval.
 
+mod command;
 mod error;
 mod io_share;
 mod metrics;
 mod report;
 
+pub use command::{CommandUse, run_command};
 pub use error::StatError;
 pub use metrics::{Metrics, MetricsError, metrics_path};
 pub use report::{DeviceRow, EnergyShare, MeterRow, StatReport};

@@ -2,6 +2,8 @@
 
 use super::io_share::ShareOfIos;
 use crate::disk_activity::DiskActivity;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use joulio_energy::{Energy, MeterResult, Place, WindowError};
 use joulio_kernel_io::DiskUse;
 use serde::Serialize;
@@ -19,6 +21,15 @@ pub struct StatReport {
     pub meters: Vec<MeterRow>,
     /// Notes on devices that came and went.
     pub notes: Vec<String>,
+}
+
+impl StatReport {
+    /// Date and time of the interval's end, in the time zone of this machine.
+    pub fn date(&self) -> String {
+        let time = Timestamp::from_millisecond((self.time * 1e3) as i64).unwrap_or_default();
+        let zoned = time.to_zoned(TimeZone::system());
+        zoned.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    }
 }
 
 /// A block device, as `iostat -x` has it.

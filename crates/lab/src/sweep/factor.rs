@@ -5,7 +5,8 @@ use crate::record::Point;
 use crate::virtual_time::CoreFrequency;
 use joulio_host::power_states::coalescing;
 use joulio_workload::{
-    BlockSizes, CompletionMode, EngineName, Method, ReadWrite, parse_count, parse_time,
+    BlockSizes, CompletionMode, EngineName, Method, QueuePriorities, ReadWrite, parse_count,
+    parse_time,
 };
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -21,6 +22,8 @@ pub enum Factor {
     RwMixRead,
     /// Bytes of an I/O.
     Bs,
+    /// Priority classes of the jobs' queues; `none`: none.
+    QueuePriority,
     /// I/Os in flight, each job.
     IoDepth,
     /// Jobs.
@@ -85,11 +88,12 @@ pub enum FactorError {
 
 impl Factor {
     /// Every factor with its name, in the order in which runs are sorted: the last changes first.
-    pub const ALL: [(Factor, &str); 16] = [
+    pub const ALL: [(Factor, &str); 17] = [
         (Factor::Device, "device"),
         (Factor::Rw, "rw"),
         (Factor::RwMixRead, "rwmixread"),
         (Factor::Bs, "bs"),
+        (Factor::QueuePriority, "queue_priority"),
         (Factor::IoDepth, "iodepth"),
         (Factor::NumJobs, "numjobs"),
         (Factor::RateIops, "rate_iops"),
@@ -126,6 +130,8 @@ impl Factor {
             Factor::Rw => self.read::<ReadWrite>(text),
             Factor::RwMixRead => self.count(text, 100),
             Factor::Bs => self.read::<BlockSizes>(text),
+            Factor::QueuePriority if text == "none" => Ok(text.into()),
+            Factor::QueuePriority => self.read::<QueuePriorities>(text),
             Factor::RateIops if text == "max" => Ok(text.into()),
             // What a run can have of them, its job knows.
             Factor::IoDepth | Factor::NumJobs | Factor::RateIops => self.count(text, u64::MAX),
@@ -275,6 +281,9 @@ mod tests {
             assert!(!error.contains('\n'), "{error}");
         }
         let error = "block_size".parse::<Factor>().unwrap_err().to_string();
-        assert!(error.contains("rwmixread, bs, iodepth"), "{error}");
+        assert!(
+            error.contains("rwmixread, bs, queue_priority, iodepth"),
+            "{error}"
+        );
     }
 }

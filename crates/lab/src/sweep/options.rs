@@ -115,6 +115,11 @@ impl SweepOptions {
         update(&mut workload.rw, Factor::Rw.value(point)?);
         update(&mut workload.rwmixread, Factor::RwMixRead.value(point)?);
         update(&mut workload.bs, Factor::Bs.value(point)?);
+        match Factor::QueuePriority.text(point) {
+            None => {}
+            Some("none") => workload.queue_priority = None,
+            Some(_) => workload.queue_priority = Factor::QueuePriority.value(point)?,
+        }
         update(&mut workload.iodepth, Factor::IoDepth.value(point)?);
         update(&mut workload.numjobs, Factor::NumJobs.value(point)?);
         match Factor::RateIops.text(point) {
@@ -169,6 +174,7 @@ impl SweepOptions {
         (workload.bs, workload.iodepth) = (usual.bs, usual.iodepth);
         (workload.numjobs, workload.rate_iops) = (usual.numjobs, usual.rate_iops);
         workload.thinktime = usual.thinktime;
+        workload.queue_priority = usual.queue_priority;
         if let Some(twin) = &mut base.twin {
             *twin = TwinOptions {
                 surroundings: twin.surroundings,

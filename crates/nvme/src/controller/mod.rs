@@ -9,7 +9,7 @@ mod namespaces;
 mod options;
 mod power;
 mod queues;
-mod recovery;
+pub(crate) mod recovery;
 pub(crate) mod shared;
 
 pub use options::ControllerOptions;
@@ -80,9 +80,20 @@ impl<D: Device> Controller<D> {
         shared.identity = Some(identity);
         shared.negotiate_queues(queues)?;
         shared.ask_for_events(&mut shared.admin());
-        Ok(Controller {
+        let controller = Controller {
             shared: Arc::new(shared),
-        })
+        };
+        let weights = controller.shared.options.arbitration;
+        if let Some(weights) = weights.filter(|_| controller.is_weighted()) {
+            controller.set_feature(FeatureId::ARBITRATION, weights.into())?;
+        }
+        Ok(controller)
+    }
+
+    /// True if queues share the controller by the weights of their priority classes: weights were requested,
+    /// and the controller has weighted round robin.
+    pub fn is_weighted(&self) -> bool {
+        self.shared.is_weighted()
     }
 
     /// Name of the device.
@@ -110,9 +121,11 @@ impl<D: Device> Controller<D> {
         self.shared.max_transfer
     }
 
-    /// Largest queue depth: min(CAP.MQES, 4095). MQES is 0's based and one entry stays empty.
+    /// Largest queue depth: min(CAP.MQES, 4095), at least 1. MQES is 0's based and one entry stays empty; an MQES of 0,
+    /// which would be a queue that holds nothing, is of controllers that take two entries all the same
+    /// (the specification has 1 as the least).
     pub fn max_depth(&self) -> usize {
-        usize::from(self.shared.cap.mqes()).min(MAX_SLOTS)
+        usize::from(self.shared.cap.mqes()).clamp(1, MAX_SLOTS)
     }
 
     /// Number of I/O queue pairs that can be open at once.

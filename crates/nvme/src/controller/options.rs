@@ -1,6 +1,7 @@
 //! Options by which a controller is opened.
 
 use crate::Cancel;
+use joulio_nvme_spec::feature::Arbitration;
 use joulio_units::Nanos;
 
 /// Options of [`Controller::open`](crate::Controller::open).
@@ -18,6 +19,9 @@ pub struct ControllerOptions {
     pub retries: u8,
     /// True if buffers of more than two pages are described by SGLs, where the controller has them.
     pub sgls: bool,
+    /// Weights of the priority classes, where the controller has weighted round robin (CAP.AMS); `None`: round
+    /// robin.
+    pub arbitration: Option<Arbitration>,
     /// Cancels waits for admin commands, resets and bring-up, within half a second each.
     pub cancel: Cancel,
 }
@@ -33,6 +37,7 @@ impl Default for ControllerOptions {
             io_timeout: Nanos::from_millis(30_000),
             retries: 0,
             sgls: true,
+            arbitration: None,
             cancel: Cancel::default(),
         }
     }

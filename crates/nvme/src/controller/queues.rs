@@ -3,8 +3,9 @@
 use super::shared::Shared;
 use super::{Controller, NvmeError, QueuePair};
 use crate::admin::Admin;
-use crate::queue::{Layout, Parts};
+use crate::queue::{Layout, Parts, Rings};
 use joulio_device::{Device, DmaMemory, Vector};
+use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::feature::{FeatureId, NumberOfQueues};
 use joulio_nvme_spec::register::{completion_doorbell, submission_doorbell};
 use joulio_nvme_spec::{Command, QueueId};
@@ -18,6 +19,19 @@ impl<D: Device> Controller<D> {
     /// `depth` is out of range ([`NvmeError::Depth`]), all pairs are taken
     /// ([`NvmeError::NoQueue`]), or the controller refuses the queues.
     pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
+        self.create_queue_pair_of(QueuePriority::MEDIUM, depth)
+    }
+
+    /// Creates a queue pair as [`Controller::create_queue_pair`] does, in the priority class `priority`, of which a
+    /// controller takes notice only if [`Controller::is_weighted`].
+    ///
+    /// # Errors
+    /// As [`Controller::create_queue_pair`].
+    pub fn create_queue_pair_of(
+        &self,
+        priority: QueuePriority,
+        depth: usize,
+    ) -> Result<QueuePair<D>, NvmeError> {
         let max = self.max_depth();
         if depth == 0 || depth > max {
             return Err(NvmeError::Depth {
@@ -37,18 +51,19 @@ impl<D: Device> Controller<D> {
                 return Err(error);
             }
         };
-        if let Err((error, undone)) =
-            self.shared
-                .connect(epoch, id, depth, vector.as_ref(), &memory)
-        {
+        let rings = Rings {
+            id,
+            depth,
+            priority,
+        };
+        if let Err((error, undone)) = self.shared.connect(epoch, rings, vector.as_ref(), &memory) {
             self.shared.take_back(id, vector, undone);
             // The controller may know the memory.
             self.shared.retire(memory, Vec::new());
             return Err(error);
         }
         Ok(QueuePair::new(Parts {
-            id,
-            depth,
+            rings,
             memory,
             vector,
             doorbells,
@@ -68,16 +83,20 @@ impl<D: Device> Controller<D> {
 }
 
 impl<D: Device> Shared<D> {
-    /// Makes the queues of `id`, of `depth` + 1 entries each, known to the controller, both in
+    /// Makes the queues `rings`, of depth + 1 entries each, known to the controller, both in
     /// `epoch`. After an error, whether it knows neither.
     pub(crate) fn connect(
         &self,
         epoch: u32,
-        id: QueueId,
-        depth: usize,
+        rings: Rings,
         vector: Option<&Vector>,
         memory: &Arc<DmaMemory>,
     ) -> Result<(), (NvmeError, bool)> {
+        let Rings {
+            id,
+            depth,
+            priority,
+        } = rings;
         let entries = depth as u32 + 1;
         let layout = Layout::new(depth + 1, depth, self.max_transfer);
         // A reset undoes whatever was done.
@@ -91,6 +110,9 @@ impl<D: Device> Shared<D> {
             (error, undone)
         })?;
         let mut create = Command::create_submission_queue(id, entries, id);
+        if self.is_weighted() {
+            create = create.with_priority(priority);
+        }
         create.prp1 = memory.iova().0.into();
         let created = self.run_in(epoch, "Create I/O Submission Queue", create);
         created.map_err(|error| {

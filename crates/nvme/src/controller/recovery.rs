@@ -11,7 +11,16 @@ use crate::admin::Admin;
 use crate::registers::{CHECK_INTERVAL, MAX_CHECKS, MAX_RESET_CHECKS};
 use joulio_device::Device;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Epochs that controllers of this process have begun, and one.
+static EPOCHS: AtomicU64 = AtomicU64::new(1);
+
+/// As long as it stays the same, no controller of this process was reset. Never 0.
+#[inline]
+pub(crate) fn epochs() -> u64 {
+    EPOCHS.load(Ordering::Relaxed)
+}
 
 /// The end of commands that a controller did not complete.
 pub(crate) struct Ending {
@@ -29,6 +38,11 @@ impl<D: Device> Shared<D> {
     #[inline]
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Relaxed)
+    }
+
+    fn next_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        EPOCHS.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The controller's epoch, for its queues to read.
@@ -78,7 +92,7 @@ impl<D: Device> Shared<D> {
             return Ok(());
         }
         // First: from here on queues ring no doorbell, and who waits for an admin command leaves.
-        self.epoch.fetch_add(1, Ordering::SeqCst);
+        self.next_epoch();
         let restarted = match trouble {
             NvmeError::Removed { .. } if self.stays_removed() => Err(Death::new(trouble, true)),
             NvmeError::RemovalRequested { .. } | NvmeError::Cancelled { .. } => {
@@ -112,7 +126,7 @@ impl<D: Device> Shared<D> {
     pub(crate) fn give_up(&self, trouble: &NvmeError) -> (NvmeError, bool) {
         let mut recovery = lock(&self.recovery);
         let death = recovery.dead.get_or_insert_with(|| {
-            self.epoch.fetch_add(1, Ordering::SeqCst);
+            self.next_epoch();
             Death::useless(trouble, self.registers().lets_go(self.cap))
         });
         (death.error(self.device.name()), death.released)
@@ -139,7 +153,11 @@ impl<D: Device> Shared<D> {
     /// CC.EN up again. A function that somebody else resets takes no writes for a while.
     fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = admin.attributes();
-        let enable = || self.registers().enable(self.cap, aqa, asq, acq);
+        let weighted = self.is_weighted();
+        let enable = || {
+            let registers = self.registers();
+            registers.enable(self.cap, weighted, (aqa, asq, acq))
+        };
         for check in 0..MAX_RESET_CHECKS {
             if self.options.cancel.is_cancelled() {
                 break;

@@ -86,9 +86,15 @@ impl<D: Device> Shared<D> {
 
     pub(super) fn enable(&mut self) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = self.admin().attributes();
-        self.registers().enable(self.cap, aqa, asq, acq)?;
+        let registers = self.registers();
+        registers.enable(self.cap, self.is_weighted(), (aqa, asq, acq))?;
         self.up = true;
         Ok(())
+    }
+
+    /// Reports whether queues share the controller by weight.
+    pub(crate) fn is_weighted(&self) -> bool {
+        self.options.arbitration.is_some() && self.cap.ams() & Cap::WEIGHTED != 0
     }
 
     /// Checks that the controller is there, has not failed, and is to stay.

@@ -20,6 +20,8 @@ pub(super) struct Blocking {
     made_of: Vec<u64>,
     /// Some queue's vector is to be masked between its blocks.
     masks_between: bool,
+    /// Number of times this was made; 0: never.
+    version: u64,
 }
 
 impl Blocking {
@@ -33,17 +35,13 @@ impl Blocking {
             .reserve(queues.saturating_sub(self.made_of.len()));
     }
 
-    /// Makes it anew if it is not of these `queues` as they are; whether it was not. `waker` ends a
-    /// block too.
-    pub(super) fn keep<D: Device>(
-        &mut self,
-        queues: &[QueuePair<D>],
-        waker: Option<&Waker>,
-    ) -> bool {
+    /// Makes it anew if it is not of these `queues` as they are. `waker` ends a block too.
+    pub(super) fn keep<D: Device>(&mut self, queues: &[QueuePair<D>], waker: Option<&Waker>) {
         let generations = queues.iter().map(QueuePair::generation);
-        if self.made_of.iter().copied().eq(generations.clone()) {
-            return false;
+        if self.version > 0 && self.made_of.iter().copied().eq(generations.clone()) {
+            return;
         }
+        self.version += 1;
         self.made_of.clear();
         self.made_of.extend(generations);
         self.members.clear();
@@ -59,7 +57,11 @@ impl Blocking {
         if let Some(waker) = waker {
             self.vectors.push_event(waker.event());
         }
-        true
+    }
+
+    /// Number of times that the queues which block were others: who holds a copy of them compares.
+    pub(super) fn version(&self) -> u64 {
+        self.version
     }
 
     /// Reports whether no queue blocks.
@@ -118,18 +120,23 @@ mod tests {
         let mut queues = vec![pair(), pair()];
         let mut blocking = Blocking::default();
         let members = |blocking: &Blocking| blocking.members().collect::<Vec<usize>>();
-        assert!(blocking.keep(&queues, None));
-        assert!(!blocking.keep(&queues, None));
+        let keep = |blocking: &mut Blocking, queues: &[_]| {
+            blocking.keep(queues, None);
+            blocking.version()
+        };
+        assert_eq!(blocking.version(), 0);
+        assert_eq!(keep(&mut blocking, &queues), 1);
+        assert_eq!(keep(&mut blocking, &queues), 1);
         assert!(members(&blocking).is_empty());
         queues[1].set_policy(AnyPolicy::INTERRUPT).unwrap();
-        assert!(blocking.keep(&queues, None));
-        assert!(!blocking.keep(&queues, None));
+        assert_eq!(keep(&mut blocking, &queues), 2);
+        assert_eq!(keep(&mut blocking, &queues), 2);
         assert_eq!(members(&blocking), [1]);
         queues.swap(0, 1);
-        assert!(blocking.keep(&queues, None));
+        assert_eq!(keep(&mut blocking, &queues), 3);
         assert_eq!(members(&blocking), [0]);
         queues.pop();
-        assert!(blocking.keep(&queues, None));
-        assert!(!blocking.keep(&queues, None));
+        assert_eq!(keep(&mut blocking, &queues), 4);
+        assert_eq!(keep(&mut blocking, &queues), 4);
     }
 }

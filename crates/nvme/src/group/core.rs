@@ -4,10 +4,10 @@ use super::SharedCacheLine;
 use super::blocking::Blocking;
 use super::queues::Queues;
 use crate::queue::QueuePair;
-use joulio_device::{Device, DeviceError};
+use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, CacheLine, Counters, Waker, Watched, now};
+use joulio_wait::{Blocked, CacheLine, WaitCounters, Waker, Watched, now};
 use std::error::Error;
 
 /// The core's view of its queues during a wait.
@@ -19,7 +19,7 @@ pub(super) struct Core<'a, D: Device> {
     pub(super) blocking: &'a mut Blocking,
     /// Ends a wait too, if there is one.
     pub(super) waker: Option<&'a Waker>,
-    pub(super) counters: &'a mut Counters,
+    pub(super) counters: &'a mut WaitCounters,
     /// Interrupts were let through all along, and each that came is claimed: whatever completed since the
     /// queues were polled has raised one, and they need no poll before a block.
     pub(super) armed: bool,
@@ -45,12 +45,7 @@ impl<D: Device> Watched for Core<'_, D> {
 
     /// Arms the queues that have commands outstanding, or all when none has.
     fn arm(&mut self) -> Armed<()> {
-        let (mut any, mut changed) = (false, false);
-        self.queues.each_active(|queue| {
-            any = true;
-            changed |= queue.interrupt().arm()?;
-            Ok::<_, DeviceError>(())
-        })?;
+        let (any, changed) = self.queues.arm()?;
         self.armed = any && !changed && self.waker.is_none();
         if !any {
             for index in self.blocking.members() {

@@ -14,6 +14,7 @@ use rustix::time::{
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// A poll group that an event loop waits for: epoll(7), an executor, another library's loop. Its
 /// descriptor ([`AsFd`]) becomes readable when a queue was interrupted, or when the group is to check
@@ -55,6 +56,8 @@ pub struct EventGroup<D: Device> {
     readable: OwnedFd,
     /// Readable with the eventfd of a queue that blocks: made anew when those are others.
     eventfds: OwnedFd,
+    /// Version of the group's blocking queues that `eventfds` has; 0: of none.
+    watched: u64,
     /// Expires when the queues are to be checked.
     timer: OwnedFd,
     /// When `timer` expires; [`Nanos::MAX`]: never.
@@ -81,6 +84,7 @@ impl<D: Device> EventGroup<D> {
             group,
             readable,
             eventfds,
+            watched: 0,
             timer,
             timer_at: Nanos::MAX,
             first: 0,
@@ -105,8 +109,12 @@ impl<D: Device> EventGroup<D> {
     /// A queue that has commands outstanding raises no interrupt, as its policy never blocks
     /// ([`PolicyError::NeverBlocks`](crate::PolicyError::NeverBlocks)); an interrupt cannot be let through, or no descriptor is left.
     pub fn arm(&mut self) -> Result<bool, NvmeError> {
-        if self.group.blocking.keep(&self.group.queues, None) {
+        self.group.blocking.keep(&self.group.queues, None);
+        // The group may have seen other queues or policies while it waited by itself.
+        let version = self.group.blocking.version();
+        if self.watched != version {
             self.watch_again()?;
+            self.watched = version;
         }
         // Those that were raised since, so that the descriptor is not readable for them again.
         self.group
@@ -117,6 +125,8 @@ impl<D: Device> EventGroup<D> {
             self.group.queues.all_mut()[index].claim();
         }
         let waiting = self.group.queues.survey();
+        // They are armed, claimed and reaped here.
+        self.group.queues.disarmed();
         if waiting.reconnects {
             return Ok(false);
         }
@@ -202,20 +212,14 @@ impl<D: Device> EventGroup<D> {
     }
 
     fn set_timer(&mut self, at: Nanos) -> Result<(), NvmeError> {
-        const NEVER: Timespec = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let value = match at {
-            Nanos::MAX => NEVER,
-            Nanos(ns) => Timespec {
-                tv_sec: (ns / 1_000_000_000) as i64,
-                tv_nsec: (ns % 1_000_000_000) as _,
-            },
+        let expires = match at {
+            // All zero stops a timer.
+            Nanos::MAX => Timespec::default(),
+            Nanos(ns) => Timespec::try_from(Duration::from_nanos(ns)).expect("2^64 ns fit"),
         };
         let times = Itimerspec {
-            it_interval: NEVER,
-            it_value: value,
+            it_interval: Timespec::default(),
+            it_value: expires,
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &times)
             .map_err(os("set a timer"))?;

@@ -4,7 +4,7 @@ use super::PollGroup;
 use crate::NvmeError;
 use joulio_device::Device;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Counters, Step, Waker, Watched, now, poll_until};
+use joulio_wait::{Blocked, Step, WaitCounters, Waker, Watched, now, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::error::Error;
@@ -12,7 +12,7 @@ use std::error::Error;
 /// A core that waits for its waker alone.
 struct Idle<'a> {
     waker: &'a Waker,
-    counters: &'a mut Counters,
+    counters: &'a mut WaitCounters,
 }
 
 type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -21,7 +21,7 @@ use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::{Device, Vector};
 use joulio_units::Nanos;
-use joulio_wait::{BusyThread, Counters, RunDelay, Step, Waiter, Waker};
+use joulio_wait::{BusyThread, RunDelay, Step, WaitCounters, Waiter, Waker};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -33,7 +33,7 @@ pub struct PollGroup<D: Device> {
     queues: Queues<D>,
     waiter: Waiter,
     /// Blocks and sleeps; what the waiter counts is the waiter's.
-    counters: Counters,
+    counters: WaitCounters,
     /// Queues and vectors that a block waits for.
     blocking: Blocking,
     /// Cache line that all queues' interrupts write, once several queues are to be watched.
@@ -99,7 +99,7 @@ impl<D: Device> PollGroup<D> {
         let mut group = PollGroup {
             queues: Queues::new(queues),
             waiter: Waiter::new(),
-            counters: Counters::default(),
+            counters: WaitCounters::default(),
             blocking: Blocking::default(),
             line: None,
             busy: None,
@@ -195,7 +195,7 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// Returns what the core and all its queues counted since they were made.
-    pub fn counters(&mut self) -> Counters {
+    pub fn counters(&mut self) -> WaitCounters {
         self.waiter.keep_binding();
         let mut counters = self.counters;
         counters += self.waiter.counters();
@@ -325,7 +325,14 @@ impl<D: Device> PollGroup<D> {
     ) -> Result<usize, NvmeError> {
         while delivered < min {
             match self.wait(deadline)? {
-                Next::Poll => {}
+                Next::Poll => {
+                    if let Some(index) = self.queues.take_found() {
+                        delivered += self.queues.reap_one(index, &mut sink)?;
+                        if delivered >= min {
+                            break;
+                        }
+                    }
+                }
                 Next::Interrupted => {
                     for index in self.blocking.interrupted() {
                         delivered += self.queues.reap_one(index, &mut sink)?;

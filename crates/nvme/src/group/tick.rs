@@ -35,7 +35,7 @@ impl<D: Device> PollGroup<D> {
     pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // Also what changed behind the group's back.
         self.forget_known();
-        self.queues.survey();
+        self.queues.forget_done();
         let interval = self.schedule_tick(at);
         self.waiter.keep_binding();
         if let Some(sharing) = &mut self.sharing {

@@ -40,6 +40,7 @@ impl<D: Device> PollGroup<D> {
         let woken = match step.kind {
             StepKind::Block => self.block(step)?,
             kind => {
+                self.queues.disarmed();
                 if !self.blocking.is_empty() {
                     self.queues
                         .each_active(|queue| queue.interrupt().disarm())?;
@@ -107,6 +108,7 @@ impl<D: Device> PollGroup<D> {
     fn refresh_known(&mut self) -> Result<(), NvmeError> {
         let generation = policies_generation();
         self.blocking.keep(&self.queues, self.waker.as_ref());
+        self.queues.disarmed();
         let takes_user = self
             .queues
             .iter()
@@ -194,6 +196,7 @@ impl<D: Device> PollGroup<D> {
     fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
         let woken = self.run(step)?;
         if self.blocking.masks_between() {
+            self.queues.disarmed();
             for index in self.blocking.members() {
                 let interrupt = self.queues.all_mut()[index].interrupt();
                 if interrupt.masks_between_blocks() {

@@ -196,7 +196,7 @@ impl Interrupt {
     /// Reports whether interrupts are let through to the core's blocks, and each that came is claimed. Not
     /// where they are user interrupts until the core holds them back: one before that signals no eventfd.
     #[inline]
-    fn is_armed(&self) -> bool {
+    pub(super) fn is_armed(&self) -> bool {
         let user = self.steps.has(StepKind::UserInterrupt);
         !self.masked && self.unclaimed == 0 && self.blocks() && !user
     }

@@ -26,6 +26,7 @@ use crate::controller::shared::Shared;
 use completion::{CompletionRing, Posted};
 use interrupt::Interrupt;
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
+use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
 use joulio_trace::Trace;
 use joulio_units::{Direction, Nanos};
@@ -61,6 +62,7 @@ pub struct Completed {
 pub struct QueuePair<D: Device> {
     id: QueueId,
     depth: usize,
+    priority: QueuePriority,
     submission: SubmissionRing<D>,
     completion: CompletionRing<D>,
     slots: Slots,
@@ -76,6 +78,8 @@ pub struct QueuePair<D: Device> {
     extras: bool,
     /// The group has noticed that it may have commands outstanding.
     pub(crate) noticed: bool,
+    /// The group has noted that it was reaped.
+    pub(crate) touched: bool,
     interrupt: Interrupt,
     /// Polls that found a completion.
     full_polls: u64,
@@ -90,10 +94,18 @@ pub struct QueuePair<D: Device> {
     shared: Arc<Shared<D>>,
 }
 
+/// Rings of a queue pair, as the controller is to know them.
+#[derive(Clone, Copy)]
+pub(crate) struct Rings {
+    pub(crate) id: QueueId,
+    /// Commands that can be outstanding: each ring has an entry more.
+    pub(crate) depth: usize,
+    pub(crate) priority: QueuePriority,
+}
+
 /// Parts that a new queue pair is made of.
 pub(crate) struct Parts<D: Device> {
-    pub(crate) id: QueueId,
-    pub(crate) depth: usize,
+    pub(crate) rings: Rings,
     pub(crate) memory: Arc<DmaMemory>,
     pub(crate) vector: Option<Vector>,
     pub(crate) doorbells: (D::Doorbell, D::Doorbell),
@@ -105,20 +117,25 @@ impl<D: Device> QueuePair<D> {
     /// A polled queue pair over `parts`; the controller knows its queues already.
     pub(crate) fn new(parts: Parts<D>) -> QueuePair<D> {
         let Parts {
-            id,
-            depth,
+            rings,
             memory,
             vector,
             doorbells,
             epoch,
             shared,
         } = parts;
+        let Rings {
+            id,
+            depth,
+            priority,
+        } = rings;
         let entries = depth + 1;
         let max_transfer = shared.max_transfer;
         let layout = Layout::new(entries, depth, max_transfer);
         QueuePair {
             id,
             depth,
+            priority,
             submission: SubmissionRing::new(memory.array(0, entries), doorbells.0),
             completion: CompletionRing::new(
                 memory.array(layout.completion(), entries),
@@ -134,6 +151,7 @@ impl<D: Device> QueuePair<D> {
             timed: false,
             extras: shared.options.retries > 0,
             noticed: false,
+            touched: false,
             interrupt: Interrupt::masked(vector),
             full_polls: 0,
             empty_polls: 0,

@@ -1,7 +1,7 @@
 //! Recovery of a queue from a device that does not do its part.
 
 use super::slots::Entry;
-use super::{Completed, QueuePair};
+use super::{Completed, QueuePair, Rings};
 use crate::NvmeError;
 use crate::registers::{CHECK_INTERVAL, MAX_RESET_CHECKS};
 use joulio_device::Device;
@@ -154,9 +154,12 @@ impl<D: Device> QueuePair<D> {
             let set = self.interrupt.set_again();
             set.map_err(|error| self.shared.give_up(&error.into()))?;
             let (epoch, vector) = (ending.epoch, self.interrupt.vector());
-            let connected = self
-                .shared
-                .connect(epoch, self.id, self.depth, vector, &self.memory);
+            let rings = Rings {
+                id: self.id,
+                depth: self.depth,
+                priority: self.priority,
+            };
+            let connected = self.shared.connect(epoch, rings, vector, &self.memory);
             match connected {
                 Ok(()) if self.shared.epoch() == epoch => {
                     self.epoch = epoch;

@@ -7,7 +7,8 @@ use joulio_device::{Device, DmaMemory, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, CacheLine, Counters, Policy, Slept, Step, StepKind, StepSet, WaitError, Waiter, now,
+    AnyPolicy, CacheLine, Policy, Slept, Step, StepKind, StepSet, WaitCounters, WaitError, Waiter,
+    now,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -233,6 +234,11 @@ impl<D: Device> QueuePair<D> {
         &mut self.interrupt
     }
 
+    /// Reports whether interrupts are let through to the core's blocks, and each that came is claimed.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.interrupt.is_armed()
+    }
+
     /// Claims the interrupts that ended a block; whether there were any.
     pub(crate) fn claim(&mut self) -> bool {
         self.interrupt.claim(self.outstanding())
@@ -251,16 +257,16 @@ impl<D: Device> QueuePair<D> {
     /// Returns what this queue counted since it was made: its polls and its interrupts, those not
     /// yet claimed included. Sleeps, blocks and pauses are its core's:
     /// [`crate::PollGroup::counters`].
-    pub(crate) fn counters(&mut self) -> Counters {
+    pub(crate) fn counters(&mut self) -> WaitCounters {
         self.claim();
         let interrupt = self.interrupt.counts();
-        Counters {
+        WaitCounters {
             polls: self.polls(),
             empty_polls: self.empty_polls,
             arms: interrupt.arms,
             interrupts: interrupt.raised,
             lost_interrupts: interrupt.lost,
-            ..Counters::default()
+            ..WaitCounters::default()
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::Seen;
 use joulio_device::{Device, DeviceError, DmaMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
-use joulio_nvme::spec::register::{CAP, CSTS, Cap};
+use joulio_nvme::spec::register::{CAP, CRTO, CSTS, Cap, Crto};
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
@@ -15,6 +15,7 @@ struct Lies {
     device: EmulatedDevice,
     cap: Option<u64>,
     csts: Option<u32>,
+    crto: u32,
 }
 
 impl Device for Lies {
@@ -26,6 +27,7 @@ impl Device for Lies {
     fn read32(&self, offset: u32) -> u32 {
         match (offset, self.csts) {
             (CSTS, Some(csts)) => csts,
+            (CRTO, _) => self.crto,
             _ => self.device.read32(offset),
         }
     }
@@ -73,6 +75,7 @@ fn open(cap: Option<u64>, csts: Option<u32>) -> Result<Controller<Lies>, NvmeErr
         device: two_namespaces(),
         cap,
         csts,
+        crto: Crto::new().with_crwmt(2).with_crimt(9).into(),
     };
     Controller::open(lies, ControllerOptions::default())
 }
@@ -113,6 +116,37 @@ fn a_controller_that_never_gets_ready_is_given_up_after_cap_to() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn a_controller_of_nvme_2_has_the_time_of_crto_where_that_is_longer() {
+    // CRTO.CRWMT = 2: a second.
+    let to = |to, crms| Some(u64::from(cap().with_to(to).with_crms(crms)));
+    for (cap, expected) in [(to(1, 1), 1000), (to(1, 2), 500), (to(3, 1), 1500)] {
+        let error = error(cap, Some(0));
+        let NvmeError::NotReady { milliseconds, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(milliseconds, expected);
+    }
+}
+
+#[test]
+fn an_mqes_of_0_is_a_queue_of_two_entries() {
+    let controller = open(Some(u64::from(cap().with_mqes(0))), None).unwrap();
+    assert_eq!(controller.max_depth(), 1);
+    let queue = controller.create_queue_pair(1).unwrap();
+    let namespace = controller.namespace(1).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    for tag in 0..3 {
+        let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+        group.queues()[0]
+            .read(&namespace, 0, 1, buffer, tag)
+            .unwrap();
+        group.queues()[0].ring();
+        let reaped = group.reap(1, None, |_, done| assert_eq!(done.tag, tag));
+        assert_eq!(reaped.unwrap(), 1);
+    }
 }
 
 #[test]

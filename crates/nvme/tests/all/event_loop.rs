@@ -220,6 +220,38 @@ fn queues_join_and_leave_and_a_polling_one_is_refused() {
 }
 
 #[test]
+fn a_group_that_waits_by_itself_between_wakes_the_loop_all_the_same() {
+    let (controller, stepper, _) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let soon = || Some(now() + Nanos::from_millis(1));
+    let mut group = PollGroup::new(vec![queue]);
+    // It takes notice of its queue before there is a loop ...
+    assert_eq!(group.reap(1, soon(), |_, _| {}).unwrap(), 0);
+    let mut group = EventGroup::new(group).unwrap();
+    for policy in [None, Some(AnyPolicy::POLL), Some(AnyPolicy::INTERRUPT)] {
+        let polls = matches!(policy, Some(AnyPolicy::Poll(_)));
+        if let Some(policy) = policy {
+            // ... and of another policy while the loop does not wait.
+            group.group().queues()[0].set_policy(policy).unwrap();
+            assert_eq!(group.group().reap(1, soon(), |_, _| {}).unwrap(), 0);
+        }
+        if polls {
+            continue;
+        }
+        let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+        let queue = &mut group.group().queues()[0];
+        queue.read(&namespace, 0, 1, buffer, 0).unwrap();
+        queue.ring();
+        assert!(group.arm().unwrap());
+        stepper.step(now());
+        assert!(readable(&group, Some(&AT_ONCE)));
+        assert_eq!(group.reap(1, |_, _| {}).unwrap(), 1);
+    }
+}
+
+#[test]
 fn queues_and_groups_move_between_threads() {
     fn moves<T: Send>() {}
     moves::<joulio_nvme::QueuePair<EmulatedDevice>>();

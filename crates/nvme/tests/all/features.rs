@@ -5,7 +5,9 @@ use joulio_device::Device;
 use joulio_emulator::{Options, Stepper};
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
-use joulio_nvme::spec::feature::{ApstTable, FeatureId, InterruptCoalescing};
+use joulio_nvme::spec::command::QueuePriority;
+use joulio_nvme::spec::feature::{ApstTable, Arbitration, FeatureId, InterruptCoalescing};
+use joulio_nvme::spec::register::{CC, Cc};
 use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, PollGroup, PowerControl};
 use joulio_units::Nanos;
@@ -134,4 +136,44 @@ fn a_measurement_that_a_reset_ended_is_gone_and_one_that_had_ended_is_not() {
         lost.len() == 1 && lost[0].contains("ended by a reset"),
         "{lost:?}"
     );
+}
+
+/// A controller that has weighted round robin, if `weighted`, requested with these weights.
+fn open_with_weights(weighted: bool) -> (Controller<Spy>, Stepper, Seen) {
+    let make = Options {
+        weighted_round_robin: weighted,
+        ..instant()
+    };
+    let weights = Arbitration::new().with_ab(7).with_hpw(7).with_mpw(3);
+    let how = ControllerOptions {
+        arbitration: Some(weights),
+        ..ControllerOptions::default()
+    };
+    open_stepped_as(&make, Seen::default(), how)
+}
+
+#[test]
+fn weights_are_set_where_the_controller_has_them_and_outlive_a_reset() {
+    let (controller, _stepper, seen) = open_with_weights(true);
+    assert!(controller.is_weighted());
+    let set = 0x0703_0007;
+    assert_eq!(seen.feature_values(FeatureId::ARBITRATION.0), [set]);
+    let _queue = controller
+        .create_queue_pair_of(QueuePriority::LOW, 4)
+        .unwrap();
+    controller.reset().unwrap();
+    assert_eq!(controller.feature(FeatureId::ARBITRATION).unwrap(), set);
+    assert_eq!(controller.lost_features(), [""; 0]);
+    let ams = Cc::from(controller.device().read32(CC)).ams();
+    assert_eq!(ams, Cc::WEIGHTED, "the reset has chosen it again");
+}
+
+#[test]
+fn a_controller_without_weights_serves_queues_in_turn() {
+    let (controller, _stepper, seen) = open_with_weights(false);
+    assert!(!controller.is_weighted());
+    assert_eq!(seen.feature_values(FeatureId::ARBITRATION.0), [0; 0]);
+    assert_eq!(Cc::from(controller.device().read32(CC)).ams(), 0);
+    let queue = controller.create_queue_pair_of(QueuePriority::URGENT, 4);
+    assert!(queue.is_ok(), "a class of which nobody takes notice");
 }

@@ -2,7 +2,7 @@
 
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::wait::{
-    AnyPolicy, Class, Counters, Outstanding, Policy, SkiRental, Step, StepKind, StepSet, now,
+    AnyPolicy, Class, Outstanding, Policy, SkiRental, Step, StepKind, StepSet, WaitCounters, now,
 };
 use joulio_nvme::{Controller, ControllerOptions, PollGroup};
 use joulio_units::Nanos;
@@ -44,7 +44,7 @@ fn reads(
     controller: &Controller<EmulatedDevice>,
     group: &mut PollGroup<EmulatedDevice>,
     ios: u64,
-) -> Counters {
+) -> WaitCounters {
     let namespace = controller.namespace(1).unwrap();
     let mut buffer = controller.allocate_buffers(1, 512).unwrap().pop();
     for tag in 0..ios {

@@ -4,7 +4,8 @@ use super::Traced;
 use joulio_device::Device;
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_nvme::spec::Status;
-use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, now};
+use joulio_nvme::spec::command::QueuePriority;
+use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, WaitCounters, now};
 use joulio_nvme::{
     Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
 };
@@ -25,16 +26,17 @@ pub struct NvmeEngine<D: Device> {
 }
 
 impl<D: Device> NvmeEngine<D> {
-    /// Queue pairs of `depth` on `places`, which wait as the policies beside them say, on the
+    /// Queue pairs of `depth` and `priority` on `places`, which wait as the policies beside them say, on the
     /// calling thread; the inner error is a policy that cannot be had here.
     pub fn new(
         places: Vec<(Place<D>, AnyPolicy)>,
+        priority: QueuePriority,
         depth: usize,
     ) -> Result<Result<NvmeEngine<D>, PolicyError>, NvmeError> {
         let mut queues = Vec::with_capacity(places.len());
         let mut kept = Vec::with_capacity(places.len());
         for (place, policy) in places {
-            let mut queue = place.0.create_queue_pair(depth)?;
+            let mut queue = place.0.create_queue_pair_of(priority, depth)?;
             if let Err(error) = queue.set_policy(policy) {
                 return Ok(Err(error));
             }
@@ -151,7 +153,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
         }
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.group.counters()
     }
 

@@ -4,7 +4,7 @@
 use super::Traced;
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_nvme::Faults;
-use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Recorded;
 use joulio_units::Nanos;
 use std::collections::VecDeque;
@@ -240,7 +240,7 @@ impl<E: Engine> Engine for Split<E> {
         self.inner.effective()
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.inner.counters()
     }
 

@@ -6,7 +6,7 @@ use crate::engine::{EngineError, IoError, Traced};
 use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{Arrivals, CompletionMode, Load, Phase, ReadWrite, Schedule};
-use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 use std::any::Any;
 use std::path::Path;
@@ -81,8 +81,8 @@ impl Engine for Instant {
         "poll".into()
     }
 
-    fn counters(&mut self) -> Counters {
-        Counters::default()
+    fn counters(&mut self) -> WaitCounters {
+        WaitCounters::default()
     }
 }
 
@@ -137,6 +137,7 @@ fn info() -> TargetInfo {
         name: "fragile".into(),
         size: 1 << 20,
         block_size: 512,
+        weighted: false,
         max_transfer: 1 << 20,
         engines: vec![(EngineName::Psync, 8), (EngineName::Nvme, 8)],
         max_jobs: 8,

@@ -13,6 +13,8 @@ pub struct TargetInfo {
     pub size: u64,
     /// Logical block size in bytes.
     pub block_size: u32,
+    /// True if its queues share it by the weights of their priority classes.
+    pub weighted: bool,
     /// Bytes that it transfers at once; longer I/Os go out in parts.
     pub max_transfer: u32,
     /// Engines that it has, each with the greatest queue depth of a job.

@@ -55,6 +55,7 @@ impl KernelTarget {
             size: file.size(),
             block_size: file.logical_block(),
             // The kernel splits what is longer than the disk takes at once.
+            weighted: false,
             max_transfer: MAX_IO,
             engines: kernel::ENGINES.to_vec(),
             max_jobs: MAX_JOBS,

@@ -52,6 +52,7 @@ impl<D: Device> NvmeTarget<D> {
             name,
             size: namespace.size(),
             block_size: namespace.block_size(),
+            weighted: controller.is_weighted(),
             max_transfer: controller.max_transfer(),
             engines: vec![(EngineName::Nvme, controller.max_depth())],
             max_jobs: controller.max_queues(),
@@ -130,7 +131,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         let deepest = infos.map(|info| info.max_depth(method.engine)).min();
         let depth = worker.depth().saturating_mul(parts as usize);
         let depth = depth.min(deepest.unwrap_or(depth));
-        let engine = NvmeEngine::new(places, depth);
+        let engine = NvmeEngine::new(places, worker.queue_priority(), depth);
         match engine.map_err(failed)? {
             Ok(mut engine) if parts == 1 => worker.run(&mut engine),
             Ok(engine) => {

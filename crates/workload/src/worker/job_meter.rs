@@ -7,13 +7,13 @@ use crate::machine::Counting;
 use crate::spoiled::Scheduled;
 use crate::stopped;
 use joulio_job::ThreadUsage;
-use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 
 /// Counters of a job that stand at the beginning of its measured part.
 #[derive(Default)]
 struct Before {
-    counters: Counters,
+    counters: WaitCounters,
     usage: ThreadUsage,
     kernel_usage: ThreadUsage,
     scheduled: Scheduled,

@@ -5,6 +5,7 @@ use crate::protocol::{JobMessage, JobOrder};
 use crate::share::Share;
 use crate::worker_error::WorkerError;
 use joulio_job::{Availability, CompletionMode, Job};
+use joulio_nvme::spec::command::QueuePriority;
 use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender};
@@ -33,6 +34,12 @@ impl Worker<'_> {
     /// I/Os in flight on each device.
     pub(crate) fn depth(&self) -> usize {
         self.job.iodepth
+    }
+
+    /// Priority class of the job's queues, which counts where queues share a controller by weight.
+    pub(crate) fn queue_priority(&self) -> QueuePriority {
+        let classes = self.job.queue_priority.as_ref();
+        classes.map_or(QueuePriority::MEDIUM, |classes| classes.of_job(self.index))
     }
 
     /// Bytes of the longest I/O.

@@ -8,7 +8,7 @@ pub use args::GridArgs;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
-use crate::output::{print, print_json};
+use crate::output::{print, print_data, print_json};
 use crate::signals::{cancel, stop_on_signals};
 use args::GridFormat;
 use joulio_lab::grid::{Grid, GridHeader, csv};
@@ -65,7 +65,7 @@ pub fn run(args: &GridArgs) -> Outcome {
             grid: &header,
             cells: &done,
         })?,
-        GridFormat::Csv => print(&csv(&done).map_err(Failure::run)?)?,
+        GridFormat::Csv => print_data(&csv(&done).map_err(Failure::run)?)?,
     }
     // The rows are shown, whatever became of the picture.
     drawn?;

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub fn joulio(line: &str) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("joulio");
     command.args(line.split_whitespace());
+    // Whoever runs the tests may have a narrow terminal.
+    command.env_remove("COLUMNS");
     command
 }
 
@@ -39,7 +41,7 @@ pub fn short_ramp() -> &'static str {
 pub fn program() -> std::process::Command {
     let mut command = std::process::Command::new("env");
     command
-        .arg("--default-signal=HUP,INT,QUIT,TERM")
+        .args(["--default-signal=HUP,INT,QUIT,TERM", "--unset=COLUMNS"])
         .arg(assert_cmd::cargo::cargo_bin!("joulio"));
     command
 }

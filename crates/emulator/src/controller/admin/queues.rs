@@ -4,7 +4,7 @@ use super::super::Controller;
 use super::super::queues::{CompletionQueue, SubmissionQueue};
 use crate::bell::Side;
 use crate::guest::PAGE;
-use joulio_nvme_spec::command::{CreateCompletionQueue, CreateSubmissionQueue};
+use joulio_nvme_spec::command::{CreateCompletionQueue, CreateSubmissionQueue, QueuePriority};
 use joulio_nvme_spec::{Command, Completion, Status};
 
 /// QID and QSIZE of dword 10 (Base figures 156 and 160).
@@ -48,7 +48,8 @@ impl Controller {
             return Err(Status::INVALID_COMPLETION_QUEUE.do_not_retry());
         }
         self.check_ring(command, entries, flags.pc(), size_of::<Command>())?;
-        let queue = SubmissionQueue::new(command.prp1.get(), entries, cqid);
+        let mut queue = SubmissionQueue::new(command.prp1.get(), entries, cqid);
+        queue.priority = QueuePriority(flags.qprio());
         self.begin_doorbell(qid, Side::Tail);
         self.queues.add_submission(qid, queue);
         Ok(0)

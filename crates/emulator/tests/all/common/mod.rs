@@ -164,13 +164,18 @@ impl Host {
     }
 
     pub fn enable(&mut self) {
+        self.enable_as(enabled());
+        assert!(self.status().rdy(), "{:?}", self.status());
+    }
+
+    /// Enables the controller by `cc`, which it may not take.
+    pub fn enable_as(&mut self, cc: Cc) {
         let aqa = Aqa::new().with_asqs(15).with_acqs(15);
         self.admin = Pair::new(&self.device, 0, 16);
         self.device.write32(AQA, aqa.into());
         self.device.write64(ASQ, self.admin.submission.iova().0);
         self.device.write64(ACQ, self.admin.completion.iova().0);
-        self.device.write32(CC, enabled().into());
-        assert!(self.status().rdy(), "{:?}", self.status());
+        self.device.write32(CC, cc.into());
     }
 
     pub fn status(&self) -> Csts {

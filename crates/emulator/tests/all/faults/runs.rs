@@ -3,12 +3,13 @@
 
 use super::{Faulty, faulty, good};
 use crate::common::{Host, PAGE, options, slow_options, transfer};
-use joulio_device::Device;
+use joulio_device::{Device, Doorbell};
 use joulio_emulator::{Fault, FaultPlan, Faulted};
 use joulio_nvme_spec::register::CSTS;
 use joulio_nvme_spec::{Command, CommandId, NvmOpcode, QueueId, Status};
 use joulio_units::Nanos;
 use std::thread::yield_now;
+use std::time::{Duration, Instant};
 
 const RUN: &str = "status@0.01,late=20us@0.02,double@0.02,reorder@0.02,stale@0.02,unknown@0.02,\
                    lost-irq@0.02,spurious-irq@0.02,flip@0.01,drop@0.01";
@@ -102,20 +103,27 @@ fn clean_run(faulty: &mut Faulty) {
 
 #[test]
 fn a_thread_wakes_for_its_faults() {
-    let mut options = faulty("late=30ms@#1,reorder@#2,removed@100ms");
+    let mut options = faulty("late=30ms@#1,reorder@#2");
     options.linger = Nanos::ZERO;
+    let began = Instant::now();
     let mut host = Host::spawned(&options);
     let mut pair = host.pair(1, 8, None);
     let buffer = host.buffer(PAGE);
     for cid in 1..=2 {
-        pair.submit(cid, transfer(NvmOpcode::READ, 0, 8, &buffer));
+        pair.write(cid, transfer(NvmOpcode::READ, 0, 8, &buffer));
     }
+    // Both at once: the second is not late for want of a CPU.
+    pair.tail.ring(2);
     let mut seen = Vec::new();
     while seen.len() < 2 {
         seen.extend(pair.reap_all());
         yield_now();
     }
     assert_eq!(seen, [CommandId(2), CommandId(1)]);
+    // The clock of faults began after this one: it is parked until then.
+    let soon = began.elapsed() + Duration::from_millis(20);
+    let plan = format!("removed@{}ms", soon.as_millis());
+    host.device.plan_faults(&plan.parse().unwrap());
     while host.device.read32(CSTS) != u32::MAX {
         yield_now();
     }

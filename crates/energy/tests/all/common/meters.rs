@@ -1,14 +1,14 @@
 //! A meter that shows what the test says.
 
 use joulio_energy::{
-    About, Boundary, Clock, Meter, MeterError, MeterKind, Reading, Source, Value, Zone,
+    About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Reading, Source, Zone,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The next reading of a scripted meter.
-pub type Step = Result<Value, MeterError>;
+pub type Step = Result<MeterValue, MeterError>;
 
 /// Shows `steps` in order; the last one stays.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 
 use super::{Live, Rate, SECOND, Scripted, Step, TestClock, Tree, server};
 use joulio_energy::{
-    Boundary, Energy, MeterError, MeterFigure, MeterKind, MeterResult, Meters, Value, WindowError,
+    Boundary, Energy, MeterError, MeterFigure, MeterKind, MeterResult, MeterValue, Meters,
+    WindowError,
 };
 use joulio_units::{Joules, Nanos, Watts};
 use std::sync::Arc;
@@ -93,11 +94,11 @@ pub fn power(update: Nanos) -> Scripted {
 }
 
 pub fn total(joules: f64) -> Step {
-    Ok(Value::Total(Joules(joules)))
+    Ok(MeterValue::Total(Joules(joules)))
 }
 
 pub fn now(watts: f64) -> Step {
-    Ok(Value::Power(Watts(watts)))
+    Ok(MeterValue::Power(Watts(watts)))
 }
 
 pub fn passing() -> Step {

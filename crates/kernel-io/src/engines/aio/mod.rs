@@ -11,7 +11,7 @@ use context::Context;
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_units::Nanos;
-use joulio_wait::{Counters, now};
+use joulio_wait::{WaitCounters, now};
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ impl Engine for Libaio {
         CompletionMode::Interrupt.to_string()
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.calls.waiting
     }
 

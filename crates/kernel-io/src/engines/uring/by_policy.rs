@@ -10,8 +10,8 @@ use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Blocked, Class, Counters, Outstanding, Policy, RunDelay, Slept, Step, StepKind,
-    StepSet, WaitError, Waiter, Watched, Woken, now, sleep,
+    AnyPolicy, Blocked, Class, Outstanding, Policy, RunDelay, Slept, Step, StepKind, StepSet,
+    WaitCounters, WaitError, Waiter, Watched, Woken, now, sleep,
 };
 use rustix::io::Errno;
 use std::error::Error;
@@ -37,7 +37,7 @@ pub struct PolicyUring {
     /// Calls of [`Engine::reap`].
     reaps: u64,
     /// Counters of the steps that the waiter does not count.
-    counters: Counters,
+    counters: WaitCounters,
     /// System calls beside the rings'.
     system_calls: u64,
 }
@@ -78,7 +78,7 @@ impl PolicyUring {
             out: InFlight::new(depth),
             can,
             reaps: 0,
-            counters: Counters::default(),
+            counters: WaitCounters::default(),
             system_calls: 0,
         })
     }
@@ -271,7 +271,7 @@ impl Engine for PolicyUring {
         self.policy.name().into_owned()
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         let mut all = self.calls().waiting;
         all += self.waiter.counters();
         all
@@ -310,7 +310,7 @@ struct Rings<'a> {
     blocking: &'a mut IoUring,
     polled: Option<&'a mut IoUring>,
     error: Option<Errno>,
-    counters: &'a mut Counters,
+    counters: &'a mut WaitCounters,
     system_calls: &'a mut u64,
 }
 

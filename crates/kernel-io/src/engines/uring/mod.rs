@@ -15,7 +15,7 @@ use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{Counters, now};
+use joulio_wait::{WaitCounters, now};
 use poller::Before;
 use ring::Ring;
 use rustix::io::Errno;
@@ -234,7 +234,7 @@ impl Engine for IoUring {
         self.mode.to_string()
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> WaitCounters {
         self.calls.waiting
     }
 

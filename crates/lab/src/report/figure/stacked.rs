@@ -61,7 +61,7 @@ impl Maker<'_> {
                 drawing: Drawing::Xy(Xy {
                     style: Style::Stacked,
                     x: axis,
-                    y: unit.map_or_else(|| "counts per second".to_owned(), words::metric),
+                    y: unit.map_or_else(|| "counts of an I/O".to_owned(), words::metric),
                     series: parts,
                     limit: None,
                 }),

@@ -46,15 +46,20 @@ fn one(experiment: &str, set: &SetReport) -> Markup {
                 }
             }
         }
-        h3 { "Tables and figures" }
+        @let problems = set.tables.iter().map(|table| &table.problem);
+        @let problems = problems.chain(set.figures.iter().map(|figure| &figure.problem));
+        @if problems.into_iter().any(Option::is_none) {
+            h3 { "Tables and figures" }
+        }
         div.figures {
-            @for table in &set.tables {
+            @for table in set.tables.iter().filter(|table| table.problem.is_none()) {
                 (tabled(&prefix, table))
             }
-            @for figure in &set.figures {
+            @for figure in set.figures.iter().filter(|figure| figure.problem.is_none()) {
                 (drawn(&prefix, figure))
             }
         }
+        (missing(&prefix, set))
         @if !set.numbers.is_empty() {
             (numbers(set))
         }
@@ -89,6 +94,29 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
     }
 }
 
+/// Tables and figures of which there is nothing to show, a line each.
+fn missing(prefix: &str, set: &SetReport) -> Markup {
+    let tables = set.tables.iter();
+    let tables = tables.map(|table| (&table.id, &table.title, &table.problem));
+    let figures = set.figures.iter();
+    let figures = figures.map(|figure| (&figure.id, &figure.title, &figure.problem));
+    let all = tables.chain(figures);
+    let missing = all.filter_map(|(id, title, problem)| Some((id, title, problem.as_ref()?)));
+    let missing: Vec<_> = missing.collect();
+    html! {
+        @if !missing.is_empty() {
+            h3 { "Not shown here" }
+            ul.missing {
+                @for (id, title, problem) in missing {
+                    li id=(format!("{prefix}-{id}")) {
+                        strong { (id) } " " (title) " " span.problem { (problem) }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn drawn(prefix: &str, figure: &Figure) -> Markup {
     let id = format!("{prefix}-{}", figure.id);
     let caption = format!("{id}-caption");
@@ -100,24 +128,20 @@ fn drawn(prefix: &str, figure: &Figure) -> Markup {
                 @if figure.modelled { " " span.badge.modelled { "modelled" } }
                 (boundaries(&figure.energy))
             }
-            @if let Some(problem) = &figure.problem {
-                p.problem { (problem) }
-            } @else {
-                (chart::legend(figure, &colours))
-                div.panels.tiled[tiled(figure)] {
-                    @for (index, panel) in figure.panels.iter().enumerate() {
-                        div.panel {
-                            @if !panel.title.is_empty() { h4 { (panel.title) } }
-                            (chart::draw(panel, &colours, &format!("{id}-{index}"), &chart::describe(figure, panel)))
-                        }
+            (chart::legend(figure, &colours))
+            div.panels.tiled[tiled(figure)] {
+                @for (index, panel) in figure.panels.iter().enumerate() {
+                    div.panel {
+                        @if !panel.title.is_empty() { h4 { (panel.title) } }
+                        (chart::draw(panel, &colours, &format!("{id}-{index}"), &chart::describe(figure, panel)))
                     }
                 }
-                @if let Some(note) = &figure.note { p.note { (note) } }
-                details.numbers {
-                    summary { "Numbers of " (figure.id) }
-                    (data_table::of(figure))
-                    (download(&figure.id, &figure_csv(figure)))
-                }
+            }
+            @if let Some(note) = &figure.note { p.note { (note) } }
+            details.numbers {
+                summary { "Numbers of " (figure.id) }
+                (data_table::of(figure))
+                (download(&figure.id, &figure_csv(figure)))
             }
         }
     }
@@ -182,12 +206,8 @@ fn tabled(prefix: &str, table: &Table) -> Markup {
                 @if table.modelled { " " span.badge.modelled { "modelled" } }
                 (boundaries(&table.energy))
             }
-            @if let Some(problem) = &table.problem {
-                p.problem { (problem) }
-            } @else {
-                (data_table::printed(table))
-                @if let Some(note) = &table.note { p.note { (note) } }
-            }
+            (data_table::printed(table))
+            @if let Some(note) = &table.note { p.note { (note) } }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::super::error::SelftestError;
 use joulio_cpu::Tsc;
 use joulio_device::{Device, DmaBuffer};
 use joulio_kernel_io::Interrupts;
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::WaitCounters;
 use joulio_nvme::{Completed, Controller, Faults, Namespace, PollGroup};
 use joulio_workload::{CompletionMode, ThreadUsage, thread_usage};
 use std::collections::HashSet;
@@ -48,7 +48,7 @@ pub struct ReadsDone {
     pub places: u64,
     /// Different contents that the places have: a read of another place shows only by these.
     pub contents: u64,
-    pub wait: Counters,
+    pub wait: WaitCounters,
     pub faults: Faults,
     /// Interrupts of the device that the kernel's handler took, by /proc/interrupts; `None`: it has
     /// no line of the device.
@@ -235,7 +235,7 @@ impl<D: Device> VerifiedReads<D> {
 
 /// Everything that is counted, at a moment.
 struct CountsNow {
-    wait: Counters,
+    wait: WaitCounters,
     faults: Faults,
     interrupts: Option<Interrupts>,
     usage: ThreadUsage,

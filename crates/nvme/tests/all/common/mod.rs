@@ -30,6 +30,8 @@ type Refused = (u8, Option<u8>, Status);
 #[derive(Clone, Default)]
 pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
+    /// Addresses of the memory that the device reaches.
+    mapped: Arc<Mutex<BTreeSet<u64>>>,
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
     refused: Arc<Mutex<Vec<Refused>>>,
@@ -140,6 +142,11 @@ impl Seen {
         since
             .zip(time)
             .is_some_and(|(since, time)| since.elapsed() < time)
+    }
+
+    /// Addresses of the memory that the device reaches.
+    pub fn mapped(&self) -> BTreeSet<u64> {
+        self.mapped.lock().unwrap().clone()
     }
 
     /// The memory that was allocated last.
@@ -300,7 +307,13 @@ impl VectorControl for Unredirectable {
 }
 
 /// Keeps the memory's true mapping.
-struct Keep(DmaMemory);
+struct Keep(DmaMemory, Seen);
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        self.1.mapped.lock().unwrap().remove(&self.0.iova().0);
+    }
+}
 
 impl DmaMapping for Keep {
     fn domain(&self) -> DmaDomain {
@@ -356,7 +369,9 @@ impl Device for Spy {
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
         let inner = self.device.allocate(len)?;
         self.seen.memory.lock().unwrap().push(inner.share());
-        Ok(DmaMemory::new(inner.share(), inner.iova(), Keep(inner)))
+        self.seen.mapped.lock().unwrap().insert(inner.iova().0);
+        let keep = Keep(inner, self.seen.clone());
+        Ok(DmaMemory::new(keep.0.share(), keep.0.iova(), keep))
     }
     fn max_vectors(&self) -> u16 {
         self.device.max_vectors()

@@ -12,17 +12,19 @@ pub(super) const FEW: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     times: [u32; KEPT],
-    /// I/Os since it was forgotten: the next one's place, and whether they are as many as are remembered.
+    /// I/Os since the history was forgotten; modulo [`KEPT`], the place of the next one.
     added: u64,
     /// I/Os in a row that took longer than any remembered.
     surprises: u8,
     /// I/Os in a row that were there when the core woke.
     overs: u8,
+    /// The longest time that was remembered at the last summary.
     longest: u32,
-    /// A quarter more than that was when it was last asked for representatives; the most: it was not.
+    /// Time from which an I/O is a surprise: a quarter more than `longest`; the most there is before the
+    /// first summary.
     surprising: u32,
-    /// How many there were then.
-    asked: u64,
+    /// Value of `added` at the last summary.
+    summarized: u64,
 }
 
 impl Default for History {
@@ -34,7 +36,7 @@ impl Default for History {
             overs: 0,
             longest: 0,
             surprising: u32::MAX,
-            asked: 0,
+            summarized: 0,
         }
     }
 }
@@ -50,7 +52,7 @@ impl History {
 
     /// Returns true if there are I/Os since the last plan.
     pub(super) fn is_fresh(&self) -> bool {
-        self.added != self.asked
+        self.added != self.summarized
     }
 
     /// Adds an I/O that took `time`. Returns true if the history was forgotten.
@@ -135,7 +137,7 @@ impl History {
         sorted[..count].sort_unstable();
         self.longest = sorted[count - 1];
         self.surprising = self.longest.saturating_add(self.longest / 4);
-        self.asked = self.added;
+        self.summarized = self.added;
         Points::new(std::array::from_fn(|point| {
             f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)])
         }))
@@ -147,7 +149,7 @@ impl History {
         u64::from(times.iter().copied().min().unwrap_or(0))
     }
 
-    /// The longest time that was remembered when representatives were asked for.
+    /// The longest time that was remembered at the last summary.
     pub(super) fn longest(&self) -> Nanos {
         Nanos(u64::from(self.longest))
     }

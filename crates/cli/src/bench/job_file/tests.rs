@@ -1,0 +1,219 @@
+//! Tests of job files, from text to flags.
+
+use super::words::{WORDS, word};
+use super::*;
+
+/// Name and flags of a section.
+type Flags = (String, Vec<String>);
+
+fn flags_of(text: &str) -> Result<Vec<Flags>, Refusal> {
+    let sections = sections(text)?;
+    check_order(&sections)?;
+    let all = sections.iter().map(|section| {
+        let flags = flags(section)?.into_iter().map(|flag| flag.argument);
+        Ok((section.name.clone(), flags.collect()))
+    });
+    all.collect()
+}
+
+#[test]
+fn sections_have_the_options_of_the_global_ones_above_them() {
+    let text = "; a comment\n[global]\nbs=4k\nrw=randread\n[one]\niodepth=4\n\n[global]\nbs=8k\n\
+                [two]\nstonewall\niodepth=8\nrw=read\n";
+    let flags = flags_of(text).unwrap();
+    let of = |flags: &[&str]| {
+        flags
+            .iter()
+            .map(|flag| flag.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        flags,
+        [
+            (
+                "one".into(),
+                of(&["--bs=4k", "--rw=randread", "--iodepth=4"])
+            ),
+            ("two".into(), of(&["--bs=8k", "--iodepth=8", "--rw=read"])),
+        ]
+    );
+}
+
+#[test]
+fn a_size_is_work_unless_time_is() {
+    let numbers = |text: &str| {
+        let flags = flags_of(&format!("[a]\nbs=8k\n{text}\n"))
+            .unwrap()
+            .remove(0)
+            .1;
+        flags
+            .into_iter()
+            .find(|flag| flag.starts_with("--number_ios"))
+    };
+    assert_eq!(numbers("size=1m").as_deref(), Some("--number_ios=128"));
+    assert_eq!(
+        numbers("size=1m\nio_size=2m").as_deref(),
+        Some("--number_ios=256")
+    );
+    assert_eq!(numbers("size=1m\ntime_based\nruntime=5"), None);
+    assert_eq!(
+        numbers("size=1m\nnumber_ios=7").as_deref(),
+        Some("--number_ios=7")
+    );
+}
+
+#[test]
+fn polling_by_the_kernel_is_a_completion_mode() {
+    let mode = |text: &str| {
+        let flags = flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
+        flags
+            .into_iter()
+            .find(|flag| flag.starts_with("--completion"))
+    };
+    assert_eq!(mode("hipri").as_deref(), Some("--completion=poll"));
+    assert_eq!(mode("hipri=0"), None);
+    assert_eq!(
+        mode("sqthread_poll=1").as_deref(),
+        Some("--completion=sqpoll")
+    );
+    assert_eq!(
+        mode("sqthread_poll=1\nhipri=1").as_deref(),
+        Some("--completion=sqpoll+poll")
+    );
+}
+
+#[test]
+fn what_is_wrong_has_its_line_and_says_what_to_do() {
+    let cases = [
+        ("bs=4k\n", 1, "in no section"),
+        ("[global]\nbs=4k\n", 1, "no job"),
+        ("[a\n", 1, "write [name]"),
+        ("[a]\nbs=4k\nfoo=1\n", 3, "foo: not an option here"),
+        (
+            "[a]\ndirect=0\n",
+            2,
+            "the page cache is not what is measured",
+        ),
+        ("[a]\nthinktime=5\n", 2, "rate_iops spaces arrivals"),
+        ("[a]\nioengine=windowsaio\n", 2, "engines are io_uring"),
+        ("[a]\nbs=4k,8k\n", 2, "one value for all directions"),
+        ("[a]\nsize=1k\n", 2, "less than one block"),
+        ("[a]\nsize=1m\nbs=4q\n", 3, "bs=4q: '4q' is not a size"),
+        (
+            "[a]\nrw=read\n[b]\nrw=write\n",
+            3,
+            "write stonewall into [b]",
+        ),
+    ];
+    for (text, line, why) in cases {
+        let (at, said) = flags_of(text).unwrap_err();
+        assert!(at == line && said.contains(why), "{text}: {at}: {said}");
+    }
+}
+
+#[test]
+fn every_option_of_the_list_is_known() {
+    for key in WORDS {
+        assert!(word(key).is_some(), "{key}");
+    }
+    assert!(word("no_such_option").is_none());
+}
+
+#[test]
+fn a_typed_flag_comes_before_the_file_s() {
+    let typed = [
+        "bench",
+        "job.fio",
+        "--iodepth=9",
+        "--section",
+        "a",
+        "--randseed",
+        "3",
+    ];
+    let typed: Vec<OsString> = typed[1..].iter().map(OsString::from).collect();
+    let typed = Typed::new(&typed, Path::new("job.fio"));
+    assert!(typed.has("--iodepth=4") && typed.has("--seed=1") && !typed.has("--bs=4k"));
+    assert!(!typed.has("--section=a"));
+    let flag = |line, argument: &str| Flag {
+        line,
+        option: argument.trim_start_matches('-').into(),
+        argument: argument.into(),
+    };
+    let Err((line, why)) = typed.parse(vec![flag(2, "--iodepth=x"), flag(3, "--bs=nothing")])
+    else {
+        panic!("it parses");
+    };
+    assert!(
+        line == 3 && why.contains("bs=nothing") && why.contains("is not a size"),
+        "{why}"
+    );
+}
+
+#[test]
+fn what_fio_has_by_default_is_so_here() {
+    let typed = Typed::new(&[], Path::new("job.fio"));
+    let of = |text: &str| {
+        let section = sections(text).unwrap().remove(0);
+        defaults(&section, &typed).map(|flags| {
+            let arguments = flags.into_iter().map(|flag| flag.argument);
+            arguments.collect::<Vec<_>>().join(" ")
+        })
+    };
+    assert_eq!(
+        of("[a]\nfilename=/dev/nvme0n1\nsize=1m\n").unwrap(),
+        "--rw=read --ramp_time=0 --engine=psync"
+    );
+    let ours = "[a]\nfilename=emulated\\:instant\nruntime=1\nrw=randread\nramp_time=1\n";
+    assert_eq!(of(ours).unwrap(), "");
+    let (line, why) = of("\n[a]\nsize=1m\n").unwrap_err();
+    assert!(line == 2 && why.contains("write filename"), "{why}");
+    let (_, why) = of("[a]\nfilename=x\n").unwrap_err();
+    assert!(why.contains("write size, number_ios or runtime"), "{why}");
+}
+
+/// What docs/fio.md says of each option.
+fn page_table() -> String {
+    let mut lines = String::new();
+    for key in WORDS {
+        let here = match word(key).unwrap() {
+            Word::Same(flag) | Word::Switch(flag) => format!("`{flag}`"),
+            Word::Translated(_) => "as in fio, of what is here".into(),
+            Word::OfSection => "as in fio".into(),
+            Word::Always(values, why) => format!("{}: {why}", values.join(", ")),
+            Word::Refused(why) => format!("refused: {why}"),
+        };
+        lines += &format!("| `{key}` | {here} |\n");
+    }
+    lines
+}
+
+#[test]
+fn the_page_has_every_option() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let table = page_table();
+    assert!(page.contains(&table), "docs/fio.md is to have:\n{table}");
+    let refused = WORDS
+        .iter()
+        .filter(|key| matches!(word(key), Some(Word::Refused(_))))
+        .count();
+    let counts = format!("{} of these {} options", WORDS.len() - refused, WORDS.len());
+    assert!(page.contains(&counts), "docs/fio.md is to say: {counts}");
+}
+
+#[test]
+fn a_file_name_is_a_path_and_a_colon_parts_several() {
+    let devices = |name: &str| {
+        flags_of(&format!("[a]\nfilename={name}\n"))
+            .unwrap()
+            .remove(0)
+            .1
+    };
+    assert_eq!(devices("disk.img"), ["--device=./disk.img"]);
+    assert_eq!(devices("/dev/sda:b"), ["--device=/dev/sda", "--device=./b"]);
+    assert_eq!(devices("emulated\\:instant"), ["--device=emulated:instant"]);
+    assert_eq!(
+        devices("pcie\\:0000\\:01\\:00.0"),
+        ["--device=pcie:0000:01:00.0"]
+    );
+}

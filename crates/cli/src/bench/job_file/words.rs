@@ -1,0 +1,198 @@
+//! fio's options, and what each of them is here.
+
+use joulio_workload::parse_count;
+
+/// What an option is here.
+pub(super) enum Word {
+    /// The flag of the same meaning, which takes its value.
+    Same(&'static str),
+    /// A flag without a value, given where the option is on.
+    Switch(&'static str),
+    /// Flags that depend on its value.
+    Translated(fn(&str) -> Result<Vec<String>, String>),
+    /// These values say what is always so here; others are refused, with the reason.
+    Always(&'static [&'static str], &'static str),
+    /// Meant for the section or for several options together, and read there.
+    OfSection,
+    /// Not here, and what takes its place.
+    Refused(&'static str),
+}
+
+/// Every option that is known, the refused ones too.
+#[cfg(test)]
+pub(super) const WORDS: &[&str] = &[
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "iodepth",
+    "numjobs",
+    "rwmixread",
+    "rwmixwrite",
+    "size",
+    "io_size",
+    "number_ios",
+    "runtime",
+    "timeout",
+    "ramp_time",
+    "time_based",
+    "rate_iops",
+    "rate_process",
+    "filename",
+    "ioengine",
+    "direct",
+    "buffered",
+    "hipri",
+    "sqthread_poll",
+    "sqthread_poll_cpu",
+    "fixedbufs",
+    "registerfiles",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "ioscheduler",
+    "randseed",
+    "randrepeat",
+    "allrandrepeat",
+    "norandommap",
+    "verify",
+    "do_verify",
+    "group_reporting",
+    "thread",
+    "name",
+    "description",
+    "stonewall",
+    "wait_for_previous",
+    "exitall",
+    "loops",
+    "invalidate",
+    "nrfiles",
+    "clat_percentiles",
+    "allow_mounted_write",
+    "thinktime",
+    "fsync",
+    "fdatasync",
+    "end_fsync",
+    "bssplit",
+    "bsrange",
+    "random_distribution",
+    "offset",
+    "percentile_list",
+    "write_lat_log",
+    "write_bw_log",
+    "write_iops_log",
+    "directory",
+    "iodepth_batch",
+    "iodepth_batch_submit",
+    "iodepth_batch_complete",
+    "rate",
+    "rate_min",
+    "lat_percentiles",
+    "steadystate",
+    "status_interval",
+    "zonemode",
+];
+
+/// What `key` is here; `None`: nobody knows it.
+pub(super) fn word(key: &str) -> Option<Word> {
+    use Word::{Always, OfSection, Refused, Same, Switch, Translated};
+    const ON: &[&str] = &["1", "true"];
+    const OFF: &[&str] = &["0", "false"];
+    const EITHER: &[&str] = &["0", "1", "true", "false"];
+    Some(match key {
+        "rw" | "readwrite" => Same("--rw"),
+        "bs" | "blocksize" => Same("--bs"),
+        "iodepth" => Same("--iodepth"),
+        "numjobs" => Same("--numjobs"),
+        "rwmixread" => Same("--rwmixread"),
+        "rwmixwrite" => Translated(|value| {
+            let writes = value.parse::<u8>().ok().filter(|percent| *percent <= 100);
+            let writes = writes.ok_or("a percentage is 0 to 100")?;
+            Ok(vec![format!("--rwmixread={}", 100 - writes)])
+        }),
+        "size" => Same("--size"),
+        "io_size" | "time_based" | "hipri" | "sqthread_poll" => OfSection,
+        "stonewall" | "wait_for_previous" | "name" | "description" => OfSection,
+        "number_ios" => Same("--number_ios"),
+        "runtime" | "timeout" => Same("--runtime"),
+        "ramp_time" => Same("--ramp_time"),
+        "rate_iops" => Same("--rate_iops"),
+        "rate_process" => Same("--rate_process"),
+        "filename" => Translated(|value| {
+            // A backslash keeps a colon in a name: that of a PCI address.
+            let names = value.replace("\\:", "\0");
+            let names = names.split(':').map(|name| match name {
+                // A file of this folder, as fio has it.
+                name if !name.contains(['/', '\0']) => format!("--device=./{name}"),
+                name => format!("--device={}", name.replace('\0', ":")),
+            });
+            Ok(names.collect())
+        }),
+        "ioengine" => Translated(engine),
+        "direct" => Always(
+            ON,
+            "every I/O is direct: the page cache is not what is measured",
+        ),
+        "buffered" => Always(
+            OFF,
+            "every I/O is direct: the page cache is not what is measured",
+        ),
+        "sqthread_poll_cpu" => Same("--sqthread_poll_cpu"),
+        "fixedbufs" => Switch("--fixedbufs"),
+        "registerfiles" => Switch("--registerfiles"),
+        "cpus_allowed" => Translated(|value| Ok(vec![format!("--cpus_allowed={value}")])),
+        "cpus_allowed_policy" => Always(&["split"], "each job has a CPU of its own: split"),
+        "ioscheduler" => Same("--scheduler"),
+        "randseed" => Same("--seed"),
+        "randrepeat" | "allrandrepeat" => Always(
+            ON,
+            "the same seed gives the same I/Os: randseed changes them",
+        ),
+        "norandommap" => Always(
+            ON,
+            "there is no map of blocks: some are drawn twice, as with norandommap=1",
+        ),
+        "verify" => Same("--verify"),
+        "do_verify" => Always(ON, "verify=none does without"),
+        "group_reporting" => Always(ON, "the jobs of a section are one row"),
+        "thread" => Always(ON, "jobs are threads; --process makes processes of them"),
+        "exitall" | "invalidate" | "clat_percentiles" | "allow_mounted_write" => {
+            Always(EITHER, "0 or 1")
+        }
+        "loops" => Translated(|value| match parse_count(value) {
+            Ok(1) => Ok(Vec::new()),
+            _ => Err("--replicates repeats runs, each with a row".into()),
+        }),
+        "nrfiles" => Always(&["1"], "filename=a:b names several"),
+        "thinktime" => {
+            Refused("a stall after each completion is not here; rate_iops spaces arrivals")
+        }
+        "fsync" | "fdatasync" | "end_fsync" => Refused("flushes are not here"),
+        "bssplit" | "bsrange" => Refused("bs=4k:8k gives jobs sizes in turn, by --bs"),
+        "random_distribution" => Same("--random_distribution"),
+        "offset" => Same("--offset"),
+        "percentile_list" | "lat_percentiles" => {
+            Refused("p50 to p99.999 are always in --output json")
+        }
+        "write_lat_log" | "write_bw_log" | "write_iops_log" => Refused("joulio trace has each I/O"),
+        "directory" => Refused("filename names a device or a file that exists"),
+        "iodepth_batch" | "iodepth_batch_submit" | "iodepth_batch_complete" => {
+            Refused("I/Os are submitted as others complete")
+        }
+        "rate" | "rate_min" => Refused("rate_iops is what there is"),
+        "steadystate" => Refused("the JSON's steadiness judges each run"),
+        "status_interval" => Refused("joulio stat shows a device meanwhile"),
+        "zonemode" => Refused("zones are not here"),
+        _ => return None,
+    })
+}
+
+/// The engine of fio's name.
+fn engine(value: &str) -> Result<Vec<String>, String> {
+    match value {
+        "io_uring" | "libaio" | "psync" | "nvme" => Ok(vec![format!("--engine={value}")]),
+        "pvsync2" | "pvsync" | "vsync" | "sync" => Ok(vec!["--engine=psync".into()]),
+        _ => Err(
+            "engines are io_uring, libaio, psync, and nvme, which is joulio's own driver".into(),
+        ),
+    }
+}

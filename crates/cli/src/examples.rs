@@ -1,0 +1,310 @@
+//! Three examples of each subcommand, below its help.
+
+use clap::Command;
+
+/// Lines of a command and what it does, by subcommand.
+const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
+    (
+        "bench",
+        [
+            ("joulio bench", "the usual modes on an emulated drive"),
+            (
+                "joulio bench --device pcie:0000:01:00.0 --iodepth 1,32 --completion poll,interrupt",
+                "on a drive, two depths",
+            ),
+            (
+                "joulio bench job.fio --replicates 5",
+                "a job file of fio's, five times, with intervals",
+            ),
+        ],
+    ),
+    (
+        "advise",
+        [
+            (
+                "joulio advise --slo p99=50us",
+                "the least energy within a promise",
+            ),
+            (
+                "joulio advise --observe 60s --device /dev/nvme0n1",
+                "for the load that a disk has",
+            ),
+            (
+                "joulio advise --twin --machine xeon-6230",
+                "for another machine, modelled",
+            ),
+        ],
+    ),
+    (
+        "calibrate",
+        [
+            (
+                "joulio calibrate -o here.toml",
+                "this machine's costs, as a profile",
+            ),
+            (
+                "joulio calibrate --watts -o here.toml",
+                "and its watts, where a meter can be read",
+            ),
+            ("joulio calibrate --check", "the twin beside real reads"),
+        ],
+    ),
+    (
+        "trace",
+        [
+            (
+                "joulio trace --completion hybrid",
+                "the steps of a few I/Os",
+            ),
+            (
+                "joulio trace --completion adaptive",
+                "and what was planned and came of it",
+            ),
+            (
+                "joulio trace --output perfetto --file trace.json",
+                "for ui.perfetto.dev",
+            ),
+        ],
+    ),
+    (
+        "list",
+        [
+            ("joulio list", "the namespaces of this machine"),
+            (
+                "joulio list pcie:0000:01:00.0",
+                "of a drive that joulio drives",
+            ),
+            ("joulio list -o json", "for programs"),
+        ],
+    ),
+    (
+        "lab",
+        [
+            ("joulio lab list", "the experiments"),
+            (
+                "joulio lab run hotstorage25 --twin",
+                "a paper, in virtual time",
+            ),
+            (
+                "joulio lab report RESULTS",
+                "its tables and figures, a page that opens offline",
+            ),
+        ],
+    ),
+    (
+        "id-ctrl",
+        [
+            (
+                "joulio id-ctrl emulated:optane-900p",
+                "an emulated controller",
+            ),
+            ("joulio id-ctrl pcie:0000:01:00.0", "one that joulio drives"),
+            (
+                "joulio id-ctrl vfio-user:/run/nvme.sock -o json",
+                "one of another process, for programs",
+            ),
+        ],
+    ),
+    (
+        "id-ns",
+        [
+            ("joulio id-ns emulated:optane-900p", "an emulated namespace"),
+            (
+                "joulio id-ns pcie:0000:01:00.0,nsid=2",
+                "the second one of a drive",
+            ),
+            (
+                "joulio id-ns vfio-user:/run/nvme.sock -o json",
+                "one of another process, for programs",
+            ),
+        ],
+    ),
+    (
+        "smart-log",
+        [
+            (
+                "joulio smart-log emulated:optane-900p",
+                "of an emulated one",
+            ),
+            (
+                "joulio smart-log pcie:0000:01:00.0",
+                "temperature, wear and errors of a drive",
+            ),
+            ("joulio smart-log pcie:0000:01:00.0 -o json", "for programs"),
+        ],
+    ),
+    (
+        "power",
+        [
+            ("joulio power", "the meters of this machine"),
+            (
+                "joulio power --idle 60s",
+                "the watts of the idle machine, to be taken off later",
+            ),
+            (
+                "joulio power import plug.csv",
+                "the file of a plug's logger",
+            ),
+        ],
+    ),
+    (
+        "stat",
+        [
+            ("joulio stat", "all block devices, each second"),
+            (
+                "joulio stat nvme0n1 5 12",
+                "one of them, each 5 s, a minute long",
+            ),
+            (
+                "joulio stat -- fio job.fio",
+                "what a command takes: joules, I/Os, CPU time, waits",
+            ),
+        ],
+    ),
+    (
+        "power-states",
+        [
+            (
+                "joulio power-states /dev/nvme0",
+                "the power states of a drive",
+            ),
+            (
+                "joulio power-states pcie:0000:01:00.0",
+                "of one that joulio drives",
+            ),
+            (
+                "joulio power-states emulated:samsung-980-pro",
+                "of an emulated one",
+            ),
+        ],
+    ),
+    (
+        "knobs",
+        [
+            ("joulio knobs", "the settings that change what an I/O costs"),
+            (
+                "joulio knobs --set scaling_governor=performance --for 60s",
+                "one of them for a minute, then put back",
+            ),
+            ("joulio restore", "what a killed run has left is put back"),
+        ],
+    ),
+    (
+        "restore",
+        [
+            ("joulio restore", "puts back what killed runs have left"),
+            ("joulio knobs", "the settings as they are now"),
+            ("joulio restore --help", "more of it"),
+        ],
+    ),
+    (
+        "selftest",
+        [
+            (
+                "joulio selftest umwait",
+                "loss, latency and sleep of user-level waits",
+            ),
+            (
+                "joulio selftest uintr",
+                "of user interrupts, with kmod/joulio_uintr",
+            ),
+            (
+                "joulio selftest uintr --device pcie:0000:01:00.0",
+                "by a drive's own interrupts",
+            ),
+        ],
+    ),
+    (
+        "serve",
+        [
+            (
+                "joulio serve --device emulated:optane-900p --socket /run/nvme.sock",
+                "an emulated drive for a virtual machine",
+            ),
+            (
+                "joulio bench --device vfio-user:/run/nvme.sock",
+                "its I/Os, from another process",
+            ),
+            ("joulio list vfio-user:/run/nvme.sock", "its namespaces"),
+        ],
+    ),
+    (
+        "bind",
+        [
+            ("joulio bind 0000:01:00.0", "the drive goes to vfio-pci"),
+            (
+                "joulio bench --device pcie:0000:01:00.0",
+                "joulio drives it",
+            ),
+            ("joulio unbind 0000:01:00.0", "the kernel has it again"),
+        ],
+    ),
+    (
+        "unbind",
+        [
+            (
+                "joulio unbind 0000:01:00.0",
+                "the kernel has the drive again",
+            ),
+            ("joulio list", "its namespaces then"),
+            ("joulio bind 0000:01:00.0", "and back"),
+        ],
+    ),
+    (
+        "profiles",
+        [
+            ("joulio profiles", "the machines and devices that are known"),
+            ("joulio profiles optane-900p", "one of them, as TOML"),
+            ("joulio profiles mine.toml", "checks a file of one's own"),
+        ],
+    ),
+    (
+        "twin",
+        [
+            ("joulio twin check", "the twin beside what papers measured"),
+            ("joulio twin check HS25", "beside one of them"),
+            ("joulio twin grid", "every policy on every load"),
+        ],
+    ),
+];
+
+/// `command` with the examples of its subcommands below their help.
+pub fn with_examples(command: Command) -> Command {
+    EXAMPLES
+        .into_iter()
+        .fold(command, |command, (name, lines)| {
+            command.mut_subcommand(name, |subcommand| {
+                let widest = lines.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
+                let mut text = match subcommand.get_after_help() {
+                    Some(text) => format!("{text}\n\n"),
+                    None => String::new(),
+                };
+                text.push_str("Examples:");
+                for (line, what) in lines {
+                    // Below one another where one is long.
+                    text.push_str(&match widest > 44 {
+                        true => format!("\n  {line}\n      {what}"),
+                        false => format!("\n  {line:<widest$}  {what}"),
+                    });
+                }
+                subcommand.after_help(text)
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::written;
+
+    #[test]
+    fn every_example_is_a_command_that_can_be_written() {
+        for (_, lines) in EXAMPLES {
+            for (line, _) in lines {
+                let parsed = written().try_get_matches_from(line.split_whitespace());
+                let help = line.ends_with("--help");
+                assert!(parsed.is_ok() || help, "{line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+}

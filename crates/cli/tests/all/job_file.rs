@@ -1,0 +1,101 @@
+//! `joulio bench JOBFILE`: sections of fio's as benches.
+
+use crate::common::{joulio, refused, stdout};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+const JOBS: &str = "[global]
+filename=disk.img
+direct=1
+size=1m
+
+[seq]
+rw=read
+bs=64k
+
+[rand]
+stonewall
+rw=randread
+bs=4k
+iodepth=8
+ioengine=io_uring
+norandommap
+";
+
+/// A folder with a job file and the file that it reads.
+fn room() -> TempDir {
+    let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(room.path().join("jobs.fio"), JOBS).unwrap();
+    fs::write(room.path().join("disk.img"), vec![7; 1 << 20]).unwrap();
+    room
+}
+
+#[test]
+fn each_section_is_a_bench_of_as_many_ios_as_its_size_has_blocks() {
+    let room = room();
+    let text = stdout(room.path(), "bench jobs.fio --meter none");
+    let seq = text.find("[seq]\nread, bs 64k, iodepth 1").expect(&text);
+    let rand = text
+        .find("[rand]\nrandread, bs 4k, iodepth 8")
+        .expect(&text);
+    assert!(seq < rand && text.contains("16 I/Os a job") && text.contains("256 I/Os a job"));
+    for (section, ios, engine) in [("seq", 16, "psync"), ("rand", 256, "io_uring")] {
+        let line = format!("bench jobs.fio --section {section} --meter none --output json");
+        let report: Value = serde_json::from_str(&stdout(room.path(), &line)).unwrap();
+        let run = &report["runs"][0];
+        assert_eq!(
+            (&run["all"]["ios"], &run["all"]["errors"]),
+            (&ios.into(), &0.into())
+        );
+        assert_eq!(run["engine"], engine);
+    }
+}
+
+#[test]
+fn flags_come_before_the_file_and_its_sections_go_by_name() {
+    let room = room();
+    let line =
+        "bench jobs.fio --section rand --iodepth 2 --number_ios=9 --meter none --output json";
+    let report: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+    let run = &report["runs"][0];
+    assert_eq!(
+        (&run["iodepth"], &run["all"]["ios"]),
+        (&2.into(), &9.into())
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_line_and_nothing_runs() {
+    let room = room();
+    let said = refused(room.path(), "bench jobs.fio --section nobody");
+    assert!(said.contains("jobs.fio has seq, rand"), "{said}");
+    let said = refused(room.path(), "bench jobs.fio --output json");
+    assert!(said.contains("--section NAME"), "{said}");
+    let said = refused(room.path(), "bench none.fio");
+    assert!(said.contains("takes a job file"), "{said}");
+    // Nothing is written without a word.
+    fs::write(
+        room.path().join("write.fio"),
+        JOBS.replace("rw=read", "rw=write"),
+    )
+    .unwrap();
+    let said = refused(room.path(), "bench write.fio");
+    assert!(said.contains("--allow-write"), "{said}");
+    assert_eq!(
+        fs::read(room.path().join("disk.img")).unwrap(),
+        vec![7; 1 << 20]
+    );
+    fs::write(
+        room.path().join("bad.fio"),
+        JOBS.replace("stonewall", "bs=nothing"),
+    )
+    .unwrap();
+    let output = joulio("bench bad.fio").current_dir(&room).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && output.stdout.is_empty(),
+        "{said}"
+    );
+    assert!(said.starts_with("joulio: bad.fio:10: "), "{said}");
+}

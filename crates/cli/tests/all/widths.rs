@@ -1,0 +1,110 @@
+//! Tables as wide as the terminal, and not wider.
+
+use crate::common::{joulio, refused, stdout};
+use tempfile::TempDir;
+
+const TWIN: &str = "bench --twin --machine xeon-6230 --device emulated:optane-p5800x --rw randrw \
+                    --completion poll,interrupt --number_ios 500";
+
+/// What `line` prints on a terminal of `width` columns.
+fn printed(line: &str, width: usize) -> String {
+    let output = joulio(line)
+        .env("COLUMNS", width.to_string())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{line}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn no_line_of_a_table_is_longer_than_the_terminal() {
+    let repeated = format!("{TWIN} --replicates 3");
+    for line in [
+        TWIN,
+        &repeated,
+        "profiles",
+        "lab list",
+        "lab plan hotstorage25 --twin --quick",
+        "power",
+        "list",
+        "list emulated:optane-900p",
+        "knobs",
+        "twin check HS25",
+        "stat --count 1",
+        "trace --completion poll --number_ios 3",
+        "help metrics",
+    ] {
+        for width in [80, 120] {
+            let text = printed(line, width);
+            assert!(text.lines().count() >= 3, "{line}: {text}");
+            for row in text.lines() {
+                // A command is whole, to be copied.
+                let is_command = row.trim_start().starts_with("joulio ");
+                let fits = row.chars().count() <= width || is_command;
+                assert!(fits, "{line} at {width}: {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_counts_most_stays_and_the_rest_is_named() {
+    let text = printed(TWIN, 80);
+    let header = text
+        .lines()
+        .find(|row| row.starts_with(" completion"))
+        .unwrap();
+    for heading in ["IOPS*", "p99*", "W*", "uJ/IO*"] {
+        assert!(header.contains(heading), "{header}");
+    }
+    assert!(text.contains(" no room for "), "{text}");
+    let all = printed(&format!("{TWIN} --columns all"), 80);
+    assert!(all.contains("sleeps/IO*") && !all.lines().nth(4).unwrap().contains("no room"));
+    // A pipe has every column.
+    let room = TempDir::new().unwrap();
+    assert!(!stdout(room.path(), TWIN).contains("no room"));
+}
+
+#[test]
+fn columns_are_chosen_by_their_headings() {
+    let text = printed(&format!("{TWIN} --columns p99,uJ/IO"), 80);
+    let header = text
+        .lines()
+        .find(|row| row.starts_with(" completion"))
+        .unwrap();
+    let headings: Vec<_> = header.split_whitespace().collect();
+    assert_eq!(headings, ["completion", "p99*", "uJ/IO*"]);
+    let room = TempDir::new().unwrap();
+    let said = refused(room.path(), "bench --columns nothing");
+    assert!(said.contains("'nothing' is not a column: IOPS, "), "{said}");
+}
+
+#[test]
+fn rarer_columns_stand_where_they_are_asked_for() {
+    let room = TempDir::new().unwrap();
+    assert!(!stdout(room.path(), TWIN).contains("p99.99"));
+    let text = printed(&format!("{TWIN} --columns p99.99,IOPS,uintr/IO"), 80);
+    let header = text
+        .lines()
+        .find(|row| row.starts_with(" completion"))
+        .unwrap();
+    let headings: Vec<_> = header.split_whitespace().collect();
+    assert_eq!(headings, ["completion", "p99.99*", "IOPS*"]);
+    assert!(text.contains(" not in these runs: uintr/IO"), "{text}");
+}
+
+#[test]
+fn jobs_and_devices_have_lines_of_their_own() {
+    let line = "bench --twin --machine xeon-6230 --device emulated:optane-p5800x,count=2 --numjobs 2 \
+                --completion poll --number_ios 500 --bs 4k:8k --per-job --quiet";
+    let output = joulio(line).env("COLUMNS", "80").output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = |what: &str| {
+        let begin = format!(" poll        {what}");
+        text.lines().filter(|row| row.starts_with(&begin)).count()
+    };
+    assert_eq!(rows("job "), 2, "{text}");
+    assert_eq!(rows("emulated:optane-p5800x#"), 2, "{text}");
+}

@@ -1,0 +1,119 @@
+//! Distributions of random blocks, as fio has them.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// `--random_distribution`: which of the blocks random I/Os prefer. In JSON a text, as `zipf:1.2`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum RandomDistribution {
+    /// All blocks alike: `random`.
+    #[default]
+    Uniform,
+    /// Zipf's law: the block of rank k is chosen in proportion to 1 / k^theta; above 0, and not 1.
+    Zipf(f64),
+    /// Pareto's: a part h of the blocks has 1 - h of the I/Os; above 0 and below 1, as 0.2.
+    Pareto(f64),
+    /// The middle of the area most: standard deviation in percent of the area, above 0 up to 100.
+    Normal(f64),
+}
+
+impl FromStr for RandomDistribution {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RandomDistribution, String> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let number = |what: &str, holds: fn(f64) -> bool| {
+            let number = value.and_then(|value| value.parse::<f64>().ok());
+            let number = number.filter(|number| number.is_finite() && holds(*number));
+            number.ok_or_else(|| format!("'{text}': {name} takes {what}"))
+        };
+        match name {
+            "random" if value.is_none() => Ok(RandomDistribution::Uniform),
+            "zipf" => {
+                let theta = number("theta, above 0 and not 1: zipf:1.2", |theta| {
+                    theta > 0.0 && theta != 1.0
+                })?;
+                Ok(RandomDistribution::Zipf(theta))
+            }
+            "pareto" => {
+                let h = number("h, between 0 and 1: pareto:0.2", |h| h > 0.0 && h < 1.0)?;
+                Ok(RandomDistribution::Pareto(h))
+            }
+            "normal" => {
+                let deviation = number("percent, above 0 up to 100: normal:20", |percent| {
+                    percent > 0.0 && percent <= 100.0
+                })?;
+                Ok(RandomDistribution::Normal(deviation))
+            }
+            _ => Err(format!(
+                "'{text}': there are random, zipf:THETA, pareto:H and normal:PERCENT"
+            )),
+        }
+    }
+}
+
+impl TryFrom<String> for RandomDistribution {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<RandomDistribution, String> {
+        text.parse()
+    }
+}
+
+impl From<RandomDistribution> for String {
+    fn from(distribution: RandomDistribution) -> String {
+        distribution.to_string()
+    }
+}
+
+impl fmt::Display for RandomDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RandomDistribution::Uniform => f.write_str("random"),
+            RandomDistribution::Zipf(theta) => write!(f, "zipf:{theta}"),
+            RandomDistribution::Pareto(h) => write!(f, "pareto:{h}"),
+            RandomDistribution::Normal(percent) => write!(f, "normal:{percent}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_back() {
+        for text in ["random", "zipf:1.2", "pareto:0.2", "normal:20"] {
+            let distribution: RandomDistribution = text.parse().unwrap();
+            assert_eq!(distribution.to_string(), text);
+            let json = serde_json::to_string(&distribution).unwrap();
+            assert_eq!(
+                serde_json::from_str::<RandomDistribution>(&json).unwrap(),
+                distribution
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_none_says_what_to_write() {
+        for text in [
+            "",
+            "zipf",
+            "zipf:1",
+            "zipf:0",
+            "zipf:nan",
+            "pareto:1",
+            "normal:0",
+            "zoned:1/2",
+            "random:1",
+        ] {
+            let error = text.parse::<RandomDistribution>().unwrap_err();
+            assert!(error.starts_with(&format!("'{text}': ")), "{error}");
+        }
+    }
+}

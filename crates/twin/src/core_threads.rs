@@ -35,8 +35,8 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         {
             return CoreThreads::One(job, number);
         }
-        let mut events = EventQueue::new(threads.len());
-        (0..threads.len()).for_each(|place| events.set(place, Nanos::ZERO, place));
+        let mut events = EventQueue::new(threads.len(), 0..threads.len());
+        (0..threads.len()).for_each(|place| events.set(Nanos::ZERO, place));
         let interrupted = threads.iter().any(|one| !one.1.takes_turns());
         CoreThreads::Several(Several {
             threads,
@@ -90,7 +90,7 @@ impl Several<'_, '_> {
             // The handler of another's interrupt may have had its CPU longer.
             let free = world.cpus[thread.cpu()].free;
             if at < free && self.interrupted && thread.takes_turns() && !thread.is_off() {
-                self.events.set(place, free, place);
+                self.events.set(free, place);
                 continue;
             }
             if thread.rings() {
@@ -102,7 +102,7 @@ impl Several<'_, '_> {
             let limit = self.events.first_but(place);
             match turn(thread, at, (place, limit), world, &mut self.events) {
                 Some(next) if next > LONGEST => return Err(TwinError::TooLong),
-                Some(next) => self.events.set(place, next, place),
+                Some(next) => self.events.set(next, place),
                 None => {
                     if let Some(error) = thread.refused(world.machine) {
                         return Err(error);
@@ -138,7 +138,7 @@ fn turn(
                 return Some(at);
             }
             if let Some(heir) = heir {
-                events.set(heir, at, heir);
+                events.set(at, heir);
             }
             return None;
         }
@@ -153,7 +153,7 @@ fn turn(
             None => seat.cpu.run_queue.ends(free),
         };
         if let Some(heir) = heir {
-            events.set(heir, free, heir);
+            events.set(free, heir);
         }
     }
     next

@@ -46,7 +46,7 @@ pub enum TwinError {
     },
     /// The run does not end before virtual time does.
     #[error(
-        "the run takes more than 292 years of virtual time: request fewer I/Os, or more of them a second"
+        "the run takes more than six days of virtual time: request fewer I/Os, or more of them a second"
     )]
     TooLong,
     /// The run was stopped before its end.

@@ -9,19 +9,32 @@ pub(crate) struct EventQueue {
     /// The winners of a binary tree in rows: the root at 1, the children of node n at 2n and 2n + 1, the
     /// places in the last row. At 0 is nothing.
     nodes: Box<[Event]>,
+    /// Place of each number.
+    places: Box<[u16]>,
 }
 
-/// A time, a number and a place, as one number: comparing two takes no branch.
-type Event = u128;
+/// A time and a number, as one number: comparing two takes no branch.
+type Event = u64;
 
 /// The event of a place that has none.
 const NEVER: Event = Event::MAX;
 
+/// Bits of an event's number.
+const NUMBER: u32 = MAX_NUMBERS.trailing_zeros();
+
+/// Numbers that there can be, from 0.
+pub(crate) const MAX_NUMBERS: usize = 1 << 14;
+
+/// The latest time of an event that leaves room for [`NEVER`].
+pub(crate) const MAX_TIME: Nanos = Nanos((Event::MAX >> NUMBER) - 1);
+
 impl EventQueue {
-    /// So many `places`, without events.
-    pub(crate) fn new(places: usize) -> EventQueue {
+    /// So many `places`, without events. `numbers` has the place of each number; both are at most
+    /// [`MAX_NUMBERS`].
+    pub(crate) fn new(places: usize, numbers: impl IntoIterator<Item = usize>) -> EventQueue {
         EventQueue {
             nodes: vec![NEVER; 2 * places.next_power_of_two()].into(),
+            places: numbers.into_iter().map(|place| place as u16).collect(),
         }
     }
 
@@ -29,14 +42,15 @@ impl EventQueue {
     #[inline]
     pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
         let first = self.nodes[1];
-        (first != NEVER).then_some((Nanos((first >> 64) as u64), first as u32 as usize))
+        let place = || self.places[first as usize % MAX_NUMBERS];
+        (first != NEVER).then(|| (time_of(first), place().into()))
     }
 
-    /// The event at `place` is now at `at`, and `number` its number; both are below 2^32.
+    /// The event at the place of `number` is now that number's, at `at`, or at [`MAX_TIME`] if that is earlier.
     #[inline]
-    pub(crate) fn set(&mut self, place: usize, at: Nanos, number: usize) {
-        let below = (number as u64) << 32 | place as u64;
-        self.replace(place, Event::from(at.0) << 64 | Event::from(below));
+    pub(crate) fn set(&mut self, at: Nanos, number: usize) {
+        let event = at.min(MAX_TIME).0 << NUMBER | number as u64;
+        self.replace(self.places[number].into(), event);
     }
 
     /// There is no event at `place`.
@@ -44,7 +58,7 @@ impl EventQueue {
         self.replace(place, NEVER);
     }
 
-    /// The time of the earliest event but for that at `place`; never, if there is none.
+    /// The time of the earliest event but for that at `place`; past [`MAX_TIME`], if there is none.
     #[inline]
     pub(crate) fn first_but(&self, place: usize) -> Nanos {
         let (mut node, mut first) = (self.nodes.len() / 2 + place, NEVER);
@@ -52,7 +66,7 @@ impl EventQueue {
             first = first.min(self.nodes[node ^ 1]);
             node /= 2;
         }
-        Nanos((first >> 64) as u64)
+        time_of(first)
     }
 
     #[inline]
@@ -64,13 +78,14 @@ impl EventQueue {
             if node <= 1 {
                 break;
             }
-            let other = nodes[node ^ 1];
-            if other < winner {
-                winner = other;
-            }
+            winner = winner.min(nodes[node ^ 1]);
             node /= 2;
         }
     }
+}
+
+fn time_of(event: Event) -> Nanos {
+    Nanos(event >> NUMBER)
 }
 
 #[cfg(test)]
@@ -84,20 +99,21 @@ mod tests {
             places in 1_usize..40,
             sets in prop::collection::vec((0_usize..40, prop::option::of(0_u64..50)), 0..200),
         ) {
-            let mut queue = EventQueue::new(places);
+            // Numbers in another order than places.
+            let number = |place: usize| places - 1 - place;
+            let mut queue = EventQueue::new(places, (0..places).map(number));
             let mut events = vec![None; places];
             for (place, at) in sets {
                 let place = place % places;
-                // Numbers in another order than places.
-                events[place] = at.map(|at| (Nanos(at), 100 - place, place));
+                events[place] = at.map(|at| (Nanos(at), number(place), place));
                 match events[place] {
-                    Some((at, number, _)) => queue.set(place, at, number),
+                    Some((at, number, _)) => queue.set(at, number),
                     None => queue.clear(place),
                 }
                 let first = events.iter().flatten().min();
                 prop_assert_eq!(queue.first(), first.map(|first| (first.0, first.2)));
                 let others = events.iter().flatten().filter(|other| other.2 != place).min();
-                prop_assert_eq!(queue.first_but(place), others.map_or(Nanos::MAX, |other| other.0));
+                prop_assert_eq!(queue.first_but(place), others.map_or(MAX_TIME + Nanos(1), |other| other.0));
             }
         }
     }

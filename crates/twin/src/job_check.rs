@@ -1,5 +1,6 @@
 //! Check that a job can be simulated.
 
+use crate::event_queue::MAX_NUMBERS;
 use crate::{TwinError, TwinSetup};
 use joulio_job::{Job, Load, MAX_IO};
 use joulio_model::DeviceProfile;
@@ -36,6 +37,17 @@ pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), T
         return wrong("bs", problem);
     }
     Ok(())
+}
+
+/// Refuses a run of more `threads` than can be told apart.
+pub(crate) fn check_threads(threads: usize) -> Result<(), TwinError> {
+    if threads <= MAX_NUMBERS {
+        return Ok(());
+    }
+    Err(TwinError::Job {
+        field: "numjobs",
+        problem: format!("{threads} threads with the jobs' neighbours: at most {MAX_NUMBERS}"),
+    })
 }
 
 /// Refuses what cannot be simulated on `setup`, whose machine has so many `cpus`.

@@ -5,7 +5,7 @@ use crate::advance::advance;
 use crate::core_threads::CoreThreads;
 use crate::cpu::Cpu;
 use crate::device::Device;
-use crate::job_check::check_job;
+use crate::job_check::{check_job, check_threads};
 use crate::neighbour::Neighbour;
 use crate::oracle::{Oracle, OracleState};
 use crate::other_irqs::OtherIrqs;
@@ -202,7 +202,12 @@ fn simulate(
         let threads = by_core.entry(thread.cpu() % cores).or_default();
         threads.push((number, thread));
     }
+    let mut cores_of = vec![0; by_core.values().map(Vec::len).sum()];
+    check_threads(cores_of.len())?;
+    for (place, threads) in by_core.values().enumerate() {
+        threads.iter().for_each(|one| cores_of[one.0] = place);
+    }
     let mut cores: Vec<_> = by_core.into_values().map(CoreThreads::new).collect();
-    advance(&mut cores, &mut world, setup.stop)?;
+    advance(&mut cores, cores_of, &mut world, setup.stop)?;
     Ok(report(&mut threads, &world, &used, method, setup))
 }

@@ -1,11 +1,12 @@
 //! Ends of a run that is too long, or that somebody stops.
 
 use crate::TwinError;
+use crate::event_queue::MAX_TIME;
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The latest time that a run reaches, in nanoseconds: sums of two do not overflow.
-pub(crate) const LONGEST: Nanos = Nanos(1 << 63);
+/// The latest time that a run reaches, in nanoseconds: six days. The sum of two is still the time of an event.
+pub(crate) const LONGEST: Nanos = Nanos(MAX_TIME.0 / 2);
 
 /// Turns of threads from one reading of the flag to the next.
 const INTERVAL: u32 = 1 << 14;

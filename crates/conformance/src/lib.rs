@@ -1,7 +1,7 @@
 //! Claims about the driver that hold on every back end, in every completion mode.
 //!
 //! Each claim is a function of a [`Bench`]: an open controller and a namespace whose data may be
-//! lost. The same claims run on the emulator in process (`tests/emulator.rs`) and, by the command
+//! lost. The same claims run on the emulator in process (`tests/claims`) and, by the command
 //! `joulio-conformance`, on a real controller in a guest. Claims are about counters and contents,
 //! never about time.
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
 //! Faults of a command: it fails, is dropped, is late, or brings the wrong data.
 
-use crate::back_ends::BackEnd;
+use super::back_ends::BackEnd;
+use super::scenario::{Scenario, of_status};
 use crate::on_back_ends;
-use crate::scenario::{Scenario, of_status};
 use joulio_nvme::spec::Status;
 
 on_back_ends! {

@@ -1,8 +1,9 @@
 //! Faults of a completion, and of its interrupt.
 
-use crate::back_ends::BackEnd;
+use super::back_ends::BackEnd;
+use super::scenario::Scenario;
+use crate::alone;
 use crate::on_back_ends;
-use crate::scenario::{Scenario, alone};
 use joulio_conformance::{Bench, QueueMode, endure};
 use joulio_emulator::{Options, StoreOptions};
 use joulio_model::DeviceProfile;

@@ -1,6 +1,7 @@
 //! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with
 //! blocks of 512 and 4096 bytes, with doorbells that are mapped and doorbells that are messages.
 
+use crate::alone;
 use joulio_conformance::{Bench, claims};
 use joulio_device::vfio_user::VfioUserDevice;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
@@ -9,7 +10,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::thread::JoinHandle;
 
 /// A server in a thread of its own, and where it listens.
@@ -22,11 +23,9 @@ struct Served {
     _alone: MutexGuard<'static, ()>,
 }
 
-static ALONE: Mutex<()> = Mutex::new(());
-
 impl Served {
     fn start(profile: &str, block: u32, doorbells: DoorbellMode) -> Served {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let mut options = Options::new(DeviceProfile::builtin(profile).unwrap());
         options.namespaces = vec![NamespaceOptions {
             store: StoreOptions::Ram {

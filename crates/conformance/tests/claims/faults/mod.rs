@@ -22,7 +22,7 @@ macro_rules! on_back_ends {
             $(
                 #[test]
                 fn $test() {
-                    super::$name::<$crate::back_ends::$back_end>();
+                    super::$name::<$crate::faults::back_ends::$back_end>();
                 }
             )+
         }

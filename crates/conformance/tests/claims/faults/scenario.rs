@@ -1,6 +1,7 @@
 //! A run: a plan of faults, and a driver that is to endure them.
 
-use crate::back_ends::BackEnd;
+use super::back_ends::BackEnd;
+use crate::alone;
 use joulio_conformance::{Bench, Endured, QueueMode, endure};
 use joulio_device::Device;
 use joulio_emulator::{Faulted, NamespaceOptions, Options, StoreOptions};
@@ -8,7 +9,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Nanos;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Commands outstanding at once.
 pub const DEPTH: usize = 16;
@@ -25,12 +26,6 @@ pub fn ios() -> u64 {
             _ => panic!("JOULIO_IOS is {text:?}: it must be a number from {MIN_IOS}"),
         },
     })
-}
-
-/// A device's thread and a spinning queue want a CPU each: one at a time.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A fault scenario: what goes wrong, and how patient the driver is.

@@ -1,13 +1,13 @@
 //! The claims on the emulated controller in process, with blocks of 512 and 4096 bytes, at once
 //! and at a device's pace.
 
+use crate::alone;
 use joulio_conformance::{Bench, claims, one_line};
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
 use joulio_nvme::{Controller, ControllerOptions, PollGroup};
 use joulio_units::Nanos;
-use std::sync::{Mutex, PoisonError};
 
 fn bench(profile: &str, block: u32, sgls: bool) -> Bench<EmulatedDevice> {
     let mut options = Options::new(DeviceProfile::builtin(profile).unwrap());
@@ -26,11 +26,8 @@ fn bench(profile: &str, block: u32, sgls: bool) -> Bench<EmulatedDevice> {
     Bench::new(Controller::open(device, options).unwrap(), 1, 42).unwrap()
 }
 
-/// A device's thread and a spinning queue want a CPU each: one bench at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
 fn all_hold(profile: &str, block: u32) {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let bench = bench(profile, block, true);
     for claim in claims() {
         match (claim.check)(&bench) {
@@ -57,7 +54,7 @@ fn every_claim_holds_at_a_devices_pace() {
 
 #[test]
 fn two_controllers_raise_one_line() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let (one, two) = (bench("instant", 512, true), bench("instant", 512, true));
     let report = one_line(&[&one, &two], 250).unwrap();
     assert_eq!(
@@ -70,7 +67,7 @@ fn two_controllers_raise_one_line() {
 /// configured.
 #[test]
 fn contents_are_the_same_without_sgls() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let about_contents = [
         "polling_delivers_every_io_and_raises_no_interrupt",
         "the_largest_transfer_comes_back_whole",
@@ -96,7 +93,7 @@ fn contents_are_the_same_without_sgls() {
 /// The claim allows more than what the emulated controller does: it gives up at once.
 #[test]
 fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let bench = bench("instant", 512, true);
     let optional = ["zeroes", "given_up", "ranges", "compare", "verify"];
     let mut claims = claims();
@@ -118,7 +115,7 @@ fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
 /// a store, and it clears the pending bit of what was taken.
 #[test]
 fn in_process_nothing_is_left_pending_behind_the_mask() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let bench = bench("optane-900p", 512, true);
     let mut claims = claims();
     claims.retain(|claim| claim.name.starts_with("what_a_core_finds"));
@@ -129,7 +126,7 @@ fn in_process_nothing_is_left_pending_behind_the_mask() {
 
 #[test]
 fn hybrid_sleeps_once_an_io_on_a_device_slower_than_the_sleep() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let mut profile = DeviceProfile::builtin("optane-900p").unwrap();
     for point in &mut profile.service.read {
         point.us.value = 100_000.0;

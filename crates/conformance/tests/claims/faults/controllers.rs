@@ -1,8 +1,9 @@
 //! Faults of the controller itself: what a reset helps, and what nothing helps.
 
-use crate::back_ends::BackEnd;
+use super::back_ends::BackEnd;
+use super::scenario::{Scenario, ios, of_status};
+use crate::alone;
 use crate::on_back_ends;
-use crate::scenario::{Scenario, alone, ios, of_status};
 use joulio_conformance::QueueMode;
 use joulio_nvme::NvmeError;
 use joulio_nvme::spec::Status;

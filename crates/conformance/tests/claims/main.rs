@@ -1,0 +1,13 @@
+//! The claims on the back ends that a process has by itself, and on controllers that fail on purpose.
+
+mod emulator;
+mod faults;
+mod vfio_user;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Waits until no other test runs: a device's thread and a spinning queue want a CPU each.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -2,16 +2,21 @@
 
 use joulio_units::Nanos;
 
-/// Events, at most one in each of so many places: a tournament tree, in which the earliest stands at the
-/// root. Of two at the same time that with the lower number is first. After `new` nothing allocates.
+/// Events, at most one in each of so many places: a tournament of four at a time, whose winner is the
+/// earliest. Of two at the same time that with the lower number is first. After `new` nothing allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// The winners of a binary tree in rows: the root at 1, the children of node n at 2n and 2n + 1, the
-    /// places in the last row. At 0 is nothing.
-    nodes: Box<[Event]>,
+    /// The winners of a tree in rows: the root first, the four below node n at 4n + 1 and after, the places in
+    /// the last row.
+    nodes: Box<[Four]>,
+    /// Node of the first four places.
+    last_row: usize,
     /// Place of each number.
     places: Box<[u16]>,
 }
+
+/// Four events, of which one goes up.
+type Four = [Event; 4];
 
 /// A time and a number, as one number: comparing two takes no branch.
 type Event = u64;
@@ -32,8 +37,14 @@ impl EventQueue {
     /// So many `places`, without events. `numbers` has the place of each number; both are at most
     /// [`MAX_NUMBERS`].
     pub(crate) fn new(places: usize, numbers: impl IntoIterator<Item = usize>) -> EventQueue {
+        let (mut last_row, mut fours) = (0, 1);
+        while 4 * fours < places {
+            last_row += fours;
+            fours *= 4;
+        }
         EventQueue {
-            nodes: vec![NEVER; 2 * places.next_power_of_two()].into(),
+            nodes: vec![[NEVER; 4]; last_row + places.div_ceil(4).max(1)].into(),
+            last_row,
             places: numbers.into_iter().map(|place| place as u16).collect(),
         }
     }
@@ -41,7 +52,7 @@ impl EventQueue {
     /// The earliest event: its time and its place.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
-        let first = self.nodes[1];
+        let first = least(&self.nodes[0]);
         let place = || self.places[first as usize % MAX_NUMBERS];
         (first != NEVER).then(|| (time_of(first), place().into()))
     }
@@ -61,27 +72,38 @@ impl EventQueue {
     /// The time of the earliest event but for that at `place`; past [`MAX_TIME`], if there is none.
     #[inline]
     pub(crate) fn first_but(&self, place: usize) -> Nanos {
-        let (mut node, mut first) = (self.nodes.len() / 2 + place, NEVER);
-        while node > 1 {
-            first = first.min(self.nodes[node ^ 1]);
-            node /= 2;
+        let (mut node, mut side) = (self.last_row + place / 4, place % 4);
+        let mut first = NEVER;
+        loop {
+            let mut others = self.nodes[node];
+            others[side] = NEVER;
+            first = first.min(least(&others));
+            match node.checked_sub(1) {
+                Some(below) => (node, side) = (below / 4, below % 4),
+                None => return time_of(first),
+            }
         }
-        time_of(first)
     }
 
     #[inline]
     fn replace(&mut self, place: usize, event: Event) {
-        let nodes = &mut *self.nodes;
-        let (mut node, mut winner) = (nodes.len() / 2 + place, event);
+        let (mut node, mut side) = (self.last_row + place / 4, place % 4);
+        let mut winner = event;
         loop {
-            nodes[node] = winner;
-            if node <= 1 {
-                break;
+            let four = &mut self.nodes[node];
+            four[side] = winner;
+            match node.checked_sub(1) {
+                Some(below) => (node, side) = (below / 4, below % 4),
+                None => return,
             }
-            winner = winner.min(nodes[node ^ 1]);
-            node /= 2;
+            winner = least(four);
         }
     }
+}
+
+#[inline]
+fn least([a, b, c, d]: &Four) -> Event {
+    (*a).min(*b).min((*c).min(*d))
 }
 
 fn time_of(event: Event) -> Nanos {

@@ -64,6 +64,7 @@ impl Knobs {
         match knob {
             Knob::Queue { disk, setting } => queue::read(&self.tree, knob, disk, *setting),
             Knob::Governor => cpus::read_governor(&self.tree, knob),
+            Knob::MaxFrequency => cpus::read_max_frequency(&self.tree, knob),
             Knob::MaxCstate => cpus::read_deepest(&self.tree, knob),
             Knob::Umwait { setting } => umwait::read(&self.tree, knob, *setting),
             Knob::IrqAffinity { irq } => irq::read(&self.tree, *irq),
@@ -93,6 +94,7 @@ impl Knobs {
         let files = match knob {
             Knob::Queue { disk, setting } => vec![(queue::file(disk, *setting), value.into())],
             Knob::Governor => cpus::governors(&self.tree, value),
+            Knob::MaxFrequency => cpus::max_frequencies(&self.tree, value),
             Knob::MaxCstate => cpus::switches(&self.tree, value),
             Knob::Umwait { setting } => vec![(umwait::file(*setting), value.into())],
             Knob::IrqAffinity { irq } => vec![(irq::file(*irq), value.into())],

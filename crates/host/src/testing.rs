@@ -59,6 +59,13 @@ impl FakeMachine {
                 &format!("{policy}/energy_performance_preference"),
                 "balance_performance",
             );
+            for (name, khz) in [
+                ("cpuinfo_min_freq", "800000"),
+                ("cpuinfo_max_freq", "3900000"),
+                ("scaling_max_freq", "3900000"),
+            ] {
+                machine.put(&format!("{policy}/{name}"), khz);
+            }
         }
         machine
     }

@@ -110,6 +110,9 @@ pub(super) fn switches(tree: &Tree, deepest: &str) -> Vec<(String, String)> {
     files
 }
 
+/// File of a policy's highest frequency, in kHz.
+const MAX_FREQUENCY: &str = "scaling_max_freq";
+
 /// CPUs that share a frequency share a policy.
 fn policies(tree: &Tree) -> Vec<String> {
     let folder = format!("{CPUS}/cpufreq");
@@ -117,19 +120,21 @@ fn policies(tree: &Tree) -> Vec<String> {
     numbers.map(|n| format!("{folder}/policy{n}")).collect()
 }
 
+/// Text of a policy's file.
+fn read(tree: &Tree, file: String) -> Result<String, KnobError> {
+    tree.text(&file).map_err(|source| KnobError::Read {
+        path: tree.path(&file),
+        source,
+    })
+}
+
 pub(super) fn read_governor(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
     let policies = policies(tree);
-    let read = |file: String| {
-        tree.text(&file).map_err(|source| KnobError::Read {
-            path: tree.path(&file),
-            source,
-        })
-    };
     let mut values = Vec::new();
     let mut common: Option<Vec<String>> = None;
     for policy in &policies {
-        values.push(read(format!("{policy}/scaling_governor"))?);
-        let offered = read(format!("{policy}/scaling_available_governors"))?;
+        values.push(read(tree, format!("{policy}/scaling_governor"))?);
+        let offered = read(tree, format!("{policy}/scaling_available_governors"))?;
         let offered: Vec<String> = offered.split_whitespace().map(Into::into).collect();
         common = Some(match common {
             None => offered,
@@ -150,6 +155,41 @@ pub(super) fn governors(tree: &Tree, governor: &str) -> Vec<(String, String)> {
     let files = policies(tree).into_iter();
     files
         .map(|policy| (format!("{policy}/scaling_governor"), governor.into()))
+        .collect()
+}
+
+/// The highest frequency that each policy allows; allowed is what all CPUs can have.
+pub(super) fn read_max_frequency(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
+    let (mut values, mut common) = (Vec::new(), None);
+    for policy in policies(tree) {
+        values.push(read(tree, format!("{policy}/{MAX_FREQUENCY}"))?);
+        let limit = |name: &str| -> Result<i64, KnobError> {
+            let text = read(tree, format!("{policy}/{name}"))?;
+            text.parse().map_err(|_| KnobError::Absent {
+                knob: knob.clone(),
+                why: Absence::NoCpufreq,
+            })
+        };
+        let (low, high) = (limit("cpuinfo_min_freq")?, limit("cpuinfo_max_freq")?);
+        common = Some(match common {
+            None => (low, high),
+            Some((min, max)) => (low.max(min), high.min(max)),
+        });
+    }
+    let (min, max) = common.ok_or_else(|| KnobError::Absent {
+        knob: knob.clone(),
+        why: Absence::NoCpufreq,
+    })?;
+    Ok(KnobReading {
+        value: distinct(values.iter().map(String::as_str)),
+        allowed: KnobValues::number(min, max),
+    })
+}
+
+pub(super) fn max_frequencies(tree: &Tree, khz: &str) -> Vec<(String, String)> {
+    let files = policies(tree).into_iter();
+    files
+        .map(|policy| (format!("{policy}/{MAX_FREQUENCY}"), khz.into()))
         .collect()
 }
 

@@ -16,6 +16,8 @@ pub enum Knob {
     },
     /// Governor of every CPU's frequency (Documentation/admin-guide/pm/cpufreq.rst).
     Governor,
+    /// Highest frequency of every CPU in kHz (Documentation/admin-guide/pm/cpufreq.rst).
+    MaxFrequency,
     /// Deepest idle state that CPUs may enter, by its name; `C0` is `POLL`
     /// (Documentation/admin-guide/pm/cpuidle.rst).
     MaxCstate,
@@ -80,7 +82,7 @@ impl Knob {
         });
         let umwait = UmwaitSetting::ALL.map(|setting| Knob::Umwait { setting });
         queue
-            .chain([Knob::Governor, Knob::MaxCstate])
+            .chain([Knob::Governor, Knob::MaxFrequency, Knob::MaxCstate])
             .chain(umwait)
             .collect()
     }
@@ -96,6 +98,7 @@ impl Knob {
         match self {
             Knob::Queue { setting, .. } => setting.file(),
             Knob::Governor => "scaling_governor",
+            Knob::MaxFrequency => "scaling_max_freq",
             Knob::MaxCstate => "max-cstate",
             Knob::Umwait { setting } => setting.file(),
             Knob::IrqAffinity { .. } => "smp_affinity_list",

@@ -232,7 +232,7 @@ fn hint(knob: &Knob) -> Option<&'static str> {
 fn owns(knob: &Knob, file: &str) -> bool {
     let folder = match knob {
         Knob::Queue { disk, .. } => &format!("sys/block/{disk}/queue"),
-        Knob::Governor => "sys/devices/system/cpu/cpufreq",
+        Knob::Governor | Knob::MaxFrequency => "sys/devices/system/cpu/cpufreq",
         Knob::MaxCstate => "sys/devices/system/cpu",
         Knob::Umwait { .. } => "sys/devices/system/cpu/umwait_control",
         Knob::IrqAffinity { irq } => &irq::folder(*irq),

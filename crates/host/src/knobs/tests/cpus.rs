@@ -66,6 +66,25 @@ fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
 }
 
 #[test]
+fn the_highest_frequency_is_set_on_every_policy_and_put_back() {
+    let machine = FakeMachine::with_cpus();
+    let file = |cpu| format!("sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_max_freq");
+    machine.put(&file(1), "3000000");
+    let knobs = machine.knobs();
+    let reading = knobs.read(&Knob::MaxFrequency).unwrap();
+    assert_eq!(reading.value, "3900000, 3000000");
+    let change = made(&knobs, &Knob::MaxFrequency, "1200000");
+    assert_eq!([0, 1].map(|cpu| machine.get(&file(cpu))), ["1200000"; 2]);
+    assert_eq!(knobs.put_back(&change).unwrap(), []);
+    let back = [0, 1].map(|cpu| machine.get(&file(cpu)));
+    assert_eq!(back, ["3900000", "3000000"]);
+    for khz in ["700000", "4000000", "fast"] {
+        let refused = knobs.plan(&Knob::MaxFrequency, khz).unwrap_err();
+        assert!(refused.to_string().contains("800000 to 3900000"), "{refused}");
+    }
+}
+
+#[test]
 fn umwait_is_set_and_put_back() {
     let machine = FakeMachine::new();
     machine.put("sys/devices/system/cpu/umwait_control/enable_c02", "1");

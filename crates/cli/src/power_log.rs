@@ -2,10 +2,12 @@
 
 mod figures;
 mod import;
+mod log_args;
 mod person;
 mod swap;
 
 pub use import::{ImportArgs, import};
+pub use log_args::LogArgs;
 pub use swap::{SwapArgs, swap};
 
 use crate::Outcome;

@@ -1,7 +1,10 @@
 //! The states of a core.
 
+use serde::{Deserialize, Serialize};
+
 /// The states of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CoreState {
     /// Polling, or running user code.
     Spin,

@@ -17,6 +17,7 @@ use joulio_model::{DeviceProfile, Figure};
 use joulio_workload::{Spoiled, parse_count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use watts::WattsSource;
 
 /// Each is kept until all are done.
 const MAX_IOS: u64 = 1_000_000;
@@ -93,22 +94,31 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     let base = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
     let stop = stop_on_signals()?;
-    let mut discovery = args.watts.discover()?;
     // The file that is written only if nothing spoils the figures.
     let strict = args.out.as_deref().filter(|_| !args.allow_busy);
-    let watts = args
-        .watts
-        .begin(&mut discovery, args.rounds, strict.is_some())?;
+    if let Some(file) = args.watts.record() {
+        let watts = args.watts.calibration(args.rounds, false)?;
+        return watts::record(watts, file, &stop);
+    }
+    let watts = args.watts.source(args.rounds, strict.is_some())?;
     let measured = Calibration::measure(&base, args.rounds, strict.is_some(), &stop);
     let mut calibration = measured.map_err(|error| match (error, strict) {
         (CalibrateError::Spoiled(spoiled), Some(file)) => not_written(file, &spoiled),
         (error, _) => error.into(),
     })?;
-    if let Some(watts) = watts {
-        let (watts, spoiled) = watts::run(watts, &stop).map_err(|error| match (error, strict) {
-            (WattsError::Spoiled(spoiled), Some(file)) => not_written(file, &spoiled),
-            (error, _) => error.into(),
-        })?;
+    let watts = match watts {
+        WattsSource::None => None,
+        WattsSource::Log(watts) => Some(*watts),
+        WattsSource::Meters(meters) => {
+            let (watts, mut discovery) = *meters;
+            let done = watts::run(watts, &mut discovery, &stop);
+            Some(done.map_err(|error| match (error, strict) {
+                (WattsError::Spoiled(spoiled), Some(file)) => not_written(file, &spoiled),
+                (error, _) => error.into(),
+            })?)
+        }
+    };
+    if let Some((watts, spoiled)) = watts {
         calibration.take_watts(watts, spoiled)?;
     }
     let spoiled = &calibration.spoiled;

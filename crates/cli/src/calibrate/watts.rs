@@ -1,18 +1,25 @@
 //! `joulio calibrate --watts`: this machine's watts, by its meters.
 
+use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
+use crate::output::print;
 use crate::power::interval;
+use crate::power_log::LogArgs;
 use crate::progress::bar;
+use indicatif::ProgressBar;
 use joulio_energy::Discovery;
+use joulio_energy::alignment::Shape;
 use joulio_lab::calibrate::watts::{
-    MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRequest,
+    MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRecord, WattsRequest,
 };
 use joulio_lab::meters;
+use joulio_lab::power_log::read_log;
 use joulio_lab::statistics::Interval;
+use joulio_lab::virtual_time::CoreFrequency;
 use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags of `joulio calibrate --watts`.
 #[derive(clap::Args)]
@@ -33,32 +40,70 @@ pub struct WattsArgs {
     /// at least 1
     #[arg(long, default_value = "2", value_parser = interval, requires = "watts")]
     window: Nanos,
+    /// Measure spinning at each of these clocks, a list as 3GHz,1.2GHz, and all else at the highest: how watts
+    /// follow the clock. The highest clock that the kernel may choose is changed for it, and put back
+    #[arg(
+        long,
+        value_name = "FREQUENCY",
+        value_delimiter = ',',
+        requires = "watts"
+    )]
+    frequencies: Vec<CoreFrequency>,
+    /// Without a meter: do all of it beside a logger at the plug, between two markers, and keep in this file
+    /// when it was; with the file there already, go on. Takes windows of 10 s at least
+    #[arg(long, value_name = "FILE.json", requires = "watts",
+        conflicts_with_all = ["out", "check", "meter", "power_log"])]
+    record: Option<PathBuf>,
+    /// The watts are in this export of the logger that was at the plug meanwhile, and --windows says when
+    #[arg(long, value_name = "LOG.csv", requires_all = ["watts", "windows"],
+        conflicts_with_all = ["meter", "states", "frequencies"])]
+    power_log: Option<PathBuf>,
+    /// The file of --record
+    #[arg(long, value_name = "FILE.json", requires = "power_log")]
+    windows: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
     /// Read meters, cores and idle states of the tree under this folder, captured on another
     /// machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true, requires = "watts")]
     root: Option<PathBuf>,
 }
 
+/// Where watts come from.
+pub enum WattsSource {
+    /// Nowhere: none are requested.
+    None,
+    /// This machine's meters.
+    Meters(Box<(WattsCalibration, Discovery)>),
+    /// A logger's record, which is read.
+    Log(Box<(MeasuredWatts, Vec<Spoiled>)>),
+}
+
 impl WattsArgs {
-    /// The meters, if watts are asked for.
-    pub fn discover(&self) -> Result<Option<Discovery>, Failure> {
+    /// What is requested, checked.
+    pub fn source(&self, rounds: u32, strict: bool) -> Result<WattsSource, Failure> {
+        if let Some((log, windows)) = self.power_log.as_ref().zip(self.windows.as_ref()) {
+            let record = WattsRecord::load(windows)?;
+            let log = read_log(log, &self.log.options())?;
+            return Ok(WattsSource::Log(Box::new(record.watts(&log)?)));
+        }
         if !self.watts {
-            return Ok(None);
+            return Ok(WattsSource::None);
         }
         let root = meters::root(self.root.as_deref())?;
-        Ok(Some(meters::discover(&root, &self.meter)?))
+        let mut discovery = meters::discover(&root, &self.meter)?;
+        let calibration = self.calibration(rounds, strict)?;
+        calibration.check_meters(&mut discovery)?;
+        Ok(WattsSource::Meters(Box::new((calibration, discovery))))
     }
 
-    /// The measurement by the meters of `discovery`, if there is to be one.
-    pub fn begin<'a>(
-        &self,
-        discovery: &'a mut Option<Discovery>,
-        rounds: u32,
-        strict: bool,
-    ) -> Result<Option<WattsCalibration<'a>>, Failure> {
-        let Some(discovery) = discovery else {
-            return Ok(None);
-        };
+    /// The file of windows for a logger, where that is all that is requested.
+    pub fn record(&self) -> Option<&Path> {
+        self.record.as_deref()
+    }
+
+    /// The measurement.
+    pub fn calibration(&self, rounds: u32, strict: bool) -> Result<WattsCalibration, Failure> {
         let request = WattsRequest {
             root: self.root.clone().unwrap_or_else(|| "/".into()),
             rounds: Rounds {
@@ -66,24 +111,46 @@ impl WattsArgs {
                 window: self.window,
             },
             states: self.states.clone(),
+            frequencies: self.frequencies.clone(),
             strict,
         };
-        Ok(Some(WattsCalibration::new(request, discovery)?))
+        Ok(WattsCalibration::new(request)?)
     }
 }
 
 /// Measures, and shows how far it is.
 pub fn run(
-    watts: WattsCalibration<'_>,
+    watts: WattsCalibration,
+    discovery: &mut Discovery,
     stop: &Stop,
 ) -> Result<(MeasuredWatts, Vec<Spoiled>), WattsError> {
-    let bar = bar(
-        watts.windows(),
-        "watts [{bar:40}] {percent:>3} %  {elapsed}",
-    );
-    let done = watts.run(stop, &say, &mut || bar.inc(1));
+    let bar = windows(&watts);
+    let done = watts.run(discovery, stop, &say, &mut || bar.inc(1));
     bar.finish_and_clear();
     done
+}
+
+/// Does everything beside a logger at the plug, and says what to do then.
+pub fn record(watts: WattsCalibration, file: &Path, stop: &Stop) -> Outcome {
+    let bar = windows(&watts);
+    let done = watts.record(file, &Shape::default(), stop, &say, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    let spoiled = done?.spoiled;
+    for spoiled in spoiled {
+        print(&format!("spoiled: {}\n", spoiled.why))?;
+    }
+    let file = file.display();
+    print(&format!(
+        "{file} has the windows. Export the logger's record, and take the watts from it:\n\
+         joulio calibrate --watts --power-log LOG.csv --windows {file} -o here.toml\n"
+    ))
+}
+
+fn windows(watts: &WattsCalibration) -> ProgressBar {
+    bar(
+        watts.windows(),
+        "watts [{bar:40}] {percent:>3} %  {elapsed}",
+    )
 }
 
 /// The watts, for people.
@@ -144,6 +211,26 @@ pub fn table(watts: &MeasuredWatts) -> String {
     if !wakes.is_empty() {
         let header = ["", "uJ", "from", "to", "beside ns", ""];
         text.push_str(&format!("\n{}", columns(header, wakes, 1)));
+    }
+    let clocks = watts
+        .clocks
+        .iter()
+        .filter(|clock| clock.above_idle.is_some());
+    let clocks: Vec<Vec<String>> = clocks
+        .map(|clock| {
+            let name = format!("core, spin at {} GHz", clock.hertz / 1e9);
+            row(name, three(clock.above_idle, 1.0, 3), none())
+        })
+        .collect();
+    if !clocks.is_empty() {
+        let header = ["", "W", "from", "to", "", ""];
+        text.push_str(&format!("\n{}", columns(header, clocks, 1)));
+    }
+    for clock in &watts.clocks {
+        if let Some(why) = &clock.why {
+            let ghz = clock.hertz / 1e9;
+            text.push_str(&format!("spin at {ghz} GHz: not measured: {why}\n"));
+        }
     }
     for state in &watts.states {
         if let Some(why) = &state.why {

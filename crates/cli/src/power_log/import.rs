@@ -1,11 +1,10 @@
 //! `joulio power import`: what a logger at the plug recorded, put on the machine's clock.
 
 use super::figures::table;
+use super::log_args::LogArgs;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
-use clap::ValueEnum;
-use joulio_energy::logger::{self, LogOptions};
 use joulio_lab::power_log::{AlignmentSummary, LogReport, LogSummary, read_log};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,39 +20,15 @@ pub struct ImportArgs {
     /// The file of joulio power swap or joulio power marker
     #[arg(long, value_name = "FILE")]
     windows: Option<PathBuf>,
-    /// Month, day and year in the export's dates, where they can be read in more than one order
-    #[arg(long, value_enum)]
-    date_order: Option<DateOrder>,
-    /// The decimal separator of the export's numbers, where they can be read with either
-    #[arg(long, value_enum)]
-    decimal: Option<Decimal>,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(flatten)]
     output: Output,
 }
 
-/// `--date-order`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DateOrder {
-    /// 07/14/22.
-    Mdy,
-    /// 14/07/22.
-    Dmy,
-    /// 22/07/14.
-    Ymd,
-}
-
-/// `--decimal`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Decimal {
-    /// 88.4.
-    Point,
-    /// 88,4.
-    Comma,
-}
-
 /// `joulio power import`.
 pub fn import(args: &ImportArgs) -> Outcome {
-    let log = read_log(&args.file, &args.options())?;
+    let log = read_log(&args.file, &args.log.options())?;
     let report = LogReport::new(&log, args.windows.as_deref())?;
     match args.output.format {
         Format::Json => print_json(&report)?,
@@ -71,22 +46,6 @@ pub fn import(args: &ImportArgs) -> Outcome {
     match report.without_figure.iter().flatten().next() {
         Some(why) => Err(Failure::run(why)),
         None => Ok(()),
-    }
-}
-
-impl ImportArgs {
-    fn options(&self) -> LogOptions {
-        LogOptions {
-            date_order: self.date_order.map(|order| match order {
-                DateOrder::Mdy => logger::DateOrder::MonthDayYear,
-                DateOrder::Dmy => logger::DateOrder::DayMonthYear,
-                DateOrder::Ymd => logger::DateOrder::YearMonthDay,
-            }),
-            decimal: self.decimal.map(|decimal| match decimal {
-                Decimal::Point => logger::Decimal::Point,
-                Decimal::Comma => logger::Decimal::Comma,
-            }),
-        }
     }
 }
 

@@ -67,10 +67,31 @@ fn what_makes_no_sense_is_refused() {
             "calibrate --watts --root /nowhere".into(),
             "/nowhere is not a folder",
         ),
+        (line(&tree, "--frequencies 3GHz"), "two or more that differ"),
+        (
+            line(&tree, "--frequencies 3GHz,fast"),
+            "'fast' is not a frequency",
+        ),
+        (
+            line(&tree, "--frequencies 3GHz,1.2GHz"),
+            "--frequencies: scaling_max_freq",
+        ),
+        (
+            line(&tree, "--record w.json --window 9"),
+            "give at least 10 s",
+        ),
+        (line(&tree, "--record w.json -o here.toml"), "'--out"),
+        (line(&tree, "--power-log log.csv"), "--windows"),
+        (
+            line(&tree, "--power-log log.csv --windows w.json"),
+            "w.json: No such file",
+        ),
     ] {
         let said = refused(room.path(), &line);
         assert!(said.contains(hint), "{line}: {said}");
     }
+    let left = fs::read_dir(room.path()).expect("there").count();
+    assert_eq!(left, 0, "nothing is written");
 }
 
 /// RAPL's tree as it was captured: its counter stands still.

@@ -1,10 +1,10 @@
 //! State that is kept between steps: the plan, the windows, the markers.
 
 use super::error::PowerLogError;
+use super::marker_record::MarkerRecord;
 use crate::output_file::{Existing, OutputFile};
 use joulio_energy::Boundary;
-use joulio_energy::alignment::{Marker, MarkerEdge};
-use joulio_units::Nanos;
+use joulio_energy::alignment::Marker;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -68,20 +68,6 @@ pub struct WindowEnergy {
     pub joules: f64,
     /// Seconds that the joules are of, by the meter's own edges.
     pub seconds: f64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MarkerRecord {
-    edges: Vec<EdgeRecord>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EdgeRecord {
-    unix_ns: u64,
-    monotonic_ns: u64,
-    rising: bool,
 }
 
 impl Default for SwapState {
@@ -170,22 +156,12 @@ impl SwapState {
 
     /// Adds a marker that was made now.
     pub fn add_marker(&mut self, marker: &Marker) {
-        let edges = marker.edges.iter().map(|edge| EdgeRecord {
-            unix_ns: edge.realtime.0,
-            monotonic_ns: edge.monotonic.0,
-            rising: edge.rising,
-        });
-        self.markers.push(MarkerRecord {
-            edges: edges.collect(),
-        });
+        self.markers.push(marker.into());
     }
 
     /// The markers, in the order in which they were made.
     pub fn markers(&self) -> Vec<Marker> {
-        let marker = |record: &MarkerRecord| Marker {
-            edges: record.edges.iter().map(EdgeRecord::edge).collect(),
-        };
-        self.markers.iter().map(marker).collect()
+        self.markers.iter().map(Marker::from).collect()
     }
 
     /// The next device to put in, and its place among all.
@@ -197,19 +173,11 @@ impl SwapState {
     }
 }
 
-impl EdgeRecord {
-    fn edge(&self) -> MarkerEdge {
-        MarkerEdge {
-            realtime: Nanos(self.unix_ns),
-            monotonic: Nanos(self.monotonic_ns),
-            rising: self.rising,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_energy::alignment::MarkerEdge;
+    use joulio_units::Nanos;
     use std::fs;
 
     fn refusal(text: &str) -> String {

@@ -61,11 +61,11 @@ fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<
             window: WINDOW,
         },
         states: Vec::new(),
+        frequencies: Vec::new(),
         strict: false,
     };
-    let calibration = WattsCalibration::new(watts, &mut discovery);
-    let calibration = calibration.map_err(|why| why.to_string())?;
-    let done = calibration.run(stop, report, &mut || ());
+    let calibration = WattsCalibration::new(watts).map_err(|why| why.to_string())?;
+    let done = calibration.run(&mut discovery, stop, report, &mut || ());
     let (measured, spoiled) = done.map_err(|why| why.to_string())?;
     let mut found = json(measured)?;
     if let Some(fields) = found.as_object_mut() {

@@ -38,6 +38,11 @@ pub enum FrequencyError {
 }
 
 impl CoreFrequency {
+    /// Frequency in hertz, above 0.
+    pub fn hertz(self) -> f64 {
+        self.hertz
+    }
+
     /// Ratio to the reference frequency of `machine`.
     pub(super) fn ratio(self, machine: &MachineProfile) -> Result<FrequencyRatio, FrequencyError> {
         machine.frequency_ratio(self.hertz).ok_or_else(|| {

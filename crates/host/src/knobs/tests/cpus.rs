@@ -80,7 +80,10 @@ fn the_highest_frequency_is_set_on_every_policy_and_put_back() {
     assert_eq!(back, ["3900000", "3000000"]);
     for khz in ["700000", "4000000", "fast"] {
         let refused = knobs.plan(&Knob::MaxFrequency, khz).unwrap_err();
-        assert!(refused.to_string().contains("800000 to 3900000"), "{refused}");
+        assert!(
+            refused.to_string().contains("800000 to 3900000"),
+            "{refused}"
+        );
     }
 }
 

@@ -2,10 +2,12 @@
 
 use joulio_cpu::Depth;
 use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Activity of some cores in a window.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CoreActivity {
     /// Nothing: no thread of joulio runs.
     Rest,
@@ -14,11 +16,19 @@ pub enum CoreActivity {
     /// Such polls with the PAUSE instruction between them.
     SpinPause,
     /// Waits for a time: TPAUSE, or MWAITX.
-    Pause(Depth),
+    Pause(#[serde(with = "DepthName")] Depth),
     /// Waits for a write to a cache line that does not come: UMWAIT, or MWAITX.
-    Monitor(Depth),
+    Monitor(#[serde(with = "DepthName")] Depth),
     /// Sleeps by a timer, one after another, of this length each.
     Sleeps(Nanos),
+}
+
+/// [`Depth`], as files have it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Depth", rename_all = "kebab-case")]
+enum DepthName {
+    C01,
+    C02,
 }
 
 /// The cores of a window: what some of them do, while the others idle.
@@ -30,6 +40,8 @@ pub struct Arm {
     pub cores: usize,
     /// Name of the deepest idle state that the kernel may choose, on every CPU; none: its own choice.
     pub limit: Option<String>,
+    /// Highest clock that the kernel may choose in kHz, on every CPU; none: its own choice.
+    pub max_khz: Option<u64>,
 }
 
 impl Arm {
@@ -44,6 +56,7 @@ impl Arm {
             activity,
             cores,
             limit: None,
+            max_khz: None,
         }
     }
 

@@ -21,11 +21,38 @@ pub trait Cores {
 
 /// A meter, or several that are added up.
 pub trait JouleMeter {
-    /// The energy of the next `time`.
+    /// The mean power of the next `time`.
     ///
     /// # Errors
     /// A meter fails, or it was stopped.
-    fn over(&mut self, time: Nanos) -> Result<Energy, WattsError>;
+    fn over(&mut self, time: Nanos) -> Result<MeanPower, WattsError>;
+}
+
+/// A clock by which windows are known to a logger.
+pub trait WindowClock {
+    /// Begin and end of the next `time`, in nanoseconds since 1970 UTC.
+    ///
+    /// # Errors
+    /// The clock was set meanwhile, or it was stopped.
+    fn over(&mut self, time: Nanos) -> Result<[Nanos; 2], WattsError>;
+}
+
+/// Mean power of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MeanPower {
+    /// Watts.
+    pub watts: f64,
+    /// Bound of the meter's own error, in watts.
+    pub error: f64,
+}
+
+impl From<Energy> for MeanPower {
+    fn from(energy: Energy) -> MeanPower {
+        MeanPower {
+            watts: energy.watts().0,
+            error: energy.error.map_or(0.0, |error| (error / energy.window).0),
+        }
+    }
 }
 
 /// Record of what the cores of a window did.

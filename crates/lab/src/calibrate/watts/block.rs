@@ -5,7 +5,7 @@
 //! window, so that what differs from one to the next is what the interval is made of.
 
 use super::activity::Arm;
-use super::bench::{Cores, JouleMeter, Ran};
+use super::bench::{Cores, JouleMeter, MeanPower, Ran};
 use super::error::WattsError;
 use crate::statistics::Interval;
 use joulio_units::Nanos;
@@ -69,19 +69,14 @@ impl Rounds {
         tick: &mut dyn FnMut(),
     ) -> Result<Vec<Mean>, WattsError> {
         arms.map(|arm| {
-            let mut energy = None;
+            let mut power = None;
             let ran = cores.run(arm, &mut || {
-                energy = Some(joules.over(self.window)?);
+                power = Some(joules.over(self.window)?);
                 Ok(())
             })?;
             tick();
-            let energy = energy.ok_or(WattsError::Interrupted)?;
-            let error = energy.error.map_or(0.0, |error| (error / energy.window).0);
-            Ok(Mean {
-                watts: energy.watts().0,
-                error,
-                ran,
-            })
+            let MeanPower { watts, error } = power.ok_or(WattsError::Interrupted)?;
+            Ok(Mean { watts, error, ran })
         })
         .collect()
     }

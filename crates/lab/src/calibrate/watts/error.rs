@@ -1,10 +1,12 @@
 //! Why watts were not measured.
 
+use crate::power_log::PowerLogError;
 use joulio_energy::SumError;
 use joulio_host::ChangeError;
 use joulio_workload::Spoiled;
 use rustix::io::Errno;
 use std::io;
+use std::path::PathBuf;
 
 /// Why watts were not measured.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,44 @@ pub enum WattsError {
         /// Names of the kernel's idle states.
         idle: Vec<String>,
     },
+    /// Clocks that cannot be compared.
+    #[error("--frequencies: {0}")]
+    Clocks(String),
+    /// The file of windows cannot be read or written, or is none.
+    #[error("{}: {why}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The file of windows is of another machine or plan.
+    #[error(
+        "{}: belongs to other states, rounds, windows or cores: give the same flags to go on with it, or name another file",
+        .0.display()
+    )]
+    AnotherPlan(PathBuf),
+    /// Windows are left to do: go on with them.
+    #[error(
+        "{0} states were not done: go on by joulio calibrate --watts --record with the same file"
+    )]
+    RecordUnfinished(usize),
+    /// A window is too short for a logger, whose first and last samples are of something else too.
+    #[error(
+        "--window: a logger takes a sample a second, and four of a window are left out: give at least 10 s"
+    )]
+    ShortWindow,
+    /// The machine's clock was set within a window.
+    #[error(
+        "the machine's clock was changed by {0:.1} s during a window: go on with the same file"
+    )]
+    ClockSet(f64),
+    /// The logger's record, or its clock, is not to be had.
+    #[error(transparent)]
+    Log(#[from] PowerLogError),
+    /// The windows of some states were not measured.
+    #[error("--watts: {0}")]
+    NotDone(String),
     /// A meter failed in the middle.
     #[error("--watts: {name}: {why}")]
     Meter {
@@ -95,7 +135,18 @@ fn idle_names(idle: &[String]) -> String {
 impl WattsError {
     /// True if nothing was measured, since it cannot be here.
     pub fn is_refusal(&self) -> bool {
-        use WattsError::{NoMeter, NoState, OneCore, OneRound};
-        matches!(self, NoMeter(_) | OneCore(_) | OneRound | NoState { .. })
+        match self {
+            WattsError::NoMeter(_)
+            | WattsError::OneCore(_)
+            | WattsError::OneRound
+            | WattsError::NoState { .. }
+            | WattsError::Clocks(_)
+            | WattsError::Record { .. }
+            | WattsError::AnotherPlan(_)
+            | WattsError::RecordUnfinished(_)
+            | WattsError::ShortWindow => true,
+            WattsError::Log(error) => error.is_refusal(),
+            _ => false,
+        }
     }
 }

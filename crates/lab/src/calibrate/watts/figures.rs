@@ -1,5 +1,6 @@
 //! Figures of a calibration of watts.
 
+use super::clock::ClockWatts;
 use crate::statistics::Interval;
 use joulio_model::CoreState;
 use joulio_model::MeteredAt;
@@ -36,6 +37,8 @@ pub struct MeasuredWatts {
     pub wakes: Vec<WakeJoules>,
     /// Name of the idle state that all else is above, where the machine has any.
     pub idle_state: Option<String>,
+    /// Watts of a spinning core at each clock that was chosen, the highest first, at which all else is too.
+    pub clocks: Vec<ClockWatts>,
 }
 
 /// Watts of the whole boundary while some cores spin.

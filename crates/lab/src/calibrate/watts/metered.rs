@@ -1,6 +1,6 @@
 //! The machine's own meters.
 
-use super::bench::JouleMeter;
+use super::bench::{JouleMeter, MeanPower};
 use super::error::WattsError;
 use crate::pause::pause;
 use joulio_energy::{Boundary, Discovery, Energy, FindingState, MeterKind};
@@ -67,7 +67,7 @@ impl<'a> Metered<'a> {
 }
 
 impl JouleMeter for Metered<'_> {
-    fn over(&mut self, time: Nanos) -> Result<Energy, WattsError> {
+    fn over(&mut self, time: Nanos) -> Result<MeanPower, WattsError> {
         let window = self.discovery.meters.open()?;
         let whole = pause(time, self.stop, |_| {});
         let measured = window.close(None);
@@ -85,7 +85,7 @@ impl JouleMeter for Metered<'_> {
             })?;
             parts.push(figure.total);
         }
-        Ok(Energy::sum(&parts)?)
+        Ok(Energy::sum(&parts)?.into())
     }
 }
 

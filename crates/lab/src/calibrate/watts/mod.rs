@@ -1,38 +1,55 @@
-//! Calibration of watts by the meters that can be read: a core in each kind of wait, a wake-up,
-//! and what cores share.
+//! Calibration of watts by the meters that can be read, or by a logger at the plug: a core in each kind of wait,
+//! a wake-up, what cores share, and all of it against the clock.
 
 mod activity;
 mod bench;
 mod block;
+mod clock;
 mod error;
 mod figures;
+mod found;
+mod group;
 mod metered;
 mod plan;
 mod profile;
 mod protocol;
 mod quiet;
+mod record;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod topology;
 
 pub use block::Rounds;
+pub use clock::{ClockLaw, ClockWatts};
 use error::WORDS;
 pub use error::WattsError;
 pub use figures::{CoresAwake, MeasuredWatts, StateWatts, WakeJoules};
 pub use profile::with_watts;
+use record::MachineClock;
+pub use record::{RecordedOn, WattsRecord};
 
-use crate::power_log::wall_time;
+use crate::power_log::{MarkerRecord, wall_time};
+use crate::virtual_time::CoreFrequency;
+use found::{Found, Spinning};
+use group::{MeasuredGroup, Purpose};
 use joulio_energy::Discovery;
-use joulio_host::Machine;
+use joulio_energy::alignment::{AlignmentLimits, Marker, Shape, align};
+use joulio_energy::logger::PowerLog;
+use joulio_host::{Knob, Knobs, Machine};
+use joulio_model::MeteredAt;
+use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};
 use metered::Metered;
 use plan::Plan;
 use protocol::Protocol;
 use quiet::Quiet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use threads::CoreThreads;
 use topology::Topology;
+
+/// Shortest window of which a logger with a sample a second leaves something to measure.
+const SHORTEST_LOGGED: Nanos = Nanos::from_millis(10_000);
 
 /// Options of a calibration of watts.
 #[derive(Clone, Debug)]
@@ -43,37 +60,33 @@ pub struct WattsRequest {
     pub rounds: Rounds,
     /// Names of the states beside spinning; none: all.
     pub states: Vec<String>,
+    /// Clocks that are compared; none: the clock is the kernel's choice.
+    pub frequencies: Vec<CoreFrequency>,
     /// Ends as soon as the machine is not quiet.
     pub strict: bool,
 }
 
-/// A calibration of watts whose meters and cores are found.
-pub struct WattsCalibration<'a> {
+/// A calibration of watts whose cores are found.
+pub struct WattsCalibration {
     request: WattsRequest,
-    discovery: &'a mut Discovery,
     topology: Topology,
     plan: Plan,
 }
 
-impl<'a> WattsCalibration<'a> {
+impl WattsCalibration {
     /// Number of windows of all rounds.
     pub fn windows(&self) -> u64 {
         u64::from(self.plan.windows()) * u64::from(self.request.rounds.blocks)
     }
 
-    /// Checks that there is a meter among those of `discovery`, and that there are cores enough.
+    /// Checks that there are cores, states and clocks as requested.
     ///
     /// # Errors
-    /// There is no meter, or one core; each meter says why. One round is too few, and states have to
-    /// be this machine's.
-    pub fn new(
-        request: WattsRequest,
-        discovery: &'a mut Discovery,
-    ) -> Result<WattsCalibration<'a>, WattsError> {
+    /// There is one core. One round is too few; states have to be this machine's, and clocks two that it has.
+    pub fn new(request: WattsRequest) -> Result<WattsCalibration, WattsError> {
         if request.rounds.blocks < 2 {
             return Err(WattsError::OneRound);
         }
-        Metered::of(discovery, &Stop::default())?;
         let allowed = rustix::thread::sched_getaffinity(None);
         let allowed = allowed.map_err(|errno| WattsError::Pin { cpu: 0, errno })?;
         let allowed: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU)
@@ -83,7 +96,8 @@ impl<'a> WattsCalibration<'a> {
         if topology.used.len() < 2 {
             return Err(WattsError::OneCore(topology.used.len()));
         }
-        let plan = Plan::of(&request.root, &topology, &request.states);
+        let mut plan = Plan::of(&request.root, &topology, &request.states);
+        plan.clocks = clocks(&request)?;
         let idle: Vec<String> = plan.idle.iter().map(|state| state.name.clone()).collect();
         let unknown = |word: &&String| {
             let mut known = WORDS.into_iter().chain(idle.iter().map(String::as_str));
@@ -95,49 +109,172 @@ impl<'a> WattsCalibration<'a> {
         }
         Ok(WattsCalibration {
             request,
-            discovery,
             topology,
             plan,
         })
     }
 
-    /// Measures, and returns what spoiled it, if anything did. `report` receives lines about
-    /// settings that could not be put back, `tick` is called after each window.
+    /// Checks that `discovery` has a meter.
+    ///
+    /// # Errors
+    /// There is none; each says why.
+    pub fn check_meters(&self, discovery: &mut Discovery) -> Result<(), WattsError> {
+        Metered::of(discovery, &Stop::default()).map(drop)
+    }
+
+    /// Measures by the meters of `discovery`, and returns what spoiled it, if anything did. `report` receives
+    /// lines about settings that could not be put back, `tick` is called after each window.
     ///
     /// # Errors
     /// A meter fails, spinning cannot be told from idling, or it was stopped or spoiled.
     pub fn run(
         self,
+        discovery: &mut Discovery,
         stop: &Stop,
         report: &dyn Fn(&str),
         tick: &mut dyn FnMut(),
     ) -> Result<(MeasuredWatts, Vec<Spoiled>), WattsError> {
-        let WattsRequest {
-            root,
-            rounds,
-            strict,
-            ..
-        } = self.request;
-        let machine = Machine::read(&root, &[]);
+        let WattsRequest { rounds, strict, .. } = self.request;
+        let on = self.machine();
         let mut quiet = Quiet::begin_all(strict);
-        let mut joules = Metered::of(self.discovery, stop)?;
+        let mut joules = Metered::of(discovery, stop)?;
         let (meter, boundary) = (joules.names(), joules.boundary());
-        let mut cores = CoreThreads {
-            root,
-            cpus: self.topology.used,
-            lag: joules.lag(),
-            quiet: &mut quiet,
-            stop,
-            report,
+        let named = |error| match error {
+            WattsError::Indistinguishable { cores, within, .. } => WattsError::Indistinguishable {
+                meter: meter.clone(),
+                cores,
+                within,
+            },
+            error => error,
         };
-        let protocol = Protocol {
-            plan: &self.plan,
+        let lag = joules.lag();
+        let mut cores = self.cores(lag, &mut quiet, stop, report);
+        let mut protocol = Protocol {
             rounds,
             cores: &mut cores,
             joules: &mut joules,
             tick,
         };
-        let found = protocol.run().map_err(|error| match error {
+        let mut groups = Vec::new();
+        for group in self.plan.groups() {
+            let measured = protocol.measure(group)?;
+            // Half an hour of what is compared with it would be in vain.
+            if let (Purpose::Spin, Ok(blocks)) = (measured.purpose, &measured.blocks) {
+                Spinning::of(blocks, self.plan.used.max(2)).map_err(named)?;
+            }
+            groups.push(measured);
+        }
+        let spoiled = quiet.end_all();
+        if let Some(first) = spoiled.first().filter(|_| strict) {
+            return Err(WattsError::Spoiled(first.clone()));
+        }
+        let watts = watts(&self.plan, &groups, rounds, &on, (meter.clone(), boundary));
+        Ok((watts.map_err(named)?, spoiled))
+    }
+
+    /// Does what [`WattsCalibration::run`] does without a meter, between two markers of `shape`, and keeps it in
+    /// the file `path`, group by group; one that is there already is gone on with.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is of another plan; windows are too short for a logger; or it was
+    /// stopped or spoiled.
+    pub fn record(
+        self,
+        path: &Path,
+        shape: &Shape,
+        stop: &Stop,
+        report: &dyn Fn(&str),
+        tick: &mut dyn FnMut(),
+    ) -> Result<WattsRecord, WattsError> {
+        let rounds = self.request.rounds;
+        if rounds.window < SHORTEST_LOGGED {
+            return Err(WattsError::ShortWindow);
+        }
+        let fresh = WattsRecord::new(self.plan.clone(), rounds, self.machine());
+        let mut record = match path.exists() {
+            false => fresh,
+            true => {
+                let record = WattsRecord::load(path)?;
+                if !record.is_of(&fresh) {
+                    return Err(WattsError::AnotherPlan(path.into()));
+                }
+                record
+            }
+        };
+        // What cannot be written is found out before the hours and not after them.
+        record.save(path)?;
+        let marker = || -> Result<MarkerRecord, WattsError> {
+            let made: Result<Marker, _> = shape.make(stop.flag());
+            let made = made.map_err(|_| WattsError::Interrupted)?;
+            Ok(MarkerRecord::from(&made))
+        };
+        record.markers.push(marker()?);
+        for group in record.left() {
+            let mut quiet = Quiet::begin_all(self.request.strict);
+            let mut cores = self.cores(Nanos::ZERO, &mut quiet, stop, report);
+            record.record(group, &mut cores, &mut MachineClock { stop }, tick)?;
+            let spoiled = quiet.end_all();
+            if let Some(first) = spoiled.first().filter(|_| self.request.strict) {
+                return Err(WattsError::Spoiled(first.clone()));
+            }
+            record.spoiled.extend(spoiled);
+            record.save(path)?;
+        }
+        record.markers.push(marker()?);
+        record.save(path)?;
+        Ok(record)
+    }
+
+    fn machine(&self) -> RecordedOn {
+        let machine = Machine::read(&self.request.root, &[]);
+        let unknown = || "unknown".to_string();
+        RecordedOn {
+            kernel: machine.kernel.value.unwrap_or_else(unknown),
+            microcode: machine.cpu.microcode.value.unwrap_or_else(unknown),
+            date: wall_time::utc(wall_time::now()).chars().take(10).collect(),
+        }
+    }
+
+    fn cores<'a>(
+        &'a self,
+        lag: Nanos,
+        quiet: &'a mut Quiet,
+        stop: &'a Stop,
+        report: &'a dyn Fn(&str),
+    ) -> CoreThreads<'a> {
+        CoreThreads {
+            root: self.request.root.clone(),
+            cpus: self.topology.used.clone(),
+            lag,
+            quiet,
+            stop,
+            report,
+        }
+    }
+}
+
+impl WattsRecord {
+    /// Watts of the record's windows by `log`, and what spoiled them.
+    ///
+    /// # Errors
+    /// Windows are left to do or not in the log, its clock cannot be found, or spinning cannot be told from idling.
+    pub fn watts(&self, log: &PowerLog) -> Result<(MeasuredWatts, Vec<Spoiled>), WattsError> {
+        let markers: Vec<Marker> = self.markers.iter().map(Marker::from).collect();
+        let alignment = align(log, &markers, &AlignmentLimits::default());
+        let alignment = alignment.map_err(crate::power_log::PowerLogError::from)?;
+        let groups = self.measured(log, &alignment)?;
+        let meter = match log.serials.as_slice() {
+            [] => "logger".to_owned(),
+            serials => format!("logger {}", serials.join(", ")),
+        };
+        let on = RecordedOn {
+            kernel: self.kernel.clone(),
+            microcode: self.microcode.clone(),
+            date: self.date.clone(),
+        };
+        let by = (meter.clone(), MeteredAt::Wall);
+        let watts = watts(&self.plan, &groups, self.rounds(), &on, by);
+        let watts = watts.map_err(|error| match error {
             WattsError::Indistinguishable { cores, within, .. } => WattsError::Indistinguishable {
                 meter: meter.clone(),
                 cores,
@@ -145,27 +282,54 @@ impl<'a> WattsCalibration<'a> {
             },
             error => error,
         })?;
-        let spoiled = quiet.end_all();
-        if let Some(first) = spoiled.first().filter(|_| strict) {
-            return Err(WattsError::Spoiled(first.clone()));
-        }
-        let unknown = || "unknown".to_string();
-        let watts = MeasuredWatts {
-            meter,
-            boundary,
-            cores_used: self.plan.used,
-            cores: self.plan.cores,
-            rounds: rounds.blocks,
-            window_seconds: rounds.window.seconds(),
-            kernel: machine.kernel.value.unwrap_or_else(unknown),
-            microcode: machine.cpu.microcode.value.unwrap_or_else(unknown),
-            date: wall_time::utc(wall_time::now()).chars().take(10).collect(),
-            idle_state: self.plan.deepest().map(|state| state.name.clone()),
-            awake: found.awake,
-            uncore: found.uncore,
-            states: found.states,
-            wakes: found.wakes,
-        };
-        Ok((watts, spoiled))
+        Ok((watts, self.spoiled.clone()))
     }
+}
+
+fn watts(
+    plan: &Plan,
+    groups: &[MeasuredGroup],
+    rounds: Rounds,
+    on: &RecordedOn,
+    (meter, boundary): (String, MeteredAt),
+) -> Result<MeasuredWatts, WattsError> {
+    let found = Found::of(plan, groups)?;
+    let RecordedOn {
+        kernel,
+        microcode,
+        date,
+    } = on.clone();
+    Ok(MeasuredWatts {
+        meter,
+        boundary,
+        cores_used: plan.used,
+        cores: plan.cores,
+        rounds: rounds.blocks,
+        window_seconds: rounds.window.seconds(),
+        kernel,
+        microcode,
+        date,
+        idle_state: plan.deepest().map(|state| state.name.clone()),
+        awake: found.awake,
+        uncore: found.uncore,
+        states: found.states,
+        wakes: found.wakes,
+        clocks: found.clocks,
+    })
+}
+
+/// The clocks of `request` in kHz, in falling order.
+fn clocks(request: &WattsRequest) -> Result<Vec<u64>, WattsError> {
+    let khz = |frequency: &CoreFrequency| (frequency.hertz() / 1e3).round() as u64;
+    let mut clocks: Vec<u64> = request.frequencies.iter().map(khz).collect();
+    clocks.sort_unstable_by(|one, other| other.cmp(one));
+    clocks.dedup();
+    if clocks.len() < request.frequencies.len() || clocks.len() == 1 {
+        return Err(WattsError::Clocks("name two or more that differ".into()));
+    }
+    for khz in &clocks {
+        let planned = Knobs::at(&request.root).plan(&Knob::MaxFrequency, &khz.to_string());
+        planned.map_err(|error| WattsError::Clocks(error.to_string()))?;
+    }
+    Ok(clocks)
 }

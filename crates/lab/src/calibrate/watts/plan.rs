@@ -2,16 +2,17 @@
 //! the others.
 
 use super::activity::CoreActivity;
-use super::figures::StateWatts;
 use super::topology::Topology;
 use joulio_cpu::{Depth, PauseLimits, UserWait};
 use joulio_host::knobs::idle_states;
 use joulio_model::CoreState;
 use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Plan of a calibration of watts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Number of cores, of one package, that are made to do something: two at least.
     pub used: usize,
@@ -24,13 +25,27 @@ pub struct Plan {
     /// Idle states that the kernel may choose, the shallowest first.
     pub idle: Vec<IdleStatePlan>,
     /// States that cannot be measured here, with the reasons.
-    pub without: Vec<StateWatts>,
+    pub without: Vec<Unmeasured>,
     /// Whether wake-ups are measured.
     pub wakes: bool,
+    /// Highest clocks in kHz, in falling order: spinning is measured at each, all else at the first. None: the
+    /// clock is the kernel's choice.
+    pub clocks: Vec<u64>,
+}
+
+/// A state that is not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unmeasured {
+    /// Name of the state.
+    pub name: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// An idle state of the kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct IdleStatePlan {
     /// Name of the state.
     pub name: String,
@@ -62,7 +77,7 @@ impl Plan {
             match figure {
                 _ if !requested(&name) && !requested(kind(activity)) => {}
                 Ok(figure) => plan.waits.push((activity, figure)),
-                Err(why) => plan.without.push(StateWatts::none(name, why)),
+                Err(why) => plan.without.push(Unmeasured { name, why }),
             }
         }
         let states = idle_states(root).into_iter().next();
@@ -80,8 +95,8 @@ impl Plan {
         }
         if plan.idle.is_empty() {
             let why = joulio_kernel_io::NoCpuIdle.to_string();
-            plan.without
-                .push(StateWatts::none("idle states".into(), why));
+            let name = "idle states".into();
+            plan.without.push(Unmeasured { name, why });
         }
         plan
     }
@@ -91,19 +106,10 @@ impl Plan {
         self.idle.last()
     }
 
-    /// Number of windows of a block of all that is to be measured.
+    /// Number of windows of a block of all that is to be measured: each arm there and back.
     pub fn windows(&self) -> u32 {
-        let idle = self.idle.iter().filter(|state| state.watts).count();
-        let wakes = match self.wakes {
-            true => self
-                .idle
-                .iter()
-                .filter(|state| state.can_be_woken_from())
-                .count()
-                .max(1),
-            false => 0,
-        };
-        (6 * (1 + self.waits.len() + wakes) + 4 * idle) as u32
+        let arms: usize = self.groups().iter().map(|group| group.arms.len()).sum();
+        2 * arms as u32
     }
 }
 

@@ -1,13 +1,17 @@
 //! Measured watts as figures of a machine's profile.
 
+use super::clock::ClockLaw;
 use super::figures::{MeasuredWatts, figure_of_idle_state};
 use crate::statistics::Interval;
 use joulio_model::CoreState;
 use joulio_model::machine::{CoreWatts, WakeEnergy};
-use joulio_model::{Figure, FigureKind, MachineProfile, MeteredAt};
+use joulio_model::{Figure, FigureKind, Frequency, MachineProfile, MeteredAt};
 
 /// The least that a core may draw by the rules of profiles.
 const MIN_WATTS: f64 = 1e-6;
+
+/// Exponent of a law by which watts follow the clock, where nothing says which.
+const EXPONENT: f64 = 2.0;
 
 /// `base`, whose watts are those of the machine `name`, with this machine's in place of them. What
 /// was not measured, or cannot be told from nothing, stays, and its source says so.
@@ -41,6 +45,7 @@ pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> M
             }),
             false => stays(&base.uncore_active_watts),
         },
+        frequency: frequency(base, &by),
         core_watts: core_watts(&base.core_watts, &by),
         wake: wake(&base.wake, &by),
         ..base.clone()
@@ -94,6 +99,47 @@ impl Source<'_> {
             ..figure.clone()
         }
     }
+}
+
+/// The law by which the watts of spinning follow the clock, where clocks were compared.
+fn frequency(base: &MachineProfile, by: &Source<'_>) -> Option<Frequency> {
+    let old = base.frequency.as_ref();
+    let given = old.map_or(EXPONENT, |law| law.exponent.value);
+    let idle = base.core_watts.c6.value;
+    let Some(law) = ClockLaw::of(&by.watts.clocks, idle, given) else {
+        return old.map(|law| Frequency {
+            reference_hertz: by.stays(&law.reference_hertz, ""),
+            static_share: by.stays(&law.static_share, ""),
+            exponent: by.stays(&law.exponent, ""),
+        });
+    };
+    let clocks: Vec<String> = (by.watts.clocks.iter())
+        .map(|clock| format!("{} GHz", clock.hertz / 1e9))
+        .collect();
+    let what = format!("a spinning core at {}", clocks.join(", "));
+    let exponent = match (law.exponent_found, old) {
+        (false, Some(old)) => by.stays(&old.exponent, "of two clocks only the share is known"),
+        (found, _) => Figure {
+            value: law.exponent,
+            kind: match found {
+                true => FigureKind::Measured,
+                false => FigureKind::Guess,
+            },
+            source: match found {
+                true => by.measured(&law.static_share, 0.0, &what).source,
+                false => {
+                    "between 1, where the voltage stays, and 3, where it is proportional".into()
+                }
+            },
+            band: (!found).then_some([1.0, 3.0]),
+        },
+    };
+    let at = "highest clock of --frequencies, at which all of the watts are";
+    Some(Frequency {
+        reference_hertz: by.exactly(law.reference_hertz, at),
+        static_share: by.measured(&law.static_share, 0.0, &what),
+        exponent,
+    })
 }
 
 fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {

@@ -4,11 +4,14 @@ mod machine;
 
 use super::activity::CoreActivity;
 use super::block::Rounds;
+use super::clock::ClockLaw;
 use super::error::WattsError;
 use super::figures::MeasuredWatts;
+use super::found::Found;
 use super::plan::{IdleStatePlan, Plan};
 use super::profile::with_watts;
-use super::protocol::{Found, Protocol};
+use super::protocol::Protocol;
+use super::record::{RecordedOn, WattsRecord};
 use crate::statistics::Interval;
 use joulio_cpu::Depth;
 use joulio_model::CoreState;
@@ -40,22 +43,26 @@ fn plan(truth: &Truth) -> Plan {
         ],
         without: Vec::new(),
         wakes: true,
+        clocks: truth.clocks.clone(),
     }
 }
 
 fn measure(truth: &Truth, seed: u64, rounds: u32) -> Result<Found, WattsError> {
     let machine = Simulated::new(truth.clone(), seed);
-    let protocol = Protocol {
-        plan: &plan(truth),
+    let plan = plan(truth);
+    let (mut cores, mut joules) = (machine.cores(), machine.joules());
+    let mut protocol = Protocol {
         rounds: Rounds {
             blocks: rounds,
             window: Nanos::from_millis(2_000),
         },
-        cores: &mut machine.cores(),
-        joules: &mut machine.joules(),
+        cores: &mut cores,
+        joules: &mut joules,
         tick: &mut || {},
     };
-    protocol.run()
+    let groups = plan.groups().into_iter();
+    let groups: Result<Vec<_>, _> = groups.map(|group| protocol.measure(group)).collect();
+    Found::of(&plan, &groups?)
 }
 
 /// Every figure that was found, beside the true one.
@@ -113,6 +120,105 @@ fn the_true_watts_lie_in_the_intervals() {
         outside.len() * 12 <= all,
         "{} of {all}: {outside:?}",
         outside.len()
+    );
+}
+
+/// Spinning at three clocks, all else at the highest.
+#[test]
+fn the_law_of_the_clock_is_found() {
+    let truth = Truth {
+        clocks: vec![3_000_000, 2_000_000, 1_200_000],
+        ..Truth::default()
+    };
+    let found = measure(&truth, 4, 8).unwrap();
+    let law = ClockLaw::of(&found.clocks, 0.0, 2.0).unwrap();
+    let share = law.static_share;
+    assert!(share.low < 0.3 && 0.3 < share.high, "{law:?}");
+    assert!((law.exponent - 2.0).abs() < 0.5, "{law:?}");
+    for (name, interval, true_value) in beside(&found, &truth) {
+        let off = (interval.value - true_value).abs() / interval.half();
+        assert!(off < 3.0, "{name}: {true_value}, found {interval:?}");
+    }
+    let base = MachineProfile::builtin("generic-server").unwrap();
+    let profile = with_watts(&base, "generic-server", &measured(found));
+    profile.validate().unwrap();
+    let law = profile.frequency.unwrap();
+    assert_eq!(law.reference_hertz.value, 3e9);
+    assert_eq!(law.exponent.kind, FigureKind::Measured);
+    let source = &law.static_share.source;
+    assert!(source.contains("3 GHz, 2 GHz, 1.2 GHz"), "{source}");
+}
+
+/// A machine without a meter, and a logger at the plug whose clock is 23.4 s ahead.
+#[test]
+fn windows_get_their_watts_from_a_logger_afterwards() {
+    let truth = Truth {
+        noise: 0.1,
+        ..Truth::default()
+    };
+    let machine = Simulated::new(truth.clone(), 9);
+    let rounds = Rounds {
+        blocks: 4,
+        window: Nanos::from_millis(20_000),
+    };
+    let on = RecordedOn {
+        kernel: "6.12.1".into(),
+        microcode: "0x2b".into(),
+        date: "2026-02-03".into(),
+    };
+    let mut record = WattsRecord::new(plan(&truth), rounds, on);
+    record.markers.push((&machine.marker()).into());
+    let room = tempfile::tempdir().unwrap();
+    let path = room.path().join("windows.json");
+    let log = || machine.log(Nanos::from_millis(23_400));
+    for group in record.left() {
+        record
+            .record(
+                group,
+                &mut machine.cores(),
+                &mut machine.clock(),
+                &mut || {},
+            )
+            .unwrap();
+        // Killed here, it goes on with the next.
+        record.save(&path).unwrap();
+        record = WattsRecord::load(&path).unwrap();
+        let unfinished = record.watts(&log()).err();
+        let unfinished = unfinished.filter(|_| !record.left().is_empty());
+        assert!(record.left().is_empty() || unfinished.is_some_and(|error| error.is_refusal()));
+    }
+    record.markers.push((&machine.marker()).into());
+    let (watts, spoiled) = record.watts(&log()).unwrap();
+    assert!(spoiled.is_empty());
+    assert_eq!(watts.boundary, MeteredAt::Wall);
+    assert_eq!(watts.meter, "logger 123");
+    let found = Found {
+        awake: watts.awake,
+        uncore: watts.uncore,
+        states: watts.states,
+        wakes: watts.wakes,
+        clocks: watts.clocks,
+    };
+    for (name, interval, true_value) in beside(&found, &truth) {
+        let off = (interval.value - true_value).abs() / interval.half();
+        assert!(off < 1.5, "{name}: {true_value}, found {interval:?}");
+    }
+    // Of another plan's file nothing is taken.
+    let other = Plan {
+        wakes: false,
+        ..plan(&truth)
+    };
+    let on = RecordedOn {
+        kernel: "6.12.1".into(),
+        microcode: "0x2b".into(),
+        date: "2026-02-04".into(),
+    };
+    assert!(!record.is_of(&WattsRecord::new(other, rounds, on)));
+    std::fs::write(&path, "{\"version\":1}").unwrap();
+    let refused = WattsRecord::load(&path).unwrap_err();
+    assert!(
+        refused.is_refusal() && refused.to_string().contains("--record"),
+        "{refused}"
     );
 }
 
@@ -202,6 +308,7 @@ fn measured(found: Found) -> MeasuredWatts {
         uncore: found.uncore,
         states: found.states,
         wakes: found.wakes,
+        clocks: found.clocks,
         idle_state: Some("C6".into()),
     }
 }

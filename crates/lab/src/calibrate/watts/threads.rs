@@ -72,8 +72,11 @@ impl Cores for CoreThreads<'_> {
         during: &mut dyn FnMut() -> Result<(), WattsError>,
     ) -> Result<Ran, WattsError> {
         let mut changes = Changes::new(self.report);
-        if let Some(limit) = &arm.limit {
-            let wanted = [(Knob::MaxCstate, limit.as_str())];
+        let khz = arm.max_khz.map(|khz| khz.to_string());
+        let clock = khz.as_deref().map(|khz| (Knob::MaxFrequency, khz));
+        let limit = arm.limit.as_deref().map(|limit| (Knob::MaxCstate, limit));
+        let wanted: Vec<_> = clock.into_iter().chain(limit).collect();
+        if !wanted.is_empty() {
             let changed = changes.knobs(&self.root, &wanted);
             changed.map_err(|error| WattsError::Change(Box::new(error)))?;
         }

@@ -1,11 +1,13 @@
 //! A machine in virtual time: true watts, and the RAPL tree that shows them.
 
 use super::super::activity::{Arm, CoreActivity};
-use super::super::bench::{Cores, JouleMeter, Ran};
+use super::super::bench::{Cores, JouleMeter, MeanPower, Ran, WindowClock};
 use super::super::error::WattsError;
 use joulio_cpu::Depth;
-use joulio_energy::{Clock, Energy, Files, Meters, Root, SystemFiles};
-use joulio_units::Nanos;
+use joulio_energy::alignment::{Marker, MarkerEdge};
+use joulio_energy::logger::{DateOrder, PowerLog};
+use joulio_energy::{Clock, Files, Meters, Root, SystemFiles};
+use joulio_units::{Nanos, Watts};
 use std::f64::consts::TAU;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,10 @@ pub struct Truth {
     pub swing: f64,
     /// Standard deviation in each hundredth of a second.
     pub noise: f64,
+    /// Clocks that are compared, in kHz.
+    pub clocks: Vec<u64>,
+    /// Share of a spinning core's watts above idle that does not follow the clock; the rest goes with its square.
+    pub static_share: f64,
 }
 
 impl Default for Truth {
@@ -56,6 +62,8 @@ impl Default for Truth {
             drift: 0.002,
             swing: 0.05,
             noise: 0.3,
+            clocks: Vec::new(),
+            static_share: 0.3,
         }
     }
 }
@@ -94,7 +102,15 @@ impl Truth {
                     let uncore = if limited > 0.0 { 0.0 } else { self.uncore };
                     uncore + limited + cores * (rate * self.wake_joules + busy * above)
                 }
-                _ => self.uncore + cores * self.above_idle(&arm.activity.to_string()),
+                _ => {
+                    let above = self.above_idle(&arm.activity.to_string());
+                    let clock = match (arm.max_khz, self.clocks.first()) {
+                        (Some(khz), Some(highest)) => khz as f64 / *highest as f64,
+                        _ => 1.0,
+                    };
+                    let law = self.static_share + (1.0 - self.static_share) * clock.powi(2);
+                    self.uncore + cores * above * law
+                }
             }
     }
 }
@@ -109,6 +125,8 @@ struct State {
     counted: u64,
     watts: f64,
     random: u64,
+    /// Joules at the end of each second.
+    seconds: Vec<f64>,
 }
 
 /// Steps of the counter when it is first read: it goes round some seconds later.
@@ -118,6 +136,9 @@ const UNIT_NJ: u64 = 61_035;
 const READING: u64 = 20_000;
 const SLICE: u64 = 10_000_000;
 const UPDATE: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+/// The machine's start, in nanoseconds since 1970.
+const EPOCH: u64 = 1_790_000_000_000_000_000;
 
 impl State {
     /// Lets time pass until `now`, slice by slice.
@@ -132,6 +153,9 @@ impl State {
             let noise = self.truth.noise * (SLICE as f64 / step as f64).sqrt() * self.normal();
             self.joules += (self.watts + drift + noise) * step as f64 * 1e-9;
             self.counted += step;
+            if self.counted / SECOND > self.seconds.len() as u64 {
+                self.seconds.push(self.joules);
+            }
         }
         self.now = self.now.max(until);
     }
@@ -233,6 +257,7 @@ impl Simulated {
             counted: 0,
             watts,
             random: seed.wrapping_mul(0x5851_f42d_4c95_7f2d),
+            seconds: Vec::new(),
         };
         Simulated {
             state: Shared(Arc::new(Mutex::new(state))),
@@ -242,6 +267,59 @@ impl Simulated {
 
     pub fn cores(&self) -> SimulatedCores {
         SimulatedCores(self.state.clone())
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> SimulatedClock {
+        SimulatedClock(self.state.clone())
+    }
+
+    /// A marker of three spins of five seconds.
+    pub fn marker(&self) -> Marker {
+        let mut edges = Vec::new();
+        self.state.with(|state| {
+            let all = Arm::on(CoreActivity::Spin, state.truth.cores);
+            let mut pass = |arm: &Arm| {
+                state.watts = state.truth.watts(arm);
+                state.pass(state.now + 5 * SECOND);
+                state.now
+            };
+            let mut at = pass(&Arm::idle());
+            for _ in 0..3 {
+                for (arm, rising) in [(&all, true), (&Arm::idle(), false)] {
+                    edges.push(MarkerEdge {
+                        realtime: Nanos(EPOCH + at),
+                        monotonic: Nanos(at),
+                        rising,
+                    });
+                    at = pass(arm);
+                }
+            }
+        });
+        Marker { edges }
+    }
+
+    /// What a plug's logger has recorded, whose clock is ahead.
+    pub fn log(&self, ahead: Nanos) -> PowerLog {
+        let seconds = self.state.with(|state| state.seconds.clone());
+        let start = Nanos(EPOCH + SECOND) + ahead;
+        let samples = seconds.iter().enumerate().map(|(at, joules)| {
+            let before = at.checked_sub(1).map_or(0.0, |before| seconds[before]);
+            let time = start + Nanos(at as u64 * SECOND);
+            (time, Watts(joules - before))
+        });
+        PowerLog {
+            start,
+            offset: 0,
+            date_order: DateOrder::MonthDayYear,
+            interval: Nanos(SECOND),
+            averaged: true,
+            samples: samples.collect(),
+            events: Vec::new(),
+            serials: vec!["123".into()],
+            gaps: Vec::new(),
+            truncated: false,
+        }
     }
 
     /// RAPL's own reader, on the files of this machine.
@@ -290,13 +368,25 @@ impl Cores for SimulatedCores {
     }
 }
 
+pub struct SimulatedClock(Shared);
+
+impl WindowClock for SimulatedClock {
+    fn over(&mut self, time: Nanos) -> Result<[Nanos; 2], WattsError> {
+        self.0.with(|state| {
+            let start = state.now;
+            state.pass(start + time.0);
+            Ok([Nanos(EPOCH + start), Nanos(EPOCH + state.now)])
+        })
+    }
+}
+
 pub struct SimulatedJoules {
     meters: Meters,
     state: Shared,
 }
 
 impl JouleMeter for SimulatedJoules {
-    fn over(&mut self, time: Nanos) -> Result<Energy, WattsError> {
+    fn over(&mut self, time: Nanos) -> Result<MeanPower, WattsError> {
         let window = self.meters.open_unsampled();
         self.state.with(|state| state.pass(state.now + time.0));
         let measured = window.close(None).remove(0);
@@ -304,6 +394,6 @@ impl JouleMeter for SimulatedJoules {
             name: measured.about.name,
             why: why.to_string(),
         })?;
-        Ok(figure.total)
+        Ok(figure.total.into())
     }
 }

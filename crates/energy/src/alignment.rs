@@ -110,11 +110,11 @@ pub fn align(
     })
 }
 
-/// Half a sample, and as much again for noise as strong as the marker: six edges average it, and
-/// twice its deviation is allowed for.
+/// Half a sample, and half as much again as that for noise as strong as the marker: six edges average it, and
+/// three times its deviation is allowed for.
 fn uncertainty(interval: f64, correlation: f64) -> f64 {
     let noise = (1.0 / (correlation * correlation) - 1.0).max(0.0).sqrt();
-    interval / 2.0 * (1.0 + noise)
+    interval / 2.0 * (1.0 + 1.5 * noise)
 }
 
 impl Alignment {

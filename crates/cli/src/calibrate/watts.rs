@@ -69,7 +69,7 @@ pub struct WattsArgs {
     root: Option<PathBuf>,
 }
 
-/// Where watts come from.
+/// Source of watts.
 pub enum WattsSource {
     /// Nowhere: none are requested.
     None,
@@ -80,7 +80,7 @@ pub enum WattsSource {
 }
 
 impl WattsArgs {
-    /// What is requested, checked.
+    /// Checks what is requested.
     pub fn source(&self, rounds: u32, strict: bool) -> Result<WattsSource, Failure> {
         if let Some((log, windows)) = self.power_log.as_ref().zip(self.windows.as_ref()) {
             let record = WattsRecord::load(windows)?;

@@ -1,4 +1,4 @@
-//! How a logger's export is to be read.
+//! Flags by which a logger's export is read.
 
 use clap::ValueEnum;
 use joulio_energy::logger::{self, LogOptions};

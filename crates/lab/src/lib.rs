@@ -70,3 +70,9 @@ pub use profile_text::profile_text;
 pub use recording::{Recording, RecordingOptions};
 pub use target_name::{TargetName, TargetNames};
 pub use targets::{TargetOptions, activity};
+
+/// True in the whole gate, and where it is asked for: tests that measure for long, or often.
+#[cfg(test)]
+fn thorough() -> bool {
+    std::env::var_os("JOULIO_THOROUGH").is_some()
+}

@@ -1,6 +1,6 @@
 //! `joulio advise`: the least energy within a promise, and nothing that the runs do not say.
 
-use crate::common::{joulio, json, refused};
+use crate::common::{joulio, json, refused, thorough};
 use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
@@ -200,6 +200,9 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
 
 #[test]
 fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
+    if !thorough() {
+        return;
+    }
     let advice = advice("advise --completion poll,interrupt,uintr --number_ios 500 --runtime 5");
     let all = candidates(&advice);
     let modes: Vec<_> = all.iter().map(|one| one["completion"].as_str()).collect();

@@ -4,7 +4,7 @@ use crate::common::busy::Busy;
 use crate::common::machine::file;
 use crate::common::running::{blocked, ran};
 use crate::common::server::Server;
-use crate::common::{begin, ended, interrupt, joulio, refused, wait_for};
+use crate::common::{begin, ended, interrupt, joulio, refused, thorough, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -31,6 +31,9 @@ fn why<'a>(report: &'a Value, by: &str) -> &'a str {
 
 #[test]
 fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
+    if !thorough() {
+        return;
+    }
     let busy = Busy::on_the_last_cpu(3);
     let line = format!(
         "bench --completion poll --runtime 1 --ramp_time 0 --cpus_allowed {} --strict",
@@ -67,6 +70,9 @@ fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
 
 #[test]
 fn a_job_that_is_a_process_says_so_too() {
+    if !thorough() {
+        return;
+    }
     let busy = Busy::on_the_last_cpu(3);
     let room = tempfile::tempdir().unwrap();
     fs::write(room.path().join("data"), vec![1; 1 << 20]).unwrap();

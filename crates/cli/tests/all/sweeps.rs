@@ -240,7 +240,7 @@ fn each_run_s_begin_and_end_are_there_by_both_clocks() {
 #[test]
 fn ios_longer_than_the_device_takes_at_once_go_out_in_parts_and_come_back_whole() {
     let report = json(
-        "bench --device emulated:optane-900p,size=64M --rw randrw --verify crc32c --allow-write --bs 128k,256k,1M,384k --iodepth 1,3 --number_ios 60 --ramp_time 0 --completion poll,interrupt --output json",
+        "bench --device emulated:optane-900p,size=24M --rw randrw --verify crc32c --allow-write --bs 128k,256k,1M,384k --iodepth 1,3 --number_ios 60 --ramp_time 0 --completion poll,interrupt --output json",
     );
     let runs = report["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 16);

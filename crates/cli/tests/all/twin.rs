@@ -1,6 +1,6 @@
 //! `joulio twin`: what it prints, and how it ends.
 
-use crate::common::joulio;
+use crate::common::{joulio, thorough};
 use predicates::prelude::*;
 use serde_json::Value;
 use std::fs;
@@ -107,6 +107,9 @@ fn a_source_that_is_not_there_is_refused_with_those_that_are() {
 
 #[test]
 fn a_fit_is_written_only_when_requested_and_keeps_the_comments() {
+    if !thorough() {
+        return;
+    }
     let (folder, file) = of_ones_own();
     // DPAS's fit is of two devices as well.
     let devices = folder.path().join("devices");

@@ -276,6 +276,9 @@ fn emulated(room: &Path, keys: &str, replicates: u32) -> Campaign {
 
 #[test]
 fn the_idle_machine_is_measured_around_each_repetition() {
+    if !crate::thorough() {
+        return;
+    }
     let room = TempDir::new().unwrap();
     metered(room.path());
     let campaign = emulated(room.path(), "idle = \"1s\"", 2);

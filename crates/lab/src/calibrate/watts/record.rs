@@ -49,7 +49,7 @@ pub struct WattsRecord {
     /// Markers that were made, one at least before and after the windows.
     #[serde(default)]
     pub(super) markers: Vec<MarkerRecord>,
-    /// What spoiled the windows.
+    /// Reasons for which the windows are not the machine's own.
     #[serde(default)]
     pub spoiled: Vec<Spoiled>,
 }

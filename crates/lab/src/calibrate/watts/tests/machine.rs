@@ -269,7 +269,7 @@ impl Simulated {
         SimulatedCores(self.state.clone())
     }
 
-    /// Its clock.
+    /// Clock of the machine.
     pub fn clock(&self) -> SimulatedClock {
         SimulatedClock(self.state.clone())
     }
@@ -299,7 +299,7 @@ impl Simulated {
         Marker { edges }
     }
 
-    /// What a plug's logger has recorded, whose clock is ahead.
+    /// Record of a plug's logger whose clock is ahead.
     pub fn log(&self, ahead: Nanos) -> PowerLog {
         let seconds = self.state.with(|state| state.seconds.clone());
         let start = Nanos(EPOCH + SECOND) + ahead;

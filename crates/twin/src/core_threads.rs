@@ -148,9 +148,11 @@ fn turn(
     seat.cpu.jobs -= usize::from(next.is_none() && thread.is_job());
     if shared && (next.is_none() || thread.is_off()) {
         let free = seat.cpu.free.max(at);
+        // The switch counts as the next thread's time already.
+        let left = Nanos(free.0.saturating_sub(seat.costs.switch.0)).max(at);
         let heir = match next {
-            Some(wakes) => seat.cpu.run_queue.sleeps(free, wakes),
-            None => seat.cpu.run_queue.ends(free),
+            Some(wakes) => seat.cpu.run_queue.sleeps(left, wakes),
+            None => seat.cpu.run_queue.ends(left),
         };
         if let Some(heir) = heir {
             events.set(free, heir);

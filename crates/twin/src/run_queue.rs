@@ -31,6 +31,8 @@ pub(crate) struct RunQueue {
     count: i64,
     /// Index in `threads` of the one that has the CPU.
     current: Option<usize>,
+    /// Index of the one that it was taken from last.
+    preempted: Option<usize>,
     /// Time up to which that thread's virtual time has been counted.
     counted: Nanos,
     /// Time of the first tick that was not seen.
@@ -97,6 +99,7 @@ impl RunQueue {
             sum: 0,
             count: 0,
             current: None,
+            preempted: None,
             counted: Nanos::ZERO,
             next_tick: tick,
             resched: false,
@@ -202,8 +205,22 @@ impl RunQueue {
         self.count(at);
         if let Some(index) = self.current.take() {
             self.threads[index].ready = at;
+            self.preempted = Some(index);
         }
         self.next(at)
+    }
+
+    /// Of the time of the thread that has the CPU, `time` is of a handler, which ran while the CPU was the
+    /// thread's from which it was taken, and counts as that one's (the kernel without IRQ_TIME_ACCOUNTING).
+    pub(crate) fn handled(&mut self, time: Nanos) {
+        let both = self.current.zip(self.preempted);
+        let Some((own, other)) = both.filter(|(own, other)| own != other) else {
+            return;
+        };
+        if self.threads[other].state == State::Runnable {
+            self.adds(own, -(time.0 as i64));
+            self.adds(other, time.0 as i64);
+        }
     }
 
     /// The thread that has the CPU sleeps from `at` until `wakes`; returns whose turn it is.
@@ -570,5 +587,23 @@ mod tests {
         );
         assert_eq!(one.wants(0, Nanos::from_millis(51)), Turn::Has);
         assert_eq!(one.ends(Nanos::from_millis(52)), None);
+    }
+
+    #[test]
+    fn a_handler_counts_for_the_thread_that_it_stopped() {
+        // One that computes has the CPU up to a tick; the other has it then, and sleeps.
+        let lag = |handler: u64| {
+            let mut queue = queue(2);
+            let at = Nanos::from_micros;
+            assert_eq!(queue.wants(1, at(0)), Turn::Has);
+            assert_eq!(queue.wants(0, at(100)), Turn::Waits);
+            assert!(queue.must_give_up(TICK));
+            assert_eq!(queue.give_up(TICK), Some(0));
+            queue.handled(at(handler));
+            queue.sleeps(TICK + at(50), TICK + at(150));
+            queue.threads[0].lag
+        };
+        // Of 50 us that it had 20 were the handler's: it is owed 20 more of what both had.
+        assert_eq!(lag(20) - lag(0), 20_000);
     }
 }

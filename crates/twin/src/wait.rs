@@ -209,6 +209,9 @@ impl JobThread<'_> {
         };
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
+        if !got.idle && got.cold.is_some() {
+            seat.cpu.run_queue.handled(seat.costs.timer_fires);
+        }
         let end = seat.wake(got, seat.costs.timer_fires, Nanos::ZERO);
         let over = self.first::<SHAPE>() <= end;
         self.counters.sleeps += 1;
@@ -291,6 +294,9 @@ impl JobThread<'_> {
             Cause::Interrupt => costs.interrupt,
             Cause::Timer | Cause::Known => costs.timer_fires,
         };
+        if !got.idle && got.cold.is_some() {
+            seat.cpu.run_queue.handled(handler);
+        }
         let end = seat.wake(got, handler, costs.block_after);
         self.counters.blocks += 1;
         self.counters.blocked += end - start;

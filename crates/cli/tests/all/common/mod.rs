@@ -69,9 +69,9 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-const CAP: Duration = Duration::from_secs(120);
+const CAP: Duration = Duration::from_secs(600);
 
-/// Waits until `child` has ended by itself. What hangs is ended after two minutes, and the test with
+/// Waits until `child` has ended by itself. What hangs is ended after ten minutes, and the test with
 /// it.
 pub fn wait_for_end(child: &mut Child) {
     let started = Instant::now();

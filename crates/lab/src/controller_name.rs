@@ -2,6 +2,7 @@
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
+use crate::device_short_name::full_name;
 use crate::emulated::Emulated;
 use crate::error::OpenError;
 use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
@@ -25,20 +26,19 @@ impl FromStr for ControllerName {
     type Err = DeviceNameError;
 
     fn from_str(text: &str) -> Result<ControllerName, DeviceNameError> {
+        let other = ", or /dev/nvme0";
+        let text = &*full_name(text).map_err(|error| error.or(other))?;
         if text.starts_with('/') {
             return Ok(ControllerName::Kernel(text.into()));
         }
         text.parse()
             .map(ControllerName::Own)
-            .map_err(|error| match error {
-                DeviceNameError::Scheme(text) => DeviceNameError::SchemeOrPath(text, "/dev/nvme0"),
-                error => error,
-            })
+            .map_err(|error: DeviceNameError| error.or(other))
     }
 }
 
 impl ControllerName {
-    /// The name as it was written.
+    /// The name in full: `/dev/nvme0` of `nvme0`.
     pub fn text(&self) -> String {
         match self {
             ControllerName::Kernel(path) => path.display().to_string(),
@@ -112,9 +112,9 @@ mod tests {
             Ok(ControllerName::Own(_))
         ));
         assert!(matches!(parsed("pcie:01:00.0"), Ok(ControllerName::Own(_))));
-        let wrong = parsed("nvme0").unwrap_err().to_string();
+        let wrong = parsed("nvme99").unwrap_err().to_string();
         assert!(
-            wrong.contains("'nvme0'") && wrong.contains("/dev/nvme0"),
+            wrong.contains("'nvme99'") && wrong.contains("/dev/nvme0"),
             "{wrong}"
         );
         let wrong = parsed("emulated:instant,lba=x").unwrap_err().to_string();

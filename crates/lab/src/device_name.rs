@@ -1,9 +1,10 @@
 //! Device names.
 //!
 //! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N]`,
-//! or `vfio-user:SOCKET[,nsid=N]`.
+//! or `vfio-user:SOCKET[,nsid=N]`. A profile's name alone is an emulated device's.
 
 use crate::device_name_error::{DeviceNameError, number};
+use crate::device_short_name::full_name;
 use crate::emulated::Emulated;
 use joulio_host::controller::OwnAddress;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use std::str::FromStr;
 /// A device as `--device` names it.
 #[derive(Clone, Debug)]
 pub struct DeviceName {
-    /// The name as it was written.
+    /// The name in full: `emulated:optane-900p` of `optane-900p`.
     pub text: String,
     /// The namespace's identifier.
     pub nsid: u32,
@@ -43,6 +44,7 @@ impl FromStr for DeviceName {
     type Err = DeviceNameError;
 
     fn from_str(text: &str) -> Result<DeviceName, DeviceNameError> {
+        let text = &*full_name(text)?;
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         let (rest, number) = match scheme {
             "emulated" => numbered(rest),
@@ -75,7 +77,11 @@ impl FromStr for DeviceName {
                 DeviceKind::Own(address)
             }
             _ => {
-                return Err(DeviceNameError::Scheme(text.into()));
+                return Err(DeviceNameError::Unknown {
+                    text: text.into(),
+                    near: None.into(),
+                    other: "",
+                });
             }
         };
         Ok(DeviceName {
@@ -157,7 +163,7 @@ mod tests {
         }
         for bad in [
             "",
-            "nvme0",
+            "nvme99",
             "emulated:instant,fiel=x",
             "emulated:instant,lba=x",
             "pcie:zz",

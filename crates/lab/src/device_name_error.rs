@@ -1,19 +1,34 @@
 //! Errors of device names.
 
 use joulio_host::controller::ParseAddressError;
+use std::fmt;
 use std::str::FromStr;
 
 /// Why a text names no device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceNameError {
-    /// The scheme is none of the three: write one of them.
-    #[error("'{0}' is not a device: emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET")]
-    Scheme(String),
-    /// The scheme is none of the three, where something else is taken too.
+    /// No device has this name.
     #[error(
-        "'{0}' is not a device: emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET, or {1}"
+        "'{text}' is not a device: {near}emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET{other}"
     )]
-    SchemeOrPath(String, &'static str),
+    Unknown {
+        /// The name as it was written.
+        text: String,
+        /// A name that is like it.
+        near: Near,
+        /// What else is taken there, behind a comma.
+        other: &'static str,
+    },
+    /// More than one device has this short name.
+    #[error("'{text}' names two devices: write {first} or {second}")]
+    Ambiguous {
+        /// The name as it was written.
+        text: String,
+        /// Full name of the first.
+        first: String,
+        /// Full name of the second.
+        second: String,
+    },
     /// The PCI address is not one, or the socket's path is missing.
     #[error(transparent)]
     Address(#[from] ParseAddressError),
@@ -45,6 +60,37 @@ pub enum DeviceNameError {
     /// A size that cannot be read, with the reason.
     #[error("{0}")]
     Size(String),
+}
+
+/// Name that is like a wrong one, as a question before the list of all that is taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near(Option<String>);
+
+impl From<Option<String>> for Near {
+    fn from(name: Option<String>) -> Near {
+        Near(name)
+    }
+}
+
+impl fmt::Display for Near {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(name) => write!(f, "did you mean {name}? Else "),
+            None => Ok(()),
+        }
+    }
+}
+
+impl DeviceNameError {
+    /// This error where `other` is taken too, as `, or a path`.
+    pub(crate) fn or(self, other: &'static str) -> DeviceNameError {
+        match self {
+            DeviceNameError::Unknown { text, near, .. } => {
+                DeviceNameError::Unknown { text, near, other }
+            }
+            error => error,
+        }
+    }
 }
 
 /// Reads the number `text` of the parameter `part`.

@@ -15,6 +15,7 @@ pub mod device_measure;
 mod device_name;
 mod device_name_error;
 pub mod device_rates;
+mod device_short_name;
 mod disk_activity;
 mod emulated;
 mod error;

@@ -2,6 +2,7 @@
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::{DeviceNameError, number};
+use crate::device_short_name::{full_name, is_path};
 use crate::error::OpenError;
 use joulio_workload::EngineName;
 use std::path::PathBuf;
@@ -27,20 +28,14 @@ impl FromStr for TargetName {
     type Err = DeviceNameError;
 
     fn from_str(text: &str) -> Result<TargetName, DeviceNameError> {
-        if ["/", "./", "../"]
-            .iter()
-            .any(|start| text.starts_with(start))
-        {
+        let other = ", or a path: /dev/nvme0n1, ./disk.img";
+        let text = &*full_name(text).map_err(|error| error.or(other))?;
+        if is_path(text) {
             return Ok(TargetName::Kernel(text.into()));
         }
         text.parse()
             .map(TargetName::Own)
-            .map_err(|error| match error {
-                DeviceNameError::Scheme(text) => {
-                    DeviceNameError::SchemeOrPath(text, "a path: /dev/nvme0n1, ./disk.img")
-                }
-                error => error,
-            })
+            .map_err(|error: DeviceNameError| error.or(other))
     }
 }
 
@@ -74,7 +69,11 @@ impl FromStr for TargetNames {
         let is_count = |part: &&str| part.starts_with("count=");
         let counts: Vec<_> = text.split(',').skip(1).filter(is_count).collect();
         let count = match counts.as_slice() {
-            _ if !text.starts_with("emulated:") => None,
+            _ if is_path(text)
+                || !full_name(text).is_ok_and(|name| name.starts_with("emulated:")) =>
+            {
+                None
+            }
             [] => None,
             [count] => Some(*count),
             [first, second, ..] => {
@@ -104,7 +103,7 @@ impl FromStr for TargetNames {
 }
 
 impl TargetName {
-    /// The name as it was written.
+    /// The name in full: `emulated:optane-900p` of `optane-900p`.
     pub fn text(&self) -> String {
         match self {
             TargetName::Own(name) => name.text.clone(),

@@ -1,0 +1,140 @@
+//! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`, and the nearest to one that is none.
+
+use crate::device_name_error::DeviceNameError;
+use joulio_model::DeviceProfile;
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+/// Schemes of devices that joulio drives.
+const SCHEMES: [&str; 3] = ["emulated", "pcie", "vfio-user"];
+
+/// Similarity, of 1, from which a name is proposed in place of another (Jaro and Winkler's).
+const SIMILAR: f64 = 0.85;
+
+/// The full name of what `text` names in short; `text` itself where it is a full name.
+///
+/// # Errors
+/// It is no device's ([`DeviceNameError::Unknown`]), or more than one's.
+pub(crate) fn full_name(text: &str) -> Result<Cow<'_, str>, DeviceNameError> {
+    full_name_at(Path::new("/"), Path::new(""), text)
+}
+
+/// True if `text` is a path as it stands.
+pub(crate) fn is_path(text: &str) -> bool {
+    ["/", "./", "../"]
+        .iter()
+        .any(|start| text.starts_with(start))
+}
+
+/// [`full_name`] with devices under `root` and files under `folder`.
+fn full_name_at<'a>(
+    root: &Path,
+    folder: &Path,
+    text: &'a str,
+) -> Result<Cow<'a, str>, DeviceNameError> {
+    let scheme = text.split_once(':').map_or(text, |(scheme, _)| scheme);
+    if is_path(text) || SCHEMES.contains(&scheme) {
+        return Ok(text.into());
+    }
+    let bare = text.split([',', '#']).next().unwrap_or_default();
+    let mut found = Vec::new();
+    if DeviceProfile::names().any(|name| name == bare) {
+        found.push(format!("emulated:{text}"));
+    }
+    if !text.is_empty() {
+        if !text.contains('/') && root.join("dev").join(text).exists() {
+            found.push(format!("/dev/{text}"));
+        }
+        if folder.join(text).exists() {
+            found.push(format!("./{text}"));
+        }
+    }
+    match found.as_slice() {
+        [one] => Ok(one.clone().into()),
+        [] => Err(DeviceNameError::Unknown {
+            text: text.into(),
+            near: nearest(root, text).into(),
+            other: "",
+        }),
+        [first, second, ..] => Err(DeviceNameError::Ambiguous {
+            text: text.into(),
+            first: first.clone(),
+            second: second.clone(),
+        }),
+    }
+}
+
+/// The name that is most like `text`, if one is.
+fn nearest(root: &Path, text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
+    let mut known: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, full: String| known.push((name.into(), full));
+    if text.contains(':') {
+        for name in SCHEMES {
+            add(name, format!("{name}:{rest}"));
+        }
+    } else {
+        for name in DeviceProfile::names() {
+            add(name, name.into());
+        }
+        let disks = fs::read_dir(root.join("sys/block")).into_iter().flatten();
+        for disk in disks
+            .flatten()
+            .filter_map(|it| it.file_name().into_string().ok())
+        {
+            add(&disk, disk.clone());
+        }
+    }
+    let like = |name: &str| strsim::jaro_winkler(scheme, name);
+    let best = known
+        .into_iter()
+        .max_by(|one, other| like(&one.0).total_cmp(&like(&other.0)))?;
+    (like(&best.0) >= SIMILAR).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_are_of_one_device() {
+        let room = tempfile::tempdir().expect("a temporary directory");
+        let (root, folder) = (room.path().join("root"), room.path().join("folder"));
+        for path in [
+            root.join("dev/nvme0n1"),
+            root.join("dev/instant"),
+            root.join("sys/block/nvme0n1"),
+            folder.join("disk.img"),
+            folder.join("nvme0n1"),
+        ] {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, "").expect("written");
+        }
+        let named = |text: &str| full_name_at(&root, &folder, text).map(|name| name.into_owned());
+        for (short, full) in [
+            ("optane-900p", "emulated:optane-900p"),
+            ("optane-900p,size=1G#3", "emulated:optane-900p,size=1G#3"),
+            ("disk.img", "./disk.img"),
+            ("emulated", "emulated"),
+            ("pcie:0000:01:00.0", "pcie:0000:01:00.0"),
+            ("/dev/nvme9n1", "/dev/nvme9n1"),
+            ("../nvme0n1", "../nvme0n1"),
+        ] {
+            assert_eq!(named(short).as_deref(), Ok(full));
+        }
+        for (wrong, words) in [
+            ("nvme0n1", "write /dev/nvme0n1 or ./nvme0n1"),
+            ("instant", "write emulated:instant or /dev/instant"),
+            ("nvme0n2", "did you mean nvme0n1?"),
+            ("optane900p", "did you mean optane-900p?"),
+            ("emualted:optane-900p", "did you mean emulated:optane-900p?"),
+            ("pci:0000:01:00.0", "did you mean pcie:0000:01:00.0?"),
+            ("quartz", "'quartz' is not a device: emulated:PROFILE"),
+            ("", "'' is not a device: emulated:PROFILE"),
+        ] {
+            let error = named(wrong).expect_err(wrong).to_string();
+            assert!(error.contains(words), "{wrong}: {error}");
+        }
+    }
+}

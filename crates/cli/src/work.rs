@@ -40,8 +40,9 @@ pub struct WorkArgs {
     /// Percent of reads in randrw and rw; in bench a list
     #[arg(long, default_value = "50", value_parser = whole::<u8>, value_delimiter = ',')]
     rwmixread: Vec<u8>,
-    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn. In bench a list
-    #[arg(long, alias = "blocksize", default_value = "4k", value_delimiter = ',')]
+    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn. Drawn by each I/O: 4k/60:8k/40 by percents (as
+    /// --bssplit), 4k-64k the multiples of 4k alike (as --bsrange). In bench a list
+    #[arg(long, aliases = ["blocksize", "bssplit", "bsrange"], default_value = "4k", value_delimiter = ',')]
     bs: Vec<BlockSizes>,
     /// Priority classes of the jobs' queues, urgent, high, medium or low; high:low: jobs take them in turn. For
     /// controllers with weighted round robin that joulio drives; in bench a list, in which none is without
@@ -74,7 +75,7 @@ pub struct WorkArgs {
     size: Option<u64>,
     /// Open loop: this many I/Os a second arrive at each job, for each of its devices, by the clock;
     /// latency counts from the arrival. In bench a list, in which max is a closed loop
-    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = rate, group = "rate", conflicts_with = "thinktime", value_delimiter = ',')]
+    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = rate, group = "rate", conflicts_with_all = ["thinktime", "bursts"], value_delimiter = ',')]
     rate_iops: Vec<Rate>,
     /// A load that changes, over and over: a list of RATE:TIME, as 20k:5s,2k:10s, each of them
     /// --rate_iops for so long; max:5s is a closed loop. The first begins with the ramp
@@ -83,7 +84,7 @@ pub struct WorkArgs {
         value_name = "RATE:TIME",
         value_delimiter = ',',
         group = "rate",
-        conflicts_with_all = ["rate_iops", "thinktime"]
+        conflicts_with_all = ["rate_iops", "thinktime", "bursts"]
     )]
     phases: Vec<RatePhase>,
     /// Open loop: between I/Os of --rate_iops and --phases passes the same time (linear), or they
@@ -96,10 +97,14 @@ pub struct WorkArgs {
         requires = "rate"
     )]
     rate_process: RateProcess,
-    /// Open loop: an I/O arrives this many microseconds after the one before (or 1ms)
+    /// Open loop: so many I/Os arrive together, one burst each TIME (microseconds, or 1ms): 16:1ms
+    #[arg(long, value_name = "IOS:TIME", value_parser = bursts, conflicts_with = "thinktime")]
+    bursts: Option<(u32, Nanos)>,
+    /// A stall of so many microseconds (or 1ms) after I/Os have completed, with nothing in flight, before the
+    /// next; 0: none. The job waits for its end by its completion mode: one that polls spins
     #[arg(long, value_parser = microseconds)]
     thinktime: Option<Nanos>,
-    /// I/Os that arrive together, a burst each --thinktime
+    /// I/Os from one stall to the next. Default: 1
     #[arg(
         long = "thinktime_blocks",
         alias = "thinktime-blocks",
@@ -176,6 +181,14 @@ impl Display for Rate {
             None => f.write_str("max"),
         }
     }
+}
+
+/// `16:1ms`.
+fn bursts(text: &str) -> Result<(u32, Nanos), String> {
+    let (ios, every) = text.split_once(':').ok_or_else(|| {
+        format!("'{text}' is not a burst: write I/Os and the time between bursts, 16:1ms")
+    })?;
+    Ok((whole(ios)?, microseconds(every)?))
 }
 
 fn texts<T: Display>(values: &[T]) -> Vec<String> {
@@ -294,6 +307,7 @@ impl WorkArgs {
             phases: self.phases.clone(),
             thinktime: self.thinktime,
             thinktime_blocks: self.thinktime_blocks,
+            bursts: self.bursts,
             cpus_allowed: cpus.map(|cpus| cpus.0).unwrap_or_default(),
             seed: self.seed,
             goal: self.goal.options(),

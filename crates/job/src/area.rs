@@ -82,10 +82,14 @@ impl Job {
                     format!("{bs} is not a multiple of the device's block of {block} bytes"),
                 );
             }
-            if bs > 0 && !self.offset.is_multiple_of(bs) {
+            let spacing = match self.bs.split() {
+                Some(split) => split.common_divisor(),
+                None => bs,
+            };
+            if spacing > 0 && !self.offset.is_multiple_of(spacing) {
                 return wrong(
                     "--offset",
-                    format!("{} is not a multiple of --bs, {bs} bytes", self.offset),
+                    format!("{} is not a multiple of --bs, {spacing} bytes", self.offset),
                 );
             }
             if bs > MAX_IO.into() {

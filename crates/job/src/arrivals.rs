@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 pub enum Arrivals {
     /// Closed loop: as soon as one I/O completes, the next goes out.
     Closed,
+    /// Closed loop that stalls, as fio's `thinktime`: after so many I/Os, once nothing is in flight, the
+    /// next goes out a while later.
+    Think {
+        /// Nanoseconds of a stall.
+        time: Nanos,
+        /// I/Os from one stall to the next.
+        blocks: u32,
+    },
     /// Open loop at a fixed interval, whether the last I/O has completed or not. Latency counts
     /// from the arrival.
     Every(Nanos),
@@ -23,12 +31,18 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
+    /// True for a closed loop, where I/Os arrive when they are made.
+    pub fn is_closed(self) -> bool {
+        matches!(self, Arrivals::Closed | Arrivals::Think { .. })
+    }
+
     /// Description of what makes no sense in these arrivals; `None` if all does.
     pub fn problem(self) -> Option<&'static str> {
         let apart = "must be more than 0 ns apart";
         match self {
             Arrivals::Every(Nanos::ZERO) | Arrivals::Poisson(Nanos::ZERO) => Some(apart),
             Arrivals::Bursts { every, .. } if every == Nanos::ZERO => Some(apart),
+            Arrivals::Think { blocks: 0, .. } => Some("a stall comes after at least 1 I/O"),
             Arrivals::Bursts { ios: 0, .. } => Some("a burst has at least 1 I/O"),
             _ => None,
         }

@@ -1,5 +1,6 @@
 //! Block sizes of a workload's I/Os.
 
+use crate::block_size_split::{BlockSizeSplit, common_divisor};
 use crate::parse_size;
 use crate::quantity::format_size;
 use serde::{Deserialize, Serialize};
@@ -8,12 +9,15 @@ use std::iter::once;
 use std::str::FromStr;
 
 /// `--bs`: bytes of an I/O, one size or several. Jobs take them in turn: with `4k:8k` half of the
-/// jobs are at 4 KiB and half at 8 KiB. In JSON a number, or a list.
+/// jobs are at 4 KiB and half at 8 KiB; or each I/O draws its own: `4k/60:8k/40`, `4k-64k`. In JSON a
+/// number, a list, or that text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "OneOrMore", into = "OneOrMore")]
 pub struct BlockSizes {
+    /// The size of the first job; of sizes that are drawn the longest.
     first: u64,
     rest: Vec<u64>,
+    split: Option<BlockSizeSplit>,
 }
 
 /// In JSON.
@@ -22,15 +26,29 @@ pub struct BlockSizes {
 enum OneOrMore {
     One(u64),
     More(Vec<u64>),
+    Drawn(String),
 }
 
 impl BlockSizes {
-    /// Sizes, in the order of the jobs.
+    /// Sizes, in the order of the jobs, or of those that are drawn.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
-        once(self.first).chain(self.rest.iter().copied())
+        let split = self.split.iter().flat_map(BlockSizeSplit::iter);
+        let in_turn = once(self.first).chain(self.rest.iter().copied());
+        split.chain(in_turn.filter(|_| self.split.is_none()))
     }
 
-    /// The size of job `index`.
+    /// The sizes that each I/O draws; `None`: a job has one.
+    pub fn split(&self) -> Option<&BlockSizeSplit> {
+        self.split.as_ref()
+    }
+
+    /// Bytes between places where I/Os of job `index` may begin.
+    pub fn spacing(&self, index: usize) -> u64 {
+        let split = self.split.as_ref();
+        split.map_or_else(|| self.of_job(index), BlockSizeSplit::common_divisor)
+    }
+
+    /// The size of job `index`, its longest.
     pub fn of_job(&self, index: usize) -> u64 {
         match index % self.count() {
             0 => self.first,
@@ -38,7 +56,7 @@ impl BlockSizes {
         }
     }
 
-    /// Number of sizes.
+    /// Number of sizes that jobs take in turn.
     pub fn count(&self) -> usize {
         1 + self.rest.len()
     }
@@ -52,30 +70,24 @@ impl BlockSizes {
     }
 }
 
-/// Euclid's.
-fn common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 impl From<u64> for BlockSizes {
     fn from(first: u64) -> BlockSizes {
         BlockSizes {
             first,
             rest: Vec::new(),
+            split: None,
         }
     }
 }
 
 impl TryFrom<OneOrMore> for BlockSizes {
-    type Error = &'static str;
+    type Error = String;
 
-    fn try_from(sizes: OneOrMore) -> Result<BlockSizes, &'static str> {
+    fn try_from(sizes: OneOrMore) -> Result<BlockSizes, String> {
         match sizes {
             OneOrMore::One(size) => Ok(size.into()),
-            OneOrMore::More(sizes) => sizes.try_into(),
+            OneOrMore::More(sizes) => Ok(sizes.try_into()?),
+            OneOrMore::Drawn(text) => text.parse(),
         }
     }
 }
@@ -91,12 +103,16 @@ impl TryFrom<Vec<u64>> for BlockSizes {
         Ok(BlockSizes {
             first: sizes[0],
             rest,
+            split: None,
         })
     }
 }
 
 impl From<BlockSizes> for OneOrMore {
     fn from(sizes: BlockSizes) -> OneOrMore {
+        if let Some(split) = &sizes.split {
+            return OneOrMore::Drawn(split.to_string());
+        }
         match sizes.rest.as_slice() {
             [] => OneOrMore::One(sizes.first),
             _ => OneOrMore::More(sizes.iter().collect()),
@@ -106,6 +122,9 @@ impl From<BlockSizes> for OneOrMore {
 
 impl fmt::Display for BlockSizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(split) = &self.split {
+            return split.fmt(f);
+        }
         let sizes: Vec<_> = self.iter().map(format_size).collect();
         f.write_str(&sizes.join(":"))
     }
@@ -115,6 +134,14 @@ impl FromStr for BlockSizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<BlockSizes, String> {
+        if BlockSizeSplit::is_meant_by(text) {
+            let split: BlockSizeSplit = text.parse()?;
+            return Ok(BlockSizes {
+                first: split.max(),
+                rest: Vec::new(),
+                split: Some(split),
+            });
+        }
         let sizes: Result<Vec<_>, _> = text.split(':').map(parse_size).collect();
         Ok(sizes?.try_into()?)
     }
@@ -133,6 +160,18 @@ mod tests {
         assert_eq!(sizes.common_multiple(), Some(8192));
         for wrong in ["", "4k:", ":4k", "4k,8k", "4k::8k"] {
             assert!(wrong.parse::<BlockSizes>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn drawn_sizes_are_one_jobs() {
+        for text in ["4k/60:16k/40", "4k-16k"] {
+            let sizes: BlockSizes = text.parse().unwrap();
+            assert_eq!((sizes.count(), sizes.of_job(3)), (1, 16384));
+            assert_eq!((sizes.spacing(3), sizes.to_string()), (4096, text.into()));
+            let json = serde_json::to_string(&sizes).unwrap();
+            assert_eq!(json, format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<BlockSizes>(&json).unwrap(), sizes);
         }
     }
 

@@ -161,6 +161,12 @@ impl Job {
         if let Some(problem) = self.arrivals.problem() {
             return wrong("arrivals", problem);
         }
+        if self.verify != Verify::None && self.bs.split().is_some() {
+            return wrong(
+                "--verify",
+                "blocks of drawn sizes overlap: give one --bs to verify",
+            );
+        }
         self.check_phases()
     }
 
@@ -184,6 +190,9 @@ impl Job {
             if let Some(problem) = phase.load.arrivals.problem() {
                 return wrong(problem);
             }
+            if matches!(phase.load.arrivals, Arrivals::Think { .. }) {
+                return wrong("stalls are of one load: leave out this or --thinktime");
+            }
         }
         if self.verify != Verify::None && !self.phases.is_empty() {
             return wrong("verification is of one load: leave out this or --verify");
@@ -191,15 +200,19 @@ impl Job {
         Ok(())
     }
 
-    /// Loads of job `index`, in turn: at least one.
+    /// Loads of job `index`, at least one: in turn, or drawn by their sizes' weights.
     pub fn loads(&self, index: usize) -> Vec<Load> {
         if self.phases.is_empty() {
-            return vec![Load {
+            let of_job = self.bs.of_job(index);
+            let drawn = self.bs.split().map(|split| split.iter().collect());
+            let sizes: Vec<u64> = drawn.unwrap_or_else(|| vec![of_job]);
+            let load = |bytes| Load {
                 read_percent: self.read_percent(),
                 // Every device refuses what is longer.
-                bs: u32::try_from(self.bs.of_job(index)).unwrap_or(u32::MAX),
+                bs: u32::try_from(bytes).unwrap_or(u32::MAX),
                 arrivals: self.arrivals,
-            }];
+            };
+            return sizes.into_iter().map(load).collect();
         }
         self.phases.iter().map(|phase| phase.load).collect()
     }
@@ -235,6 +248,14 @@ impl Job {
         sizes.max().unwrap_or_else(|| self.bs.of_job(index))
     }
 
+    /// Bytes between places where I/Os of job `index` may begin.
+    pub fn spacing(&self, index: usize) -> u64 {
+        match self.phases.is_empty() {
+            true => self.bs.spacing(index),
+            false => self.max_bs(index),
+        }
+    }
+
     /// Returns true if some I/Os of the job are of `direction`.
     pub fn does(&self, direction: Direction) -> bool {
         let percent = |phase: &Phase| match direction {
@@ -256,8 +277,7 @@ impl Job {
     /// Name of the loop in results: `closed`, `open`, or `closed and open` in phases.
     pub fn loop_name(&self) -> &'static str {
         let loads = self.loads(0).into_iter();
-        let (closed, open): (Vec<_>, Vec<_>) =
-            loads.partition(|load| load.arrivals == Arrivals::Closed);
+        let (closed, open): (Vec<_>, Vec<_>) = loads.partition(|load| load.arrivals.is_closed());
         match (closed.is_empty(), open.is_empty()) {
             (true, _) => "open",
             (_, true) => "closed",

@@ -1,10 +1,12 @@
 //! Schedule of a job: each I/O's arrival, direction and place.
 
-use crate::{Arrivals, Assignment, Job, Load};
+use crate::{Arrivals, Assignment, BlockSizeSplit, Job, Load};
 use joulio_units::{Direction, Nanos};
+use rand_distr::weighted::WeightedAliasIndex;
 use rand_distr::{Bernoulli, Distribution, Exp1, Poisson};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
+use std::iter::repeat;
 
 /// Arrivals that [`Schedule::left`] draws one by one; the rest are one draw.
 const MAX_DRAWN: u64 = 1 << 20;
@@ -56,8 +58,10 @@ pub struct Schedule {
     /// End of that load.
     until: Nanos,
     next_arrival: Nanos,
-    /// I/Os that are left of a burst.
+    /// I/Os that are left of a burst, or before a stall.
     burst: u32,
+    /// The draw of each I/O's load; `None`: the loads take turns.
+    sizes: Option<WeightedAliasIndex<u32>>,
     random: Pcg64Mcg,
 }
 
@@ -79,7 +83,9 @@ impl Schedule {
 
     fn seeded(job: &Job, index: usize, seed: usize, start: Nanos) -> Schedule {
         let lengths = job.phases.iter().map(|phase| phase.length);
-        let lengths = lengths.chain(job.phases.is_empty().then_some(Nanos::MAX));
+        let endless = repeat(Nanos::MAX).take_while(|_| job.phases.is_empty());
+        let lengths = lengths.chain(endless);
+        let split = job.bs.split().filter(|_| job.phases.is_empty());
         let loads = job.loads(index).into_iter().zip(lengths);
         let loads: Vec<_> = loads
             .map(|(load, length)| Drawn::new(load, length))
@@ -89,6 +95,7 @@ impl Schedule {
             until: start + loads[0].length,
             next_arrival: start,
             burst: 0,
+            sizes: split.and_then(BlockSizeSplit::draw),
             random: Pcg64Mcg::seed_from_u64(job.seed ^ (seed as u64 + 1) << 32),
             loads,
         };
@@ -104,8 +111,12 @@ impl Schedule {
         }
         let drawn = &self.loads[self.turn];
         let load = drawn.load;
-        let closed = load.arrivals == Arrivals::Closed;
-        let arrival = if closed { at } else { self.next_arrival };
+        let (closed, arrival) = match load.arrivals {
+            Arrivals::Closed => (true, at),
+            Arrivals::Think { .. } if self.burst == 0 => return None,
+            Arrivals::Think { .. } => (true, at.max(self.next_arrival)),
+            _ => (false, self.next_arrival),
+        };
         if arrival > at {
             return None;
         }
@@ -114,20 +125,41 @@ impl Schedule {
             false => Direction::Write,
         };
         self.advance(load.arrivals);
+        let index = match &self.sizes {
+            Some(sizes) => sizes.sample(&mut self.random),
+            None => self.turn,
+        };
         Some(Due {
             direction,
-            len: load.bs,
+            len: self.loads[index].load.bs,
             arrival,
             closed,
-            load: self.turn,
+            load: index,
         })
     }
 
-    /// Arrival of an open loop's next I/O, or the end of its load if that comes first;
-    /// [`Nanos::MAX`] in a closed loop.
+    /// True if the job stalls now and then, and [`Schedule::drained`] is to be called.
+    #[inline]
+    pub fn stalls(&self) -> bool {
+        matches!(self.loads[self.turn].load.arrivals, Arrivals::Think { .. })
+    }
+
+    /// Nothing is in flight at `at`: a stall begins, if it is its turn.
+    pub fn drained(&mut self, at: Nanos) {
+        if let Arrivals::Think { time, blocks } = self.loads[self.turn].load.arrivals
+            && self.burst == 0
+        {
+            self.burst = blocks;
+            self.next_arrival = at + time;
+        }
+    }
+
+    /// Arrival of an open loop's next I/O, or the end of its load if that comes first; the end of a stall;
+    /// [`Nanos::MAX`] in a closed loop without one.
     pub fn next(&self) -> Nanos {
         match self.loads[self.turn].load.arrivals {
             Arrivals::Closed => Nanos::MAX,
+            Arrivals::Think { .. } if self.burst == 0 => Nanos::MAX,
             _ => self.next_arrival.min(self.until),
         }
     }
@@ -151,7 +183,7 @@ impl Schedule {
         }
         let every = |interval: Nanos| left.0.div_ceil(interval.0.max(1));
         match self.loads[self.turn].load.arrivals {
-            Arrivals::Closed => 0,
+            Arrivals::Closed | Arrivals::Think { .. } => 0,
             Arrivals::Every(interval) => every(interval),
             Arrivals::Bursts { ios, every: apart } => {
                 let whole = (every(apart) - 1).saturating_mul(ios.into());
@@ -188,7 +220,7 @@ impl Schedule {
         // A closed loop goes on until its time is over.
         let closed = arrivals == Arrivals::Closed;
         self.next_arrival = if closed { self.until } else { start };
-        if let Arrivals::Bursts { ios, .. } = arrivals {
+        if let Arrivals::Bursts { ios, .. } | Arrivals::Think { blocks: ios, .. } = arrivals {
             self.burst = ios;
         }
     }
@@ -198,6 +230,7 @@ impl Schedule {
     fn advance(&mut self, arrivals: Arrivals) {
         match arrivals {
             Arrivals::Closed => {}
+            Arrivals::Think { .. } => self.burst -= 1,
             Arrivals::Every(interval) => self.next_arrival += interval,
             Arrivals::Poisson(mean) => {
                 let gap: f64 = Exp1.sample(&mut self.random);
@@ -343,6 +376,48 @@ mod tests {
         assert_eq!(draw(1, 0)[0].arrival, Nanos(7));
         assert_ne!(draw(1, 0), draw(1, 1));
         assert_ne!(draw(1, 0), draw(2, 0));
+    }
+
+    #[test]
+    fn a_stall_begins_when_nothing_is_in_flight() {
+        let us = Nanos::from_micros;
+        let job = Job {
+            arrivals: Arrivals::Think {
+                time: us(50),
+                blocks: 2,
+            },
+            ..Job::random_reads(1)
+        };
+        let mut schedule = Schedule::new(&job, 0, Nanos::ZERO);
+        assert!(schedule.stalls());
+        assert_eq!(taken(&mut schedule, 0), [(0, 0); 2]);
+        assert_eq!((schedule.due(us(9)), schedule.next()), (None, Nanos::MAX));
+        schedule.drained(us(10));
+        assert_eq!((schedule.due(us(59)), schedule.next()), (None, us(60)));
+        // A stall goes on though nothing is in flight.
+        schedule.drained(us(20));
+        assert_eq!(schedule.next(), us(60));
+        let due = schedule.due(us(61)).expect("it is over");
+        assert!(due.closed && due.arrival == us(61));
+        schedule.drained(us(62));
+        assert!(schedule.due(us(62)).is_some() && schedule.due(us(62)).is_none());
+        assert_eq!(schedule.left(us(1_000), 9), 0);
+    }
+
+    #[test]
+    fn each_io_draws_its_size() {
+        let job = Job {
+            bs: "4k/25:64k/75".parse().expect("a split"),
+            ..Job::random_reads(1)
+        };
+        let mut schedule = Schedule::new(&job, 0, Nanos::ZERO);
+        let drawn = std::iter::from_fn(|| schedule.due(Nanos::ZERO)).take(10_000);
+        let drawn: Vec<_> = drawn.collect();
+        let long = drawn.iter().filter(|due| due.len == 65_536).count();
+        assert!((7_300..7_700).contains(&long), "{long}");
+        let loads = job.loads(0);
+        assert!(drawn.iter().all(|due| loads[due.load].bs == due.len));
+        assert_eq!(job.all_loads().len(), 2);
     }
 
     #[test]

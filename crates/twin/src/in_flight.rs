@@ -98,6 +98,11 @@ impl InFlight {
         self.used < self.tags.len()
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
     /// A free place, where there is room, for an I/O that is made.
     #[inline]
     pub(crate) fn make(&mut self) -> &mut InFlightIo {

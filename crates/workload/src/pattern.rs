@@ -88,17 +88,27 @@ impl Pattern {
         }
     }
 
-    /// The block of the next I/O. Random blocks are drawn independently (fio's `norandommap`);
-    /// sequential ones start again at the area's end.
+    /// The first of the next I/O's `len` blocks. Random ones are drawn independently (fio's `norandommap`);
+    /// sequential ones start again at the area's start where they would go past its end.
     #[inline]
-    pub(crate) fn block(&mut self) -> u64 {
+    pub(crate) fn block(&mut self, len: u64) -> u64 {
         if let Some(draw) = &self.random {
             let blocks = self.blocks.end - self.blocks.start;
-            return self.blocks.start + draw.block(blocks, &mut self.rng);
+            let drawn = self.blocks.start + draw.block(blocks, &mut self.rng);
+            return drawn.min(self.last(len));
         }
-        let block = self.next;
-        self.next = self.after(block);
+        let block = match self.next <= self.last(len) {
+            true => self.next,
+            false => self.blocks.start,
+        };
+        self.next = block + len;
         block
+    }
+
+    /// The last block that `len` blocks can begin at.
+    #[inline]
+    fn last(&self, len: u64) -> u64 {
+        self.blocks.end - len
     }
 
     /// The block behind `block`, or the area's first.
@@ -124,7 +134,7 @@ mod tests {
     fn a_seed_is_a_sequence_and_jobs_differ() {
         let draw = |index| {
             let mut pattern = Pattern::new(&job(), index, 0..1000);
-            (0..50).map(|_| pattern.block()).collect::<Vec<_>>()
+            (0..50).map(|_| pattern.block(1)).collect::<Vec<_>>()
         };
         assert_eq!(draw(0), draw(0));
         assert_ne!(draw(0), draw(1));
@@ -139,7 +149,7 @@ mod tests {
         let mut pattern = Pattern::new(&job, 0, 100..1100);
         let mut counts = vec![0_u32; 1000];
         for _ in 0..100_000 {
-            counts[(pattern.block() - 100) as usize] += 1;
+            counts[(pattern.block(1) - 100) as usize] += 1;
         }
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let fifths = counts.chunks(200);
@@ -169,7 +179,25 @@ mod tests {
             ..job()
         };
         let mut pattern = Pattern::new(&job, 0, 5..8);
-        let blocks: Vec<_> = (0..5).map(|_| pattern.block()).collect();
+        let blocks: Vec<_> = (0..5).map(|_| pattern.block(1)).collect();
         assert_eq!(blocks, [5, 6, 7, 5, 6]);
+    }
+
+    #[test]
+    fn ios_of_several_blocks_stay_inside_their_share() {
+        let mut pattern = Pattern::new(
+            &Job {
+                rw: ReadWrite::Read,
+                ..job()
+            },
+            0,
+            5..10,
+        );
+        let blocks: Vec<_> = [2, 1, 3, 2, 1].map(|len| pattern.block(len)).into();
+        assert_eq!(blocks, [5, 7, 5, 8, 5]);
+        let mut random = Pattern::new(&job(), 0, 5..10);
+        let drawn: Vec<_> = (0..200).map(|_| random.block(4)).collect();
+        assert!(drawn.iter().all(|block| (5..=6).contains(block)));
+        assert!(drawn.contains(&5) && drawn.contains(&6));
     }
 }

@@ -186,7 +186,7 @@ pub fn run_traced(
                 Share {
                     assignment,
                     // Jobs on one device share its blocks when they verify.
-                    blocks: areas[device].share(at, jobs, bs),
+                    blocks: areas[device].share(at, jobs, job.spacing(index)),
                     may_write: setup.targets[device].info().may_write,
                     name: several.then(|| setup.targets[device].info().name.clone()),
                 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     pub(crate) assignment: Assignment,
-    /// Blocks of the job's block size that the job works on.
+    /// Blocks that the job works on, as long as the places are apart where its I/Os may begin.
     pub(crate) blocks: Range<u64>,
     /// True if blocks without content may be given some before they are read.
     pub(crate) may_write: bool,

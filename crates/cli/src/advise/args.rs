@@ -88,7 +88,7 @@ pub struct AdviseArgs {
 }
 
 /// Flags that an observed workload stands in for.
-const WORKLOAD: [&str; 9] = [
+const WORKLOAD: [&str; 10] = [
     "rw",
     "rwmixread",
     "bs",
@@ -97,6 +97,7 @@ const WORKLOAD: [&str; 9] = [
     "phases",
     "thinktime",
     "thinktime_blocks",
+    "bursts",
     "rate_process",
 ];
 

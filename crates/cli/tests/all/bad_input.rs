@@ -67,7 +67,13 @@ fn a_run_has_to_have_a_length() {
 #[test]
 fn an_open_loop_has_one_rate_above_zero() {
     bench("--rate_iops 0", &["--rate_iops", "above zero"]);
-    bench("--thinktime 0", &["--thinktime", "above zero"]);
+    bench("--bursts 0:5", &["--bursts", "above zero"]);
+    bench("--bursts 5:0", &["--bursts", "above zero"]);
+    bench("--bursts 5", &["--bursts", "16:1ms"]);
+    bench(
+        "--bursts 5:1ms --thinktime 10",
+        &["--bursts", "--thinktime", "cannot be used with"],
+    );
     bench("--rate_iops 2G", &["--rate_iops"]);
     bench(
         "--rate_iops 10 --thinktime 10",
@@ -98,6 +104,14 @@ fn an_open_loop_has_one_rate_above_zero() {
         "--thinktime 10 --thinktime_blocks 0",
         &["--thinktime_blocks", "above zero"],
     );
+}
+
+#[test]
+fn drawn_sizes_are_percents_of_100_and_are_not_verified() {
+    bench("--bssplit 4k/60:8k/30", &["--bs", "100 together"]);
+    bench("--bsrange 4k-6k", &["--bs", "multiple of the smaller"]);
+    bench("--bs 4k-8k --verify crc32c", &["--verify", "one --bs"]);
+    bench("--bs 4k-8k --phases 10:1s", &["--phases", "one --bs"]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn an_interrupted_run_is_valid_json_that_says_so() {
 fn a_run_that_waits_for_a_late_arrival_is_interrupted_too() {
     for completion in ["poll", "interrupt"] {
         let line =
-            format!("{LONG} --ramp_time 0 --thinktime 1h --completion {completion} --output json");
+            format!("{LONG} --ramp_time 0 --bursts 1:1h --completion {completion} --output json");
         let output = interrupted(&line, Signal::INT);
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(report["runs"][0]["interrupted"], true);

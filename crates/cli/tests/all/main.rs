@@ -45,6 +45,7 @@ mod stat;
 mod stop_in_flight;
 mod sweeps;
 mod tenants;
+mod thinktime;
 mod trace;
 mod twice;
 mod twin;

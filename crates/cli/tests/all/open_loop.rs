@@ -7,9 +7,9 @@ fn every_io_that_arrives_is_done() {
     for rate in [
         "--rate_iops 20k",
         "--rate_iops 20k --rate_process poisson",
-        "--thinktime 50",
-        "--thinktime 1ns",
-        "--thinktime 200 --thinktime_blocks 8",
+        "--bursts 1:50",
+        "--bursts 1:1ns",
+        "--bursts 8:200",
     ] {
         let flags = format!(
             "--device emulated:instant,size=1M --number_ios 1000 --iodepth 4 --numjobs 2 {rate} {}",
@@ -26,7 +26,7 @@ fn every_io_that_arrives_is_done() {
 #[test]
 fn no_more_ios_are_done_than_arrive() {
     // An arrival every 20 ms of 100: at 0, 20, 40, 60 and 80.
-    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --thinktime 20ms";
+    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --bursts 1:20ms";
     for run in runs(flags) {
         assert!(run["all"]["ios"].as_u64().is_some_and(|n| n <= 5), "{run}");
     }
@@ -35,8 +35,8 @@ fn no_more_ios_are_done_than_arrive() {
 #[test]
 fn a_burst_arrives_whole() {
     // Bursts at 0 and 1 h: the second is later than the run.
-    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --thinktime 1h \
-                 --thinktime_blocks 3 --iodepth 2";
+    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --bursts 3:1h \
+                 --iodepth 2";
     for run in runs(flags) {
         let left = run["arrivals_not_issued"].as_u64().unwrap();
         assert_eq!(run["all"]["ios"].as_u64().unwrap() + left, 3, "{run}");

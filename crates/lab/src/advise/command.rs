@@ -15,15 +15,25 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     if !job.rw.read_percent(job.rwmixread).is_multiple_of(100) {
         words.push(format!("--rwmixread={}", job.rwmixread));
     }
-    words.push(format!("--bs={}", job.bs));
+    let split = job.bs.split().is_some() && chosen.engine.is_kernel() && !request.in_virtual_time();
+    let sizes = match job.bs.to_string() {
+        text if split && text.contains('-') => format!("--bsrange={text}"),
+        text if split => format!("--bssplit={text}"),
+        text => format!("--bs={text}"),
+    };
+    words.push(sizes);
     words.push(format!("--iodepth={}", chosen.iodepth));
     if job.numjobs > 1 {
         words.push(format!("--numjobs={}", job.numjobs));
     }
     let interval = match job.arrivals {
         Arrivals::Every(interval) | Arrivals::Poisson(interval) => Some(interval),
-        Arrivals::Closed | Arrivals::Bursts { .. } => None,
+        Arrivals::Closed | Arrivals::Think { .. } | Arrivals::Bursts { .. } => None,
     };
+    if let Arrivals::Think { time, blocks } = job.arrivals {
+        words.push(format!("--thinktime={}us", time.0.div_ceil(1_000)));
+        words.push(format!("--thinktime_blocks={blocks}"));
+    }
     if let Some(interval) = interval.filter(|interval| interval.0 > 0) {
         words.push(format!("--rate_iops={}", 1_000_000_000 / interval.0));
         if matches!(job.arrivals, Arrivals::Poisson(_)) {

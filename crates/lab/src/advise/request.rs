@@ -7,7 +7,7 @@ use crate::experiment::{ExperimentOptions, WorkloadOptions, check_cpus};
 use crate::target_name::TargetName;
 use joulio_nvme::wait::Promised;
 use joulio_units::{Nanos, Watts};
-use joulio_workload::{Arrivals, CompletionMode, EngineName, Job, Method};
+use joulio_workload::{CompletionMode, EngineName, Job, Method};
 use std::path::PathBuf;
 
 /// Nanoseconds of a real run by default, and of its ramp, which is also the least one of a simulated
@@ -151,7 +151,7 @@ impl AdviceRequest {
                 (_, promised) => promised,
             },
             cap: self.cap,
-            open: job.arrivals != Arrivals::Closed,
+            open: !job.arrivals.is_closed(),
             spin_watts,
         }
     }

@@ -37,10 +37,12 @@ pub struct WorkloadOptions {
     pub rate_process: RateProcess,
     /// Rates in turn, over and over; empty: one load all the time.
     pub phases: Vec<RatePhase>,
-    /// Open loop: nanoseconds from one burst of I/Os to the next.
+    /// Nanoseconds that a job stalls after I/Os have completed.
     pub thinktime: Option<Nanos>,
-    /// I/Os of a burst; `None`: 1.
+    /// I/Os from one stall to the next; `None`: 1.
     pub thinktime_blocks: Option<u32>,
+    /// Open loop: I/Os that arrive together, and nanoseconds from one burst to the next.
+    pub bursts: Option<(u32, Nanos)>,
     /// CPUs for the jobs' threads, in turn; empty: any.
     pub cpus_allowed: Vec<usize>,
     /// Nanoseconds to run, the ramp not included.
@@ -87,6 +89,7 @@ impl Default for WorkloadOptions {
             phases: Vec::new(),
             thinktime: None,
             thinktime_blocks: None,
+            bursts: None,
             cpus_allowed: Vec::new(),
             runtime: None,
             number_ios: None,
@@ -151,16 +154,17 @@ impl WorkloadOptions {
         Ok(match (self.rate_iops, self.thinktime) {
             (Some(0), _) => return Err(above_zero("--rate_iops")),
             (Some(rate), _) => self.at_rate(rate),
-            (None, Some(Nanos::ZERO)) => return Err(above_zero("--thinktime")),
-            (None, Some(interval)) => match self.thinktime_blocks {
-                None | Some(1) => Arrivals::Every(interval),
-                Some(0) => return Err(above_zero("--thinktime_blocks")),
-                Some(ios) => Arrivals::Bursts {
-                    ios,
-                    every: interval,
-                },
+            // Without a stall there is none, as in fio.
+            (None, Some(Nanos::ZERO)) => Arrivals::Closed,
+            (None, Some(time)) => match self.thinktime_blocks.unwrap_or(1) {
+                0 => return Err(above_zero("--thinktime_blocks")),
+                blocks => Arrivals::Think { time, blocks },
             },
-            (None, None) => Arrivals::Closed,
+            (None, None) => match self.bursts {
+                Some((0, _)) | Some((_, Nanos::ZERO)) => return Err(above_zero("--bursts")),
+                Some((ios, every)) => Arrivals::Bursts { ios, every },
+                None => Arrivals::Closed,
+            },
         })
     }
 
@@ -177,7 +181,7 @@ impl WorkloadOptions {
         if self.phases.is_empty() {
             return Ok(Vec::new());
         }
-        if self.bs.count() > 1 {
+        if self.bs.iter().count() > 1 {
             return Err(wrong(
                 "--phases",
                 "jobs of several sizes have no phases: give one --bs",

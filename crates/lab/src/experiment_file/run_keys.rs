@@ -37,7 +37,7 @@ pub struct RunKeys {
     pub cpus_allowed: Option<String>,
     /// I/Os of a rate arrive at random.
     pub poisson: Option<bool>,
-    /// I/Os of a burst.
+    /// I/Os from one stall of `thinktime` to the next.
     pub thinktime_blocks: Option<u32>,
     /// Meters that are read; in virtual time there are none to choose.
     pub meter: Option<OneOrMore>,

@@ -58,7 +58,7 @@ pub fn check(job: &Job) -> Result<Program, ExternalError> {
             "each of its threads reads one key at a time: --iodepth 1, and --numjobs",
         ));
     }
-    if job.bs.count() > 1 {
+    if job.bs.iter().count() > 1 {
         return Err(wrong("values have one size: give one --bs"));
     }
     Program::find("db_bench", REMEDY)

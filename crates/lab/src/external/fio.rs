@@ -5,7 +5,8 @@ use super::error::ExternalError;
 use super::program::{Program, ProgramEnd};
 use joulio_units::Direction;
 use joulio_workload::{
-    CompletionMode, DirectionResult, EngineName, Job, JobKind, LatencySummary, ThreadUsage,
+    Arrivals, CompletionMode, DirectionResult, EngineName, Job, JobKind, LatencySummary,
+    ThreadUsage,
 };
 use serde_json::Value;
 use std::fmt::Write;
@@ -39,7 +40,17 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     // A colon parts names in fio.
     put("filename", name.replace('\\', "\\\\").replace(':', "\\:"));
     put("rw", job.rw.to_string());
-    put("bs", job.bs.of_job(0).to_string());
+    match job.bs.split() {
+        Some(split) => {
+            let text = split.to_string();
+            let key = match text.contains('-') {
+                true => "bsrange",
+                false => "bssplit",
+            };
+            put(key, text);
+        }
+        None => put("bs", job.bs.of_job(0).to_string()),
+    }
     put("iodepth", job.iodepth.to_string());
     put("numjobs", job.numjobs.to_string());
     put("randseed", job.seed.to_string());
@@ -63,6 +74,10 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
         // Without it a job ends where it has done as many bytes as the device has.
         let bytes = ios.saturating_mul(job.bs.of_job(0));
         put("io_size", bytes.to_string());
+    }
+    if let Arrivals::Think { time, blocks } = job.arrivals {
+        put("thinktime", time.0.div_ceil(1_000).to_string());
+        put("thinktime_blocks", blocks.to_string());
     }
     if mode == CompletionMode::Poll || mode == CompletionMode::SqPollPoll {
         put("hipri", "1".into());

@@ -72,9 +72,12 @@ impl<'a> ExternalRun<'a> {
             let modes = engine.completion_modes();
             return Err(wrong(format!("no completion mode {mode}: it has {modes}")));
         }
-        if job.arrivals != Arrivals::Closed || !job.phases.is_empty() {
+        let stalls = matches!(job.arrivals, Arrivals::Think { .. });
+        let closed = job.arrivals == Arrivals::Closed || stalls && engine == EngineName::Fio;
+        if !closed || !job.phases.is_empty() {
             return Err(wrong(
-                "a closed loop alone: leave --rate_iops, --thinktime and --phases out".into(),
+                "a closed loop alone: leave --rate_iops, --thinktime, --bursts and --phases out"
+                    .into(),
             ));
         }
         if job.verify != Verify::None || job.window.is_some() {

@@ -25,7 +25,7 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
             "it runs for a time: give --runtime in place of --number_ios",
         ));
     };
-    if job.numjobs > 1 || job.bs.count() > 1 {
+    if job.numjobs > 1 || job.bs.iter().count() > 1 {
         return Err(wrong("its percentiles are of one core: give --numjobs 1"));
     }
     let mut words = vec![

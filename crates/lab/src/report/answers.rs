@@ -2,7 +2,6 @@
 //! numbers.
 
 use super::data::{Cell, Data, Estimate};
-use super::value::number;
 use crate::record::Point;
 use crate::statistics::{SIGNIFICANCE, TTest};
 use joulio_twin::check::judge::{self, Estimates, Verdict};
@@ -248,15 +247,15 @@ fn pattern(run: &RunSpec, cell: &Cell) -> bool {
 }
 
 fn arrivals(run: &RunSpec, cell: &Cell) -> bool {
-    let every = cell.point.get("thinktime");
-    let every = every
-        .and_then(|text| number("thinktime", text))
-        .map(|nanos| nanos / 1e3);
+    // A job that stalls is in none of the papers' runs.
+    if cell.point.contains_key("thinktime") {
+        return false;
+    }
     let rate = cell.point.get("rate_iops").filter(|rate| *rate != "max");
     let rate = rate
         .and_then(|rate| rate.parse::<f64>().ok())
         .map(|rate| 1e6 / rate);
-    match (run.every_us, every.or(rate)) {
+    match (run.every_us, rate) {
         (None, None) => true,
         (Some(run), Some(here)) => (run - here).abs() < 1e-6 * run,
         _ => false,

@@ -61,11 +61,11 @@ impl<B> DeviceWork<B> {
         self.write.clear();
     }
 
-    /// The next block; with verification, the next that no I/O is on. There is one, because a
-    /// share has at least as many blocks as the job has I/Os.
+    /// The first of the next `len` blocks; with verification, the next that no I/O is on. There is one, because
+    /// a share has at least as many blocks as the job has I/Os.
     #[inline]
-    pub(super) fn block(&mut self) -> u64 {
-        let mut block = self.pattern.block();
+    pub(super) fn block(&mut self, len: u64) -> u64 {
+        let mut block = self.pattern.block(len);
         if let Some(ledger) = &mut self.ledger {
             while !ledger.claim(block) {
                 block = self.pattern.after(block);

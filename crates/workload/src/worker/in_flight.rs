@@ -51,6 +51,10 @@ impl InFlight {
         self.free.is_empty()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.ios.len()
+    }
+
     /// Takes in an I/O, and returns its tag; none when as many as the queue depth are in flight.
     #[inline]
     pub(super) fn start(&mut self, io: InFlightIo) -> Option<u64> {

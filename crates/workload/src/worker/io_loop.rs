@@ -48,6 +48,10 @@ pub(super) struct IoLoop<'a, E: Engine> {
     in_flight: usize,
     /// True if I/Os of some load arrive by the clock.
     by_clock: bool,
+    /// Bytes between places where I/Os may begin.
+    spacing: u64,
+    /// True if I/Os draw their sizes.
+    draws_sizes: bool,
     /// True if data is verified.
     verifies: bool,
     completed: Vec<Completion<E::Buffer, E::Failure>>,
@@ -83,6 +87,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             devices,
             in_flight: 0,
             by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
+            spacing: worker.job.spacing(worker.index),
+            draws_sizes: worker.job.bs.split().is_some(),
             verifies: worker.job.verify != Verify::None,
             completed: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
@@ -168,7 +174,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 }
                 device.statistics(io.direction).errors += 1;
                 self.result.first_error.get_or_insert_with(|| {
-                    share.describe(io.describe(self.worker.bs, IoError::Unfinished))
+                    share.describe(io.describe(self.spacing, IoError::Unfinished))
                 });
             }
         }
@@ -267,12 +273,19 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     fn issue_on(&mut self, number: usize, at: Nanos) -> Result<(), WorkerError> {
         let limit = self.limit().unwrap_or(u64::MAX);
         let device = &mut self.devices[number];
+        if self.by_clock && device.in_flight.is_empty() {
+            device.schedule.drained(at);
+        }
         while !device.in_flight.is_full() && device.issued < limit {
             let Some(mut due) = device.schedule.due(at) else {
                 break;
             };
             let direction = due.direction;
-            let block = device.block();
+            let blocks = match self.draws_sizes {
+                true => u64::from(due.len) / self.spacing,
+                false => 1,
+            };
+            let block = device.block(blocks);
             let Some(mut buffer) = device.buffers.pop() else {
                 break;
             };
@@ -297,7 +310,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             let request = Request {
                 device: number,
                 direction,
-                offset: block * self.worker.bs,
+                offset: block * self.spacing,
                 len: due.len,
                 tag: (number as u64) << SLOT_BITS | slot,
             };
@@ -375,9 +388,11 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 }
                 Err(error) => {
                     statistics.errors += 1;
-                    let Worker { bs, shares, .. } = self.worker;
+                    let (spacing, shares) = (self.spacing, &self.worker.shares);
                     let first = &mut self.result.first_error;
-                    first.get_or_insert_with(|| shares[device].describe(io.describe(*bs, error)));
+                    first.get_or_insert_with(|| {
+                        shares[device].describe(io.describe(spacing, error))
+                    });
                 }
             }
         }

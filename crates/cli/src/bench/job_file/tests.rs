@@ -94,7 +94,7 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
             2,
             "the page cache is not what is measured",
         ),
-        ("[a]\nthinktime=5\n", 2, "rate_iops spaces arrivals"),
+        ("[a]\nbssplit=4k/50:8k/50,4k\n", 2, "give one list"),
         ("[a]\nioengine=windowsaio\n", 2, "engines are io_uring"),
         ("[a]\nbs=4k,8k\n", 2, "one value for all directions"),
         ("[a]\nsize=1k\n", 2, "less than one block"),

@@ -69,6 +69,7 @@ pub(super) const WORDS: &[&str] = &[
     "clat_percentiles",
     "allow_mounted_write",
     "thinktime",
+    "thinktime_blocks",
     "fsync",
     "fdatasync",
     "end_fsync",
@@ -163,11 +164,11 @@ pub(super) fn word(key: &str) -> Option<Word> {
             _ => Err("--replicates repeats runs, each with a row".into()),
         }),
         "nrfiles" => Always(&["1"], "filename=a:b names several"),
-        "thinktime" => {
-            Refused("a stall after each completion is not here; rate_iops spaces arrivals")
-        }
+        "thinktime" => Same("--thinktime"),
+        "thinktime_blocks" => Same("--thinktime_blocks"),
         "fsync" | "fdatasync" | "end_fsync" => Refused("flushes are not here"),
-        "bssplit" | "bsrange" => Refused("bs=4k:8k gives jobs sizes in turn, by --bs"),
+        "bssplit" => Translated(|value| drawn("--bssplit", value)),
+        "bsrange" => Translated(|value| drawn("--bsrange", value)),
         "random_distribution" => Same("--random_distribution"),
         "offset" => Same("--offset"),
         "percentile_list" | "lat_percentiles" => {
@@ -184,6 +185,14 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "zonemode" => Refused("zones are not here"),
         _ => return None,
     })
+}
+
+/// Sizes that each I/O draws, the same of reads and writes.
+fn drawn(flag: &str, value: &str) -> Result<Vec<String>, String> {
+    match value.contains(',') {
+        true => Err("reads and writes have the same sizes: give one list".into()),
+        false => Ok(vec![format!("{flag}={value}")]),
+    }
 }
 
 /// The engine of fio's name.

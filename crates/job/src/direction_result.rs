@@ -1,6 +1,6 @@
 //! The result of one direction.
 
-use crate::{IoStatistics, LatencySummary};
+use crate::{IoStatistics, LatencyDetail, LatencySummary};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,19 @@ pub struct DirectionResult {
 }
 
 impl DirectionResult {
+    /// Result of `statistics` that were counted in `window`, with what `detail` asks for.
+    pub fn detailed(
+        statistics: &IoStatistics,
+        window: Nanos,
+        detail: &LatencyDetail,
+    ) -> DirectionResult {
+        let usual = DirectionResult::new(statistics, window);
+        DirectionResult {
+            latency_ns: usual.latency_ns.with_detail(statistics, detail),
+            ..usual
+        }
+    }
+
     /// Result of `statistics` that were counted in `window`.
     pub fn new(statistics: &IoStatistics, window: Nanos) -> DirectionResult {
         let per_second = |n: u64| {

@@ -1,8 +1,8 @@
 //! Description of a job, in fio's words.
 
 use crate::{
-    Arrivals, BlockSizes, JobError, JobKind, Load, Phase, QueuePriorities, RandomDistribution,
-    ReadWrite, Verify,
+    Arrivals, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
+    RandomDistribution, ReadWrite, Verify,
 };
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
 use joulio_wait::Goal;
@@ -57,6 +57,9 @@ pub struct Job {
     /// Goal of the completion mode `adaptive`.
     #[serde(default)]
     pub goal: Goal,
+    /// Latencies that the result has beside the usual figures.
+    #[serde(default)]
+    pub latency: LatencyDetail,
 }
 
 impl Job {
@@ -83,6 +86,7 @@ impl Job {
             verify: Verify::None,
             seed: 1,
             goal: Goal::default(),
+            latency: LatencyDetail::default(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Latency in a few figures.
 
-use crate::IoStatistics;
+use crate::{IoStatistics, LatencyDetail};
 use joulio_units::Percentile;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,13 @@ pub struct LatencySummary {
     pub p99999: Option<u64>,
     /// Longest.
     pub max: u64,
+    /// Percentiles of [`LatencyDetail::percentiles`], named as fio's JSON names them: `99.900000`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub percentile: BTreeMap<String, u64>,
+    /// I/Os of each class of the histogram by the longest latency of the class: all that a percentile
+    /// needs; empty: not kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bins: BTreeMap<u64, u64>,
 }
 
 impl LatencySummary {
@@ -67,6 +75,54 @@ impl LatencySummary {
             p9999: (!h.is_empty()).then(|| quantile(0.9999)),
             p99999: (!h.is_empty()).then(|| quantile(0.99999)),
             max: if h.is_empty() { 0 } else { h.max() },
+            percentile: BTreeMap::new(),
+            bins: BTreeMap::new(),
         }
+    }
+
+    /// Same summary, with what `detail` asks for of `statistics` beside it.
+    pub fn with_detail(mut self, statistics: &IoStatistics, detail: &LatencyDetail) -> Self {
+        let h = &statistics.latency;
+        if !h.is_empty() {
+            let named = |p: &f64| (format!("{p:.6}"), h.value_at_quantile(p / 100.0));
+            self.percentile = detail.percentiles.iter().map(named).collect();
+        }
+        if detail.bins {
+            let bins = h.iter_recorded();
+            let bins = bins.map(|bin| (bin.value_iterated_to(), bin.count_since_last_iteration()));
+            self.bins = bins.collect();
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_units::Nanos;
+
+    #[test]
+    fn bins_have_all_ios_and_percentiles_are_of_them() {
+        let mut statistics = IoStatistics::new();
+        for us in 1..=1_000 {
+            statistics.success(Nanos::from_micros(us), 4096);
+        }
+        let detail = LatencyDetail {
+            percentiles: vec![95.0],
+            bins: true,
+        };
+        let summary = LatencySummary::new(&statistics).with_detail(&statistics, &detail);
+        assert_eq!(summary.bins.values().sum::<u64>(), 1_000);
+        let up_to: u64 = summary.bins.range(..=951_000).map(|bin| bin.1).sum();
+        assert!((949..=951).contains(&up_to), "{up_to}");
+        let p95 = summary.percentile["95.000000"];
+        assert!((949_000..952_000).contains(&p95), "{p95}");
+        let json = serde_json::to_string(&summary).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<LatencySummary>(&json).ok(),
+            Some(summary)
+        );
+        let nothing = LatencySummary::default().with_detail(&IoStatistics::new(), &detail);
+        assert_eq!(nothing, LatencySummary::default());
     }
 }

@@ -26,6 +26,7 @@ mod job;
 mod job_counts;
 mod job_error;
 mod job_kind;
+mod latency_detail;
 mod latency_summary;
 mod machine_counters;
 mod method;
@@ -66,6 +67,7 @@ pub use job_error::JobError;
 pub use job_kind::JobKind;
 pub use joulio_units::MIN_WINDOW;
 pub use joulio_wait::WaitCounters;
+pub use latency_detail::{LatencyDetail, parse_percentiles};
 pub use latency_summary::LatencySummary;
 pub use machine_counters::{
     DiskCounters, Dispatch, IdleCounters, MachineCounters, MissingCounters,

@@ -39,10 +39,10 @@ pub use joulio_job::{
     Area, Arrivals, Availability, Better, BlockSizes, CompletionMode, CompletionResult, Counts,
     DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult, EngineName,
     FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts, JobError, JobKind,
-    LatencySummary, Load, MachineCounters, Method, Metric, MetricValue, Phase, QueuePriorities,
-    RandomDistribution, ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness, ThreadUsage, Threads,
-    Unmetered, Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_size, parse_slo,
-    parse_time,
+    LatencyDetail, LatencySummary, Load, MachineCounters, Method, Metric, MetricValue, Phase,
+    QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness,
+    ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters, WorkDone, parse_count,
+    parse_percentiles, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

@@ -4,9 +4,9 @@ use super::settings::Flags;
 use super::{means, table};
 use crate::columns::Chosen;
 use crate::failure::Failure;
-use crate::output::Format;
 use crate::times::seconds;
 use crate::work::WorkArgs;
+use clap::ValueEnum;
 use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::{
     EnergyOptions, ExperimentOptions, ExperimentSettings, WorkloadOptions,
@@ -15,7 +15,10 @@ use joulio_lab::sweep::{Order, SweepOptions};
 use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
-use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, Verify, parse_count};
+use joulio_workload::{
+    CompletionMode, EngineName, JobKind, LatencyDetail, RingOptions, Verify, parse_count,
+    parse_percentiles,
+};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -162,12 +165,38 @@ pub struct BenchArgs {
     /// Say what each column is, and run nothing
     #[arg(long)]
     pub legend: bool,
-    /// normal or json
+    /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
+    #[arg(long = "percentile_list", alias = "percentile-list", value_name = "PERCENTILES", value_parser = percentiles)]
+    percentile_list: Option<Percentiles>,
+    /// normal, json, json+ (with the histograms of the latencies, as fio) or csv (a line a run)
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    pub output: Format,
+    pub output: BenchFormat,
     /// Read the meters of the tree under this folder, captured on another machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true)]
     root: Option<PathBuf>,
+}
+
+/// `--output` of a bench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchFormat {
+    /// For people.
+    #[value(alias = "table")]
+    Normal,
+    /// For programs.
+    Json,
+    /// For programs, with the histograms of the latencies.
+    #[value(name = "json+")]
+    JsonPlus,
+    /// For spreadsheets.
+    Csv,
+}
+
+/// Value of `--percentile_list`.
+#[derive(Clone, Debug)]
+struct Percentiles(Vec<f64>);
+
+fn percentiles(text: &str) -> Result<Percentiles, String> {
+    parse_percentiles(text).map(Percentiles)
 }
 
 impl BenchArgs {
@@ -202,6 +231,14 @@ impl BenchArgs {
                 window: self.window,
                 ramp_time: self.ramp_time,
                 verify: self.verify,
+                latency: LatencyDetail {
+                    percentiles: self
+                        .percentile_list
+                        .clone()
+                        .map(|it| it.0)
+                        .unwrap_or_default(),
+                    bins: self.output == BenchFormat::JsonPlus,
+                },
                 ..self.work.workload()
             },
             settings: ExperimentSettings {

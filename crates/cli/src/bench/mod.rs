@@ -15,15 +15,16 @@ pub use args::BenchArgs;
 pub use legend::legend;
 pub use progress::BenchTerminal;
 
+use self::args::BenchFormat;
 use crate::Outcome;
 use crate::columns::Chosen;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{print, print_data, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::record::{RecordStore, RunRecord};
 use joulio_lab::results::Varied;
 use joulio_lab::sweep::{
-    Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled,
+    Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled, sweep_csv,
 };
 use joulio_workload::{RingOptions, Stop};
 
@@ -44,9 +45,9 @@ pub fn run(args: &BenchArgs) -> Outcome {
     // After the command's name and the subcommand's.
     let typed: Vec<_> = std::env::args_os().skip(2).collect();
     let benches = job_file::benches(path, &args.section, &typed)?;
-    if benches.len() > 1 && args.output == Format::Json {
+    if benches.len() > 1 && args.output != BenchFormat::Normal {
         return Err(Failure::input(
-            "--output json is of one section: choose it by --section NAME",
+            "--output json, json+ and csv are of one section: choose it by --section NAME",
         ));
     }
     if benches.len() > 1 && args.state.is_some() {
@@ -87,7 +88,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         heading += &format!("\nin virtual time on {machine}: every figure is modelled");
     }
     heading += "\n\n";
-    let people = args.output == Format::Normal;
+    let people = args.output == BenchFormat::Normal;
     // What takes its time is announced.
     if people && !virtual_time {
         print(&heading)?;
@@ -102,16 +103,20 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     let records = sweep.records(&store);
     match args.output {
         _ if all_failed(&records) => {}
-        Format::Normal => {
+        BenchFormat::Normal => {
             let heading = if virtual_time { heading } else { String::new() };
             let chosen = args.columns.clone().unwrap_or_default();
             let mut tables = heading + &text(&options, &axes, &records, &chosen);
             if args.per_job {
                 tables += &parts::table(&Varied::new(&axes), &records);
             }
+            tables += &parts::percentiles(&Varied::new(&axes), &records);
             print(&tables)?;
         }
-        Format::Json => print_json(&SweepReport::new(&manifest, &records))?,
+        BenchFormat::Json | BenchFormat::JsonPlus => {
+            print_json(&SweepReport::new(&manifest, &records))?
+        }
+        BenchFormat::Csv => print_data(&sweep_csv(&records))?,
     }
     end.judge(&records, &stop)?;
     if args.strict {

@@ -1,4 +1,4 @@
-//! The jobs and the devices of each run, a line each: `--per-job`.
+//! The jobs and the devices of each run, a line each: `--per-job`; and the percentiles of one's own choice.
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
@@ -7,6 +7,48 @@ use std::iter::once;
 
 /// Figures of a job or a device: the last columns of its line.
 const FIGURES: [&str; 4] = ["I/Os", "IOPS", "mean us", "p99"];
+
+/// The percentiles of `--percentile_list`, a line a run; nothing where none were asked for.
+pub fn percentiles(varied: &Varied, records: &[&RunRecord]) -> String {
+    let named = |record: &RunRecord| {
+        let counts = record.result.counts.as_ref()?;
+        let named = &counts.all.latency_ns.percentile;
+        (!named.is_empty()).then(|| named.clone())
+    };
+    let Some(first) = records.iter().find_map(|record| named(record)) else {
+        return String::new();
+    };
+    let mut order: Vec<(f64, &String)> = first
+        .keys()
+        .filter_map(|name| Some((name.parse().ok()?, name)))
+        .collect();
+    order.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let star = match records.iter().any(|record| record.result.modelled) {
+        true => "*",
+        false => "",
+    };
+    let repeated = records.iter().any(|record| record.replicate > 1);
+    let header = varied.names().chain(once("completion".into()));
+    let header = header.chain(repeated.then(|| "run".to_owned()));
+    let header = header.chain(order.iter().map(|(p, _)| format!("p{p} us{star}")));
+    let rows = records.iter().filter_map(|record| {
+        let values = named(record)?;
+        let place = varied.values(&record.point).into_iter();
+        let place = place.chain(once(run_name(&record.result)));
+        let place = place.chain(repeated.then(|| record.replicate.to_string()));
+        let value = |name: &String| {
+            values
+                .get(name)
+                .map(|ns| format!("{:.1}", *ns as f64 / 1e3))
+        };
+        let figures = order
+            .iter()
+            .map(|(_, name)| value(name).unwrap_or_default());
+        Some(place.chain(figures).collect::<Vec<_>>())
+    });
+    let left = varied.count() + 1 + usize::from(repeated);
+    format!("\n{}", columns(header, rows, left))
+}
 
 /// Lines of all jobs, and of all devices where a run has several. Of a run that was repeated each repetition is
 /// shown.

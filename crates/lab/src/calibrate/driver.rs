@@ -11,8 +11,9 @@ use joulio_nvme::wait::{Goal, now};
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind, Method, NvmeTarget,
-    RandomDistribution, ReadWrite, RunResult, Setup, Stop, Target, Verify, run as run_job,
+    Arrivals, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind, LatencyDetail,
+    Method, NvmeTarget, RandomDistribution, ReadWrite, RunResult, Setup, Stop, Target, Verify,
+    run as run_job,
 };
 use std::path::Path;
 
@@ -229,6 +230,7 @@ fn real(
         verify: Verify::None,
         seed: 1,
         goal: Goal::default(),
+        latency: LatencyDetail::default(),
     };
     let method = Method {
         engine: EngineName::Nvme,

@@ -4,8 +4,8 @@ use super::goal::GoalOptions;
 use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, JobError, JobKind, Load, Phase, QueuePriorities, RandomDistribution,
-    ReadWrite, Verify,
+    Arrivals, BlockSizes, Job, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
+    RandomDistribution, ReadWrite, Verify,
 };
 
 /// A workload as it is requested, in fio's words.
@@ -59,6 +59,8 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Goal of the completion mode `adaptive`.
     pub goal: GoalOptions,
+    /// Latencies that results have beside the usual figures.
+    pub latency: LatencyDetail,
 }
 
 /// Arrivals of I/Os that have a rate.
@@ -98,6 +100,7 @@ impl Default for WorkloadOptions {
             verify: Verify::None,
             seed: 1,
             goal: GoalOptions::default(),
+            latency: LatencyDetail::default(),
         }
     }
 }
@@ -129,6 +132,7 @@ impl WorkloadOptions {
             verify: self.verify,
             seed: self.seed,
             goal: self.goal.goal(),
+            latency: self.latency.clone(),
         };
         job.check()?;
         Ok(job)

@@ -30,5 +30,6 @@ pub fn summary(mean: f64, values: [u64; 4], max: u64) -> LatencySummary {
         p9999: None,
         p99999: None,
         max,
+        ..LatencySummary::default()
     }
 }

@@ -22,8 +22,8 @@ use joulio_host::controller::OwnAddress;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    Arrivals, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind, Method,
-    RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
+    Arrivals, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind, LatencyDetail,
+    Method, RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -77,6 +77,12 @@ impl<'a> ExternalRun<'a> {
         if !closed || !job.phases.is_empty() {
             return Err(wrong(
                 "a closed loop alone: leave --rate_iops, --thinktime, --bursts and --phases out"
+                    .into(),
+            ));
+        }
+        if job.latency != LatencyDetail::default() {
+            return Err(wrong(
+                "its report has the usual percentiles alone: leave --percentile_list and json+ out"
                     .into(),
             ));
         }

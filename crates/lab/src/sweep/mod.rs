@@ -2,6 +2,7 @@
 //! record a run.
 
 mod axes;
+mod csv;
 mod device_set;
 mod factor;
 mod judgement;
@@ -14,6 +15,7 @@ mod session;
 mod virtual_runner;
 
 pub use axes::Axes;
+pub use csv::sweep_csv;
 pub use device_set::{ComparedDevices, DeviceSet};
 pub use factor::{Factor, FactorError, method};
 pub use judgement::{FailedRuns, check_unspoiled, judge_runs};

@@ -215,10 +215,19 @@ fn flags(section: &Section) -> Result<Vec<Flag>, Refusal> {
                 }
                 add(format!("{flag}={value}"));
             }
+            Some(Word::Whole(flag)) => {
+                let value = value.ok_or_else(|| refused("write a value after it".into()))?;
+                add(format!("{flag}={value}"));
+            }
             Some(Word::Switch(flag)) if given.is_on() => add(flag.into()),
             Some(Word::Switch(_)) => {}
             Some(Word::Translated(translate)) => {
-                let translated = translate(value.unwrap_or("1")).map_err(refused)?;
+                let value = value.unwrap_or("1");
+                let value = match given.key.as_str() {
+                    "filename" => below(&options, value),
+                    _ => value.into(),
+                };
+                let translated = translate(&value).map_err(refused)?;
                 translated.into_iter().for_each(add);
             }
             Some(Word::Always(values, why)) => {
@@ -240,6 +249,7 @@ fn flags(section: &Section) -> Result<Vec<Flag>, Refusal> {
         }
     }
     flags.extend(work(&options)?);
+    flags.extend(rate(&options)?);
     flags.extend(completion(&options));
     Ok(flags)
 }
@@ -297,6 +307,10 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         bytes.map_err(|why| refused(given, why))
     };
     let whole = bytes(given)?;
+    if find("bssplit").or_else(|| find("bsrange")).is_some() {
+        let why = "I/Os draw their sizes: say how many by number_ios, or write time_based";
+        return Err(refused(given, why.into()));
+    }
     let bs = find("bs").or_else(|| find("blocksize"));
     let bs = bs.map_or(Ok(4096), |given| bytes(given))?;
     if bs == 0 || whole < bs {
@@ -306,6 +320,44 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         line: given.line,
         option: given.text(),
         argument: format!("--number_ios={}", whole / bs),
+    }))
+}
+
+/// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.
+fn below(options: &[&Given], names: &str) -> String {
+    let directory = options.iter().find(|given| given.key == "directory");
+    let Some(directory) = directory.and_then(|given| given.value.as_deref()) else {
+        return names.into();
+    };
+    // A backslash keeps a colon in a name.
+    let names = names.replace("\\:", "\0");
+    let names = names.split(':').map(|name| match name {
+        name if name.starts_with('/') || name.contains('\0') => name.to_owned(),
+        name => format!("{}/{name}", directory.trim_end_matches('/')),
+    });
+    names.collect::<Vec<_>>().join(":").replace('\0', "\\:")
+}
+
+/// The I/Os a second of `rate`, which fio has in bytes.
+fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+    let find = |key: &str| options.iter().find(|given| given.key == key);
+    let Some(given) = find("rate") else {
+        return Ok(None);
+    };
+    let refused = |why: String| (given.line, format!("{}: {why}", given.text()));
+    let bs = find("bs").or_else(|| find("blocksize"));
+    let bs = bs.and_then(|given| given.value.as_deref()).unwrap_or("4k");
+    let bs = parse_size(bs).map_err(refused)?;
+    let bytes = parse_size(given.value.as_deref().unwrap_or("")).map_err(refused)?;
+    let of_one_size = find("bssplit").or_else(|| find("bsrange")).is_none();
+    if !of_one_size || bs == 0 || bytes < bs {
+        let why = "bytes a second are those of at least one I/O of one size: write rate_iops";
+        return Err(refused(why.into()));
+    }
+    Ok(Some(Flag {
+        line: given.line,
+        option: given.text(),
+        argument: format!("--rate_iops={}", bytes / bs),
     }))
 }
 

@@ -95,6 +95,8 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
             "the page cache is not what is measured",
         ),
         ("[a]\nbssplit=4k/50:8k/50,4k\n", 2, "give one list"),
+        ("[a]\nbssplit=4k/50:8k/50\nsize=1m\n", 3, "number_ios"),
+        ("[a]\nrate=1k\n", 2, "write rate_iops"),
         ("[a]\nioengine=windowsaio\n", 2, "engines are io_uring"),
         ("[a]\nbs=4k,8k\n", 2, "one value for all directions"),
         ("[a]\nsize=1k\n", 2, "less than one block"),
@@ -176,7 +178,7 @@ fn page_table() -> String {
     let mut lines = String::new();
     for key in WORDS {
         let here = match word(key).unwrap() {
-            Word::Same(flag) | Word::Switch(flag) => format!("`{flag}`"),
+            Word::Same(flag) | Word::Whole(flag) | Word::Switch(flag) => format!("`{flag}`"),
             Word::Translated(_) => "as in fio, of what is here".into(),
             Word::OfSection => "as in fio".into(),
             Word::Always(values, why) => format!("{}: {why}", values.join(", ")),
@@ -215,5 +217,28 @@ fn a_file_name_is_a_path_and_a_colon_parts_several() {
     assert_eq!(
         devices("pcie\\:0000\\:01\\:00.0"),
         ["--device=pcie:0000:01:00.0"]
+    );
+    assert_eq!(
+        devices("a:/b:emulated\\:instant\ndirectory=/mnt/"),
+        [
+            "--device=/mnt/a",
+            "--device=/b",
+            "--device=emulated:instant"
+        ]
+    );
+}
+
+#[test]
+fn a_rate_in_bytes_is_one_of_ios() {
+    let flags = |text: &str| flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
+    assert!(flags("rate=1m\nbs=8k").contains(&"--rate_iops=128".into()));
+    assert!(flags("rate=1m").contains(&"--rate_iops=256".into()));
+    let values = flags("random_distribution=zipf:1.2\npercentile_list=50:99.9");
+    assert_eq!(
+        values,
+        [
+            "--random_distribution=zipf:1.2",
+            "--percentile_list=50:99.9"
+        ]
     );
 }

@@ -6,6 +6,8 @@ use joulio_workload::parse_count;
 pub(super) enum Word {
     /// The flag of the same meaning, which takes its value.
     Same(&'static str),
+    /// The flag of the same meaning, in whose values commas and colons have their place.
+    Whole(&'static str),
     /// A flag without a value, given where the option is on.
     Switch(&'static str),
     /// Flags that depend on its value.
@@ -95,7 +97,7 @@ pub(super) const WORDS: &[&str] = &[
 
 /// What `key` is here; `None`: nobody knows it.
 pub(super) fn word(key: &str) -> Option<Word> {
-    use Word::{Always, OfSection, Refused, Same, Switch, Translated};
+    use Word::{Always, OfSection, Refused, Same, Switch, Translated, Whole};
     const ON: &[&str] = &["1", "true"];
     const OFF: &[&str] = &["0", "false"];
     const EITHER: &[&str] = &["0", "1", "true", "false"];
@@ -140,7 +142,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "sqthread_poll_cpu" => Same("--sqthread_poll_cpu"),
         "fixedbufs" => Switch("--fixedbufs"),
         "registerfiles" => Switch("--registerfiles"),
-        "cpus_allowed" => Translated(|value| Ok(vec![format!("--cpus_allowed={value}")])),
+        "cpus_allowed" => Whole("--cpus_allowed"),
         "cpus_allowed_policy" => Always(&["split"], "each job has a CPU of its own: split"),
         "ioscheduler" => Same("--scheduler"),
         "randseed" => Same("--seed"),
@@ -169,17 +171,20 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "fsync" | "fdatasync" | "end_fsync" => Refused("flushes are not here"),
         "bssplit" => Translated(|value| drawn("--bssplit", value)),
         "bsrange" => Translated(|value| drawn("--bsrange", value)),
-        "random_distribution" => Same("--random_distribution"),
+        "random_distribution" => Whole("--random_distribution"),
         "offset" => Same("--offset"),
-        "percentile_list" | "lat_percentiles" => {
-            Refused("p50 to p99.999 are always in --output json")
-        }
+        "percentile_list" => Whole("--percentile_list"),
+        "lat_percentiles" => Always(
+            ON,
+            "latency counts from the arrival, as fio's total latency",
+        ),
         "write_lat_log" | "write_bw_log" | "write_iops_log" => Refused("joulio trace has each I/O"),
-        "directory" => Refused("filename names a device or a file that exists"),
+        "directory" => OfSection,
         "iodepth_batch" | "iodepth_batch_submit" | "iodepth_batch_complete" => {
             Refused("I/Os are submitted as others complete")
         }
-        "rate" | "rate_min" => Refused("rate_iops is what there is"),
+        "rate" => OfSection,
+        "rate_min" => Refused("a run that falls behind its rate says so"),
         "steadystate" => Refused("the JSON's steadiness judges each run"),
         "status_interval" => Refused("joulio stat shows a device meanwhile"),
         "zonemode" => Refused("zones are not here"),

@@ -1,0 +1,54 @@
+//! Percentiles of one's own choice, and whole histograms.
+
+use serde::{Deserialize, Serialize};
+
+/// Most percentiles of a list, as fio's.
+const MAX_PERCENTILES: usize = 20;
+
+/// Figures of latencies that a result has beside the usual ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyDetail {
+    /// Percentiles, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+    /// True if the histogram's classes are kept.
+    pub bins: bool,
+}
+
+/// Parses percentiles as fio's `percentile_list` has them: `50:90:99.9`.
+///
+/// # Errors
+/// Text that says what is wrong.
+pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, String> {
+    let one = |text: &str| {
+        let number: f64 = text.parse().ok()?;
+        (number > 0.0 && number <= 100.0).then_some(number)
+    };
+    let all: Option<Vec<_>> = text.split(':').map(one).collect();
+    match all {
+        Some(all) if all.len() <= MAX_PERCENTILES => Ok(all),
+        Some(all) => Err(format!(
+            "{} percentiles: at most {MAX_PERCENTILES}",
+            all.len()
+        )),
+        None => Err(format!(
+            "'{text}' is not a list of percentiles: 50:90:99.9, each above 0 and up to 100"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_numbers_up_to_100() {
+        assert_eq!(
+            parse_percentiles("50:99.9:100"),
+            Ok(vec![50.0, 99.9, 100.0])
+        );
+        let many = vec!["1"; 21].join(":");
+        for wrong in ["", "0", "101", "50,90", "p50", "nan", &many] {
+            assert!(parse_percentiles(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -21,6 +21,10 @@ pub struct DeviceProfile {
     pub model: String,
     /// One sentence on what is modelled.
     pub description: String,
+    /// Parts of the model names of the drives that it is a profile of, as the kernel has them; none: of
+    /// no one drive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<String>,
     /// The capacity of its one namespace in bytes.
     pub capacity_bytes: Figure,
     /// Maximum number of bytes one command may transfer: a power of two of 4 KiB pages (MDTS).
@@ -157,6 +161,19 @@ impl DeviceProfile {
     /// The built-in profile of that name, or the one in the file if it ends in `.toml`.
     pub fn load(name_or_path: &str) -> Result<DeviceProfile, ProfileError> {
         catalogue::load(name_or_path)
+    }
+
+    /// The built-in profile of a drive whose model name is `model_name`: Identify Controller's MN, or
+    /// what /sys/block/DISK/device/model has of it.
+    pub fn fitting(model_name: &str) -> Option<DeviceProfile> {
+        let mut all = DeviceProfile::names().filter_map(|name| DeviceProfile::builtin(name).ok());
+        all.find(|profile| profile.fits(model_name))
+    }
+
+    /// Whether the profile is of a drive whose model name is `model_name`, an emulated one's included.
+    pub fn fits(&self, model_name: &str) -> bool {
+        let part_of = |part: &String| model_name.contains(part.as_str());
+        model_name.trim() == self.model || self.drives.iter().any(part_of)
     }
 
     /// The profile in `text`; errors call it `origin`.

@@ -15,6 +15,7 @@
 //! at their value or at an end of their bands, as [`Pick`] says.
 
 mod cores;
+mod counted;
 mod device;
 pub(crate) mod residency;
 mod tdp;
@@ -27,6 +28,7 @@ use crate::machine::MachineProfile;
 use crate::{DeviceProfile, Pick};
 
 pub use cores::{cores, cores_in_full, uncore, wakes};
+pub use counted::CountedIos;
 pub use device::{DeviceActivity, Transfer, device};
 pub use residency::Residency;
 pub use tdp::{package, past_tdp};

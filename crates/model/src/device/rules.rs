@@ -91,6 +91,9 @@ impl Profile for DeviceProfile {
             "must be at most 40 characters of printable ASCII, as Identify's MN is",
         )?;
         check.text("description", &self.description)?;
+        for part in &self.drives {
+            check.text("drives", part)?;
+        }
         sizes(check, self)?;
         lba(check, &self.lba, self.capacity())?;
         service(check, &self.service)?;

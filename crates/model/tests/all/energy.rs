@@ -1,10 +1,10 @@
 //! Promises of the power model: parts add up, and scale with time.
 
 use joulio_model::{
-    CoreState, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick, Residency,
-    Transfer, power,
+    CoreState, CountedIos, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick,
+    Residency, ServiceModel, Transfer, power,
 };
-use joulio_units::{Joules, Nanos};
+use joulio_units::{Direction, Joules, Nanos};
 
 const SECOND: Nanos = Nanos(1_000_000_000);
 
@@ -294,4 +294,55 @@ fn a_device_that_slept_idled_for_less() {
     };
     assert_close(power::device(&device, &slept, Pick::Value), 0.5);
     assert_close(awake, device.power.idle_watts.value);
+}
+
+#[test]
+fn what_a_kernel_counted_costs_what_the_profile_says_of_so_many_ios() {
+    let device = optane();
+    let counted = |outstanding: Nanos| CountedIos {
+        ios: 10_000,
+        bytes: 10_000 * 512,
+        outstanding,
+    };
+    let of = |outstanding| {
+        let read = counted(outstanding);
+        let activity = DeviceActivity::counted(&device, SECOND, read, CountedIos::default());
+        (activity, power::device(&device, &activity, Pick::Value).0)
+    };
+    let (activity, joules) = of(SECOND);
+    let alone = ServiceModel::new(&device, 0).mean(Direction::Read, 512);
+    let read = Transfer {
+        ios: 10_000,
+        bytes: 10_000 * 512,
+        service: Nanos(alone.0 * 10_000),
+    };
+    assert_eq!((activity.read, activity.write), (read, Transfer::default()));
+    let idle = device.power.idle_watts.value;
+    assert!(joules > idle, "{joules}");
+    // Answered by a cache: the device can have worked for no longer than the kernel waited.
+    let (activity, cached) = of(Nanos::from_millis(1));
+    assert_eq!(activity.read.service, Nanos::from_millis(1));
+    assert!(idle < cached && cached < joules, "{cached}");
+    // Idle, it idles.
+    let none = CountedIos::default();
+    let nothing = DeviceActivity::counted(&device, SECOND, none, none);
+    assert_close(power::device(&device, &nothing, Pick::Value), idle);
+}
+
+#[test]
+fn an_io_larger_than_a_command_is_several() {
+    let device = optane();
+    let max = u64::from(device.max_transfer());
+    let of = |ios: u64, bytes: u64| {
+        let read = CountedIos {
+            ios,
+            bytes,
+            outstanding: SECOND,
+        };
+        let none = CountedIos::default();
+        DeviceActivity::counted(&device, SECOND, read, none)
+            .read
+            .service
+    };
+    assert_eq!(of(1, 4 * max), of(4, 4 * max));
 }

@@ -348,6 +348,34 @@ fn a_processor_finds_the_profile_of_its_machine() {
     assert_eq!(fitting(""), None);
 }
 
+#[test]
+fn a_drive_is_known_by_the_model_name_that_the_kernel_has() {
+    let fitting = |name| DeviceProfile::fitting(name).map(|profile| profile.name);
+    for (model, profile) in [
+        ("INTEL SSDPED1D280GA", "optane-900p"),
+        ("INTEL SSDPE21K375GA", "optane-p4800x"),
+        ("INTEL SSDPE21K100GA", "optane-p4801x"),
+        ("Samsung SSD 960 EVO 250GB", "samsung-960-evo"),
+        ("Samsung SSD 970 EVO Plus 1TB", "samsung-970-evo-plus"),
+        ("joulio emulated Optane 900P   ", "optane-900p"),
+    ] {
+        assert_eq!(fitting(model).as_deref(), Some(profile), "{model}");
+    }
+    for unknown in ["", "QEMU HARDDISK", "Samsung SSD 970 EVO 1TB", "SSD"] {
+        assert_eq!(fitting(unknown), None, "{unknown}");
+    }
+    // No drive is two profiles'.
+    let all: Vec<_> = DeviceProfile::names()
+        .map(|name| DeviceProfile::builtin(name).expect("built in"))
+        .collect();
+    for profile in &all {
+        for part in &profile.drives {
+            let fits = all.iter().filter(|other| other.fits(part)).count();
+            assert_eq!(fits, 1, "{part}");
+        }
+    }
+}
+
 const FIELDS: &str = include_str!("../../../../docs/profiles.md");
 
 #[test]

@@ -16,6 +16,10 @@ pub struct CpuTimes {
 pub struct CpuUse {
     /// Time in which threads ran, in user mode and in the kernel; without interrupts.
     pub busy: Nanos,
+    /// Part of `busy` in user mode.
+    pub user: Nanos,
+    /// Time in which interrupts were handled, deferred parts included.
+    pub interrupts: Nanos,
     /// Time in which threads were to run and the host ran something else.
     pub stolen: Nanos,
 }
@@ -49,6 +53,8 @@ impl CpuTimes {
             let before = earlier.cpus.get(cpu)?;
             let used = CpuUse {
                 busy: now.busy.since(before.busy),
+                user: now.user.since(before.user),
+                interrupts: now.interrupts.since(before.interrupts),
                 stolen: now.stolen.since(before.stolen),
             };
             Some((*cpu, used))
@@ -67,9 +73,12 @@ fn cpu(line: &str) -> Option<(usize, CpuUse)> {
     let [user, nice, system, ..] = ticks[..] else {
         return None;
     };
+    let count = |index: usize| ticks.get(index).copied().unwrap_or(0);
     let used = CpuUse {
         busy: time(user.saturating_add(nice).saturating_add(system)),
-        stolen: time(ticks.get(7).copied().unwrap_or(0)),
+        user: time(user.saturating_add(nice)),
+        interrupts: time(count(5).saturating_add(count(6))),
+        stolen: time(count(7)),
     };
     Some((cpu.parse().ok()?, used))
 }
@@ -90,11 +99,15 @@ mod tests {
         let before = read("cpu  9 9 9 9\ncpu0 100 1 10 7 7 7 7 3 0 0\ncpu3 1 2 3 4\n").unwrap();
         let after = read("cpu0 150 2 20 8 8 90 90 8 5 5\ncpu1 1 1 1 1\nintr 5\ncpu3 0 2 3\n");
         let used = after.unwrap().since(&before);
-        let of = |busy: u64, stolen: u64| CpuUse {
-            busy: Nanos::from_millis(10 * busy),
-            stolen: Nanos::from_millis(10 * stolen),
+        let ticks = |ticks: u64| Nanos::from_millis(10 * ticks);
+        let of = |busy: u64, user: u64, interrupts: u64, stolen: u64| CpuUse {
+            busy: ticks(busy),
+            user: ticks(user),
+            interrupts: ticks(interrupts),
+            stolen: ticks(stolen),
         };
-        assert_eq!(used, BTreeMap::from([(0, of(61, 5)), (3, of(0, 0))]));
+        let used_by = [(0, of(61, 51, 166, 5)), (3, CpuUse::default())];
+        assert_eq!(used, BTreeMap::from(used_by));
     }
 
     #[test]

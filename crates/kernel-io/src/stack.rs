@@ -23,6 +23,26 @@ impl Disks {
         names(&self.blocks()).into_iter().find(number)
     }
 
+    /// Reports whether `name` is a drive, or looks like one to a guest: it has a device beneath, which loop
+    /// devices, the device mapper's, RAID and memory have not.
+    pub fn is_drive(&self, name: &str) -> bool {
+        self.block(name).join("device").exists()
+    }
+
+    /// Model name of the drive `name`; none where it has none, as virtio's.
+    pub fn model(&self, name: &str) -> Option<String> {
+        let text = fs::read(self.block(name).join("device/model")).ok()?;
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Reports whether `name` may be a disk that turns: the kernel does not call it one without seeks.
+    /// Hypervisors' drives are often said to turn, whatever they are on.
+    pub fn may_rotate(&self, name: &str) -> bool {
+        let text = fs::read_to_string(self.block(name).join("queue/rotational"));
+        !text.is_ok_and(|text| text.trim() == "0")
+    }
+
     /// Reports whether `name` is a loop device, whose I/Os are those of a file.
     pub fn is_loop(&self, name: &str) -> bool {
         self.block(name).join("loop").is_dir()
@@ -137,5 +157,31 @@ mod tests {
         let disks = Disks::at(root.path());
         assert!(disks.is_of("nvme0n1", "nvme0") && !disks.is_of("nvme0n1", "nvme3"));
         assert!(disks.is_of("nvme1n1", "nvme3") && !disks.is_of("nvme1n1", "nvme0"));
+    }
+
+    #[test]
+    fn a_drive_is_called_what_its_device_says() {
+        let root = tree(&[
+            "block/nvme0n1/device",
+            "block/nvme0n1/queue",
+            "block/vda/device",
+            "block/dm-0",
+        ]);
+        let block = root.path().join("sys/block");
+        fs::write(
+            block.join("nvme0n1/device/model"),
+            "INTEL SSDPED1D280GA  \n",
+        )
+        .unwrap();
+        fs::write(block.join("nvme0n1/queue/rotational"), "0\n").unwrap();
+        let disks = Disks::at(root.path());
+        assert_eq!(
+            disks.model("nvme0n1").as_deref(),
+            Some("INTEL SSDPED1D280GA")
+        );
+        assert_eq!(disks.model("vda"), None);
+        let are = ["nvme0n1", "vda", "dm-0"].map(|name| disks.is_drive(name));
+        assert_eq!(are, [true, true, false]);
+        assert!(disks.may_rotate("vda") && !disks.may_rotate("nvme0n1"));
     }
 }

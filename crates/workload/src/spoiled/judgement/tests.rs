@@ -136,6 +136,7 @@ fn what_happened_to_the_machine_spoils_a_run() {
     let stolen = |ticks: u64| CpuUse {
         busy: SECOND,
         stolen: ms(10 * ticks),
+        ..CpuUse::default()
     };
     let of = |happened| Evidence {
         happened: Happened {

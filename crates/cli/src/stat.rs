@@ -10,7 +10,7 @@ use crate::power::{interval, lines};
 use crate::signals::{cancel, stop_on_signals};
 use joulio_kernel_io::Disks;
 use joulio_lab::idle::idle_baseline_if_any;
-use joulio_lab::stat::{Stat, metrics_path, run_command};
+use joulio_lab::stat::{DriveProfile, Stat, StatModel, metrics_path, run_command};
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
 use out::Out;
@@ -56,6 +56,18 @@ pub struct StatArgs {
     /// power takes. Repeatable
     #[arg(long, value_name = "NVME")]
     device: Vec<ControllerName>,
+    /// Joules by profiles and the kernel's counters too, where no meter tells: each drive's and the cores'.
+    /// Modelled, with the band of the profiles
+    #[arg(long)]
+    model: bool,
+    /// Profile of a drive, of joulio profiles or a file: vda=optane-900p. Default: the one that fits its
+    /// model name, or the band of all. Repeatable
+    #[arg(long, value_name = "DISK=PROFILE", requires = "model")]
+    drive: Vec<DriveProfile>,
+    /// Profile of the machine whose watts a core draws. Default: the one that fits its processor, or
+    /// generic-server
+    #[arg(long, value_name = "NAME", requires = "model")]
+    machine: Option<String>,
     /// File of the idle machine's watts, as joulio power --idle keeps it. Default: where that keeps
     /// it
     #[arg(long, value_name = "FILE")]
@@ -118,13 +130,27 @@ pub fn run(args: &StatArgs) -> Outcome {
     let watched = WatchedDisks::new(all, disks, root.clock().now())?;
     watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device, &cancel())?;
-    let (baseline, notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
+    let folder = args.root.as_deref().unwrap_or(Path::new("/"));
+    let machine = args.machine.as_deref();
+    let model = match args.model {
+        true => Some(StatModel::new(
+            &root,
+            folder,
+            machine,
+            &args.drive,
+            &watched,
+        )),
+        false => None,
+    };
+    let (model, model_notes) = model.transpose().map_err(Failure::input)?.unzip();
+    let (baseline, mut notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
+    notes.extend(model_notes.into_iter().flatten());
     let mut out = Out::new(args.output, args.openmetrics.as_deref(), notes)?;
     out.set_timestamps(args.timestamps);
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();
     let baseline = baseline.as_ref();
-    let stat = Stat::begin(&root, watched, &mut discovery.meters, baseline);
+    let stat = Stat::begin(&root, watched, &mut discovery.meters, baseline, model);
     let mut stat = stat.map_err(Failure::run)?;
     if !args.command.is_empty() {
         let used = run_command(&args.command, &stop).map_err(|error| {
@@ -138,7 +164,7 @@ pub fn run(args: &StatArgs) -> Outcome {
             status => Err(Failure::Command(status)),
         };
     }
-    out.begin(time, meterless)?;
+    out.begin(time, meterless, args.model)?;
     while left != Some(0) && pause(time, &stop, |_| {}) {
         out.show(stat.lap().map_err(Failure::run)?)?;
         left = left.map(|left| left - 1);

@@ -127,6 +127,16 @@ impl WatchedDisks {
         &self.notes
     }
 
+    /// Names of those that are watched.
+    pub fn names(&self) -> Vec<String> {
+        self.before.keys().cloned().collect()
+    }
+
+    /// Block devices that those are among.
+    pub fn disks(&self) -> &Disks {
+        &self.disks
+    }
+
     /// True if `name` is reached by the NVMe controller `controller`.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         self.disks.is_of(name, controller)
@@ -190,7 +200,7 @@ pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
 }
 
 /// The name that the kernel has for `name`: of `/dev/vda`, or of a link to it.
-fn disk_name(name: &str) -> String {
+pub(crate) fn disk_name(name: &str) -> String {
     if !name.starts_with('/') {
         return name.into();
     }

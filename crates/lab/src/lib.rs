@@ -61,7 +61,7 @@ pub use device_name_error::DeviceNameError;
 pub use disk_activity::{DiskActivity, DiskError, WatchedDisks, whole_disk};
 pub use emulated::Emulated;
 pub use error::OpenError;
-pub use machine_profile::machine_profile;
+pub use machine_profile::{machine_profile, machine_profile_at};
 pub use meter_listing::{ListedMeter, MeterListing};
 pub use open::open_kernel;
 pub use pause::pause;

@@ -9,7 +9,16 @@ use joulio_model::{MachineProfile, ProfileError};
 /// # Errors
 /// There is no machine of that name, or its file is no profile.
 pub fn machine_profile(name: Option<&str>) -> Result<MachineProfile, ProfileError> {
-    let fitting = || MachineProfile::fitting(&Processor::of(&Root::system()).name);
+    machine_profile_at(&Root::system(), name)
+}
+
+/// The machine `name`; without a name the one that fits the processor of `root`, and failing that one
+/// that is like many.
+///
+/// # Errors
+/// There is no machine of that name, or its file is no profile.
+pub fn machine_profile_at(root: &Root, name: Option<&str>) -> Result<MachineProfile, ProfileError> {
+    let fitting = || MachineProfile::fitting(&Processor::of(root).name);
     match (name, name.is_none().then(fitting).flatten()) {
         (_, Some(fitting)) => Ok(fitting),
         (name, None) => MachineProfile::load(name.unwrap_or(MachineProfile::DEFAULT)),

@@ -12,6 +12,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
+/// Legend of the model's columns.
+const MODELLED: &str =
+    "*: modelled, by profiles and the kernel's counters; +-: to the further end of their band\n";
+
 /// Standard output, and the file of metrics.
 pub struct Out {
     format: Format,
@@ -66,6 +70,8 @@ impl Out {
         match self.format {
             Format::Normal => {
                 let mut text = self.tables.show(&report);
+                let modelled = report.devices.iter().any(|row| row.model.is_some());
+                text.push_str(if modelled { MODELLED } else { "" });
                 text.push_str(&command(used, meterless));
                 // Nobody can be told of an error there.
                 let _ = std::io::stderr().write_all(text.as_bytes());
@@ -87,7 +93,7 @@ impl Out {
     }
 
     /// Prints, for people, what holds for every line.
-    pub fn begin(&mut self, interval: Nanos, meterless: bool) -> Outcome {
+    pub fn begin(&mut self, interval: Nanos, meterless: bool, modelled: bool) -> Outcome {
         if self.format == Format::Json {
             return Ok(());
         }
@@ -99,6 +105,9 @@ impl Out {
                  boundaries lie within one another: figures of different ones are not added\n"
             }
         });
+        if modelled {
+            text.push_str(MODELLED);
+        }
         for note in self.notes.drain(..) {
             text.push_str(&format!("{}\n", clean(&note)));
         }

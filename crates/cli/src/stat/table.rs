@@ -15,7 +15,7 @@ impl Tables {
     /// Both tables of an interval, and what is new of it.
     pub fn show(&mut self, report: &StatReport) -> String {
         let mut text = String::from("\n");
-        text.push_str(&devices(&report.devices));
+        text.push_str(&devices(&report.devices, report.seconds));
         if !report.meters.is_empty() {
             text.push('\n');
             text.push_str(&meters(&report.meters));
@@ -50,15 +50,20 @@ impl Tables {
     }
 }
 
-/// The columns of `iostat -x`, but for merges and sizes.
-fn devices(rows: &[DeviceRow]) -> String {
+/// The columns of `iostat -x`, but for merges and sizes, over so many seconds; and those of the model, if there
+/// is one.
+fn devices(rows: &[DeviceRow], seconds: f64) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
-    let header = [
+    let modelled = rows.iter().any(|row| row.model.is_some());
+    let mut header = vec![
         "device", "r/s", "w/s", "rMiB/s", "wMiB/s", "r_await", "w_await", "aqu-sz", "%util",
     ];
+    if modelled {
+        header.extend(["W*", "+-*", "uJ/IO*"]);
+    }
     let ms = |seconds: Option<f64>| figure(seconds.map(|seconds| seconds * 1e3), 2);
     let cells = |row: &DeviceRow| {
-        [
+        let mut cells = vec![
             row.name.clone(),
             format!("{:.1}", row.read_ios_per_second),
             format!("{:.1}", row.write_ios_per_second),
@@ -68,7 +73,16 @@ fn devices(rows: &[DeviceRow]) -> String {
             ms(row.write_await_seconds),
             format!("{:.2}", row.queue),
             format!("{:.1}", 100.0 * row.utilisation),
-        ]
+        ];
+        if modelled {
+            let all = row.model.as_ref().map(|model| &model.all);
+            cells.extend([
+                figure(all.and_then(|all| all.watts), 2),
+                figure(all.and_then(|all| bound_watts(all, Some(seconds))), 2),
+                all.map_or_else(|| "-".into(), per_io),
+            ]);
+        }
+        cells
     };
     columns(header, rows.iter().map(cells), 1)
 }
@@ -81,14 +95,13 @@ fn meters(rows: &[MeterRow]) -> String {
         header.extend(["W>idle", "uJ/IO>idle"]);
     }
     let cells = |row: &MeterRow| {
-        let error = row.all.error_joules.zip(row.window_seconds);
         let mut cells = vec![
             row.name.clone(),
             row.boundary.clone(),
             row.source.clone(),
             state(row).into(),
             figure(row.all.watts, 3),
-            figure(error.map(|(joules, seconds)| joules / seconds), 3),
+            figure(bound_watts(&row.all, row.window_seconds), 3),
             per_io(&row.all),
         ];
         if idle {
@@ -99,6 +112,12 @@ fn meters(rows: &[MeterRow]) -> String {
         cells
     };
     columns(header, rows.iter().map(cells), 4)
+}
+
+/// Bound of the error in watts, over a window of so many seconds.
+fn bound_watts(share: &EnergyShare, seconds: Option<f64>) -> Option<f64> {
+    let seconds = seconds.filter(|seconds| *seconds > 0.0)?;
+    Some(share.bound_joules()? / seconds)
 }
 
 fn per_io(share: &EnergyShare) -> String {

@@ -426,3 +426,175 @@ fn what_makes_no_sense_of_an_interval_or_a_command_is_refused() {
         assert!(said.contains(hint), "{words}: {said}");
     }
 }
+
+/// A guest with an SSD that says what it is, a drive that does not, and a loop device.
+fn with_drives() -> TempDir {
+    let tree = guest();
+    count(&tree, &[("loop0", 0), ("nvme0n1", 0), ("vda", 0)]);
+    let (nvme, vda) = ("sys/block/nvme0n1", "sys/block/vda");
+    file(
+        &tree,
+        &format!("{nvme}/device/model"),
+        "INTEL SSDPED1D280GA\n",
+    );
+    file(&tree, &format!("{nvme}/queue/rotational"), "0\n");
+    file(&tree, &format!("{vda}/device/vendor"), "0x1af4\n");
+    file(&tree, &format!("{vda}/queue/rotational"), "1\n");
+    file(
+        &tree,
+        "proc/stat",
+        "cpu  0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n",
+    );
+    tree
+}
+
+/// Joules of a row, and the ends of their band.
+fn band(row: &Value) -> [f64; 3] {
+    let [low, high] = [0, 1].map(|end| number(&row["band_joules"][end]));
+    [low, number(&row["joules"]), high]
+}
+
+#[test]
+fn without_a_meter_the_profiles_tell_with_their_bands() {
+    let tree = with_drives();
+    let mut stat = Running::begin(&line(&tree, "--model"));
+    let first = stat.line();
+    let notes = first["notes"].as_array().expect("notes");
+    let noted = |words: &str| {
+        notes
+            .iter()
+            .any(|note| note.as_str().expect("text").contains(words))
+    };
+    for words in [
+        "nvme0n1: model of optane-900p, by its model name",
+        "--drive vda=PROFILE names one",
+        "not modelled, being no drives: loop0",
+        "model:cores: watts of generic-server",
+    ] {
+        assert!(noted(words), "{words}: {first:#}");
+    }
+    let seconds = number(&first["seconds"]);
+    let known = &named(&first, "devices", "nvme0n1")["model"];
+    assert_eq!(
+        (&known["modelled"], &known["source"]),
+        (&true.into(), &"model of optane-900p".into())
+    );
+    // Idle: 5 W by the profile, of which 4 to 5.5 may be.
+    for (joules, watts) in band(known).into_iter().zip([4.0, 5.0, 5.5]) {
+        assert!((joules / seconds - watts).abs() < 1e-6, "{known:#}");
+    }
+    assert_eq!(known["joules_per_io"], Value::Null);
+    let any = &named(&first, "devices", "vda")["model"];
+    let ([low, joules, high], [known_low, _, known_high]) = (band(any), band(known));
+    assert!(
+        low < known_low && known_high < high && low < joules && joules < high,
+        "{any:#}"
+    );
+    assert_eq!(named(&first, "devices", "loop0").get("model"), None);
+    let cores = named(&first, "meters", "model:cores");
+    assert_eq!(
+        (&cores["modelled"], &cores["boundary"]),
+        (&true.into(), &"cores".into())
+    );
+    let [low, idle, high] = band(cores);
+    assert!(low < idle && idle < high, "{cores:#}");
+
+    count(&tree, &[("loop0", 0), ("nvme0n1", 100_000), ("vda", 0)]);
+    let lines = stat.until(|line| named(line, "devices", "nvme0n1")["read_ios"] != 0);
+    let last = lines.last().expect("one");
+    let row = named(last, "devices", "nvme0n1");
+    let worked = &row["model"];
+    let [low, joules, high] = band(worked);
+    let seconds = number(&last["seconds"]);
+    assert!(
+        low < joules && joules < high && joules / seconds > 5.1,
+        "{worked:#}"
+    );
+    assert!((number(&worked["joules_per_io"]) - joules / 150_000.0).abs() < 1e-9);
+
+    file(
+        &tree,
+        "proc/stat",
+        "cpu  0 0 0 0\ncpu0 50 0 0 0 0 0 0 0 0 0\n",
+    );
+    let watts = |line: &Value| number(&named(line, "meters", "model:cores")["watts"]);
+    stat.until(|line| watts(line) > idle + 0.5);
+    stat.end();
+}
+
+#[test]
+fn a_drive_has_the_profile_that_it_is_given_and_tables_mark_the_model() {
+    let tree = with_drives();
+    let prom = tempdir().expect("a folder");
+    let path = prom.path().join("joulio.prom");
+    let words = format!(
+        "--model --drive vda=samsung-980-pro --machine xeon-6230 --count 1 --openmetrics {}",
+        path.display()
+    );
+    let text = output(&line(&tree, &words));
+    for part in [
+        "W*",
+        "+-*",
+        "uJ/IO*",
+        "*: modelled",
+        "vda: model of samsung-980-pro, by --drive",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let cores = text
+        .lines()
+        .find(|line| line.contains("model:cores  cores"));
+    assert!(
+        cores
+            .expect("a row")
+            .contains("model of xeon-6230  modelled"),
+        "{text}"
+    );
+    let metrics = fs::read_to_string(&path).expect("there");
+    parse_openmetrics(&metrics).expect("OpenMetrics");
+    let sample = r#"joulio_power_watts{domain="device",place="vda",meter="model:vda",source="model of samsung-980-pro",modelled="true"} 1.0"#;
+    assert!(
+        metrics.lines().any(|line| line.starts_with(sample)),
+        "{metrics}"
+    );
+    let command = joulio(&line(&tree, "--model -- true"))
+        .output()
+        .expect("run");
+    let text = String::from_utf8(command.stderr).expect("UTF-8");
+    assert!(
+        text.contains("W*") && text.contains("*: modelled"),
+        "{text}"
+    );
+    let plain = output(&line(&tree, "--count 1"));
+    assert!(!plain.contains('*'), "{plain}");
+}
+
+#[test]
+fn a_model_of_nothing_that_there_is_is_refused() {
+    let tree = with_drives();
+    let room = tempdir().expect("a folder");
+    for (words, hint) in [
+        (
+            "--model --drive vdb=optane-900p",
+            "no block device 'vdb' is watched: there are loop0",
+        ),
+        ("--model --drive vda", "vda=optane-900p"),
+        (
+            "--model --drive vda=quartz",
+            "unknown device profile 'quartz'",
+        ),
+        (
+            "--model --drive vda=instant --drive /dev/vda=instant",
+            "vda is given twice",
+        ),
+        (
+            "--model --machine abacus",
+            "--machine: unknown machine profile 'abacus'",
+        ),
+        ("--drive vda=optane-900p", "--model"),
+        ("--machine xeon-6230", "--model"),
+    ] {
+        let said = refused(room.path(), &line(&tree, words));
+        assert!(said.contains(hint), "{words}: {said}");
+    }
+}

@@ -4,9 +4,10 @@
 //! which the lines UNIT and EOF are comments, and a counter's type and help, which stand without
 //! `_total` here, belong to no sample: it takes the counters as untyped, and their values the same.
 
-use super::report::{DeviceRow, MeterRow, StatReport};
+use super::report::{DeviceRow, EnergyShare, MeterRow, StatReport};
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use crate::printable::printable;
+use joulio_energy::Boundary;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -174,17 +175,21 @@ impl Metrics {
             source: row.source.clone(),
             modelled: row.modelled,
         };
+        self.add_energy(&labels, &row.all, row.goes_on);
+    }
+
+    fn add_energy(&self, labels: &OfMeter, share: &EnergyShare, goes_on: bool) {
         // An interval without a figure adds nothing, and the counter is there all the same.
-        let joules = row.all.joules.unwrap_or(0.0).max(0.0);
-        self.energy.get_or_create(&labels).inc_by(joules);
-        match row.all.watts {
+        let joules = share.joules.unwrap_or(0.0).max(0.0);
+        self.energy.get_or_create(labels).inc_by(joules);
+        match share.watts {
             Some(watts) => {
-                self.power.get_or_create(&labels).set(watts);
+                self.power.get_or_create(labels).set(watts);
             }
             // The latest figure stands until its window ends.
-            None if row.goes_on => {}
+            None if goes_on => {}
             None => {
-                self.power.remove(&labels);
+                self.power.remove(labels);
             }
         }
     }
@@ -198,6 +203,16 @@ impl Metrics {
             let labels = OfDevice::new(&row.name, direction);
             self.ios.get_or_create(&labels).inc_by(ios);
             self.bytes.get_or_create(&labels).inc_by(bytes);
+        }
+        if let Some(model) = &row.model {
+            let labels = OfMeter {
+                domain: Boundary::Device.to_string(),
+                place: printable(&row.name),
+                meter: printable(&format!("model:{}", row.name)),
+                source: printable(&model.source),
+                modelled: true,
+            };
+            self.add_energy(&labels, &model.all, false);
         }
         if !self.devices.contains(&row.name) {
             self.devices.push(row.name.clone());
@@ -217,7 +232,6 @@ impl OfDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stat::report::EnergyShare;
     use openmetrics_parser::openmetrics::parse_openmetrics;
     use proptest::prelude::*;
 
@@ -237,6 +251,7 @@ mod tests {
                 joules,
                 watts: joules,
                 error_joules: None,
+                band_joules: None,
                 joules_per_io: None,
             },
             above_idle: None,

@@ -4,12 +4,14 @@ mod command;
 mod error;
 mod io_share;
 mod metrics;
+mod model;
 mod report;
 
 pub use command::{CommandUse, run_command};
 pub use error::StatError;
 pub use metrics::{Metrics, MetricsError, metrics_path};
-pub use report::{DeviceRow, EnergyShare, MeterRow, StatReport};
+pub use model::{DriveProfile, DriveProfileError, StatModel, StatModelError};
+pub use report::{DeviceModel, DeviceRow, EnergyShare, MeterRow, StatReport};
 
 use crate::disk_activity::WatchedDisks;
 use crate::power_log::wall_time;
@@ -23,10 +25,12 @@ pub struct Stat<'a> {
     window: Window<'a>,
     shares: Vec<IoShare>,
     baseline: Option<&'a Baseline>,
+    model: Option<StatModel>,
 }
 
 impl<'a> Stat<'a> {
-    /// Begins the first interval of `disks` and `meters`, which are of the machine `root`.
+    /// Begins the first interval of `disks` and `meters`, which are of the machine `root`, and of what
+    /// `model` has of them.
     ///
     /// # Errors
     /// The counters cannot be read, or there is no thread for the meters.
@@ -35,17 +39,22 @@ impl<'a> Stat<'a> {
         mut disks: WatchedDisks,
         meters: &'a mut Meters,
         baseline: Option<&'a Baseline>,
+        mut model: Option<StatModel>,
     ) -> Result<Stat<'a>, StatError> {
         let about = meters.about().into_iter();
         let shares = about.map(|_| IoShare::default()).collect();
         let window = meters.open()?;
         disks.snapshot(root.clock().now())?;
+        if let Some(model) = &mut model {
+            model.begin();
+        }
         Ok(Stat {
             root,
             disks,
             window,
             shares,
             baseline,
+            model,
         })
     }
 
@@ -62,12 +71,19 @@ impl<'a> Stat<'a> {
             let ios = share.lap(measured, &did.devices, is_of);
             MeterRow::new(measured, ios)
         });
-        Ok(StatReport {
+        let mut report = StatReport {
             time: wall_time::now().seconds(),
             seconds: did.seconds,
             meters: meters.collect(),
             devices: did.devices.iter().map(DeviceRow::new).collect(),
             notes: did.notes,
-        })
+        };
+        if let Some(model) = &mut self.model {
+            report.notes.extend(model.meet(&self.disks));
+            report.meters.push(model.cores(&did.devices, did.seconds));
+            let rows = report.devices.iter_mut().zip(&did.devices);
+            rows.for_each(|(row, device)| row.model = model.drive(device));
+        }
+        Ok(report)
     }
 }

@@ -4,7 +4,7 @@ use super::io_share::ShareOfIos;
 use crate::disk_activity::DiskActivity;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use joulio_energy::{Energy, MeterResult, Place, WindowError};
+use joulio_energy::{Boundary, Energy, MeterResult, Place, WindowError};
 use joulio_kernel_io::DiskUse;
 use serde::Serialize;
 
@@ -65,6 +65,21 @@ pub struct DeviceRow {
     pub utilisation: f64,
     /// Devices of this list beneath it, which count its I/Os.
     pub stands_on: Vec<String>,
+    /// Modelled energy of the drive; `None`: it is not modelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<DeviceModel>,
+}
+
+/// Energy of a drive by a profile and the kernel's counters. Nothing of it is measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceModel {
+    /// True, always: the figures are a profile's.
+    pub modelled: bool,
+    /// Source of the figures: model of optane-900p.
+    pub source: String,
+    /// Energy of the interval.
+    #[serde(flatten)]
+    pub all: EnergyShare,
 }
 
 /// Figures of a meter.
@@ -109,6 +124,9 @@ pub struct EnergyShare {
     pub watts: Option<f64>,
     /// Error bound of `joules` against the meter's hardware.
     pub error_joules: Option<f64>,
+    /// Joules with the model's profiles at the lower and at the upper ends of their bands; `None`: measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band_joules: Option<(f64, f64)>,
     /// Joules an I/O.
     pub joules_per_io: Option<f64>,
 }
@@ -134,11 +152,36 @@ impl DeviceRow {
             queue: did.queue,
             utilisation: did.utilisation,
             stands_on: device.on.clone(),
+            model: None,
         }
     }
 }
 
 impl MeterRow {
+    /// Figures of the modelled `energy` over `ios` of `devices`; a reason where there is none.
+    pub(super) fn modelled(
+        energy: Result<&Energy, String>,
+        source: String,
+        ios: u64,
+        devices: Vec<String>,
+    ) -> MeterRow {
+        let figure = energy.as_ref().ok();
+        MeterRow {
+            name: "model:cores".into(),
+            boundary: Boundary::Cores.to_string(),
+            place: place(&Place::Machine),
+            source,
+            modelled: true,
+            all: EnergyShare::new(figure.copied(), Some(ios)),
+            above_idle: None,
+            window_seconds: figure.map(|energy| energy.window.seconds()),
+            ios: figure.map(|_| ios),
+            ios_of: devices,
+            problem: energy.err(),
+            goes_on: false,
+        }
+    }
+
     /// Figures of `measured` over `ios`.
     pub(super) fn new(measured: &MeterResult, ios: ShareOfIos) -> MeterRow {
         let about = &measured.about;
@@ -165,14 +208,25 @@ impl MeterRow {
 }
 
 impl EnergyShare {
-    fn new(energy: Option<&Energy>, ios: Option<u64>) -> EnergyShare {
+    /// Bound of the error in joules: the meter's, or the further end of the model's band.
+    pub fn bound_joules(&self) -> Option<f64> {
+        let of_band = |(low, high): (f64, f64)| {
+            let joules = self.joules?;
+            Some((joules - low).max(high - joules))
+        };
+        self.error_joules.or_else(|| of_band(self.band_joules?))
+    }
+
+    pub(super) fn new(energy: Option<&Energy>, ios: Option<u64>) -> EnergyShare {
         let ios = ios.filter(|&ios| ios > 0);
         let joules = energy.map(|energy| energy.joules.0);
+        let band = energy.and_then(|energy| energy.band);
         EnergyShare {
             idle_subtracted: energy.is_some_and(|energy| energy.idle_subtracted),
             joules,
             watts: energy.map(|energy| energy.watts().0),
             error_joules: energy.and_then(|energy| energy.error).map(|error| error.0),
+            band_joules: band.map(|band| (band.low.0, band.high.0)),
             joules_per_io: joules.zip(ios).map(|(joules, ios)| joules / ios as f64),
         }
     }

@@ -1,0 +1,420 @@
+//! Energy of an interval by profiles and the kernel's counters, where no meter tells.
+//!
+//! A drive's is its idle watts, and what its profile has above them for the reads and writes that
+//! /proc/diskstats counted; that of the cores the profile's watts of a busy core by /proc/stat, and
+//! those of an idle one. The box itself is left out: a guest has a share of it that nobody tells.
+
+use super::report::{DeviceModel, EnergyShare, MeterRow};
+use crate::disk_activity::{DiskActivity, WatchedDisks, disk_name, whole_disk};
+use crate::machine_profile::machine_profile_at;
+use crate::printable::printable;
+use joulio_energy::{Boundary, Energy, How, Model, Place, Root};
+use joulio_kernel_io::{CpuTimes, CpuUse, Disks};
+use joulio_model::power::cores_in_full;
+use joulio_model::{
+    CoreState, CountedIos, DeviceActivity, DeviceProfile, MachineProfile, Pick, ProfileError,
+    Residency,
+};
+use joulio_units::{Joules, Nanos};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Profile of what a disk that turns draws, where nobody says which disk it is.
+const TURNS: &str = "hdd-7200";
+
+/// A disk with the profile that it is said to have.
+#[derive(Clone, Debug)]
+pub struct DriveProfile {
+    disk: String,
+    profile: DeviceProfile,
+}
+
+/// Why words give no disk a profile.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveProfileError {
+    /// No disk, or no profile: write both.
+    #[error("no DISK=PROFILE, such as vda=optane-900p")]
+    Form,
+    /// There is no profile of the name, or its file is none.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+}
+
+impl FromStr for DriveProfile {
+    type Err = DriveProfileError;
+
+    fn from_str(text: &str) -> Result<DriveProfile, DriveProfileError> {
+        match text.split_once('=') {
+            Some((disk, profile)) if !disk.is_empty() && !profile.is_empty() => Ok(DriveProfile {
+                disk: disk.into(),
+                profile: DeviceProfile::load(profile)?,
+            }),
+            _ => Err(DriveProfileError::Form),
+        }
+    }
+}
+
+/// Why nothing is modelled.
+#[derive(Debug, thiserror::Error)]
+pub enum StatModelError {
+    /// The machine has no profile of the name, or its file is none.
+    #[error("--machine: {0}")]
+    Machine(#[from] ProfileError),
+    /// A disk that is not among those that are watched.
+    #[error("--drive: no block device '{name}' is watched: {known}")]
+    Unwatched {
+        /// Name of the disk.
+        name: String,
+        /// Names of those that are watched.
+        known: String,
+    },
+    /// A disk that has two profiles.
+    #[error("--drive: {0} is given twice: leave one out")]
+    Twice(String),
+}
+
+/// Profiles of the machine and of the drives that are watched.
+pub struct StatModel {
+    machine: MachineProfile,
+    /// Folder that /proc and /sys are in.
+    root: PathBuf,
+    named: BTreeMap<String, DeviceProfile>,
+    /// Every drive so far; `None`: it is not modelled.
+    drives: BTreeMap<String, Option<Candidates>>,
+    before: Option<CpuTimes>,
+}
+
+/// Profiles of which a drive has one.
+struct Candidates {
+    profiles: Vec<DeviceProfile>,
+    source: String,
+}
+
+impl StatModel {
+    /// The model of the machine `root`, whose files are in `folder`: as `machine`, or as the machine that
+    /// fits its processor, with the profiles `named` for drives of `watched`. Also returns what is to be
+    /// known of it, a line each.
+    ///
+    /// # Errors
+    /// There is no such machine, or a disk is not watched or given twice.
+    pub fn new(
+        root: &Root,
+        folder: &Path,
+        machine: Option<&str>,
+        named: &[DriveProfile],
+        watched: &WatchedDisks,
+    ) -> Result<(StatModel, Vec<String>), StatModelError> {
+        let there = watched.names();
+        let mut profiles = BTreeMap::new();
+        for DriveProfile { disk, profile } in named {
+            let (name, _) = whole_disk(watched.disks(), disk_name(disk));
+            if !there.contains(&name) {
+                let known = match there.is_empty() {
+                    true => "there is none".into(),
+                    false => format!("there are {}", there.join(", ")),
+                };
+                return Err(StatModelError::Unwatched { name, known });
+            }
+            if profiles.insert(name.clone(), profile.clone()).is_some() {
+                return Err(StatModelError::Twice(name));
+            }
+        }
+        let machine = machine_profile_at(root, machine)?;
+        let mut notes = vec![format!(
+            "model:cores: watts of {} by the CPU times of /proc/stat, an idle core between C1 and C6; not of the box",
+            machine.name
+        )];
+        notes.extend(machine.frequency_note(&[Residency::default()]));
+        let mut model = StatModel {
+            machine,
+            root: folder.into(),
+            named: profiles,
+            drives: BTreeMap::new(),
+            before: None,
+        };
+        notes.extend(model.meet(watched));
+        Ok((model, notes))
+    }
+
+    /// Begins the first interval.
+    pub(super) fn begin(&mut self) {
+        self.before = CpuTimes::read(&self.root).ok();
+    }
+
+    /// Finds the profiles of drives that are new among `watched`, and says which.
+    pub(super) fn meet(&mut self, watched: &WatchedDisks) -> Vec<String> {
+        let (mut notes, mut none) = (Vec::new(), Vec::new());
+        for name in watched.names() {
+            if self.drives.contains_key(&name) {
+                continue;
+            }
+            let found = self.candidates(watched.disks(), &name);
+            match &found {
+                Some((_, note)) => notes.push(format!("{name}: {note}")),
+                None => none.push(name.clone()),
+            }
+            self.drives.insert(name, found.map(|(found, _)| found));
+        }
+        if !none.is_empty() {
+            notes.push(format!(
+                "not modelled, being no drives: {}",
+                none.join(", ")
+            ));
+        }
+        notes
+    }
+
+    /// The profiles of which the disk `name` has one, and how they were found.
+    fn candidates(&self, disks: &Disks, name: &str) -> Option<(Candidates, String)> {
+        let one = |profile: DeviceProfile, why: &str| {
+            let source = format!("model of {}", profile.name);
+            let note = format!("{source}, {why}");
+            let profiles = vec![profile];
+            (Candidates { profiles, source }, note)
+        };
+        if let Some(profile) = self.named.get(name) {
+            return Some(one(profile.clone(), "by --drive"));
+        }
+        if !disks.is_drive(name) {
+            return None;
+        }
+        let model = disks.model(name);
+        if let Some(profile) = model.as_deref().and_then(DeviceProfile::fitting) {
+            return Some(one(profile, "by its model name"));
+        }
+        let all = DeviceProfile::names().filter_map(|name| DeviceProfile::builtin(name).ok());
+        let may_rotate = disks.may_rotate(name);
+        let is_one = |profile: &DeviceProfile| {
+            !profile.drives.is_empty() || may_rotate && profile.name == TURNS
+        };
+        let profiles: Vec<_> = all.filter(is_one).collect();
+        let source = match may_rotate {
+            true => "model of any drive",
+            false => "model of any SSD",
+        };
+        let why = match model {
+            Some(model) => format!("no profile is of '{}'", printable(&model)),
+            None => "nothing says what it is".into(),
+        };
+        let note = format!(
+            "{source}, the median and the whole band of {} profiles: {why}; --drive {name}=PROFILE names one",
+            profiles.len(),
+        );
+        let source = source.into();
+        Some((Candidates { profiles, source }, note))
+    }
+
+    /// Energy of the drive `device` in an interval; none where it is not modelled.
+    pub(super) fn drive(&self, device: &DiskActivity) -> Option<DeviceModel> {
+        let candidates = self.drives.get(&device.name)?.as_ref()?;
+        let energies = candidates.profiles.iter();
+        let mut energies: Vec<_> = energies.map(|of| self.drive_as(of, device)).collect();
+        energies.sort_by(|one, other| one.joules.0.total_cmp(&other.joules.0));
+        let ends = |energy: &Energy| energy.band;
+        let band = energies.iter().filter_map(ends).reduce(|one, other| {
+            let (mut low, mut high) = (one.low, one.high);
+            low.0 = low.0.min(other.low.0);
+            high.0 = high.0.max(other.high.0);
+            joulio_units::Band { low, high }
+        });
+        let upper = energies.get(energies.len() / 2)?;
+        let lower = &energies[(energies.len() - 1) / 2];
+        let median = Energy {
+            joules: Joules((lower.joules.0 + upper.joules.0) / 2.0),
+            band,
+            ..upper.clone()
+        };
+        Some(DeviceModel {
+            modelled: true,
+            source: candidates.source.clone(),
+            all: EnergyShare::new(Some(&median), Some(device.interval.ios)),
+        })
+    }
+
+    fn drive_as(&self, profile: &DeviceProfile, device: &DiskActivity) -> Energy {
+        let did = &device.interval;
+        let window = seconds(did.seconds);
+        let counted = |ios: u64, bytes, mean_ms: Option<f64>| CountedIos {
+            ios,
+            bytes,
+            outstanding: seconds(mean_ms.unwrap_or(0.0) / 1e3 * ios as f64),
+        };
+        let read = counted(did.reads, did.read_bytes, did.read_await_ms);
+        let write = counted(did.writes, did.write_bytes, did.write_await_ms);
+        let activity = DeviceActivity::counted(profile, window, read, write);
+        let model = Model {
+            machine: &self.machine,
+            devices: vec![(Some(profile), activity)],
+        };
+        model.devices_energy(window)
+    }
+
+    /// Energy of the cores in an interval of so many `seconds`, over the I/Os of `devices`.
+    pub(super) fn cores(&mut self, devices: &[DiskActivity], interval: f64) -> MeterRow {
+        let lowest = devices.iter().filter(|device| device.on.is_empty());
+        let ios = lowest.clone().map(|device| device.interval.ios).sum();
+        let names = lowest.map(|device| device.name.clone()).collect();
+        let source = format!("model of {}", self.machine.name);
+        let now = CpuTimes::read(&self.root);
+        let energy = match (&now, &self.before) {
+            (Ok(now), Some(before)) => {
+                let cores = self.by_core(now.since(before));
+                Ok(self.cores_energy(&cores, seconds(interval), source.clone()))
+            }
+            (Err(why), _) => Err(why.to_string()),
+            (Ok(_), None) => Err("no CPU times at the beginning".into()),
+        };
+        self.before = now.ok();
+        MeterRow::modelled(energy.as_ref().map_err(String::clone), source, ios, names)
+    }
+
+    /// Uses of the CPUs, a core each: its threads are in one list.
+    fn by_core(&self, cpus: BTreeMap<usize, CpuUse>) -> Vec<Vec<CpuUse>> {
+        let mut cores: BTreeMap<String, Vec<CpuUse>> = BTreeMap::new();
+        for (cpu, used) in cpus {
+            let file = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            let siblings = fs::read_to_string(self.root.join(file));
+            let core = siblings.unwrap_or_else(|_| cpu.to_string());
+            cores.entry(core).or_default().push(used);
+        }
+        cores.into_values().collect()
+    }
+
+    fn cores_energy(&self, cores: &[Vec<CpuUse>], window: Nanos, source: String) -> Energy {
+        let machine = &self.machine;
+        let joules = |pick| {
+            cores.iter().fold(Joules::default(), |sum, threads| {
+                let core = residency(threads, window, pick);
+                let asleep = window.since(core.total() + stolen(threads));
+                let asleep = match pick {
+                    Pick::Low => machine.core_watts_at(CoreState::C6, None, pick) * asleep,
+                    _ => Joules::default(),
+                };
+                sum + cores_in_full(machine, &[core], pick) + asleep
+            })
+        };
+        Energy {
+            boundary: Boundary::Cores,
+            place: Place::Machine,
+            source,
+            modelled: true,
+            idle_subtracted: false,
+            joules: joules(Pick::Value),
+            error: None,
+            band: Some(Pick::band(joules)),
+            window,
+            how: How::Modelled,
+        }
+    }
+}
+
+/// Time of a core, whose threads did so much, by state. Where two threads ran at once is not counted: the core
+/// was busy for the longer of both at least, for the sum of both at most, and for what lies between if they
+/// ran by chance. Idle it was in C6 at the low end, which no state here is, in C1 at the high one, and
+/// in C1E in between.
+fn residency(threads: &[CpuUse], window: Nanos, pick: Pick) -> Residency {
+    let busy_of = |used: &CpuUse| (used.busy + used.interrupts).min(window);
+    let parts = threads
+        .iter()
+        .map(|used| busy_of(used).seconds() / window.seconds());
+    let part = match pick {
+        _ if window == Nanos::ZERO => 0.0,
+        Pick::Low => parts.fold(0.0, f64::max),
+        Pick::Value => 1.0 - parts.fold(1.0, |idle, part| idle * (1.0 - part)),
+        Pick::High => parts.sum::<f64>().min(1.0),
+    };
+    let busy = seconds(part * window.seconds());
+    let sum = |of: fn(&CpuUse) -> Nanos| threads.iter().map(of).fold(0.0, |a, b| a + b.seconds());
+    let (user, all) = (
+        sum(|used| used.user),
+        sum(|used| used.busy + used.interrupts),
+    );
+    let share = if all > 0.0 { user / all } else { 0.0 };
+    let spin = seconds(share * busy.seconds()).min(busy);
+    let idle = window.since(busy + stolen(threads));
+    let mut core = Residency {
+        spin,
+        kernel: busy.since(spin),
+        ..Residency::default()
+    };
+    match pick {
+        Pick::Low => {}
+        Pick::Value => core.blocked = idle,
+        Pick::High => core.slept = idle,
+    }
+    core
+}
+
+/// Time for which the host ran something else on the whole core.
+fn stolen(threads: &[CpuUse]) -> Nanos {
+    let stolen = threads.iter().map(|used| used.stolen);
+    stolen.min().unwrap_or_default()
+}
+
+fn seconds(seconds: f64) -> Nanos {
+    Nanos::nearest(seconds * 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+    fn used(user: u64, system: u64, stolen: u64) -> CpuUse {
+        let ms = Nanos::from_millis;
+        CpuUse {
+            busy: ms(user + system),
+            user: ms(user),
+            interrupts: Nanos::ZERO,
+            stolen: ms(stolen),
+        }
+    }
+
+    #[test]
+    fn two_threads_of_a_core_are_busy_together_or_in_turn() {
+        let threads = [used(500, 0, 0), used(0, 500, 0)];
+        let busy = |pick| residency(&threads, WINDOW, pick).busy().seconds();
+        let all = [Pick::Low, Pick::Value, Pick::High].map(busy);
+        assert_eq!(all, [0.5, 0.75, 1.0]);
+        let core = residency(&threads, WINDOW, Pick::Value);
+        assert_eq!(
+            (core.spin, core.blocked),
+            (core.kernel, Nanos::from_millis(250))
+        );
+    }
+
+    #[test]
+    fn stolen_time_is_the_hosts_and_more_ticks_than_time_are_no_more() {
+        let core = residency(&[used(200, 0, 300)], WINDOW, Pick::High);
+        assert_eq!(core.slept, Nanos::from_millis(500));
+        let core = residency(&[used(900, 130, 0)], WINDOW, Pick::Value);
+        assert_eq!((core.busy(), core.blocked), (WINDOW, Nanos::ZERO));
+        let nothing = residency(&[used(0, 0, 0)], Nanos::ZERO, Pick::Value);
+        assert_eq!(nothing.total(), Nanos::ZERO);
+    }
+
+    #[test]
+    fn an_idle_core_is_between_c6_and_c1_and_a_busy_one_as_the_profile_has_it() {
+        let model = StatModel {
+            machine: MachineProfile::builtin("generic-server").unwrap(),
+            root: "/nowhere".into(),
+            named: BTreeMap::new(),
+            drives: BTreeMap::new(),
+            before: None,
+        };
+        let watts = &model.machine.core_watts;
+        let energy = |used| model.cores_energy(&[vec![used]], WINDOW, String::new());
+        let idle = energy(used(0, 0, 0));
+        let band = idle.band.unwrap();
+        assert_eq!(idle.joules.0, watts.c1e.value);
+        assert_eq!(
+            (band.low.0, band.high.0),
+            (watts.c6.at(Pick::Low), watts.c1.at(Pick::High))
+        );
+        assert_eq!(energy(used(1_000, 0, 0)).joules.0, watts.spin.value);
+        assert_eq!(energy(used(0, 1_000, 0)).joules.0, watts.kernel.value);
+    }
+}

@@ -150,10 +150,13 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
     (
         "stat",
         [
-            ("joulio stat", "all block devices, each second"),
             (
                 "joulio stat nvme0n1 5 12",
                 "one of them, each 5 s, a minute long",
+            ),
+            (
+                "joulio stat --model --listen 9409",
+                "by profiles where no meter tells, for Prometheus too",
             ),
             (
                 "joulio stat -- fio job.fio",

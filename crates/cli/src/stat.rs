@@ -10,7 +10,9 @@ use crate::power::{interval, lines};
 use crate::signals::{cancel, stop_on_signals};
 use joulio_kernel_io::Disks;
 use joulio_lab::idle::idle_baseline_if_any;
-use joulio_lab::stat::{DriveProfile, Stat, StatModel, metrics_path, run_command};
+use joulio_lab::stat::{
+    DriveProfile, ListenAddress, MetricsOutputs, Stat, StatModel, metrics_path, run_command,
+};
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
 use out::Out;
@@ -29,7 +31,7 @@ pub struct StatArgs {
     #[arg(value_name = "DEVICE")]
     disks: Vec<String>,
     /// A command, behind --: what the machine takes from its start to its end. Its exit status is passed on
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["interval", "count"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["interval", "count", "listen"])]
     command: Vec<OsString>,
     /// Seconds (or 1500ms, 1m) between lines; at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
@@ -85,6 +87,14 @@ pub struct StatArgs {
     /// an earlier joulio stat is replaced, another is not. Its writes are I/Os like others
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     openmetrics: Option<PathBuf>,
+    /// Serve the same at http://ADDRESS:PORT/metrics for Prometheus. Default address: 127.0.0.1, for this
+    /// machine alone
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    listen: Option<ListenAddress>,
+    /// Counters of --openmetrics and --listen go on from this file after a restart. Written at each
+    /// interval, before they are
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
     /// Read the tree under this folder, captured on another machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true)]
     root: Option<PathBuf>,
@@ -125,6 +135,16 @@ impl StatArgs {
 /// `joulio stat`.
 pub fn run(args: &StatArgs) -> Outcome {
     let (disks, time, mut left) = args.operands()?;
+    let outputs = MetricsOutputs {
+        file: args.openmetrics.as_deref(),
+        listen: args.listen,
+        state: args.state.as_deref(),
+    };
+    if outputs.state.is_some() && outputs.file.is_none() && outputs.listen.is_none() {
+        return Err(Failure::input(
+            "--state is of the counters of --openmetrics or --listen: say one of them too",
+        ));
+    }
     let root = meters::root(args.root.as_deref())?;
     let all = Disks::at(args.root.as_deref().unwrap_or(Path::new("/")));
     let watched = WatchedDisks::new(all, disks, root.clock().now())?;
@@ -145,7 +165,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let (model, model_notes) = model.transpose().map_err(Failure::input)?.unzip();
     let (baseline, mut notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     notes.extend(model_notes.into_iter().flatten());
-    let mut out = Out::new(args.output, args.openmetrics.as_deref(), notes)?;
+    let mut out = Out::new(args.output, outputs, notes)?;
     out.set_timestamps(args.timestamps);
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();

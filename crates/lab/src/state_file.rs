@@ -32,6 +32,14 @@ pub enum StateError {
         /// Kind of thing that the file is to be of: `grid`, `bench`.
         of: &'static str,
     },
+    /// The content is not whole, or is not that of a state file.
+    #[error("--state {}: damaged, or not the counters of joulio stat ({problem}): restore it, or name another file", path.display())]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+        /// Problem of the content.
+        problem: String,
+    },
     /// The operating system refuses to open, read or write it.
     #[error("--state {}: {source}", path.display())]
     Io {

@@ -3,14 +3,13 @@
 use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json_line};
-use joulio_lab::stat::{CommandUse, Metrics, StatReport};
+use joulio_lab::stat::{CommandUse, Metrics, MetricsOutputs, StatReport};
 use joulio_units::Nanos;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
 
 /// Legend of the model's columns.
 const MODELLED: &str =
@@ -36,13 +35,22 @@ struct CommandReport<'a> {
 }
 
 impl Out {
-    /// Opens standard output, and the file of `metrics`. That is written once, so that one that cannot be is known
-    /// before the first interval.
-    pub fn new(format: Format, metrics: Option<&Path>, notes: Vec<String>) -> Result<Out, Failure> {
-        let metrics = metrics.map(Metrics::open);
-        let metrics = metrics.transpose().map_err(Failure::input)?;
-        if let Some(metrics) = &metrics {
+    /// Opens standard output, and the `outputs` of metrics. Those are written once, so that one that cannot be is
+    /// known before the first interval.
+    pub fn new(
+        format: Format,
+        outputs: MetricsOutputs<'_>,
+        notes: Vec<String>,
+    ) -> Result<Out, Failure> {
+        let mut metrics = match outputs.file.is_some() || outputs.listen.is_some() {
+            true => Some(Metrics::open(outputs).map_err(Failure::input)?),
+            false => None,
+        };
+        if let Some(metrics) = &mut metrics {
             metrics.write().map_err(Failure::run)?;
+            if let Some(address) = metrics.address() {
+                say(&format!("metrics at http://{address}/metrics"));
+            }
         }
         Ok(Out {
             format,

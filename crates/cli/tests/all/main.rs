@@ -43,6 +43,7 @@ mod selftest;
 mod serve;
 mod spoiled;
 mod stat;
+mod stat_listen;
 mod stop_in_flight;
 mod sweeps;
 mod tenants;

@@ -1,12 +1,16 @@
-//! The file for node_exporter's textfile collector.
+//! Metrics for Prometheus: a file for node_exporter's textfile collector, and a page over HTTP.
 //!
 //! OpenMetrics text (openmetrics.io, 1.0). The collector reads the Prometheus text format 0.0.4, in
 //! which the lines UNIT and EOF are comments, and a counter's type and help, which stand without
-//! `_total` here, belong to no sample: it takes the counters as untyped, and their values the same.
+//! `_total` here, belong to no sample: it takes the counters as untyped, and their values the same. Of the types of metrics only those are
+//! used that both have: an info is a gauge.
 
+use super::counter_file::{CounterFile, KeptCounters, KeptDevice, KeptEnergy};
 use super::report::{DeviceRow, EnergyShare, MeterRow, StatReport};
+use super::server::{ListenAddress, MetricsServer};
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use crate::printable::printable;
+use crate::state_file::StateError;
 use joulio_energy::Boundary;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -14,11 +18,14 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
 struct OfMeter {
     /// The boundary.
     domain: String,
@@ -28,10 +35,15 @@ struct OfMeter {
     modelled: bool,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
 struct OfDevice {
     device: String,
-    direction: &'static str,
+    direction: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfBuild {
+    version: &'static str,
 }
 
 type Float<L> = Family<L, Counter<f64, AtomicU64>>;
@@ -39,9 +51,26 @@ type Float<L> = Family<L, Counter<f64, AtomicU64>>;
 /// Beginning of the file.
 const BEGINNING: &str = "# HELP joulio_";
 
-/// Figures since the command began.
+/// Outputs of metrics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MetricsOutputs<'a> {
+    /// File for node_exporter.
+    pub file: Option<&'a Path>,
+    /// Address of the page.
+    pub listen: Option<ListenAddress>,
+    /// File that the counters go on from.
+    pub state: Option<&'a Path>,
+}
+
+/// Figures since the command began, or since its state did.
 pub struct Metrics {
-    file: OutputFile,
+    file: Option<OutputFile>,
+    server: Option<MetricsServer>,
+    state: Option<CounterFile>,
+    /// Joules of every meter so far, be it there now or not.
+    joules: BTreeMap<OfMeter, f64>,
+    /// I/Os and bytes of every device so far, be it there now or not.
+    moved: BTreeMap<OfDevice, (u64, u64)>,
     registry: Registry,
     energy: Float<OfMeter>,
     power: Family<OfMeter, Gauge<f64, AtomicU64>>,
@@ -65,12 +94,23 @@ pub fn metrics_path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// File of metrics that cannot be used.
+/// Output of metrics that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The file cannot be written, or is another program's.
     #[error("--openmetrics: {0}")]
     File(#[from] OutputFileError),
+    /// Nothing can be served at the address.
+    #[error("--listen {address}: {source}")]
+    Listen {
+        /// The address.
+        address: ListenAddress,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The state cannot be read or written.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The figures have no form as text.
     #[error("--openmetrics: {0}")]
     Text(#[from] std::fmt::Error),
@@ -90,17 +130,38 @@ fn file(path: &Path) -> Result<OutputFile, OutputFileError> {
 }
 
 impl Metrics {
-    /// Metrics without a figure so far, for `path`, where an earlier run may have left its own.
+    /// Metrics for `outputs`, without a figure so far but those of the state. An earlier run may have left its
+    /// own file.
     ///
     /// # Errors
-    /// The file cannot be written, or is another program's.
-    pub fn open(path: &Path) -> Result<Metrics, MetricsError> {
-        Ok(Metrics::new(file(path)?))
+    /// An output cannot be written, is another program's, or the state is damaged.
+    pub fn open(outputs: MetricsOutputs<'_>) -> Result<Metrics, MetricsError> {
+        let MetricsOutputs {
+            file: path,
+            listen,
+            state,
+        } = outputs;
+        let server = listen.map(|address| {
+            let failed = |source| MetricsError::Listen { address, source };
+            MetricsServer::begin(address).map_err(failed)
+        });
+        let mut metrics = Metrics::new();
+        metrics.server = server.transpose()?;
+        metrics.file = path.map(file).transpose()?;
+        if let Some((file, kept)) = state.map(CounterFile::open).transpose()? {
+            metrics.state = Some(file);
+            metrics.restore(kept);
+        }
+        Ok(metrics)
     }
 
-    fn new(file: OutputFile) -> Metrics {
+    fn new() -> Metrics {
         let mut metrics = Metrics {
-            file,
+            file: None,
+            server: None,
+            state: None,
+            joules: BTreeMap::new(),
+            moved: BTreeMap::new(),
             registry: Registry::with_prefix("joulio"),
             energy: Family::default(),
             power: Family::default(),
@@ -108,10 +169,14 @@ impl Metrics {
             bytes: Family::default(),
             devices: Vec::new(),
         };
+        let build = Family::<OfBuild, Gauge>::default();
+        let version = env!("CARGO_PKG_VERSION");
+        build.get_or_create(&OfBuild { version }).set(1);
         let registry = &mut metrics.registry;
+        registry.register("build_info", "Version of joulio", build);
         registry.register_with_unit(
             "energy",
-            "Energy since joulio stat began; domains lie within one another and are not to be added",
+            "Energy since joulio stat began, or its state; domains lie within one another and are not to be added",
             Unit::Joules,
             metrics.energy.clone(),
         );
@@ -123,12 +188,12 @@ impl Metrics {
         );
         registry.register(
             "device_ios",
-            "I/Os completed since joulio stat began",
+            "I/Os completed since joulio stat began, or its state",
             metrics.ios.clone(),
         );
         registry.register_with_unit(
             "device",
-            "Bytes moved since joulio stat began",
+            "Bytes moved since joulio stat began, or its state",
             Unit::Bytes,
             metrics.bytes.clone(),
         );
@@ -137,7 +202,9 @@ impl Metrics {
 
     /// Adds the figures of an interval.
     pub fn add(&mut self, report: &StatReport) {
-        report.meters.iter().for_each(|row| self.add_meter(row));
+        for row in &report.meters {
+            self.add_meter(row);
+        }
         let is_gone = |name: &String| !report.devices.iter().any(|row| row.name == *name);
         let gone: Vec<_> = self.devices.extract_if(.., |name| is_gone(name)).collect();
         for name in gone {
@@ -152,12 +219,83 @@ impl Metrics {
         }
     }
 
-    /// Writes the file.
+    /// Address of the page, if there is one.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().map(MetricsServer::address)
+    }
+
+    /// Writes the state, then the file and the page: nobody has seen a counter from which it would not go on.
     ///
     /// # Errors
     /// Writing fails.
-    pub fn write(&self) -> Result<(), MetricsError> {
-        Ok(self.file.write(&self.text()?)?)
+    pub fn write(&mut self) -> Result<(), MetricsError> {
+        let kept = self.kept();
+        if let Some(state) = &mut self.state {
+            state.write(&kept)?;
+        }
+        let text = self.text()?;
+        if let Some(file) = &self.file {
+            file.write(&text)?;
+        }
+        if let Some(server) = &self.server {
+            server.publish(&text);
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> KeptCounters {
+        let energy = self.joules.iter().map(|(labels, &joules)| {
+            let OfMeter {
+                domain,
+                place,
+                meter,
+                source,
+                modelled,
+            } = labels.clone();
+            KeptEnergy {
+                domain,
+                place,
+                meter,
+                source,
+                modelled,
+                joules,
+            }
+        });
+        let devices = self.moved.iter().map(|(labels, &(ios, bytes))| {
+            let OfDevice { device, direction } = labels.clone();
+            KeptDevice {
+                device,
+                direction,
+                ios,
+                bytes,
+            }
+        });
+        KeptCounters::new(energy.collect(), devices.collect())
+    }
+
+    fn restore(&mut self, kept: KeptCounters) {
+        for energy in kept.energy {
+            let KeptEnergy {
+                domain,
+                place,
+                meter,
+                source,
+                modelled,
+                joules,
+            } = energy;
+            let labels = OfMeter {
+                domain,
+                place,
+                meter,
+                source,
+                modelled,
+            };
+            self.joules.insert(labels, joules);
+        }
+        for of in kept.devices {
+            let labels = OfDevice::new(&of.device, &of.direction);
+            self.moved.insert(labels, (of.ios, of.bytes));
+        }
     }
 
     fn text(&self) -> Result<String, std::fmt::Error> {
@@ -166,7 +304,7 @@ impl Metrics {
         Ok(text)
     }
 
-    fn add_meter(&self, row: &MeterRow) {
+    fn add_meter(&mut self, row: &MeterRow) {
         let labels = OfMeter {
             domain: row.boundary.clone(),
             // Drivers name their sensors, and not every reader takes every character.
@@ -178,10 +316,16 @@ impl Metrics {
         self.add_energy(&labels, &row.all, row.goes_on);
     }
 
-    fn add_energy(&self, labels: &OfMeter, share: &EnergyShare, goes_on: bool) {
+    fn add_energy(&mut self, labels: &OfMeter, share: &EnergyShare, goes_on: bool) {
         // An interval without a figure adds nothing, and the counter is there all the same.
         let joules = share.joules.unwrap_or(0.0).max(0.0);
-        self.energy.get_or_create(labels).inc_by(joules);
+        let is_new = self.energy.get(labels).is_none();
+        let sum = self.joules.entry(labels.clone()).or_default();
+        let before = *sum;
+        *sum += joules;
+        // One that was there before goes on from where it was.
+        let first = if is_new { before } else { 0.0 };
+        self.energy.get_or_create(labels).inc_by(first + joules);
         match share.watts {
             Some(watts) => {
                 self.power.get_or_create(labels).set(watts);
@@ -201,8 +345,17 @@ impl Metrics {
         ];
         for (direction, ios, bytes) in both {
             let labels = OfDevice::new(&row.name, direction);
-            self.ios.get_or_create(&labels).inc_by(ios);
-            self.bytes.get_or_create(&labels).inc_by(bytes);
+            let is_new = self.ios.get(&labels).is_none();
+            let sum = self.moved.entry(labels.clone()).or_default();
+            let (ios_before, bytes_before) = if is_new { *sum } else { (0, 0) };
+            *sum = (sum.0.saturating_add(ios), sum.1.saturating_add(bytes));
+            let counters = [
+                (&self.ios, ios_before.saturating_add(ios)),
+                (&self.bytes, bytes_before.saturating_add(bytes)),
+            ];
+            for (counter, more) in counters {
+                counter.get_or_create(&labels).inc_by(more);
+            }
         }
         if let Some(model) = &row.model {
             let labels = OfMeter {
@@ -221,10 +374,10 @@ impl Metrics {
 }
 
 impl OfDevice {
-    fn new(device: &str, direction: &'static str) -> OfDevice {
+    fn new(device: &str, direction: &str) -> OfDevice {
         OfDevice {
             device: device.into(),
-            direction,
+            direction: direction.into(),
         }
     }
 }
@@ -236,7 +389,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn nowhere() -> Metrics {
-        Metrics::open(Path::new("/dev/null")).unwrap()
+        Metrics::new()
     }
 
     fn meter(name: &str, joules: Option<f64>, goes_on: bool) -> MeterRow {
@@ -275,7 +428,8 @@ mod tests {
 
     fn lines(metrics: &Metrics) -> Vec<String> {
         let text = metrics.text().expect("text");
-        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        let is_sample = |line: &&str| !line.starts_with('#') && !line.contains("build_info");
+        let samples = text.lines().filter(is_sample);
         let bare = |line: &str| {
             let (name, rest) = line.split_once('{').expect("labels");
             format!("{name} {}", rest.rsplit(' ').next().expect("a value"))
@@ -301,6 +455,47 @@ mod tests {
         );
         metrics.add(&report(meter("m", None, false)));
         assert_eq!(lines(&metrics), [format!("{energy} 5.5")]);
+    }
+
+    #[test]
+    fn counters_go_on_from_the_state_and_over_an_absence() {
+        let device = |ios| {
+            let did = crate::DiskActivity {
+                name: "sda".into(),
+                interval: joulio_kernel_io::DiskUse {
+                    reads: ios,
+                    read_bytes: 4096 * ios,
+                    ..Default::default()
+                },
+                on: Vec::new(),
+            };
+            StatReport {
+                devices: vec![DeviceRow::new(&did)],
+                ..report(meter("m", Some(1.5), false))
+            }
+        };
+        let mut first = nowhere();
+        first.add(&device(10));
+        // It goes, and comes back.
+        first.add(&report(meter("m", Some(1.5), false)));
+        first.add(&device(1));
+        let mut second = nowhere();
+        second.restore(first.kept());
+        // What is not there is not shown, and not forgotten.
+        assert!(lines(&second).is_empty());
+        assert_eq!(second.kept(), first.kept());
+        second.add(&device(5));
+        let shown = lines(&second);
+        for sample in [
+            "joulio_energy_joules_total 6.0",
+            "joulio_device_ios_total 16",
+            "joulio_device_bytes_total 65536",
+        ] {
+            assert!(
+                shown.iter().any(|line| line == sample),
+                "{sample}: {shown:?}"
+            );
+        }
     }
 
     proptest! {

@@ -1,17 +1,20 @@
 //! Block devices and meters, interval by interval.
 
 mod command;
+mod counter_file;
 mod error;
 mod io_share;
 mod metrics;
 mod model;
 mod report;
+mod server;
 
 pub use command::{CommandUse, run_command};
 pub use error::StatError;
-pub use metrics::{Metrics, MetricsError, metrics_path};
+pub use metrics::{Metrics, MetricsError, MetricsOutputs, metrics_path};
 pub use model::{DriveProfile, DriveProfileError, StatModel, StatModelError};
 pub use report::{DeviceModel, DeviceRow, EnergyShare, MeterRow, StatReport};
+pub use server::{ListenAddress, ListenAddressError};
 
 use crate::disk_activity::WatchedDisks;
 use crate::power_log::wall_time;

@@ -1,0 +1,345 @@
+//! The figures over HTTP, for Prometheus to fetch: GET /metrics, and nothing else.
+//!
+//! Each client has a thread, a bounded request and a few seconds, and there are a bounded number of them: one that
+//! sends nothing, or anything, holds up no other.
+
+use httparse::{EMPTY_HEADER, Error, Request, Status};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+/// Bytes of a request's head; Prometheus sends some 400.
+const LARGEST: usize = 8 << 10;
+/// Lines of a request's head.
+const HEADERS: usize = 64;
+/// Time that a client has for everything.
+const TIME: Duration = Duration::from_secs(5);
+/// Clients at a time.
+const CLIENTS: usize = 16;
+/// Time to wait where the system has no descriptor for another client.
+const EXHAUSTED: Duration = Duration::from_millis(100);
+/// Media type of the page (OpenMetrics 1.0).
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Address and port that metrics are served at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenAddress(SocketAddr);
+
+/// Words that are no address to listen at.
+#[derive(Debug, thiserror::Error)]
+#[error("no [ADDRESS:]PORT, such as 9409, 0.0.0.0:9409 or [::]:9409")]
+pub struct ListenAddressError;
+
+impl FromStr for ListenAddress {
+    type Err = ListenAddressError;
+
+    fn from_str(text: &str) -> Result<ListenAddress, ListenAddressError> {
+        let port = text.strip_prefix("localhost:").unwrap_or(text);
+        let address = match port.parse() {
+            Ok(port) => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port),
+            Err(_) => text.parse().map_err(|_| ListenAddressError)?,
+        };
+        Ok(ListenAddress(address))
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Page that every client gets.
+type Page = RwLock<Arc<str>>;
+
+/// A page of metrics that is served until this is dropped.
+pub struct MetricsServer {
+    address: SocketAddr,
+    page: Arc<Page>,
+    ended: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MetricsServer {
+    /// Serves an empty page at `address`; port 0 is any that is free.
+    ///
+    /// # Errors
+    /// The address is not this machine's, or the port is another program's.
+    pub fn begin(address: ListenAddress) -> io::Result<MetricsServer> {
+        let listener = TcpListener::bind(address.0)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let page = Arc::new(Page::new("# EOF\n".into()));
+        let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let (of_all, until) = (Arc::clone(&page), Arc::clone(&ended));
+        let thread = Builder::new().name("joulio-metrics".into());
+        let thread = thread.spawn(move || serve(&listener, &of_all, &until))?;
+        Ok(MetricsServer {
+            address,
+            page,
+            ended,
+            thread: Some(thread),
+        })
+    }
+
+    /// Address that it listens at, with the port that it has.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Has `text` served from now on.
+    pub fn publish(&self, text: &str) {
+        *self.page.write().unwrap_or_else(PoisonError::into_inner) = text.into();
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        // A counter that nothing else writes takes a 1.
+        let _ = rustix::io::write(&self.ended, &1u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves `page` until `ended` can be read.
+fn serve(listener: &TcpListener, page: &Arc<Page>, ended: &OwnedFd) {
+    let clients = Arc::new(AtomicUsize::new(0));
+    loop {
+        let wait = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        let mut both = [wait(listener.as_fd()), wait(ended.as_fd())];
+        if poll(&mut both, None).is_ok() && !both[1].revents().is_empty() {
+            return;
+        }
+        match listener.accept() {
+            Ok((stream, _)) => hand_over(stream, page, &clients),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                _ => sleep(EXHAUSTED),
+            },
+        }
+    }
+}
+
+/// One client more, as long as this exists.
+struct Client(Arc<AtomicUsize>);
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Gives the client at `stream` a thread, or refuses it where there are too many.
+fn hand_over(stream: TcpStream, page: &Arc<Page>, clients: &Arc<AtomicUsize>) {
+    let before = clients.fetch_add(1, Ordering::Relaxed);
+    let client = Client(Arc::clone(clients));
+    if before >= CLIENTS {
+        // A new connection has room for a line.
+        let _ = stream.set_nonblocking(true);
+        let _ = (&stream).write_all(&Reply::new("503 Service Unavailable").bytes());
+        return;
+    }
+    let page = Arc::clone(page);
+    // Without a thread the connection is closed, and the next may have one.
+    let _ = Builder::new().name("joulio-metrics".into()).spawn(move || {
+        let _client = client;
+        // Of a client that has gone nothing is to be said.
+        let _ = answer(&stream, &page);
+    });
+}
+
+/// Answers one request, and closes the connection.
+fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
+    let deadline = Instant::now() + TIME;
+    let mut head = Vec::new();
+    let reply = loop {
+        if let Some(reply) = reply(&head, page) {
+            break reply;
+        }
+        if head.len() >= LARGEST {
+            break Reply::new("431 Request Header Fields Too Large");
+        }
+        let mut bytes = [0; 1024];
+        let room = bytes.len().min(LARGEST - head.len());
+        match read(stream, deadline, &mut bytes[..room]) {
+            Ok(0) if head.is_empty() => return Ok(()),
+            Ok(0) => break Reply::new("400 Bad Request"),
+            Ok(count) => head.extend_from_slice(&bytes[..count]),
+            Err(error) if is_timeout(&error) => break Reply::new("408 Request Timeout"),
+            Err(error) => return Err(error),
+        }
+    };
+    let bytes = reply.bytes();
+    let mut rest = bytes.as_slice();
+    // One that reads a byte a second has no longer than others.
+    let deadline = deadline.max(Instant::now() + TIME / 5);
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left(deadline)?))?;
+        match stream.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    stream.shutdown(Shutdown::Write)?;
+    // Bytes that nobody read would have the kernel reset the connection, and the answer be lost.
+    let (mut bytes, mut most) = ([0; 1024], 64);
+    while most > 0 && read(stream, deadline, &mut bytes)? > 0 {
+        most -= 1;
+    }
+    Ok(())
+}
+
+/// Reads before `deadline`.
+fn read(mut stream: &TcpStream, deadline: Instant, bytes: &mut [u8]) -> io::Result<usize> {
+    loop {
+        stream.set_read_timeout(Some(left(deadline)?))?;
+        match stream.read(bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(ErrorKind::TimedOut.into()),
+        false => Ok(left),
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
+}
+
+/// An answer.
+struct Reply {
+    status: &'static str,
+    page: Option<Arc<str>>,
+}
+
+impl Reply {
+    /// An answer that is no page, but says why.
+    fn new(status: &'static str) -> Reply {
+        Reply { status, page: None }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let why = format!("{}: GET /metrics\n", self.status);
+        let (kind, body) = match &self.page {
+            Some(page) => (OPEN_METRICS, &**page),
+            None => ("text/plain; charset=utf-8", why.as_str()),
+        };
+        let allow = match self.status.starts_with("405") {
+            true => "Allow: GET\r\n",
+            false => "",
+        };
+        let head = format!(
+            "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{allow}Connection: close\r\n\r\n",
+            self.status,
+            body.len(),
+        );
+        (head + body).into_bytes()
+    }
+}
+
+/// The answer to the request that begins with `head`; `None`: there is more to come of that.
+fn reply(head: &[u8], page: &Page) -> Option<Reply> {
+    let mut headers = [EMPTY_HEADER; HEADERS];
+    let mut request = Request::new(&mut headers);
+    match request.parse(head) {
+        Ok(Status::Partial) => None,
+        Ok(Status::Complete(_)) => {
+            let path = request.path.unwrap_or_default();
+            let path = path.split_once('?').map_or(path, |(path, _)| path);
+            Some(match (request.method, path) {
+                (Some("GET"), "/metrics") => {
+                    let page = page.read().unwrap_or_else(PoisonError::into_inner);
+                    Reply {
+                        status: "200 OK",
+                        page: Some(Arc::clone(&page)),
+                    }
+                }
+                (Some("GET"), _) => Reply::new("404 Not Found"),
+                _ => Reply::new("405 Method Not Allowed"),
+            })
+        }
+        Err(Error::TooManyHeaders) => Some(Reply::new("431 Request Header Fields Too Large")),
+        Err(_) => Some(Reply::new("400 Bad Request")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn status(head: &[u8]) -> Option<&'static str> {
+        let page = Page::new("# EOF\n".into());
+        reply(head, &page).map(|reply| &reply.status[..3])
+    }
+
+    #[test]
+    fn an_address_without_one_is_this_machines_alone() {
+        let address = |text: &str| text.parse::<ListenAddress>().ok().map(|it| it.to_string());
+        for (text, expected) in [
+            ("9409", Some("127.0.0.1:9409")),
+            ("localhost:0", Some("127.0.0.1:0")),
+            ("0.0.0.0:9409", Some("0.0.0.0:9409")),
+            ("[::1]:9409", Some("[::1]:9409")),
+            ("", None),
+            ("65536", None),
+            ("10.0.0.1", None),
+            ("example.org:80", None),
+        ] {
+            assert_eq!(address(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_page_is_served_and_each_other_request_answered() {
+        for (head, expected) in [
+            ("GET /metrics HTTP/1.1\r\n\r\n", Some("200")),
+            ("GET /metrics?a=b HTTP/1.0\r\nHost: x\r\n\r\n", Some("200")),
+            ("GET / HTTP/1.1\r\n\r\n", Some("404")),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", Some("404")),
+            ("POST /metrics HTTP/1.1\r\n\r\n", Some("405")),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", Some("405")),
+            ("GET /metrics HTTP/1.1\r\nHost", None),
+            ("", None),
+            ("\x16\x03\x01", Some("400")),
+        ] {
+            assert_eq!(status(head.as_bytes()), expected, "{head:?}");
+        }
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS + 1));
+        assert_eq!(status(many.as_bytes()), Some("431"));
+    }
+
+    #[test]
+    fn its_end_closes_it() {
+        let server = MetricsServer::begin("0".parse().unwrap()).expect("a free port");
+        let address = server.address();
+        assert!(TcpStream::connect(address).is_ok());
+        drop(server);
+        assert!(TcpStream::connect(address).is_err());
+    }
+
+    proptest! {
+        /// Anybody can send anything.
+        #[test]
+        fn whatever_is_sent_is_answered_or_waited_for(head in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = status(&head);
+        }
+    }
+}

@@ -132,6 +132,11 @@ impl WatchedDisks {
         self.before.keys().cloned().collect()
     }
 
+    /// Names of those that `name` stands on.
+    pub fn beneath(&self, name: &str) -> &[String] {
+        self.before.get(name).map_or(&[], |(_, on)| on)
+    }
+
     /// Block devices that those are among.
     pub fn disks(&self) -> &Disks {
         &self.disks

@@ -430,7 +430,16 @@ fn what_makes_no_sense_of_an_interval_or_a_command_is_refused() {
 /// A guest with an SSD that says what it is, a drive that does not, and a loop device.
 fn with_drives() -> TempDir {
     let tree = guest();
-    count(&tree, &[("loop0", 0), ("nvme0n1", 0), ("vda", 0)]);
+    count(
+        &tree,
+        &[("dm-0", 0), ("loop0", 0), ("nvme0n1", 0), ("vda", 0)],
+    );
+    file(
+        &tree,
+        "sys/block/dm-0/device/model",
+        "INTEL SSDPED1D280GA\n",
+    );
+    file(&tree, "sys/block/dm-0/slaves/vda/size", "1000\n");
     let (nvme, vda) = ("sys/block/nvme0n1", "sys/block/vda");
     file(
         &tree,
@@ -468,7 +477,7 @@ fn without_a_meter_the_profiles_tell_with_their_bands() {
     for words in [
         "nvme0n1: model of optane-900p, by its model name",
         "--drive vda=PROFILE names one",
-        "not modelled, being no drives: loop0",
+        "not modelled, being no drives or on others: dm-0, loop0",
         "model:cores: watts of generic-server",
     ] {
         assert!(noted(words), "{words}: {first:#}");
@@ -499,7 +508,10 @@ fn without_a_meter_the_profiles_tell_with_their_bands() {
     let [low, idle, high] = band(cores);
     assert!(low < idle && idle < high, "{cores:#}");
 
-    count(&tree, &[("loop0", 0), ("nvme0n1", 100_000), ("vda", 0)]);
+    count(
+        &tree,
+        &[("dm-0", 0), ("loop0", 0), ("nvme0n1", 100_000), ("vda", 0)],
+    );
     let lines = stat.until(|line| named(line, "devices", "nvme0n1")["read_ios"] != 0);
     let last = lines.last().expect("one");
     let row = named(last, "devices", "nvme0n1");
@@ -576,7 +588,7 @@ fn a_model_of_nothing_that_there_is_is_refused() {
     for (words, hint) in [
         (
             "--model --drive vdb=optane-900p",
-            "no block device 'vdb' is watched: there are loop0",
+            "no block device 'vdb' is watched: there are dm-0, loop0",
         ),
         ("--model --drive vda", "vda=optane-900p"),
         (

@@ -9,7 +9,7 @@ use crate::disk_activity::{DiskActivity, WatchedDisks, disk_name, whole_disk};
 use crate::machine_profile::machine_profile_at;
 use crate::printable::printable;
 use joulio_energy::{Boundary, Energy, How, Model, Place, Root};
-use joulio_kernel_io::{CpuTimes, CpuUse, Disks};
+use joulio_kernel_io::{CpuTimes, CpuUse};
 use joulio_model::power::cores_in_full;
 use joulio_model::{
     CoreState, CountedIos, DeviceActivity, DeviceProfile, MachineProfile, Pick, ProfileError,
@@ -150,7 +150,7 @@ impl StatModel {
             if self.drives.contains_key(&name) {
                 continue;
             }
-            let found = self.candidates(watched.disks(), &name);
+            let found = self.candidates(watched, &name);
             match &found {
                 Some((_, note)) => notes.push(format!("{name}: {note}")),
                 None => none.push(name.clone()),
@@ -159,7 +159,7 @@ impl StatModel {
         }
         if !none.is_empty() {
             notes.push(format!(
-                "not modelled, being no drives: {}",
+                "not modelled, being no drives or on others: {}",
                 none.join(", ")
             ));
         }
@@ -167,7 +167,7 @@ impl StatModel {
     }
 
     /// The profiles of which the disk `name` has one, and how they were found.
-    fn candidates(&self, disks: &Disks, name: &str) -> Option<(Candidates, String)> {
+    fn candidates(&self, watched: &WatchedDisks, name: &str) -> Option<(Candidates, String)> {
         let one = |profile: DeviceProfile, why: &str| {
             let source = format!("model of {}", profile.name);
             let note = format!("{source}, {why}");
@@ -177,7 +177,9 @@ impl StatModel {
         if let Some(profile) = self.named.get(name) {
             return Some(one(profile.clone(), "by --drive"));
         }
-        if !disks.is_drive(name) {
+        let disks = watched.disks();
+        // The joules of what stands on another are the other's.
+        if !disks.is_drive(name) || !watched.beneath(name).is_empty() {
             return None;
         }
         let model = disks.model(name);

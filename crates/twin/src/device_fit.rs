@@ -148,6 +148,8 @@ pub fn fit_device(
         rates.len(),
         by.machine.name
     );
+    // It is of the device that was measured, whatever the base is of.
+    profile.drives = Vec::new();
     // Neither shows in mean rates.
     profile.service.tail = None;
     profile.service.garbage_collection = None;

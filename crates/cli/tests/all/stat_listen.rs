@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::{Child, ChildStderr};
 use tempfile::{TempDir, tempdir};
 
+/// The header of who reads OpenMetrics, as Prometheus sends it.
+const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1";
 const ENERGY: &str = "sys/class/powercap/intel-rapl:0/energy_uj";
 const JOULES: &str = r#"joulio_energy_joules_total{domain="package",place="package-0",meter="powercap:package-0",source="powercap",modelled="false"} "#;
 const READS: &str = r#"joulio_device_ios_total{device="sda",direction="read"} "#;
@@ -65,7 +67,9 @@ impl Served {
 
     /// The page, as a scraper reads it.
     fn page(&self) -> String {
-        body(&self.ask("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"))
+        body(&self.ask(&format!(
+            "GET /metrics HTTP/1.1\r\nHost: here\r\n{ACCEPT}\r\n\r\n"
+        )))
     }
 
     /// The value of the sample that begins so, as soon as there is one that is `right`.
@@ -175,18 +179,29 @@ fn a_client_that_says_nothing_holds_up_no_other() {
     counted(&tree, 1, 100);
     let served = Served::begin(&tree, "");
     let mut silent = served.connect();
-    let mut slow = served.connect();
-    slow.write_all(b"GET /metr").expect("sent");
-    // Two at once, of which the first is answered last.
-    let mut other = served.connect();
-    strictly_open_metrics(&served.page());
-    slow.write_all(b"ics HTTP/1.1\r\n\r\n").expect("sent");
-    other
-        .write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
-        .expect("sent");
-    for mut stream in [other, slow] {
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
+    // Two at once, of which the first is answered last. Each has five seconds, which a busy machine may take away.
+    let answers = wait_for("answers to both", || {
+        let (mut slow, mut other) = (served.connect(), served.connect());
+        let sent = slow.write_all(b"GET /metr").is_ok();
+        strictly_open_metrics(&served.page());
+        let rest = format!("ics HTTP/1.1\r\n{ACCEPT}\r\n\r\n");
+        let whole = format!("GET /metrics HTTP/1.1\r\n{ACCEPT}\r\n\r\n");
+        let sent = sent && slow.write_all(rest.as_bytes()).is_ok();
+        let sent = sent && other.write_all(whole.as_bytes()).is_ok();
+        let answers = [other, slow].map(|mut stream| {
+            let mut answer = String::new();
+            let read = stream.read_to_string(&mut answer);
+            read.is_ok().then_some(answer)
+        });
+        let [Some(other), Some(slow)] = answers else {
+            return None;
+        };
+        let late = [&other, &slow]
+            .iter()
+            .any(|one| one.starts_with("HTTP/1.1 408 "));
+        (sent && !late).then_some([other, slow])
+    });
+    for answer in answers {
         strictly_open_metrics(&body(&answer));
     }
     // One that goes before its answer, and one that is told off after a while.

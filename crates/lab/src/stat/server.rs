@@ -25,8 +25,10 @@ const TIME: Duration = Duration::from_secs(5);
 const CLIENTS: usize = 16;
 /// Time to wait where the system has no descriptor for another client.
 const EXHAUSTED: Duration = Duration::from_millis(100);
-/// Media type of the page (OpenMetrics 1.0).
+/// Media type of the page (OpenMetrics 1.0), for who accepts it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Media type of the page for all others (Prometheus' text format 0.0.4).
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Address and port that metrics are served at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +228,8 @@ fn is_timeout(error: &io::Error) -> bool {
 /// An answer.
 struct Reply {
     status: &'static str,
-    page: Option<Arc<str>>,
+    /// Media type and text.
+    page: Option<(&'static str, Arc<str>)>,
 }
 
 impl Reply {
@@ -238,7 +241,7 @@ impl Reply {
     fn bytes(&self) -> Vec<u8> {
         let why = format!("{}: GET /metrics\n", self.status);
         let (kind, body) = match &self.page {
-            Some(page) => (OPEN_METRICS, &**page),
+            Some((kind, page)) => (*kind, &**page),
             None => ("text/plain; charset=utf-8", why.as_str()),
         };
         let allow = match self.status.starts_with("405") {
@@ -266,9 +269,13 @@ fn reply(head: &[u8], page: &Page) -> Option<Reply> {
             Some(match (request.method, path) {
                 (Some("GET"), "/metrics") => {
                     let page = page.read().unwrap_or_else(PoisonError::into_inner);
+                    let page = match accepts_open_metrics(&request) {
+                        true => (OPEN_METRICS, Arc::clone(&page)),
+                        false => (TEXT, text_format(&page).into()),
+                    };
                     Reply {
                         status: "200 OK",
-                        page: Some(Arc::clone(&page)),
+                        page: Some(page),
                     }
                 }
                 (Some("GET"), _) => Reply::new("404 Not Found"),
@@ -278,6 +285,39 @@ fn reply(head: &[u8], page: &Page) -> Option<Reply> {
         Err(Error::TooManyHeaders) => Some(Reply::new("431 Request Header Fields Too Large")),
         Err(_) => Some(Reply::new("400 Bad Request")),
     }
+}
+
+/// True if `request` is of a client that reads OpenMetrics, as Prometheus does.
+fn accepts_open_metrics(request: &Request<'_, '_>) -> bool {
+    let mut headers = request.headers.iter();
+    headers.any(|header| {
+        let value = String::from_utf8_lossy(header.value).to_ascii_lowercase();
+        header.name.eq_ignore_ascii_case("accept") && value.contains("application/openmetrics-text")
+    })
+}
+
+/// The `page` of OpenMetrics in Prometheus' text format, where a counter's type and help are those of its sample,
+/// and there are no units.
+fn text_format(page: &str) -> String {
+    let counters: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut text = String::with_capacity(page.len());
+    for line in page.lines() {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        match words.as_slice() {
+            ["#", "UNIT", ..] | ["#", "EOF"] => {}
+            ["#", kind, name, rest] if counters.contains(name) => {
+                text += &format!("# {kind} {name}_total {rest}\n");
+            }
+            _ => {
+                text += line;
+                text += "\n";
+            }
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -324,6 +364,25 @@ mod tests {
         }
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS + 1));
         assert_eq!(status(many.as_bytes()), Some("431"));
+    }
+
+    #[test]
+    fn who_does_not_accept_open_metrics_gets_the_text_format() {
+        let text = "# HELP a_joules Energy.\n# TYPE a_joules counter\n# UNIT a_joules joules\n\
+                    a_joules_total{b=\"c d\"} 1.5\n# TYPE a_watts gauge\na_watts 2\n# EOF\n";
+        let page = Page::new(text.into());
+        let got = |accept: &str| {
+            let head = format!("GET /metrics HTTP/1.1\r\n{accept}\r\n");
+            let reply = reply(head.as_bytes(), &page).expect("a reply");
+            reply.page.map(|(kind, text)| (kind, text.to_string()))
+        };
+        let open = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
+        assert_eq!(got(open), Some((OPEN_METRICS, text.to_owned())));
+        let plain = "# HELP a_joules_total Energy.\n# TYPE a_joules_total counter\n\
+                     a_joules_total{b=\"c d\"} 1.5\n# TYPE a_watts gauge\na_watts 2\n";
+        for accept in ["", "accept: */*\r\n"] {
+            assert_eq!(got(accept), Some((TEXT, plain.to_owned())));
+        }
     }
 
     #[test]

@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use crate::output::print_data;
 use crate::{Outcome, written};
 use clap_complete::{Shell, generate};
-use std::fs::create_dir_all;
-use std::path::PathBuf;
+use clap_mangen::Man;
+use std::fs::{create_dir_all, write};
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Flags of `completions`.
 #[derive(clap::Args)]
@@ -19,6 +21,9 @@ pub struct CompletionsArgs {
 pub struct ManArgs {
     /// Folder for the pages, joulio.1 and joulio-SUBCOMMAND.1; it is made where it does not exist
     folder: PathBuf,
+    /// Date in the pages' foot, as 2026-05-31. Default: none
+    #[arg(long, default_value = "", hide_default_value = true)]
+    date: String,
 }
 
 /// `joulio completions`.
@@ -33,5 +38,44 @@ pub fn man(args: &ManArgs) -> Outcome {
     let folder = &args.folder;
     let wrong = |error| Failure::input(format!("{}: {error}", folder.display()));
     create_dir_all(folder).map_err(wrong)?;
-    clap_mangen::generate_to(written(), folder).map_err(wrong)
+    let mut command = written().disable_help_subcommand(true);
+    command.build();
+    pages(&command, &args.date, folder).map_err(wrong)
+}
+
+/// Writes the page of `command`, and those of its subcommands.
+fn pages(command: &clap::Command, date: &str, folder: &Path) -> io::Result<()> {
+    let seen = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    for sub in seen {
+        pages(sub, date, folder)?;
+    }
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    let page = tidy(&String::from_utf8_lossy(&page), date);
+    write(folder.join(man.get_filename()), page)
+}
+
+/// The page with a head that names joulio, not the subcommand alone, and without what `mandoc -Tlint`
+/// warns of: a blank at a line's end, a break beside a space.
+fn tidy(page: &str, date: &str) -> String {
+    let lines: Vec<_> = page.lines().map(str::trim_end).collect();
+    let is_space = |line: Option<&&str>| line.is_some_and(|line| line.starts_with(".sp"));
+    let mut tidy = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| lines.get(before));
+        if *line == ".br" && (is_space(before) || is_space(lines.get(at + 1))) {
+            continue;
+        }
+        match line.strip_prefix(".TH ") {
+            Some(rest) => {
+                let name = rest.split(' ').next().unwrap_or_default();
+                let version = env!("CARGO_PKG_VERSION");
+                tidy += &format!(".TH {name} 1 \"{date}\" \"joulio {version}\" \"joulio\"");
+            }
+            None => tidy += line,
+        }
+        tidy.push('\n');
+    }
+    tidy
 }

@@ -63,7 +63,7 @@ mod tests {
         bytes_per_second = { value = 3.5e9, kind = \"guess\", source = \"test\" }\n";
 
     fn parse(link: &str) -> Result<MachineProfile, String> {
-        let xeon = include_str!("../../../profiles/machines/xeon-e3-1230v5.toml");
+        let xeon = include_str!("../profiles/machines/xeon-e3-1230v5.toml");
         let text = format!("{xeon}\n{link}");
         MachineProfile::parse(&text, "x.toml").map_err(|error| error.to_string())
     }

@@ -235,23 +235,20 @@ impl Profile for MachineProfile {
     const BUILTIN: &'static [(&'static str, &'static str)] = &[
         (
             "generic-server",
-            include_str!("../../../profiles/machines/generic-server.toml"),
+            include_str!("../profiles/machines/generic-server.toml"),
         ),
-        (
-            "client",
-            include_str!("../../../profiles/machines/client.toml"),
-        ),
+        ("client", include_str!("../profiles/machines/client.toml")),
         (
             "xeon-6230",
-            include_str!("../../../profiles/machines/xeon-6230.toml"),
+            include_str!("../profiles/machines/xeon-6230.toml"),
         ),
         (
             "xeon-8558",
-            include_str!("../../../profiles/machines/xeon-8558.toml"),
+            include_str!("../profiles/machines/xeon-8558.toml"),
         ),
         (
             "xeon-e3-1230v5",
-            include_str!("../../../profiles/machines/xeon-e3-1230v5.toml"),
+            include_str!("../profiles/machines/xeon-e3-1230v5.toml"),
         ),
     ];
 

@@ -13,36 +13,33 @@ use std::path::{Path, PathBuf};
 pub const CATALOGUE: &[(&str, &str)] = &[
     (
         "hotstorage20",
-        include_str!("../../../../experiments/hotstorage20.toml"),
+        include_str!("../../experiments/hotstorage20.toml"),
     ),
     (
         "hotstorage22",
-        include_str!("../../../../experiments/hotstorage22.toml"),
+        include_str!("../../experiments/hotstorage22.toml"),
     ),
     (
         "hotstorage23",
-        include_str!("../../../../experiments/hotstorage23.toml"),
+        include_str!("../../experiments/hotstorage23.toml"),
     ),
     (
         "hotstorage25",
-        include_str!("../../../../experiments/hotstorage25.toml"),
+        include_str!("../../experiments/hotstorage25.toml"),
     ),
     (
         "interfaces",
-        include_str!("../../../../experiments/interfaces.toml"),
+        include_str!("../../experiments/interfaces.toml"),
     ),
     (
         "shared-core",
-        include_str!("../../../../experiments/shared-core.toml"),
+        include_str!("../../experiments/shared-core.toml"),
     ),
     (
         "first-hour",
-        include_str!("../../../../experiments/first-hour.toml"),
+        include_str!("../../experiments/first-hour.toml"),
     ),
-    (
-        "tiering",
-        include_str!("../../../../experiments/tiering.toml"),
-    ),
+    ("tiering", include_str!("../../experiments/tiering.toml")),
 ];
 
 /// An experiment that cannot be read.

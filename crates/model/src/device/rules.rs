@@ -24,59 +24,59 @@ impl Profile for DeviceProfile {
     const BUILTIN: &'static [(&'static str, &'static str)] = &[
         (
             "instant",
-            include_str!("../../../../profiles/devices/instant.toml"),
+            include_str!("../../profiles/devices/instant.toml"),
         ),
         (
             "micron-9550-max",
-            include_str!("../../../../profiles/devices/micron-9550-max.toml"),
+            include_str!("../../profiles/devices/micron-9550-max.toml"),
         ),
         (
             "optane-900p",
-            include_str!("../../../../profiles/devices/optane-900p.toml"),
+            include_str!("../../profiles/devices/optane-900p.toml"),
         ),
         (
             "optane-p4800x",
-            include_str!("../../../../profiles/devices/optane-p4800x.toml"),
+            include_str!("../../profiles/devices/optane-p4800x.toml"),
         ),
         (
             "optane-p4801x",
-            include_str!("../../../../profiles/devices/optane-p4801x.toml"),
+            include_str!("../../profiles/devices/optane-p4801x.toml"),
         ),
         (
             "optane-p5800x",
-            include_str!("../../../../profiles/devices/optane-p5800x.toml"),
+            include_str!("../../profiles/devices/optane-p5800x.toml"),
         ),
         (
             "samsung-850-evo",
-            include_str!("../../../../profiles/devices/samsung-850-evo.toml"),
+            include_str!("../../profiles/devices/samsung-850-evo.toml"),
         ),
         (
             "samsung-960-evo",
-            include_str!("../../../../profiles/devices/samsung-960-evo.toml"),
+            include_str!("../../profiles/devices/samsung-960-evo.toml"),
         ),
         (
             "samsung-970-evo-plus",
-            include_str!("../../../../profiles/devices/samsung-970-evo-plus.toml"),
+            include_str!("../../profiles/devices/samsung-970-evo-plus.toml"),
         ),
         (
             "samsung-980-pro",
-            include_str!("../../../../profiles/devices/samsung-980-pro.toml"),
+            include_str!("../../profiles/devices/samsung-980-pro.toml"),
         ),
         (
             "samsung-983-zet",
-            include_str!("../../../../profiles/devices/samsung-983-zet.toml"),
+            include_str!("../../profiles/devices/samsung-983-zet.toml"),
         ),
         (
             "tipro9000",
-            include_str!("../../../../profiles/devices/tipro9000.toml"),
+            include_str!("../../profiles/devices/tipro9000.toml"),
         ),
         (
             "flash-gc",
-            include_str!("../../../../profiles/devices/flash-gc.toml"),
+            include_str!("../../profiles/devices/flash-gc.toml"),
         ),
         (
             "hdd-7200",
-            include_str!("../../../../profiles/devices/hdd-7200.toml"),
+            include_str!("../../profiles/devices/hdd-7200.toml"),
         ),
     ];
 

@@ -380,7 +380,7 @@ mod tests {
     use crate::MachineProfile;
     use toml::Value;
 
-    const XEON: &str = include_str!("../../../../profiles/machines/xeon-e3-1230v5.toml");
+    const XEON: &str = include_str!("../../profiles/machines/xeon-e3-1230v5.toml");
 
     /// The error message of the profile with `value` at `path`, its band left out.
     fn refusal(path: &str, value: f64) -> String {
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_second_thread_that_makes_no_sense_is_refused_by_field() {
-        const SERVER: &str = include_str!("../../../../profiles/machines/generic-server.toml");
+        const SERVER: &str = include_str!("../../profiles/machines/generic-server.toml");
         for (path, value, want) in [
             (
                 "costs.smt_spin_slowdown",

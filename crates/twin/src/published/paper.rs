@@ -274,13 +274,13 @@ impl Paper {
 }
 
 const TEXTS: &[&str] = &[
-    include_str!("../../../../profiles/published/hs22.toml"),
-    include_str!("../../../../profiles/published/dpas.toml"),
-    include_str!("../../../../profiles/published/paths.toml"),
-    include_str!("../../../../profiles/published/p4800x.toml"),
-    include_str!("../../../../profiles/published/hs23.toml"),
-    include_str!("../../../../profiles/published/hs25.toml"),
-    include_str!("../../../../profiles/published/hs20.toml"),
-    include_str!("../../../../profiles/published/sheets.toml"),
-    include_str!("../../../../profiles/published/rules.toml"),
+    include_str!("../../profiles/published/hs22.toml"),
+    include_str!("../../profiles/published/dpas.toml"),
+    include_str!("../../profiles/published/paths.toml"),
+    include_str!("../../profiles/published/p4800x.toml"),
+    include_str!("../../profiles/published/hs23.toml"),
+    include_str!("../../profiles/published/hs25.toml"),
+    include_str!("../../profiles/published/hs20.toml"),
+    include_str!("../../profiles/published/sheets.toml"),
+    include_str!("../../profiles/published/rules.toml"),
 ];

@@ -57,19 +57,19 @@ fn pages(command: &clap::Command, date: &str, folder: &Path) -> io::Result<()> {
 }
 
 /// The page with a head that names joulio, not the subcommand alone, and without what `mandoc -Tlint`
-/// warns of: a blank at a line's end, a break beside a space.
+/// warns of: a blank at a line's end, a break beside an empty line.
 fn tidy(page: &str, date: &str) -> String {
     let lines: Vec<_> = page.lines().map(str::trim_end).collect();
-    let is_space = |line: Option<&&str>| line.is_some_and(|line| line.starts_with(".sp"));
+    let is_empty = |line: Option<&&str>| line.is_some_and(|line| line.is_empty());
     let mut tidy = String::new();
     for (at, line) in lines.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| lines.get(before));
-        if *line == ".br" && (is_space(before) || is_space(lines.get(at + 1))) {
+        if *line == ".br" && (is_empty(before) || is_empty(lines.get(at + 1))) {
             continue;
         }
         match line.strip_prefix(".TH ") {
             Some(rest) => {
-                let name = rest.split(' ').next().unwrap_or_default();
+                let name = rest.split(' ').next().unwrap_or_default().to_uppercase();
                 let version = env!("CARGO_PKG_VERSION");
                 tidy += &format!(".TH {name} 1 \"{date}\" \"joulio {version}\" \"joulio\"");
             }

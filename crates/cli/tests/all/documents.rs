@@ -20,10 +20,14 @@ fn every_shell_has_completions_that_know_the_subcommands() {
 fn every_subcommand_has_a_manual_page() {
     let room = TempDir::new().expect("a folder");
     let folder = room.path().join("man");
-    joulio("man").arg(&folder).assert().success();
+    let date = ["--date", "2026-05-31"];
+    joulio("man").arg(&folder).args(date).assert().success();
     for page in ["joulio", "joulio-bench", "joulio-stat", "joulio-twin-check"] {
         let text = fs::read_to_string(folder.join(format!("{page}.1"))).expect(page);
         assert!(text.contains(".SH NAME"), "{page}");
+        let head = format!(".TH {} 1 \"2026-05-31\" \"joulio ", page.to_uppercase());
+        assert!(text.contains(&head), "{page}");
+        assert!(!text.lines().any(|line| line.ends_with(' ')), "{page}");
     }
     let hidden = folder.join("joulio-bench-job.1");
     assert!(!hidden.exists(), "a subcommand that nobody types");

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_same_lines() {
-        let page = include_str!("../../../../docs/columns.md");
+        let page = include_str!("../../docs/columns.md");
         for (heading, what) in LEGEND {
             let row = format!("| `{heading}` | {what} |");
             assert!(page.contains(&row), "docs/columns.md lacks: {row}");

@@ -8,7 +8,7 @@ use joulio_workload::Stop;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-const PAGE: &str = include_str!("../../../../docs/papers.md");
+const PAGE: &str = include_str!("../../docs/papers.md");
 
 /// The papers' tables and figures, in the papers' order.
 const ITEMS: [(&str, &str); 4] = [

@@ -191,7 +191,7 @@ fn page_table() -> String {
 
 #[test]
 fn the_page_has_every_option() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/fio.md");
     let page = std::fs::read_to_string(page).unwrap();
     let table = page_table();
     assert!(page.contains(&table), "docs/fio.md is to have:\n{table}");

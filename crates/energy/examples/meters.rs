@@ -1,0 +1,25 @@
+//! Prints the meters of this machine, or why there is none, and what they measured in a second.
+
+use joulio_energy::{Meters, Root, Select};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut discovery = Meters::discover(&Root::system(), &Select::all());
+    for other in &discovery.others {
+        println!("{}: {:?}", other.name, other.state);
+    }
+    if discovery.meters.is_empty() {
+        println!("no meter can be read here");
+        return Ok(());
+    }
+    let window = discovery.meters.open()?;
+    sleep(Duration::from_millis(1100));
+    for measured in window.close(None) {
+        match measured.figure {
+            Ok(figure) => println!("{}: {}", measured.about.name, figure.total.watts()),
+            Err(why) => println!("{}: {why}", measured.about.name),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Prints what five repetitions of a run say: their mean, and the interval that it lies in.
+
+use joulio_lab::statistics::{Interval, Summary};
+
+fn main() {
+    let repetitions = [1099.2, 1103.8, 1087.1, 1111.0, 1094.6];
+    println!("{:?}", Summary::of(&repetitions));
+    println!("{:?}", Interval::of(&repetitions, 0.0));
+}

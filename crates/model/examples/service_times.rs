@@ -1,0 +1,14 @@
+//! Prints what each device that joulio knows takes for a read of 4 KiB, by its profile.
+
+use joulio_model::{DeviceProfile, ProfileError, ServiceModel};
+use joulio_units::{Direction, Nanos};
+
+fn main() -> Result<(), ProfileError> {
+    for name in DeviceProfile::names() {
+        let mut model = ServiceModel::new(&DeviceProfile::builtin(name)?, 1);
+        let first = model.start(Nanos::ZERO, Direction::Read, 4096);
+        let mean = model.mean(Direction::Read, 4096);
+        println!("{name:20} mean {mean:?}, the first {first:?}");
+    }
+    Ok(())
+}

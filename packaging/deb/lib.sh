@@ -38,8 +38,8 @@ inside() {
 	return "$status"
 }
 
-# What is there of files, but for logs, caches, the package manager's own and accounts, which Debian
+# What is there of files, but for logs, caches, /run, the package manager's own and accounts, which Debian
 # never takes away: for the shell in a root.
 # shellcheck disable=SC2034 # of who sources this
-files='find / -xdev \( -path /tmp -o -path /dev -o -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log \
+files='find / -xdev \( -path /tmp -o -path /run -o -path /dev -o -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log \
 	-o -path /var/cache -o -path "/etc/*group*" -o -path /etc/.pwd.lock \) -prune -o -print | sort'

@@ -60,6 +60,9 @@ pub struct Job {
     /// Latencies that the result has beside the usual figures.
     #[serde(default)]
     pub latency: LatencyDetail,
+    /// True if every I/O of a real run is logged: [`LoggedIo`](crate::LoggedIo).
+    #[serde(default)]
+    pub log_ios: bool,
 }
 
 impl Job {
@@ -87,6 +90,7 @@ impl Job {
             seed: 1,
             goal: Goal::default(),
             latency: LatencyDetail::default(),
+            log_ios: false,
         }
     }
 

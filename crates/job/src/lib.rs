@@ -28,6 +28,7 @@ mod job_error;
 mod job_kind;
 mod latency_detail;
 mod latency_summary;
+mod logged_io;
 mod machine_counters;
 mod method;
 mod metric;
@@ -69,6 +70,7 @@ pub use joulio_units::MIN_WINDOW;
 pub use joulio_wait::WaitCounters;
 pub use latency_detail::{LatencyDetail, parse_percentiles};
 pub use latency_summary::LatencySummary;
+pub use logged_io::{JobLog, LoggedIo};
 pub use machine_counters::{
     DiskCounters, Dispatch, IdleCounters, MachineCounters, MissingCounters,
 };

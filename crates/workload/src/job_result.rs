@@ -2,7 +2,7 @@
 
 use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};
-use joulio_job::{IoStatistics, ThreadUsage};
+use joulio_job::{IoStatistics, LoggedIo, ThreadUsage};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::WaitCounters;
 use joulio_trace::Recorded;
@@ -62,6 +62,8 @@ pub(crate) struct JobResult {
     pub(crate) unissued: u64,
     /// First I/O that failed, and how.
     pub(crate) first_error: Option<String>,
+    /// I/Os, where they are logged.
+    pub(crate) log: Vec<LoggedIo>,
 }
 
 impl JobResult {
@@ -86,6 +88,7 @@ impl JobResult {
             counted: ThreadCounters::none(),
             unissued: 0,
             first_error: None,
+            log: Vec::new(),
         }
     }
 }

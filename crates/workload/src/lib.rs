@@ -39,15 +39,15 @@ pub use joulio_job::{
     Area, Arrivals, Availability, Better, BlockSizes, CompletionMode, CompletionResult, Counts,
     DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult, EngineName,
     FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts, JobError, JobKind,
-    LatencyDetail, LatencySummary, Load, MachineCounters, Method, Metric, MetricValue, Phase,
-    QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness,
-    ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters, WorkDone, parse_count,
-    parse_percentiles, parse_size, parse_slo, parse_time,
+    JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters, Method, Metric,
+    MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled,
+    SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters,
+    WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
-pub use run::{check, run, run_traced};
+pub use run::{check, run, run_logged, run_traced};
 pub use run_error::RunError;
 pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};

@@ -9,8 +9,8 @@ use crate::target::{ModeVerdict, TargetActivity};
 use joulio_energy::Model;
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
-    IoStatistics, Job, JobCounts, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify,
-    WorkDone,
+    IoStatistics, Job, JobCounts, JobLog, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads,
+    Verify, WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
@@ -19,6 +19,26 @@ use joulio_trace::Thread;
 use joulio_units::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// What was recorded of a run's I/Os.
+#[derive(Default)]
+pub(crate) struct RecordedIos {
+    /// Traces, a thread a job: none unless they were requested.
+    pub(crate) traced: Vec<Thread>,
+    /// Logs of the jobs, in their order: none unless they were requested.
+    pub(crate) logs: Vec<JobLog>,
+}
+
+/// Logs of those jobs that have one.
+fn logs(jobs: &mut [JobResult]) -> Vec<JobLog> {
+    let logs = jobs.iter_mut().map(|job| JobLog {
+        job: job.index,
+        ios: std::mem::take(&mut job.log),
+    });
+    let mut logs: Vec<_> = logs.filter(|log| !log.ios.is_empty()).collect();
+    logs.sort_by_key(|log| log.job);
+    logs
+}
+
 /// Report of a run: the job and the setup that its result is about.
 pub(crate) struct RunReport<'a> {
     pub(crate) job: &'a Job,
@@ -26,14 +46,15 @@ pub(crate) struct RunReport<'a> {
 }
 
 impl RunReport<'_> {
-    /// The result of `outcome` by `method`, and what was traced, a thread a job.
-    pub(crate) fn result(&self, method: Method, outcome: RunOutcome) -> (RunResult, Vec<Thread>) {
-        let (mut traced, mut spoiled) = (Vec::new(), Vec::new());
+    /// The result of `outcome` by `method`, and what was recorded of its I/Os.
+    pub(crate) fn result(&self, method: Method, outcome: RunOutcome) -> (RunResult, RecordedIos) {
+        let (mut recorded, mut spoiled) = (RecordedIos::default(), Vec::new());
         let (effective, reason, counts) = match outcome {
             RunOutcome::Unavailable(reason) => (None, Some(reason), None),
             RunOutcome::Finished(mut done) => {
                 let effective = done.effective.clone();
-                traced = threads(&mut done.jobs);
+                recorded.traced = threads(&mut done.jobs);
+                recorded.logs = logs(&mut done.jobs);
                 spoiled = self.spoiled(&done);
                 let counts = self.counts(*done);
                 match self.judge(method, &counts) {
@@ -56,7 +77,7 @@ impl RunReport<'_> {
             spoiled,
             ..RunResult::new(self.job, method, names, completion, counts)
         };
-        (result, traced)
+        (result, recorded)
     }
 
     /// Judges what the run was, by what the machine counted: the first target that says otherwise

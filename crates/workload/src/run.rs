@@ -4,7 +4,7 @@ use crate::conductor::Conductor;
 use crate::place::place;
 use crate::process::relay;
 use crate::protocol::JobMessage;
-use crate::report::RunReport;
+use crate::report::{RecordedIos, RunReport};
 use crate::run_error::RunError;
 use crate::setup::Setup;
 use crate::share::Share;
@@ -12,7 +12,7 @@ use crate::target::Target;
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
 use joulio_energy::Meters;
-use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, Method, RunResult};
+use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, JobLog, Method, RunResult};
 use joulio_trace::Thread;
 use joulio_units::Direction;
 use std::sync::atomic::AtomicU64;
@@ -153,7 +153,21 @@ pub fn run(
     setup: &Setup<'_>,
     meters: &mut Meters,
 ) -> Result<RunResult, RunError> {
-    Ok(run_traced(job, method, setup, meters)?.0)
+    Ok(run_recorded(job, method, setup, meters)?.0)
+}
+
+/// Runs as [`run`] does, and also returns each job's I/Os: nothing unless [`Job::log_ios`].
+///
+/// # Errors
+/// As [`run`].
+pub fn run_logged(
+    job: &Job,
+    method: Method,
+    setup: &Setup<'_>,
+    meters: &mut Meters,
+) -> Result<(RunResult, Vec<JobLog>), RunError> {
+    let (result, recorded) = run_recorded(job, method, setup, meters)?;
+    Ok((result, recorded.logs))
 }
 
 /// Runs as [`run`] does, and also returns what was traced, a thread a job: nothing without
@@ -167,6 +181,16 @@ pub fn run_traced(
     setup: &Setup<'_>,
     meters: &mut Meters,
 ) -> Result<(RunResult, Vec<Thread>), RunError> {
+    let (result, recorded) = run_recorded(job, method, setup, meters)?;
+    Ok((result, recorded.traced))
+}
+
+fn run_recorded(
+    job: &Job,
+    method: Method,
+    setup: &Setup<'_>,
+    meters: &mut Meters,
+) -> Result<(RunResult, RecordedIos), RunError> {
     let areas = check(job, method.engine, setup.targets)?;
     let several = setup.targets.len() > 1;
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();

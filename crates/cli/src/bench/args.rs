@@ -9,7 +9,7 @@ use crate::work::WorkArgs;
 use clap::ValueEnum;
 use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::{
-    EnergyOptions, ExperimentOptions, ExperimentSettings, WorkloadOptions,
+    EnergyOptions, ExperimentOptions, ExperimentSettings, IoLogs, WorkloadOptions,
 };
 use joulio_lab::sweep::{Order, SweepOptions};
 use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
@@ -165,6 +165,29 @@ pub struct BenchArgs {
     /// Say what each column is, and run nothing
     #[arg(long)]
     pub legend: bool,
+    /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
+    /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
+    #[arg(long = "write_lat_log", alias = "write-lat-log", value_name = "PREFIX")]
+    write_lat_log: Option<PathBuf>,
+    /// The same of each I/O's bandwidth in KiB/s: PREFIX_bw.1.log
+    #[arg(long = "write_bw_log", alias = "write-bw-log", value_name = "PREFIX")]
+    write_bw_log: Option<PathBuf>,
+    /// The same of I/Os a second: PREFIX_iops.1.log
+    #[arg(
+        long = "write_iops_log",
+        alias = "write-iops-log",
+        value_name = "PREFIX"
+    )]
+    write_iops_log: Option<PathBuf>,
+    /// Milliseconds that a line of a log is the mean of; 0: a line an I/O
+    #[arg(
+        long = "log_avg_msec",
+        alias = "log-avg-msec",
+        value_name = "MS",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    log_avg_msec: u32,
     /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
     #[arg(long = "percentile_list", alias = "percentile-list", value_name = "PERCENTILES", value_parser = percentiles)]
     percentile_list: Option<Percentiles>,
@@ -251,6 +274,12 @@ impl BenchArgs {
                 idle_baseline: self.idle_baseline.clone(),
                 machine: self.machine.clone(),
                 root: self.root.clone(),
+            },
+            io_logs: IoLogs {
+                latency: self.write_lat_log.clone(),
+                bandwidth: self.write_bw_log.clone(),
+                iops: self.write_iops_log.clone(),
+                average: Nanos::from_millis(self.log_avg_msec.into()),
             },
             twin: self.twin.then(|| TwinOptions {
                 frequencies: self.frequency.clone(),

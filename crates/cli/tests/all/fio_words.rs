@@ -90,3 +90,44 @@ fn csv_has_a_line_a_run() {
     );
     assert!(rows.iter().all(|row| row[at("modelled")] == "true"));
 }
+
+#[test]
+fn each_io_is_logged_where_that_is_asked_for() {
+    let room = tempfile::tempdir().expect("a temporary directory");
+    let bench = |more: &str| {
+        let line = format!(
+            "bench --device emulated:instant,size=1M --ramp_time 0 --number_ios 50 --numjobs 2 {more}"
+        );
+        joulio(&line).current_dir(&room).assert()
+    };
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(room.path().join(name)).expect(name);
+        let lines = text
+            .lines()
+            .map(|line| line.split(", ").map(str::to_owned).collect());
+        lines.collect::<Vec<Vec<String>>>()
+    };
+    bench("--completion poll --write_lat_log one --write_iops_log one --rw rw --allow-write")
+        .success();
+    for job in ["1", "2"] {
+        let log = lines(&format!("one_lat.{job}.log"));
+        assert_eq!(log.len(), 50);
+        assert!(log.iter().all(|io| io.len() == 6 && io[3] == "4096"));
+        assert!(log.iter().any(|io| io[2] == "0") && log.iter().any(|io| io[2] == "1"));
+        assert_eq!(lines(&format!("one_iops.{job}.log")).len(), 50);
+    }
+    // A run each has its own, processes too, and a mean has fewer lines.
+    bench("--completion poll,interrupt --write_bw_log two --log_avg_msec 60000").success();
+    assert_eq!(lines("two-poll_bw.1.log").len(), 1);
+    assert_eq!(lines("two-interrupt_bw.2.log").len(), 1);
+    // What cannot be written is said before anything runs.
+    let refused = bench("--completion poll --write_lat_log no/where").code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(
+        said.contains("no/where_lat.1.log") && said.lines().count() == 1,
+        "{said}"
+    );
+    let refused = bench("--twin --machine xeon-e3-1230v5 --write_lat_log x").code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("--write_lat_log"), "{said}");
+}

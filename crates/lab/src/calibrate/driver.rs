@@ -231,6 +231,7 @@ fn real(
         seed: 1,
         goal: Goal::default(),
         latency: LatencyDetail::default(),
+        log_ios: false,
     };
     let method = Method {
         engine: EngineName::Nvme,

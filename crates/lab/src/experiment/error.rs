@@ -4,6 +4,7 @@ use super::energy::EnergyError;
 use super::settings::SettingError;
 use crate::error::OpenError;
 use crate::external::ExternalError;
+use crate::output_file::OutputFileError;
 use crate::virtual_time::VirtualError;
 use joulio_host::ChangeError;
 use joulio_host::knobs::KnobError;
@@ -39,6 +40,9 @@ pub enum ExperimentError {
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A log of single I/Os cannot be written.
+    #[error("the log of the I/Os: {0}")]
+    Log(#[from] OutputFileError),
 }
 
 impl ExperimentError {
@@ -54,6 +58,7 @@ impl ExperimentError {
             ExperimentError::External(error) => error.is_unfit(),
             ExperimentError::Change(error) => !error.leaves_changes(),
             ExperimentError::Run(error) => matches!(error, RunError::Job(_)),
+            ExperimentError::Log(_) => false,
         }
     }
 }

@@ -51,6 +51,11 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "not modelled",
         ),
         (others, "--set and --cpu_dma_latency", host),
+        (
+            options.io_logs.any(),
+            "--write_lat_log and its like",
+            "single I/Os are not kept in virtual time",
+        ),
     ];
     let given = flags.into_iter().find(|(given, ..)| *given);
     given.map(|(_, flag, why)| (flag, why))

@@ -1,6 +1,7 @@
 //! An experiment as it is requested.
 
 use super::energy::EnergyOptions;
+use super::io_logs::IoLogs;
 use super::settings::ExperimentSettings;
 use super::workload::WorkloadOptions;
 use crate::error::OpenError;
@@ -29,6 +30,8 @@ pub struct ExperimentOptions {
     pub energy: EnergyOptions,
     /// Virtual time in place of this machine; `None`: real runs.
     pub twin: Option<TwinOptions>,
+    /// Logs of single I/Os.
+    pub io_logs: IoLogs,
 }
 
 impl Default for ExperimentOptions {
@@ -42,6 +45,7 @@ impl Default for ExperimentOptions {
             replicates: 1,
             energy: EnergyOptions::default(),
             twin: None,
+            io_logs: IoLogs::default(),
         }
     }
 }
@@ -111,7 +115,10 @@ impl ExperimentOptions {
             ..self.workload.clone()
         };
         let job = workload.job()?;
-        Ok(job)
+        Ok(Job {
+            log_ios: self.io_logs.any(),
+            ..job
+        })
     }
 
     /// `job` as `method` does it: a policy that learns has its time to.

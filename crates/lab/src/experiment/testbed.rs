@@ -10,7 +10,7 @@ use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
-use joulio_workload::{Job, Method, RunResult, Setup, Stop, Target, run};
+use joulio_workload::{Job, JobLog, Method, RunResult, Setup, Stop, Target, run_logged};
 use std::path::{Path, PathBuf};
 
 /// Devices and meters, opened: what all runs of an experiment have in common.
@@ -20,6 +20,8 @@ pub struct Testbed {
     controllers: Vec<AdminController>,
     sources: EnergySources,
     root: PathBuf,
+    /// Logs of the last run.
+    logs: Vec<JobLog>,
 }
 
 /// Runs of several methods under each combination of settings, repeated.
@@ -89,6 +91,7 @@ impl Testbed {
             targets,
             sources,
             root,
+            logs: Vec::new(),
         })
     }
 
@@ -171,6 +174,11 @@ impl Testbed {
         Ok(result)
     }
 
+    /// Logs of the last run, a job each; none unless they were requested.
+    pub fn take_logs(&mut self) -> Vec<JobLog> {
+        std::mem::take(&mut self.logs)
+    }
+
     /// One run, under settings that are put back after it, whatever comes. A failure ends no other
     /// run.
     ///
@@ -205,12 +213,13 @@ impl Testbed {
             wait_costs: wait_costs.as_ref(),
             trace: None,
         };
-        let result = run(job, method, &setup, &mut self.sources.meters);
+        let result = run_logged(job, method, &setup, &mut self.sources.meters);
         observer.end();
         for note in changes.finish().map_err(Box::new)? {
             observer.note(&note);
         }
-        let mut result = result?;
+        let (mut result, logs) = result?;
+        self.logs = logs;
         result.settings = combination.values.clone();
         Ok(result)
     }

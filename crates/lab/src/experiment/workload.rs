@@ -133,6 +133,7 @@ impl WorkloadOptions {
             seed: self.seed,
             goal: self.goal.goal(),
             latency: self.latency.clone(),
+            log_ios: false,
         };
         job.check()?;
         Ok(job)

@@ -80,6 +80,11 @@ impl<'a> ExternalRun<'a> {
                     .into(),
             ));
         }
+        if job.log_ios {
+            return Err(wrong(
+                "it writes no log here: leave --write_lat_log out".into(),
+            ));
+        }
         if job.latency != LatencyDetail::default() {
             return Err(wrong(
                 "its report has the usual percentiles alone: leave --percentile_list and json+ out"

@@ -72,6 +72,8 @@ impl<'a> RealRunner<'a> {
     pub fn check(&mut self) -> Result<Manifest, SweepOptionsError> {
         let mut experiments = Vec::new();
         for run in self.runs {
+            let logs = self.options.base.io_logs.check(&self.log_name(run));
+            logs.map_err(ExperimentError::from)?;
             experiments.push((at(run), self.options.experiment(run)?));
         }
         let mut manifest: Option<Manifest> = None;
@@ -132,6 +134,20 @@ impl<'a> RealRunner<'a> {
             }
         }
         manifest
+    }
+
+    /// Name of `run` in the names of its logs: what parts it from the others; empty of a run alone.
+    fn log_name(&self, run: &PlannedRun) -> String {
+        let varies = |factor: &str| {
+            let values = self.runs.iter().map(|one| one.point.get(factor));
+            values.clone().any(|value| value != run.point.get(factor))
+        };
+        let words = run.point.iter().filter(|(factor, _)| varies(factor));
+        let mut words: Vec<String> = words.map(|(_, value)| value.clone()).collect();
+        if self.runs.iter().any(|one| one.replicate > 1) {
+            words.push(run.replicate.to_string());
+        }
+        words.join("-")
     }
 
     /// Devices of the runs, each set once, in the order of the runs.
@@ -205,6 +221,9 @@ impl<'a> RealRunner<'a> {
         let result = testbed.run_one(&job, &combination, method, stop, observer);
         let had = beside.end().map_err(RunError::Threads);
         let (mut result, had) = (result?, had.map_err(ExperimentError::from)?);
+        let logs = testbed.take_logs();
+        let written = self.options.base.io_logs.write(&self.log_name(run), &logs);
+        written.map_err(ExperimentError::from)?;
         if let Some(counts) = &mut result.counts {
             counts.neighbour_percent = had;
         }
@@ -318,7 +337,7 @@ impl From<SweepOptionsError> for RunFailure {
         match error {
             ExperimentError::Change(_) => RunFailure::Fatal(error),
             ExperimentError::Run(RunError::Job(_)) => RunFailure::Unfit(why),
-            ExperimentError::Run(_) => RunFailure::Failed(why),
+            ExperimentError::Run(_) | ExperimentError::Log(_) => RunFailure::Failed(why),
             ExperimentError::External(error) if !error.is_unfit() => RunFailure::Failed(why),
             // It was there when the sweep began, or may be there for the next run.
             ExperimentError::Open(open) if open.is_lost() => RunFailure::Failed(why),

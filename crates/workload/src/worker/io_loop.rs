@@ -11,7 +11,7 @@ use crate::pass::check;
 use crate::protocol::JobMessage;
 use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{Arrivals, Verify, VerifyResult};
+use joulio_job::{Arrivals, LoggedIo, Verify, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::Ordering;
@@ -384,6 +384,15 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             match outcome {
                 Ok(()) => {
                     statistics.success(at - io.arrival, io.len.into());
+                    if self.worker.job.log_ios {
+                        self.result.log.push(LoggedIo {
+                            at: at - self.result.started,
+                            latency: at - io.arrival,
+                            is_write: io.direction == Direction::Write,
+                            len: io.len,
+                            offset: io.block * self.spacing,
+                        });
+                    }
                     self.done += 1;
                 }
                 Err(error) => {

@@ -83,6 +83,7 @@ pub(super) const WORDS: &[&str] = &[
     "write_lat_log",
     "write_bw_log",
     "write_iops_log",
+    "log_avg_msec",
     "directory",
     "iodepth_batch",
     "iodepth_batch_submit",
@@ -178,7 +179,10 @@ pub(super) fn word(key: &str) -> Option<Word> {
             ON,
             "latency counts from the arrival, as fio's total latency",
         ),
-        "write_lat_log" | "write_bw_log" | "write_iops_log" => Refused("joulio trace has each I/O"),
+        "write_lat_log" => Whole("--write_lat_log"),
+        "write_bw_log" => Whole("--write_bw_log"),
+        "write_iops_log" => Whole("--write_iops_log"),
+        "log_avg_msec" => Same("--log_avg_msec"),
         "directory" => OfSection,
         "iodepth_batch" | "iodepth_batch_submit" | "iodepth_batch_complete" => {
             Refused("I/Os are submitted as others complete")

@@ -1,0 +1,192 @@
+//! Logs of single I/Os, in files as fio writes them.
+
+use crate::output_file::{Existing, OutputFile, OutputFileError};
+use joulio_units::Nanos;
+use joulio_workload::{JobLog, LoggedIo};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Logs that are requested: `--write_lat_log` and its like.
+#[derive(Clone, Debug, Default)]
+pub struct IoLogs {
+    /// Beginning of the names of the latencies' files.
+    pub latency: Option<PathBuf>,
+    /// Beginning of the names of the bandwidths' files.
+    pub bandwidth: Option<PathBuf>,
+    /// Beginning of the names of the rates' files.
+    pub iops: Option<PathBuf>,
+    /// Time that a line is the mean of; zero: a line an I/O.
+    pub average: Nanos,
+}
+
+/// Quantity of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Logged {
+    /// Nanoseconds of an I/O.
+    Latency,
+    /// KiB a second.
+    Bandwidth,
+    /// I/Os a second.
+    Iops,
+}
+
+impl IoLogs {
+    /// True if there are to be any.
+    pub fn any(&self) -> bool {
+        self.kinds().next().is_some()
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = (Logged, &Path)> {
+        let all = [
+            (Logged::Latency, &self.latency),
+            (Logged::Bandwidth, &self.bandwidth),
+            (Logged::Iops, &self.iops),
+        ];
+        all.into_iter()
+            .filter_map(|(kind, prefix)| Some((kind, prefix.as_deref()?)))
+    }
+
+    /// Checks that the files of the run `name`, empty of a run alone, can be written.
+    ///
+    /// # Errors
+    /// One cannot.
+    pub fn check(&self, name: &str) -> Result<(), OutputFileError> {
+        for (kind, prefix) in self.kinds() {
+            OutputFile::open(&path(prefix, name, kind, 0), Existing::Replace)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files of the run `name`: one a job.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub fn write(&self, name: &str, logs: &[JobLog]) -> Result<(), OutputFileError> {
+        for (kind, prefix) in self.kinds() {
+            for log in logs {
+                let path = path(prefix, name, kind, log.job);
+                let text = lines(kind, &log.ios, self.average);
+                OutputFile::open(&path, Existing::Replace)?.write(&text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `PREFIX_lat.1.log`; of one of several runs `PREFIX-poll_lat.1.log`.
+fn path(prefix: &Path, name: &str, kind: Logged, job: usize) -> PathBuf {
+    let mut path = prefix.as_os_str().to_owned();
+    if !name.is_empty() {
+        // A name may be a device's.
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '=');
+        path.push("-");
+        path.push(name.replace(|c| !plain(c), "_"));
+    }
+    let kind = match kind {
+        Logged::Latency => "lat",
+        Logged::Bandwidth => "bw",
+        Logged::Iops => "iops",
+    };
+    path.push(format!("_{kind}.{}.log", job + 1));
+    path.into()
+}
+
+/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes), bytes of an I/O, offset, priority.
+fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos) -> String {
+    let mut text = String::new();
+    let mut line = |at: Nanos, value: u64, is_write: bool, len: u32, offset: u64| {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{}, {value}, {}, {len}, {offset}, 0",
+            at.0 / 1_000_000,
+            u8::from(is_write)
+        );
+    };
+    if average == Nanos::ZERO {
+        for io in ios {
+            let value = match kind {
+                Logged::Latency => io.latency.0,
+                Logged::Bandwidth => per_second(u64::from(io.len), io.latency) / 1024,
+                Logged::Iops => 1,
+            };
+            line(io.at, value, io.is_write, io.len, io.offset);
+        }
+        return text;
+    }
+    // Completions come in the order of their times.
+    for window in ios.chunk_by(|one, other| one.at.0 / average.0 == other.at.0 / average.0) {
+        for is_write in [false, true] {
+            let side = window.iter().filter(|io| io.is_write == is_write);
+            let count = side.clone().count() as u64;
+            let Some(first) = window.first().filter(|_| count > 0) else {
+                continue;
+            };
+            let value = match kind {
+                Logged::Latency => side.map(|io| io.latency.0).sum::<u64>() / count,
+                Logged::Bandwidth => {
+                    per_second(side.map(|io| u64::from(io.len)).sum(), average) / 1024
+                }
+                Logged::Iops => per_second(count, average),
+            };
+            let end = Nanos((first.at.0 / average.0 + 1).saturating_mul(average.0));
+            line(end, value, is_write, 0, 0);
+        }
+    }
+    text
+}
+
+fn per_second(amount: u64, time: Nanos) -> u64 {
+    (u128::from(amount) * 1_000_000_000 / u128::from(time.0.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(at_ms: u64, latency_us: u64, is_write: bool) -> LoggedIo {
+        LoggedIo {
+            at: Nanos::from_millis(at_ms),
+            latency: Nanos::from_micros(latency_us),
+            is_write,
+            len: 4096,
+            offset: 8192,
+        }
+    }
+
+    #[test]
+    fn a_line_is_an_io_or_a_mean() {
+        let ios = [
+            io(1, 100, false),
+            io(2, 300, false),
+            io(2, 50, true),
+            io(12, 10, false),
+        ];
+        let each = lines(Logged::Latency, &ios, Nanos::ZERO);
+        let wanted = "1, 100000, 0, 4096, 8192, 0\n2, 300000, 0, 4096, 8192, 0\n\
+                      2, 50000, 1, 4096, 8192, 0\n12, 10000, 0, 4096, 8192, 0\n";
+        assert_eq!(each, wanted);
+        let means = lines(Logged::Latency, &ios, Nanos::from_millis(10));
+        assert_eq!(
+            means,
+            "10, 200000, 0, 0, 0, 0\n10, 50000, 1, 0, 0, 0\n20, 10000, 0, 0, 0, 0\n"
+        );
+        let rates = lines(Logged::Iops, &ios, Nanos::from_millis(10));
+        assert_eq!(
+            rates,
+            "10, 200, 0, 0, 0, 0\n10, 100, 1, 0, 0, 0\n20, 100, 0, 0, 0, 0\n"
+        );
+        // 4 KiB in 100 us are 40,000 KiB a second.
+        assert!(lines(Logged::Bandwidth, &ios, Nanos::ZERO).starts_with("1, 40000, 0, "));
+    }
+
+    #[test]
+    fn files_are_named_as_fio_names_them() {
+        let named = |name: &str| path(Path::new("a/x"), name, Logged::Bandwidth, 1);
+        assert_eq!(named(""), Path::new("a/x_bw.2.log"));
+        assert_eq!(
+            named("poll-/dev/sda"),
+            Path::new("a/x-poll-_dev_sda_bw.2.log")
+        );
+    }
+}

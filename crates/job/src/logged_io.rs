@@ -23,6 +23,6 @@ pub struct LoggedIo {
 pub struct JobLog {
     /// Number of the job, from 0.
     pub job: usize,
-    /// Its I/Os.
+    /// I/Os that succeeded.
     pub ios: Vec<LoggedIo>,
 }

@@ -188,6 +188,9 @@ pub struct BenchArgs {
         hide_default_value = true
     )]
     log_avg_msec: u32,
+    /// Lines of a log have the I/O's offset, before the last column
+    #[arg(long = "log_offset", alias = "log-offset")]
+    log_offset: bool,
     /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
     #[arg(long = "percentile_list", alias = "percentile-list", value_name = "PERCENTILES", value_parser = percentiles)]
     percentile_list: Option<Percentiles>,
@@ -280,6 +283,7 @@ impl BenchArgs {
                 bandwidth: self.write_bw_log.clone(),
                 iops: self.write_iops_log.clone(),
                 average: Nanos::from_millis(self.log_avg_msec.into()),
+                offset: self.log_offset,
             },
             twin: self.twin.then(|| TwinOptions {
                 frequencies: self.frequency.clone(),

@@ -112,7 +112,7 @@ fn each_io_is_logged_where_that_is_asked_for() {
     for job in ["1", "2"] {
         let log = lines(&format!("one_lat.{job}.log"));
         assert_eq!(log.len(), 50);
-        assert!(log.iter().all(|io| io.len() == 6 && io[3] == "4096"));
+        assert!(log.iter().all(|io| io.len() == 5 && io[3] == "4096"));
         assert!(log.iter().any(|io| io[2] == "0") && log.iter().any(|io| io[2] == "1"));
         assert_eq!(lines(&format!("one_iops.{job}.log")).len(), 50);
     }

@@ -17,6 +17,8 @@ pub struct IoLogs {
     pub iops: Option<PathBuf>,
     /// Time that a line is the mean of; zero: a line an I/O.
     pub average: Nanos,
+    /// True if lines have the I/O's offset.
+    pub offset: bool,
 }
 
 /// Quantity of a log.
@@ -65,7 +67,7 @@ impl IoLogs {
         for (kind, prefix) in self.kinds() {
             for log in logs {
                 let path = path(prefix, name, kind, log.job);
-                let text = lines(kind, &log.ios, self.average);
+                let text = lines(kind, &log.ios, self.average, self.offset);
                 OutputFile::open(&path, Existing::Replace)?.write(&text)?;
             }
         }
@@ -91,17 +93,17 @@ fn path(prefix: &Path, name: &str, kind: Logged, job: usize) -> PathBuf {
     path.into()
 }
 
-/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes), bytes of an I/O, offset, priority.
-fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos) -> String {
+/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes), bytes of an I/O, its offset if that
+/// is wanted, priority.
+fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> String {
     let mut text = String::new();
     let mut line = |at: Nanos, value: u64, is_write: bool, len: u32, offset: u64| {
+        let (ms, side) = (at.0 / 1_000_000, u8::from(is_write));
         // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "{}, {value}, {}, {len}, {offset}, 0",
-            at.0 / 1_000_000,
-            u8::from(is_write)
-        );
+        let _ = match with_offset {
+            true => writeln!(text, "{ms}, {value}, {side}, {len}, {offset}, 0"),
+            false => writeln!(text, "{ms}, {value}, {side}, {len}, 0"),
+        };
     };
     if average == Nanos::ZERO {
         for io in ios {
@@ -162,22 +164,22 @@ mod tests {
             io(2, 50, true),
             io(12, 10, false),
         ];
-        let each = lines(Logged::Latency, &ios, Nanos::ZERO);
+        let each = lines(Logged::Latency, &ios, Nanos::ZERO, true);
         let wanted = "1, 100000, 0, 4096, 8192, 0\n2, 300000, 0, 4096, 8192, 0\n\
                       2, 50000, 1, 4096, 8192, 0\n12, 10000, 0, 4096, 8192, 0\n";
         assert_eq!(each, wanted);
-        let means = lines(Logged::Latency, &ios, Nanos::from_millis(10));
+        let means = lines(Logged::Latency, &ios, Nanos::from_millis(10), false);
         assert_eq!(
             means,
-            "10, 200000, 0, 0, 0, 0\n10, 50000, 1, 0, 0, 0\n20, 10000, 0, 0, 0, 0\n"
+            "10, 200000, 0, 0, 0\n10, 50000, 1, 0, 0\n20, 10000, 0, 0, 0\n"
         );
-        let rates = lines(Logged::Iops, &ios, Nanos::from_millis(10));
+        let rates = lines(Logged::Iops, &ios, Nanos::from_millis(10), false);
         assert_eq!(
             rates,
-            "10, 200, 0, 0, 0, 0\n10, 100, 1, 0, 0, 0\n20, 100, 0, 0, 0, 0\n"
+            "10, 200, 0, 0, 0\n10, 100, 1, 0, 0\n20, 100, 0, 0, 0\n"
         );
         // 4 KiB in 100 us are 40,000 KiB a second.
-        assert!(lines(Logged::Bandwidth, &ios, Nanos::ZERO).starts_with("1, 40000, 0, "));
+        assert!(lines(Logged::Bandwidth, &ios, Nanos::ZERO, true).starts_with("1, 40000, 0, "));
     }
 
     #[test]

@@ -84,6 +84,7 @@ pub(super) const WORDS: &[&str] = &[
     "write_bw_log",
     "write_iops_log",
     "log_avg_msec",
+    "log_offset",
     "directory",
     "iodepth_batch",
     "iodepth_batch_submit",
@@ -183,6 +184,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "write_bw_log" => Whole("--write_bw_log"),
         "write_iops_log" => Whole("--write_iops_log"),
         "log_avg_msec" => Same("--log_avg_msec"),
+        "log_offset" => Switch("--log_offset"),
         "directory" => OfSection,
         "iodepth_batch" | "iodepth_batch_submit" | "iodepth_batch_complete" => {
             Refused("I/Os are submitted as others complete")

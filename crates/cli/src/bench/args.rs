@@ -197,6 +197,14 @@ pub struct BenchArgs {
     /// normal, json, json+ (with the histograms of the latencies, as fio) or csv (a line a run)
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: BenchFormat,
+    /// After the table, draw latency, IOPS and uJ/IO over the number that varies, and the distribution of
+    /// latency: a drawing or a page, for light and dark, in this file, which must not be there, or be one to
+    /// overwrite by --force
+    #[arg(long, value_name = "FILE.svg|html")]
+    pub plot: Option<PathBuf>,
+    /// Overwrite the file of --plot
+    #[arg(long, requires = "plot")]
+    pub force: bool,
     /// Read the meters of the tree under this folder, captured on another machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true)]
     root: Option<PathBuf>,
@@ -263,7 +271,7 @@ impl BenchArgs {
                         .clone()
                         .map(|it| it.0)
                         .unwrap_or_default(),
-                    bins: self.output == BenchFormat::JsonPlus,
+                    bins: self.output == BenchFormat::JsonPlus || self.plot.is_some(),
                 },
                 ..self.work.workload()
             },

@@ -21,7 +21,9 @@ use crate::columns::Chosen;
 use crate::failure::Failure;
 use crate::output::{print, print_data, print_json};
 use crate::signals::stop_on_signals;
+use joulio_lab::output_file::{Existing, same_file};
 use joulio_lab::record::{RecordStore, RunRecord};
+use joulio_lab::report::{Plot, PlotFile};
 use joulio_lab::results::Varied;
 use joulio_lab::sweep::{
     Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled, sweep_csv,
@@ -55,6 +57,11 @@ pub fn run(args: &BenchArgs) -> Outcome {
             "--state is of one section: choose it by --section NAME",
         ));
     }
+    if benches.len() > 1 && args.plot.is_some() {
+        return Err(Failure::input(
+            "--plot is of one section: choose it by --section NAME",
+        ));
+    }
     for (nth, bench) in benches.iter().enumerate() {
         let above = if nth > 0 { "\n" } else { "" };
         run_one(&bench.args, &format!("{above}[{}]\n", bench.name))?;
@@ -75,6 +82,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     check(&options, &axes)?;
     let runs = options.runs(&axes)?;
     let job = options.base.job().map_err(Failure::input)?;
+    let plot = plot_file(args)?;
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = match virtual_time {
         true => Stop::default(),
@@ -84,6 +92,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
     let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;
     let mut heading = above.to_owned() + &table::heading(&options, &axes, &job, &opened.devices());
+    let about = heading.clone();
     if let Some(machine) = opened.modelled_on() {
         heading += &format!("\nin virtual time on {machine}: every figure is modelled");
     }
@@ -118,11 +127,34 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         }
         BenchFormat::Csv => print_data(&sweep_csv(&records))?,
     }
+    if let Some(file) = plot.filter(|_| !records.is_empty() && !all_failed(&records)) {
+        let plot = Plot::new("joulio bench", &about, &axes, &records);
+        let written = file.write(&plot);
+        written.map_err(|error| Failure::run(format!("--plot: {error}")))?;
+    }
     end.judge(&records, &stop)?;
     if args.strict {
         check_unspoiled(&records)?;
     }
     Ok(())
+}
+
+/// The file of `--plot`, before anything is run.
+fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
+    let Some(path) = &args.plot else {
+        return Ok(None);
+    };
+    let refused = |error: String| Failure::input(format!("--plot: {error}"));
+    if let Some(state) = &args.state
+        && same_file(path, state)
+    {
+        return Err(refused(format!(
+            "{} is the file of --state: name another",
+            path.display()
+        )));
+    }
+    let file = PlotFile::open(path, Existing::forced(args.force));
+    file.map(Some).map_err(|error| refused(error.to_string()))
 }
 
 /// Refuses lists that nobody wants crossed, and options of an engine that is not there.

@@ -31,6 +31,7 @@ mod many_devices;
 mod nothing_to_do;
 mod open_loop;
 mod outputs;
+mod plot;
 mod power;
 mod power_log;
 mod power_states;

@@ -14,6 +14,7 @@ mod markdown;
 mod outcome;
 mod page;
 mod papers;
+mod plot;
 mod spec;
 mod table;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use idle::IdleReport;
 pub use outcome::Outcome;
 pub use page::page;
 pub use papers::{PaperFinding, PaperItem, papers};
+pub use plot::{Plot, PlotFile, PlotFileError, PlotGroup};
 pub use spec::{
     Cells, FigureKind, FigureSpec, Layer, Less, ObservationSpec, OneOrMore, Part, Peak, Rising,
     SpecError, TableKind, TableSpec, Times, Where, Within,

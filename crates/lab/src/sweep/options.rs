@@ -175,6 +175,8 @@ impl SweepOptions {
         (workload.numjobs, workload.rate_iops) = (usual.numjobs, usual.rate_iops);
         workload.thinktime = usual.thinktime;
         workload.queue_priority = usual.queue_priority;
+        // No run is another for what is kept of it.
+        workload.latency.bins = usual.latency.bins;
         if let Some(twin) = &mut base.twin {
             *twin = TwinOptions {
                 surroundings: twin.surroundings,

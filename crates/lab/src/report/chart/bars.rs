@@ -1,5 +1,6 @@
 //! Bars side by side, and on each other.
 
+use super::Drawn;
 use super::colour::Colours;
 use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, round, width};
 use super::lines::{range, whisker, words_of};
@@ -22,7 +23,7 @@ struct Bar<'a> {
 /// Widest bar.
 const WIDEST: f64 = 46.0;
 
-pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
+pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     let bars = bars(xy);
     let mut values: Vec<f64> = bars.iter().flat_map(|bar| [bar.from, bar.to]).collect();
     let marks = || xy.series.iter().flat_map(|series| &series.marks);

@@ -1,5 +1,6 @@
 //! Frame of a drawing: ground, axes, words.
 
+use super::Drawn;
 use super::scale::Scale;
 use crate::report::value::short;
 use maud::{Markup, html};
@@ -35,7 +36,7 @@ const LETTER: f64 = 5.9;
 
 impl Frame<'_> {
     /// The drawing of `inside` within the frame.
-    pub fn around(&self, inside: &Markup) -> Markup {
+    pub fn around(&self, inside: &Markup) -> Drawn {
         let title = format!("{}-words", self.id);
         let turned = self.turned();
         let two = self
@@ -48,7 +49,7 @@ impl Frame<'_> {
                 (false, true) => SECOND,
                 _ => 0.0,
             };
-        html! {
+        let svg = html! {
             svg.plot role="img" aria-labelledby=(title)
                 viewBox=(format!("0 0 {WIDTH} {height}")) {
                 title id=(title) { (self.words) }
@@ -89,6 +90,11 @@ impl Frame<'_> {
                     text.modelled-mark x=(RIGHT) y="12" text-anchor="end" { "modelled" }
                 }
             }
+        };
+        Drawn {
+            svg,
+            width: WIDTH,
+            height,
         }
     }
 

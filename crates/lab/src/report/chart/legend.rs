@@ -6,8 +6,28 @@ use super::tiles::initial;
 use crate::report::figure::{Drawing, Figure, Style, Tie};
 use maud::{Markup, html};
 
-/// Legend of the colours, shapes and grounds of `figure`.
+/// An entry of a legend: a sign of 18 by 12, and what it means.
+pub struct Key {
+    pub sign: Markup,
+    pub words: String,
+}
+
+/// Legend of the colours, shapes and grounds of `figure`, as a list of a page.
 pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
+    html! {
+        ul.legend {
+            @for key in keys(figure, colours) {
+                li {
+                    svg.key viewBox="0 0 18 12" aria-hidden="true" { (key.sign) }
+                    (key.words)
+                }
+            }
+        }
+    }
+}
+
+/// Entries of the legend of `figure`.
+pub fn keys(figure: &Figure, colours: &Colours) -> Vec<Key> {
     let xy = figure.panels.iter().find_map(|panel| match &panel.drawing {
         Drawing::Xy(xy) => Some(xy),
         Drawing::Tiles(_) => None,
@@ -34,45 +54,70 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
     let bars = xy.is_some_and(|xy| matches!(xy.style, Style::Bars | Style::Stacked));
     let all_modelled = figure.modelled && xy.is_none_or(|_| marks().all(|mark| mark.modelled));
     let best = tiles().any(|tiles| !tiles.difference);
-    html! {
-        ul.legend {
-            @for (name, index) in colours.iter() {
-                @if !name.is_empty() && (xy.is_some() || best) {
-                    li {
-                        svg.key viewBox="0 0 18 12" aria-hidden="true" {
-                            @if best || bars {
-                                rect class=(format!("fill-{index}")) x="2" y="1" width="14" height="10" {}
-                            } @else {
-                                line class=(format!("line stroke-{index}")) x1="0" x2="18" y1="6" y2="6" {}
-                                (marker(index, (9.0, 6.0), false, name))
-                            }
-                        }
-                        @if best { (initial(name)) " " }
-                        (name)
-                    }
-                }
-            }
-            @if tiles().any(|tiles| tiles.difference) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.fill-1 x="2" y="1" width="14" height="10" opacity="0.6" {} } "more" }
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.fill-0 x="2" y="1" width="14" height="10" opacity="0.6" {} } "less" }
-            }
-            @if ties(Tie::Noise) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.tile.noise x="2" y="1" width="14" height="10" {} } "tie: by chance as large" }
-            }
-            @if ties(Tie::Band) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.tile.doubtful.stroke-0 x="2" y="1" width="14" height="10" {} } "≈ tie: the model's bands overlap" }
-            }
-            @if marks().any(|mark| mark.published.is_some()) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { (printed(7, (9.0, 6.0), "published")) } "published by the source" }
-            }
-            @if all_modelled {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.hatched x="2" y="1" width="14" height="10" fill="url(#hatch-key)" {} } "hatched: modelled, not measured" }
-            } @else if figure.modelled {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { (marker(7, (9.0, 6.0), true, "modelled")) } "hollow or hatched: modelled, not measured" }
-            }
-            @if marks().any(|mark| mark.band.is_some()) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.band.fill-7 x="0" y="1" width="18" height="10" {} } "shade: the model's band" }
-            }
+    let mut keys = Vec::new();
+    let mut key = |sign: Markup, words: String| keys.push(Key { sign, words });
+    for (name, index) in colours.iter() {
+        if name.is_empty() || !(xy.is_some() || best) {
+            continue;
         }
+        let sign = html! {
+            @if best || bars {
+                rect class=(format!("fill-{index}")) x="2" y="1" width="14" height="10" {}
+            } @else {
+                line class=(format!("line stroke-{index}")) x1="0" x2="18" y1="6" y2="6" {}
+                (marker(index, (9.0, 6.0), false, name))
+            }
+        };
+        let words = match best {
+            true => format!("{} {name}", initial(name)),
+            false => name.to_owned(),
+        };
+        key(sign, words);
     }
+    if tiles().any(|tiles| tiles.difference) {
+        key(
+            html! { rect.fill-1 x="2" y="1" width="14" height="10" opacity="0.6" {} },
+            "more".into(),
+        );
+        key(
+            html! { rect.fill-0 x="2" y="1" width="14" height="10" opacity="0.6" {} },
+            "less".into(),
+        );
+    }
+    if ties(Tie::Noise) {
+        key(
+            html! { rect.tile.noise x="2" y="1" width="14" height="10" {} },
+            "tie: by chance as large".into(),
+        );
+    }
+    if ties(Tie::Band) {
+        key(
+            html! { rect.tile.doubtful.stroke-0 x="2" y="1" width="14" height="10" {} },
+            "≈ tie: the model's bands overlap".into(),
+        );
+    }
+    if marks().any(|mark| mark.published.is_some()) {
+        key(
+            printed(7, (9.0, 6.0), "published"),
+            "published by the source".into(),
+        );
+    }
+    if all_modelled {
+        key(
+            html! { rect.hatched x="2" y="1" width="14" height="10" fill="url(#hatch-key)" {} },
+            "hatched: modelled, not measured".into(),
+        );
+    } else if figure.modelled {
+        key(
+            marker(7, (9.0, 6.0), true, "modelled"),
+            "hollow or hatched: modelled, not measured".into(),
+        );
+    }
+    if marks().any(|mark| mark.band.is_some()) {
+        key(
+            html! { rect.band.fill-7 x="0" y="1" width="18" height="10" {} },
+            "shade: the model's band".into(),
+        );
+    }
+    keys
 }

@@ -1,5 +1,6 @@
 //! Lines and scatters.
 
+use super::Drawn;
 use super::colour::Colours;
 use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, round};
 use super::marker::{marker, printed};
@@ -11,7 +12,7 @@ use maud::{Markup, html};
 /// Room between the ends of the x axis and the first and last value.
 const INSET: f64 = 14.0;
 
-pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
+pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     let all = || xy.series.iter().flat_map(|series| &series.marks);
     let x_scale = x_scale(xy);
     let mut values: Vec<f64> = all().map(|mark| mark.y).collect();
@@ -27,12 +28,15 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
         .filter_map(|mark| mark.band);
     values.extend(bands.flat_map(|(a, b)| [a, b]));
     values.extend(xy.limit.iter().map(|(_, at)| *at));
-    let y_scale = Scale::of(&values, (BOTTOM, TOP + 4.0), xy.style == Style::Lines);
+    let y_scale = match xy.style {
+        Style::Curve => Scale::percent((BOTTOM, TOP + 4.0)),
+        style => Scale::of(&values, (BOTTOM, TOP + 4.0), style == Style::Lines),
+    };
     let modelled = all().count() > 0 && all().all(|mark| mark.modelled);
     let mixed = !modelled && all().any(|mark| mark.modelled);
     let place = |mark: &Mark| (x_scale.place(mark.x), y_scale.place(mark.y));
     let ticks = match xy.style {
-        Style::Scatter => x_scale.ticks.as_slice(),
+        Style::Scatter | Style::Curve => x_scale.ticks.as_slice(),
         _ => &[],
     };
     let marks = ticks.iter();
@@ -63,13 +67,14 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
         @for series in &xy.series {
             @let index = colours.index(&series.name);
             @let line = series.marks.iter().map(&place).collect::<Vec<_>>();
+            @let line = if xy.style == Style::Curve { steps(&line) } else { line };
             @if let (Style::Scatter, Some(fit)) = (xy.style, &series.fit) {
                 polyline class=(format!("line stroke-{index}"))
                     points=(points(&curve(series, |x| fit.at(x), &x_scale, &y_scale))) {}
             } @else {
                 polyline class=(format!("line stroke-{index}")) points=(points(&line)) {}
             }
-            @for mark in &series.marks {
+            @for mark in series.marks.iter().filter(|mark| xy.style != Style::Curve || !mark.at.is_empty()) {
                 (whisker(mark, place(mark).0, &y_scale, index))
                 (marker(index, place(mark), mixed && mark.modelled, &words_of(series, mark)))
             }
@@ -87,9 +92,12 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
 /// The scale of the x axis.
 fn x_scale(xy: &Xy) -> Scale {
     let places = (LEFT + INSET, RIGHT - INSET);
-    if xy.style == Style::Scatter {
+    if matches!(xy.style, Style::Scatter | Style::Curve) {
         let marks = xy.series.iter().flat_map(|series| &series.marks);
         let values: Vec<f64> = marks.map(|mark| mark.x).collect();
+        if xy.x.logarithmic {
+            return Scale::around(&values, places);
+        }
         return Scale::of(&values, (LEFT, RIGHT - INSET), false);
     }
     let values = || xy.x.values.iter().map(|(_, x)| *x);
@@ -151,6 +159,17 @@ fn curve(
         .map(at)
         .map(|x| (x_scale.place(x), y_scale.place(y(x))));
     places.collect()
+}
+
+/// The stairs through `places`, from the ground up.
+fn steps(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut height = BOTTOM;
+    let mut steps = Vec::with_capacity(2 * places.len());
+    for (x, y) in places {
+        steps.extend([(*x, height), (*x, *y)]);
+        height = *y;
+    }
+    steps
 }
 
 fn points(places: &[(f64, f64)]) -> String {

@@ -14,17 +14,34 @@ mod scale;
 mod tiles;
 
 use super::figure::{Drawing, Figure, Panel, Style};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 pub use colour::Colours;
-pub use legend::legend;
+pub use frame::{WIDTH, width};
+pub use legend::{keys, legend};
+
+/// Rules of drawings: colours for light and dark, lines, words.
+pub const STYLE: &str = include_str!("chart.css");
+
+/// A drawing, and the room that it takes unscaled.
+pub struct Drawn {
+    pub svg: Markup,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Render for Drawn {
+    fn render_to(&self, buffer: &mut String) {
+        self.svg.render_to(buffer);
+    }
+}
 
 /// The drawing of `panel`, whose ids begin with `id`.
-pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Markup {
+pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Drawn {
     match &panel.drawing {
         Drawing::Tiles(tiles) => tiles::draw(tiles, colours, id, words),
         Drawing::Xy(xy) => match xy.style {
-            Style::Lines | Style::Scatter => lines::draw(xy, colours, id, words),
+            Style::Lines | Style::Scatter | Style::Curve => lines::draw(xy, colours, id, words),
             Style::Bars | Style::Stacked => bars::draw(xy, colours, id, words),
         },
     }
@@ -34,7 +51,13 @@ pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Markup {
 /// drawing's ground.
 pub fn definitions() -> Markup {
     html! {
-        svg.definitions aria-hidden="true" width="0" height="0" {
+        svg.definitions aria-hidden="true" width="0" height="0" { (patterns()) }
+    }
+}
+
+/// The definitions themselves, for within a drawing.
+pub fn patterns() -> Markup {
+    html! {
             defs {
                 pattern #hatch-ground width="7" height="7" patternUnits="userSpaceOnUse"
                     patternTransform="rotate(45)" {
@@ -53,7 +76,6 @@ pub fn definitions() -> Markup {
                     }
                 }
             }
-        }
     }
 }
 
@@ -88,8 +110,5 @@ pub fn describe(figure: &Figure, panel: &Panel) -> String {
             format!("{} over {}{by}", xy.y, xy.x.label)
         }
     };
-    format!(
-        "{}: {}{of}: {what}.{modelled} The table below it has the numbers.",
-        figure.id, figure.title
-    )
+    format!("{}: {}{of}: {what}.{modelled}", figure.id, figure.title)
 }

@@ -15,6 +15,9 @@ pub struct Scale {
 /// Largest over smallest value from which on a y axis is logarithmic.
 const WIDE: f64 = 60.0;
 
+/// Largest over smallest value up to which 2 and 5 are marked between powers of ten.
+const MANY: f64 = 1_000.0;
+
 /// Share of a step by which a value may stand above the last mark.
 const OVER: f64 = 0.06;
 
@@ -70,6 +73,37 @@ impl Scale {
             logarithmic: true,
             ticks: ticks.collect(),
         }
+    }
+
+    /// A logarithmic scale that begins and ends at round values around those of `values` above zero.
+    pub fn around(values: &[f64], places: (f64, f64)) -> Scale {
+        let above = || values.iter().copied().filter(|v| v.is_finite() && *v > 0.0);
+        let least = above().fold(f64::MAX, f64::min);
+        let most = above().fold(f64::MIN, f64::max);
+        if least > most {
+            return Scale::fixed(1.0, 10.0, places, true, vec![1.0, 10.0]);
+        }
+        let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+        let all = (low..=high).flat_map(|power| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(power)));
+        let all: Vec<f64> = all.collect();
+        let from = all.iter().rfind(|tick| **tick <= least * (1.0 + 1e-9));
+        let to = all.iter().find(|tick| **tick >= most * (1.0 - 1e-9));
+        let (from, to) = (*from.unwrap_or(&all[0]), *to.unwrap_or(&most));
+        let to = if to > from { to } else { from * 2.0 };
+        let within = all
+            .iter()
+            .copied()
+            .filter(|tick| (from..=to).contains(tick));
+        let fine = to / from <= MANY;
+        let power = |tick: f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+        let ticks = within.filter(|tick| fine || power(*tick));
+        Scale::fixed(from, to, places, true, ticks.collect())
+    }
+
+    /// A scale of shares, 0 to 100 percent.
+    pub fn percent(places: (f64, f64)) -> Scale {
+        let ticks = vec![0.0, 25.0, 50.0, 75.0, 100.0];
+        Scale::fixed(0.0, 100.0, places, false, ticks)
     }
 
     /// A scale of exactly `from` to `to` that marks `ticks`.
@@ -128,6 +162,17 @@ mod tests {
         assert!((scale.place(0.0) - 100.0 * 2.0 / 3.0).abs() < 1e-9);
         let scale = Scale::of(&[], (100.0, 0.0), true);
         assert_eq!(scale.ticks.first(), Some(&0.0));
+    }
+
+    #[test]
+    fn a_scale_around_values_ends_at_round_ones() {
+        let scale = Scale::around(&[11.0, 42.0, 0.0], (0.0, 100.0));
+        assert_eq!(scale.ticks, [10.0, 20.0, 50.0]);
+        assert_eq!((scale.place(10.0), scale.place(50.0)), (0.0, 100.0));
+        let wide = Scale::around(&[3.0, 90_000.0], (0.0, 100.0));
+        assert_eq!(wide.ticks, [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0]);
+        let one = Scale::around(&[10.0], (0.0, 100.0));
+        assert_eq!(one.ticks, [10.0, 20.0]);
     }
 
     #[test]

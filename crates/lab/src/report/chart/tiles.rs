@@ -1,5 +1,6 @@
 //! Tiles in rows and columns.
 
+use super::Drawn;
 use super::colour::Colours;
 use super::frame::round;
 use crate::report::figure::{Tie, Tile, Tiles};
@@ -14,7 +15,7 @@ const TOP: f64 = 54.0;
 /// Percent by which the best is better for its whole colour.
 const WHOLE: f64 = 10.0;
 
-pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Markup {
+pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Drawn {
     let (columns, rows) = (&tiles.columns.1, &tiles.rows.1);
     let width = (LEFT + columns.len() as f64 * WIDE + 6.0).max(230.0);
     let height = TOP + rows.len() as f64 * HIGH + 8.0;
@@ -24,7 +25,7 @@ pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Markup {
     let largest = all()
         .map(|tile| tile.value.abs())
         .fold(f64::MIN_POSITIVE, f64::max);
-    html! {
+    let svg = html! {
         svg.plot.tiles role="img" aria-labelledby=(title) viewBox=(format!("0 0 {width} {height}"))
             style=(format!("max-width: {}px", (width * 1.35).round())) {
             title id=(title) { (words) }
@@ -49,7 +50,8 @@ pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    Drawn { svg, width, height }
 }
 
 fn one(tile: &Tile, colours: &Colours, (left, top): (f64, f64), largest: f64) -> Markup {

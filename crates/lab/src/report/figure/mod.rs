@@ -80,6 +80,8 @@ pub enum Style {
     Stacked,
     /// Marks.
     Scatter,
+    /// Stairs from 0 to 100 percent, with marks where they are named.
+    Curve,
 }
 
 /// An x axis.
@@ -87,7 +89,7 @@ pub enum Style {
 pub struct Axis {
     /// Words of the axis.
     pub label: String,
-    /// Values that stand along it, in order, each at its place of [`Mark::x`]; of a scatter none.
+    /// Values that stand along it, in order, each at its place of [`Mark::x`]; of a scatter or a curve none.
     pub values: Vec<(String, f64)>,
     /// True where equal factors are equally far apart.
     pub logarithmic: bool,

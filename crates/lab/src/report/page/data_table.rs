@@ -1,6 +1,6 @@
 //! The numbers of figures and tables, for people and screen readers.
 
-use crate::report::figure::{Drawing, Figure, Mark, Panel, Tiles, Xy};
+use crate::report::figure::{Drawing, Figure, Mark, Panel, Style, Tiles, Xy};
 use crate::report::table::{Change, Mean, Row, Table, Value};
 use crate::report::value::{probability, short, signed};
 use maud::{Markup, html};
@@ -79,7 +79,7 @@ fn points(xy: &Xy) -> Markup {
         thead { tr { th scope="col" { "series" } th scope="col" { "point" } th scope="col" { (xy.x.label) } th scope="col" { (xy.y) } } }
         tbody {
             @for series in &xy.series {
-                @for mark in &series.marks {
+                @for mark in series.marks.iter().filter(|mark| xy.style != Style::Curve || !mark.at.is_empty()) {
                     tr { th scope="row" { (series.name) } td { (mark.at) } td { (short(mark.x)) } td { (mark_cell(mark)) } }
                 }
                 @if let Some(fit) = &series.fit {

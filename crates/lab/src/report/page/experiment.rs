@@ -117,7 +117,8 @@ fn missing(prefix: &str, set: &SetReport) -> Markup {
     }
 }
 
-fn drawn(prefix: &str, figure: &Figure) -> Markup {
+/// A figure with its legend, its drawings and its numbers.
+pub fn drawn(prefix: &str, figure: &Figure) -> Markup {
     let id = format!("{prefix}-{}", figure.id);
     let caption = format!("{id}-caption");
     let colours = Colours::of(figure);
@@ -133,7 +134,7 @@ fn drawn(prefix: &str, figure: &Figure) -> Markup {
                 @for (index, panel) in figure.panels.iter().enumerate() {
                     div.panel {
                         @if !panel.title.is_empty() { h4 { (panel.title) } }
-                        (chart::draw(panel, &colours, &format!("{id}-{index}"), &chart::describe(figure, panel)))
+                        (chart::draw(panel, &colours, &format!("{id}-{index}"), &format!("{} The table below it has the numbers.", chart::describe(figure, panel))))
                     }
                 }
             }

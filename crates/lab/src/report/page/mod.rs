@@ -3,15 +3,22 @@
 mod data_table;
 mod experiment;
 mod found;
+mod plotted;
 mod status;
 
 use super::assemble::Report;
 use super::{chart, wait, words};
 use crate::record::Platform;
+pub use plotted::plotted;
+
 use joulio_model::MachineProfile;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-const STYLE: &str = include_str!("style.css");
+/// Colours and drawings first: the page's own rules count where both say something.
+const STYLE: &str = concat!(
+    include_str!("../chart/chart.css"),
+    include_str!("style.css")
+);
 
 /// What a browser may load: nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \

@@ -1,0 +1,58 @@
+//! The page of a sweep's figures, which opens without a network.
+
+use super::{POLICY, STYLE, badge, experiment};
+use crate::report::chart;
+use crate::report::plot::Plot;
+use maud::{DOCTYPE, PreEscaped, html};
+
+/// The page of `plot`.
+pub fn plotted(plot: &Plot) -> String {
+    let joulio = env!("CARGO_PKG_VERSION");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content=(format!("joulio {joulio}"));
+                title { (plot.title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the figures" }
+                (chart::definitions())
+                header {
+                    p.kicker { "joulio · joules per I/O" }
+                    h1 { (plot.title) }
+                    @for line in &plot.about { p.source { (line) } }
+                    @if plot.is_modelled() {
+                        p.banner { strong { "Everything here is modelled." }
+                            " No figure of this page was measured: it is computed from profiles of a machine \
+                              and its devices, and is as good as they are." }
+                    }
+                }
+                main #main {
+                    @for (nth, group) in plot.groups.iter().enumerate() {
+                        section.experiment aria-label=(group.machine) {
+                            p.set { (badge(group.platform)) " " strong { (group.machine) } }
+                            @if let Some(apart) = &group.apart { p.source { (apart) } }
+                            div.figures {
+                                @for figure in &group.figures {
+                                    (experiment::drawn(&format!("g{nth}"), figure))
+                                }
+                            }
+                        }
+                    }
+                }
+                footer {
+                    p { "Made by joulio " (joulio) ". A value is the mean of its repetitions, with Student's 95 % \
+                         interval. This file is whole: it opens without a network, and loads nothing." }
+                }
+            }
+        }
+    };
+    page.into_string()
+}

@@ -1,0 +1,258 @@
+//! Figures of any sweep: latency, IOPS and energy over a factor, and the distribution of latency.
+
+mod distribution;
+mod file;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use super::answers::Answers;
+use super::data::{Cell, Data};
+use super::figure::{Drawing, Figure, Maker, name};
+use super::spec::{FigureKind, FigureSpec, OneOrMore};
+use super::value::number;
+use super::words;
+use crate::record::{Platform, RunRecord};
+use crate::results::EnergyColumn;
+use crate::sweep::{Axes, Factor};
+use joulio_workload::{EnergyMetric, Metric};
+
+pub use file::{PlotFile, PlotFileError};
+pub use svg::svg;
+
+/// Factors of which one value or another does not change what is done: their values are series.
+const SERIES: [Factor; 6] = [
+    Factor::Engine,
+    Factor::Scheduler,
+    Factor::MaxCstate,
+    Factor::Frequency,
+    Factor::Coalescing,
+    Factor::Completion,
+];
+
+/// Factors that can stand along an axis; of those with equally many values the first does.
+const ALONG: [Factor; 7] = [
+    Factor::IoDepth,
+    Factor::RateIops,
+    Factor::NumJobs,
+    Factor::Bs,
+    Factor::RwMixRead,
+    Factor::ThinkTime,
+    Factor::Neighbours,
+];
+
+/// Figures of a sweep.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// Title in a few words.
+    pub title: String,
+    /// Description of the runs, a line each.
+    pub about: Vec<String>,
+    /// Figures by what the runs were done on.
+    pub groups: Vec<PlotGroup>,
+}
+
+/// Figures of the runs on one platform and machine.
+#[derive(Clone, Debug)]
+pub struct PlotGroup {
+    /// Platform of the runs.
+    pub platform: Platform,
+    /// Name of the CPU or of the machine's profile.
+    pub machine: String,
+    /// Sentence on the runs that are in no figure; `None`: all are in them.
+    pub apart: Option<String>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+}
+
+/// Factors of a sweep by the use that its figures make of them.
+struct Uses {
+    /// Factor along the x axis; `None`: no number varies.
+    along: Option<Factor>,
+    /// Factors whose values are series.
+    series: Vec<String>,
+    /// Factors whose values are panels.
+    panels: Vec<String>,
+}
+
+impl Plot {
+    /// The figures of `records`, which are of the points of `axes`.
+    pub fn new(title: &str, about: &str, axes: &Axes, records: &[&RunRecord]) -> Plot {
+        let results: Vec<_> = records.iter().map(|record| &record.result).collect();
+        let column = EnergyColumn::of(&results);
+        let uses = Uses::of(axes);
+        // Of a run's energy only what runs are compared by, as in their table.
+        let of_column = records.iter().map(|record| {
+            let mut record = (*record).clone();
+            if let (Some(column), Some(counts)) = (&column, &mut record.result.counts) {
+                counts.energy = column.figure(counts).cloned().into_iter().collect();
+            }
+            record
+        });
+        let sets = Data::sets(of_column);
+        let groups = sets.iter().map(|data| PlotGroup {
+            platform: data.platform,
+            machine: data.machine.clone(),
+            apart: apart(data),
+            figures: uses.figures(data, column.is_some()),
+        });
+        let groups = groups.collect();
+        let lines = about.lines().map(str::trim).filter(|line| !line.is_empty());
+        Plot {
+            title: title.to_owned(),
+            about: lines.map(str::to_owned).collect(),
+            groups,
+        }
+    }
+
+    /// True if every figure is a model's.
+    pub fn is_modelled(&self) -> bool {
+        let mut groups = self.groups.iter();
+        !self.groups.is_empty() && groups.all(|group| group.platform == Platform::Twin)
+    }
+}
+
+impl Uses {
+    fn of(axes: &Axes) -> Uses {
+        let varied = axes.varied();
+        let count = |factor: Factor| axes.values(factor).len();
+        let is_number =
+            |factor: Factor| move |value: &String| number(factor.name(), value).is_some();
+        let numbers = ALONG.into_iter().filter(|factor| {
+            varied.contains(factor) && axes.values(*factor).iter().all(is_number(*factor))
+        });
+        // The first of those with most values.
+        let along = numbers.rev().max_by_key(|factor| count(*factor));
+        let others = varied.iter().filter(|factor| Some(**factor) != along);
+        let (mut series, panels): (Vec<Factor>, Vec<Factor>) =
+            others.partition(|factor| SERIES.contains(factor));
+        if !series.contains(&Factor::Completion) {
+            series.push(Factor::Completion);
+        }
+        let names = |factors: &[Factor]| -> Vec<String> {
+            factors.iter().map(|one| one.name().to_owned()).collect()
+        };
+        Uses {
+            along,
+            series: names(&series),
+            panels: names(&panels),
+        }
+    }
+
+    fn figures(&self, data: &Data, energy: bool) -> Vec<Figure> {
+        let energy_metric = Metric::Energy(EnergyMetric::JoulesPerMillion, None).to_string();
+        let mut wanted = vec![
+            ("Latency", vec!["latency_us".into(), "p99_us".into()]),
+            ("I/Os per second", vec!["iops".to_owned()]),
+        ];
+        if energy {
+            wanted.push(("Energy of an I/O", vec![energy_metric]));
+        }
+        let mut figures = Vec::new();
+        for ((title, metrics), nth) in wanted.into_iter().zip(1..) {
+            figures.push(self.over(data, nth, title, metrics));
+        }
+        figures.push(distribution::figure(data, self, figures.len() + 1));
+        figures
+    }
+
+    /// Metrics over the factor that varies, or by completion mode where none does.
+    fn over(&self, data: &Data, nth: usize, title: &str, metrics: Vec<String>) -> Figure {
+        let completion = Factor::Completion.name();
+        let along = self.along.map_or(completion, Factor::name);
+        let by = self.series.iter().filter(|factor| *factor != along);
+        let spec = FigureSpec {
+            id: format!("F{nth}"),
+            title: match self.along {
+                Some(factor) => format!("{title} over {}", words::factor(factor.name())),
+                None => format!("{title} by completion mode"),
+            },
+            kind: match self.along {
+                Some(_) => FigureKind::Lines,
+                None => FigureKind::Bars,
+            },
+            sweep: data.cells().next().map(|cell| cell.sweep.clone()),
+            x: Some(along.to_owned()),
+            y: metrics.into_iter().collect(),
+            series: by.cloned().collect(),
+            panel: self.panels.iter().cloned().collect(),
+            ..FigureSpec::default()
+        };
+        let answers = Answers::default();
+        let maker = Maker {
+            spec: &spec,
+            data,
+            answers: &answers,
+            tdp_watts: None,
+        };
+        let mut figure = maker.make();
+        for panel in &mut figure.panels {
+            panel.title = title_of(data, &self.panels, &panel.title);
+            if let Drawing::Xy(xy) = &mut panel.drawing
+                && spec.y.has("joules_per_million")
+            {
+                // As many: a million I/Os at a microjoule each are a joule.
+                xy.y = "energy, µJ/IO".into();
+            }
+        }
+        figure
+    }
+}
+
+/// The values of `factors` that are called `named`, each with its factor: `I/O depth 8, reads, % 70`.
+fn title_of(data: &Data, factors: &[String], named: &str) -> String {
+    let is = |cell: &&Cell| name(cell, factors).as_deref() == Some(named);
+    let Some(cell) = data.cells().find(is) else {
+        return named.to_owned();
+    };
+    let values = factors.iter().filter_map(|factor| {
+        let value = cell.factor(factor)?;
+        Some(match factor.as_str() {
+            "device" | "rw" => value,
+            factor => format!("{} {value}", words::factor(factor)),
+        })
+    });
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// Sentence on the runs that no figure has.
+fn apart(data: &Data) -> Option<String> {
+    let all = data.cells().flat_map(|cell| &cell.apart);
+    let all: Vec<_> = all.collect();
+    let (_, why) = all.first()?;
+    Some(format!(
+        "Kept apart, and in no figure: {} run(s), the first for this: {why}.",
+        all.len()
+    ))
+}
+
+impl Default for FigureSpec {
+    fn default() -> FigureSpec {
+        FigureSpec {
+            id: String::new(),
+            title: String::new(),
+            in_source: None,
+            kind: FigureKind::Lines,
+            sweep: None,
+            filter: Default::default(),
+            x: None,
+            y: OneOrMore::default(),
+            series: OneOrMore::default(),
+            panel: OneOrMore::default(),
+            best: OneOrMore::default(),
+            less: None,
+            metric: None,
+            test: Default::default(),
+            correction: Default::default(),
+            along: None,
+            quadratic: false,
+            peak: None,
+            largest: false,
+            layer: Vec::new(),
+            part: Vec::new(),
+            tdp: false,
+            note: None,
+            needs: None,
+        }
+    }
+}

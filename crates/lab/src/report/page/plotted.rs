@@ -40,8 +40,13 @@ pub fn plotted(plot: &Plot) -> String {
                             p.set { (badge(group.platform)) " " strong { (group.machine) } }
                             @if let Some(apart) = &group.apart { p.source { (apart) } }
                             div.figures {
-                                @for figure in &group.figures {
+                                @for figure in group.figures.iter().filter(|figure| figure.problem.is_none()) {
                                     (experiment::drawn(&format!("g{nth}"), figure))
+                                }
+                            }
+                            @for figure in &group.figures {
+                                @if let Some(problem) = &figure.problem {
+                                    p { strong { (figure.id) } " " (figure.title) " " span.problem { (problem) } }
                                 }
                             }
                         }

@@ -1,6 +1,6 @@
 //! The distribution of latency, from the histograms of the runs.
 
-use super::{Uses, title_of};
+use super::{NO_RUN, Uses, title_of};
 use crate::record::Platform;
 use crate::report::data::{Cell, Data};
 use crate::report::figure::{Axis, Drawing, Figure, Mark, Panel, Series, Style, Xy, name, names};
@@ -81,7 +81,7 @@ pub fn figure(data: &Data, uses: &Uses, nth: usize) -> Figure {
         modelled: !panels.is_empty() && data.platform == Platform::Twin,
         energy: Vec::new(),
         problem: panels.is_empty().then(|| match cells.is_empty() {
-            true => "No data here: no run counts.".to_owned(),
+            true => NO_RUN.to_owned(),
             false => "No data here: the runs were kept without their histograms.".to_owned(),
         }),
         note: (!note.is_empty()).then(|| note.join(" ")),

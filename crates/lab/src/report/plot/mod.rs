@@ -41,6 +41,9 @@ const ALONG: [Factor; 7] = [
     Factor::Neighbours,
 ];
 
+/// Problem of a figure of runs that were all kept apart, which is said once and not of each.
+const NO_RUN: &str = "No data here: no run counts.";
+
 /// Figures of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plot {
@@ -186,6 +189,9 @@ impl Uses {
             tdp_watts: None,
         };
         let mut figure = maker.make();
+        if data.cells().all(|cell| cell.runs.is_empty()) {
+            figure.problem = Some(NO_RUN.to_owned());
+        }
         for panel in &mut figure.panels {
             panel.title = title_of(data, &self.panels, &panel.title);
             if let Drawing::Xy(xy) = &mut panel.drawing
@@ -199,7 +205,7 @@ impl Uses {
     }
 }
 
-/// The values of `factors` that are called `named`, each with its factor: `I/O depth 8, reads, % 70`.
+/// The values of `factors` that are called `named`, each with its factor: `I/O depth 8, 70 % reads`.
 fn title_of(data: &Data, factors: &[String], named: &str) -> String {
     let is = |cell: &&Cell| name(cell, factors).as_deref() == Some(named);
     let Some(cell) = data.cells().find(is) else {
@@ -209,6 +215,7 @@ fn title_of(data: &Data, factors: &[String], named: &str) -> String {
         let value = cell.factor(factor)?;
         Some(match factor.as_str() {
             "device" | "rw" => value,
+            "rwmixread" => format!("{value} % reads"),
             factor => format!("{} {value}", words::factor(factor)),
         })
     });

@@ -25,19 +25,40 @@ const BELOW: f64 = 18.0;
 /// Width of everything.
 const WIDE: f64 = 2.0 * chart::WIDTH + GAP + 2.0 * EDGE;
 
+/// Width within the edges.
+const INNER: f64 = WIDE - 2.0 * EDGE;
+
 /// Rules beside those of the figures.
 const STYLE: &str = "\
 svg { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif; }
 .paper { fill: var(--bg); }
 .title { font-size: 17px; font-weight: 600; }
 .heading { font-size: 13px; font-weight: 600; }
-.panel-name { font-weight: 600; }
 .words { fill: var(--muted); }
 .strong { font-weight: 600; }
 ";
 
 /// A part of the drawing, and its height.
 type Block = (Markup, f64);
+
+/// Kind of a line of words.
+#[derive(Clone, Copy)]
+enum Words {
+    Plain,
+    Strong,
+    Heading,
+}
+
+impl Words {
+    /// Class, and the width of a letter as a multiple of a plain one's.
+    fn look(self) -> (&'static str, f64) {
+        match self {
+            Words::Plain => ("words", 1.0),
+            Words::Strong => ("strong", 1.2),
+            Words::Heading => ("heading", 1.4),
+        }
+    }
+}
 
 /// The figures of `plot` as the text of an SVG file.
 pub fn svg(plot: &Plot) -> String {
@@ -84,31 +105,23 @@ fn stack(blocks: Vec<Block>) -> Block {
 }
 
 fn head(plot: &Plot) -> Block {
-    let mut lines: Vec<(String, &str)> = Vec::new();
-    for line in &plot.about {
-        lines.extend(broken(line, WIDE - 2.0 * EDGE).map(|line| (line, "words")));
-    }
+    let title = html! { text.title x="0" y="14" { (plot.title) } };
+    let mut blocks = vec![(title, 26.0)];
+    let about = plot.about.iter();
+    blocks.extend(about.map(|line| lines(line, Words::Plain, INNER)));
     if plot.is_modelled() {
         let line = "Everything here is modelled: computed from profiles of a machine and its devices, not measured.";
-        lines.push((line.to_owned(), "strong"));
+        blocks.push(lines(line, Words::Strong, INNER));
     }
-    let words = html! {
-        text.title x="0" y="14" { (plot.title) }
-        @for ((line, class), nth) in lines.iter().zip(0..) {
-            text class=(class) x="0" y=(36.0 + LINE * f64::from(nth)) { (line) }
-        }
-    };
-    (words, 34.0 + LINE * lines.len() as f64)
+    stack(blocks)
 }
 
 /// What the runs of a group were done on.
 fn told(group: &PlotGroup) -> Block {
-    let mut blocks = vec![told_lines(
-        &format!("{}, {}", words::platform(group.platform), group.machine),
-        WIDE - 2.0 * EDGE,
-    )];
+    let on = format!("{}, {}", words::platform(group.platform), group.machine);
+    let mut blocks = vec![lines(&on, Words::Plain, INNER)];
     let apart = group.apart.iter();
-    blocks.extend(apart.map(|line| told_lines(line, WIDE - 2.0 * EDGE)));
+    blocks.extend(apart.map(|line| lines(line, Words::Plain, INNER)));
     let (words, height) = stack(blocks);
     (words, height + BELOW)
 }
@@ -116,59 +129,59 @@ fn told(group: &PlotGroup) -> Block {
 /// Figures of a group: two of one panel beside each other, others the whole width.
 fn rows(group: &PlotGroup, nth: usize) -> Vec<Block> {
     let mut rows: Vec<Block> = Vec::new();
-    let mut open: Option<Block> = None;
+    let mut open: Option<[Block; 2]> = None;
     for figure in &group.figures {
         let id = format!("g{nth}-{}", figure.id);
         if figure.panels.len() > 1 {
-            rows.extend(open.take());
-            rows.push(drawn(figure, &id, 2));
+            rows.extend(open.take().map(|left| stack(left.into())));
+            rows.push(stack(drawn(figure, &id, 2).into()));
             continue;
         }
-        let block = drawn(figure, &id, 1);
+        let here = drawn(figure, &id, 1);
         open = match open.take() {
             Some(left) => {
-                rows.push(beside(left, block));
+                rows.push(beside(left, here));
                 None
             }
-            None => Some(block),
+            None => Some(here),
         };
     }
-    rows.extend(open);
+    rows.extend(open.map(|left| stack(left.into())));
     rows
 }
 
-fn beside(left: Block, right: Block) -> Block {
-    let to = chart::WIDTH + GAP;
+/// Two figures beside each other, their panels at one height.
+fn beside(left: [Block; 2], right: [Block; 2]) -> Block {
+    let top = left[0].1.max(right[0].1);
+    let high = top + left[1].1.max(right[1].1);
+    let level = |[(head, _), body]: [Block; 2]| stack(vec![(head, top), body]).0;
     let both = html! {
-        (left.0)
-        g transform=(format!("translate({to} 0)")) { (right.0) }
+        (level(left))
+        g transform=(format!("translate({} 0)", chart::WIDTH + GAP)) { (level(right)) }
     };
-    (both, left.1.max(right.1))
+    (both, high)
 }
 
-/// One figure: title, legend, panels, notes, in so many columns.
-fn drawn(figure: &Figure, id: &str, columns: usize) -> Block {
+/// One figure in so many columns: title and legend, and below them panels and notes.
+fn drawn(figure: &Figure, id: &str, columns: usize) -> [Block; 2] {
     let wide = columns as f64 * chart::WIDTH + (columns - 1) as f64 * GAP;
     let colours = Colours::of(figure);
     let modelled = if figure.modelled { ", modelled" } else { "" };
-    let title = html! {
-        text.heading x="0" y="12" { (figure.id) " " (figure.title) (modelled) }
-    };
-    let mut blocks = vec![(title, 20.0)];
-    let energy = figure.energy.iter();
-    for (boundary, source) in energy {
+    let title = format!("{} {}{modelled}", figure.id, figure.title);
+    let mut head = vec![lines(&title, Words::Heading, wide)];
+    for (boundary, source) in &figure.energy {
         let line = format!("energy within: {boundary}, by {source}");
-        blocks.push(told_lines(&line, wide));
+        head.push(lines(&line, Words::Plain, wide));
     }
-    blocks.push(legend(figure, &colours, wide));
+    head.push(legend(figure, &colours, wide));
+    let mut body = Vec::new();
     for (row, panels) in figure.panels.chunks(columns).enumerate() {
-        blocks.push(panels_of(figure, panels, id, row * columns, &colours));
+        body.push(panels_of(figure, panels, id, row * columns, &colours));
     }
-    for line in figure.problem.iter().chain(&figure.note) {
-        blocks.push(told_lines(line, wide));
-    }
-    let (markup, height) = stack(blocks);
-    (markup, height + BELOW)
+    let words = figure.problem.iter().chain(&figure.note);
+    body.extend(words.map(|line| lines(line, Words::Plain, wide)));
+    let (body, height) = stack(body);
+    [stack(head), (body, height + BELOW)]
 }
 
 /// Panels beside each other.
@@ -179,24 +192,25 @@ fn panels_of(
     first: usize,
     colours: &Colours,
 ) -> Block {
-    let named = panels.iter().any(|panel| !panel.title.is_empty());
-    let top = if named { LINE + 6.0 } else { 0.0 };
+    let titles = panels
+        .iter()
+        .map(|panel| lines(&panel.title, Words::Strong, chart::WIDTH));
+    let titles: Vec<Block> = titles.collect();
+    let top = titles.iter().map(|(_, height)| *height).fold(0.0, f64::max);
     let drawn = panels.iter().enumerate().map(|(nth, panel)| {
         let words = chart::describe(figure, panel);
         let left = nth as f64 * (chart::WIDTH + GAP);
         let id = format!("{id}-{}", first + nth);
-        (panel, left, chart::draw(panel, colours, &id, &words))
+        (left, chart::draw(panel, colours, &id, &words))
     });
     let drawn: Vec<_> = drawn.collect();
     let height = drawn
         .iter()
-        .map(|(.., drawn)| drawn.height)
+        .map(|(_, drawn)| drawn.height)
         .fold(0.0, f64::max);
     let markup = html! {
-        @for (panel, left, drawn) in &drawn {
-            @if named {
-                text.panel-name x=(left + 4.0) y="13" { (panel.title) }
-            }
+        @for ((left, drawn), (title, _)) in drawn.iter().zip(&titles) {
+            g transform=(format!("translate({} 2)", left + 4.0)) { (title) }
             svg x=(left) y=(top) width=(drawn.width) height=(drawn.height) { (drawn) }
         }
     };
@@ -222,33 +236,47 @@ fn legend(figure: &Figure, colours: &Colours, wide: f64) -> Block {
             }
         }
     };
-    (markup, y + LINE + 8.0)
+    let height = if x > 0.0 { y + LINE + 8.0 } else { 2.0 };
+    (markup, height)
 }
 
-/// `line` in as many lines as it needs.
-fn told_lines(line: &str, wide: f64) -> Block {
-    let lines: Vec<String> = broken(line, wide).collect();
+/// `text` in as many lines as it needs; none where it is empty.
+fn lines(text: &str, words: Words, wide: f64) -> Block {
+    let (class, letter) = words.look();
+    let lines = broken(text, wide / letter);
     let markup = html! {
         @for (line, nth) in lines.iter().zip(0..) {
-            text.words x="0" y=(10.0 + LINE * f64::from(nth)) { (line) }
+            text class=(class) x="0" y=(11.0 + LINE * f64::from(nth)) { (line) }
         }
     };
-    (markup, LINE * lines.len() as f64 + 2.0)
+    let below = if lines.is_empty() { 0.0 } else { 2.0 };
+    (markup, LINE * lines.len() as f64 + below)
 }
 
 /// `text` broken between words where it is longer than `wide`.
-fn broken(text: &str, wide: f64) -> impl Iterator<Item = String> {
-    let mut lines = vec![String::new()];
+fn broken(text: &str, wide: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let Some(line) = lines.last_mut() else { break };
-        if !line.is_empty() && chart::width(line) + chart::width(word) + chart::width(" ") > wide {
-            lines.push(word.to_owned());
-            continue;
+        match lines.last_mut() {
+            Some(line) if chart::width(line) + chart::width(word) + chart::width(" ") <= wide => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
     }
-    lines.into_iter()
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{broken, chart};
+
+    #[test]
+    fn lines_are_as_long_as_there_is_room() {
+        let wide = chart::width("three or four ");
+        let lines = broken("three or four words, indivisible", wide);
+        assert_eq!(lines, ["three or four", "words,", "indivisible"]);
+        assert!(broken("", wide).is_empty());
+    }
 }

@@ -4,6 +4,7 @@ use super::{Plot, svg};
 use crate::record::RunRecord;
 use crate::record::sample::runs;
 use crate::report::figure::{Drawing, Style};
+use crate::report::page::plotted;
 use crate::sweep::{Axes, Factor};
 use joulio_workload::CompletionMode;
 
@@ -55,6 +56,9 @@ fn a_number_that_varies_stands_along_the_axis() {
     assert!(energy.series[0].marks[0].modelled && !figures[0].modelled);
     // These records have no histograms.
     assert!(figures[3].problem.is_some());
+    for text in [svg(&plot), plotted(&plot)] {
+        assert!(text.contains("kept without their histograms"));
+    }
 }
 
 #[test]
@@ -66,6 +70,21 @@ fn without_one_there_are_bars_by_completion_mode() {
         panic!("tiles")
     };
     assert_eq!((xy.style, xy.x.values.len()), (Style::Bars, 2));
+}
+
+#[test]
+fn runs_that_are_kept_apart_are_said_once() {
+    let mut records = records(&[1]);
+    for record in &mut records {
+        record.result.interrupted = true;
+    }
+    let records: Vec<_> = records.iter().collect();
+    let plot = Plot::new("a sweep", "reads", &axes(&["1"]), &records);
+    for text in [svg(&plot), plotted(&plot)] {
+        assert!(text.contains("Kept apart, and in no figure: 8 run(s)"));
+        assert_eq!(text.matches("ended early").count(), 1);
+        assert_eq!(text.matches("no run counts").count(), 4);
+    }
 }
 
 #[test]

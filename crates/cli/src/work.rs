@@ -195,7 +195,8 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
     values.iter().map(T::to_string).collect()
 }
 
-fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+/// A whole number, zero or above.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let number = text.parse::<u64>().ok().and_then(|n| n.try_into().ok());
     number.ok_or_else(|| format!("'{text}' is out of range: write a whole number, zero or above"))
 }

@@ -1,7 +1,7 @@
 //! Description of a job, in fio's words.
 
 use crate::{
-    Arrivals, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
+    Arrivals, Batches, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
     RandomDistribution, ReadWrite, Verify,
 };
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
@@ -60,6 +60,9 @@ pub struct Job {
     /// Latencies that the result has beside the usual figures.
     #[serde(default)]
     pub latency: LatencyDetail,
+    /// I/Os that go out or come back together.
+    #[serde(default)]
+    pub batches: Batches,
     /// True if every I/O of a real run is logged: [`LoggedIo`](crate::LoggedIo).
     #[serde(default)]
     pub log_ios: bool,
@@ -90,6 +93,7 @@ impl Job {
             seed: 1,
             goal: Goal::default(),
             latency: LatencyDetail::default(),
+            batches: Batches::default(),
             log_ios: false,
         }
     }
@@ -110,6 +114,12 @@ impl Job {
         }
         if self.iodepth == 0 {
             return wrong("--iodepth", "must be at least 1");
+        }
+        if !(1..=self.iodepth).contains(&self.batches.complete_min) {
+            return wrong(
+                "--iodepth_batch_complete_min",
+                "at least 1 and at most --iodepth completions can be waited for",
+            );
         }
         if self.numjobs == 0 {
             return wrong("--numjobs", "must be at least 1");

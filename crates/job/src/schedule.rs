@@ -62,6 +62,8 @@ pub struct Schedule {
     burst: u32,
     /// The draw of each I/O's load; `None`: the loads take turns.
     sizes: Option<WeightedAliasIndex<u32>>,
+    /// The job stalls, or its I/Os draw their sizes.
+    is_rare: bool,
     random: Pcg64Mcg,
 }
 
@@ -95,6 +97,7 @@ impl Schedule {
             until: start + loads[0].length,
             next_arrival: start,
             burst: 0,
+            is_rare: split.is_some() || matches!(job.arrivals, Arrivals::Think { .. }),
             sizes: split.and_then(BlockSizeSplit::draw),
             random: Pcg64Mcg::seed_from_u64(job.seed ^ (seed as u64 + 1) << 32),
             loads,
@@ -106,17 +109,27 @@ impl Schedule {
     /// The next I/O, if it is due at `at`; in a closed loop one always is.
     #[inline(always)]
     pub fn due(&mut self, at: Nanos) -> Option<Due> {
+        match self.is_rare {
+            true => self.due_rarely(at),
+            false => self.due_plain(at),
+        }
+    }
+
+    /// True if the job neither stalls nor draws sizes.
+    pub fn is_plain(&self) -> bool {
+        !self.is_rare
+    }
+
+    /// [`Schedule::due`] of a job that [is plain](Schedule::is_plain).
+    #[inline(always)]
+    pub fn due_plain(&mut self, at: Nanos) -> Option<Due> {
         while at >= self.until && self.next_arrival >= self.until {
             self.next_load();
         }
         let drawn = &self.loads[self.turn];
         let load = drawn.load;
-        let (closed, arrival) = match load.arrivals {
-            Arrivals::Closed => (true, at),
-            Arrivals::Think { .. } if self.burst == 0 => return None,
-            Arrivals::Think { .. } => (true, at.max(self.next_arrival)),
-            _ => (false, self.next_arrival),
-        };
+        let closed = matches!(load.arrivals, Arrivals::Closed);
+        let arrival = if closed { at } else { self.next_arrival };
         if arrival > at {
             return None;
         }
@@ -125,23 +138,38 @@ impl Schedule {
             false => Direction::Write,
         };
         self.advance(load.arrivals);
-        let index = match &self.sizes {
-            Some(sizes) => sizes.sample(&mut self.random),
-            None => self.turn,
-        };
         Some(Due {
             direction,
-            len: self.loads[index].load.bs,
+            len: load.bs,
             arrival,
             closed,
-            load: index,
+            load: self.turn,
         })
+    }
+
+    /// The next I/O of a job that stalls, or whose I/Os draw their sizes.
+    #[cold]
+    fn due_rarely(&mut self, at: Nanos) -> Option<Due> {
+        let mut due = self.due_plain(at)?;
+        if self.stalls() {
+            (due.closed, due.arrival) = (true, at);
+            self.burst -= 1;
+            if self.burst == 0 {
+                // Until nothing is in flight.
+                self.next_arrival = Nanos::MAX;
+            }
+        }
+        if let Some(sizes) = &self.sizes {
+            due.load = sizes.sample(&mut self.random);
+            due.len = self.loads[due.load].load.bs;
+        }
+        Some(due)
     }
 
     /// True if the job stalls now and then, and [`Schedule::drained`] is to be called.
     #[inline]
     pub fn stalls(&self) -> bool {
-        matches!(self.loads[self.turn].load.arrivals, Arrivals::Think { .. })
+        self.is_rare && matches!(self.loads[self.turn].load.arrivals, Arrivals::Think { .. })
     }
 
     /// Nothing is in flight at `at`: a stall begins, if it is its turn.
@@ -159,7 +187,6 @@ impl Schedule {
     pub fn next(&self) -> Nanos {
         match self.loads[self.turn].load.arrivals {
             Arrivals::Closed => Nanos::MAX,
-            Arrivals::Think { .. } if self.burst == 0 => Nanos::MAX,
             _ => self.next_arrival.min(self.until),
         }
     }
@@ -229,8 +256,8 @@ impl Schedule {
     #[inline]
     fn advance(&mut self, arrivals: Arrivals) {
         match arrivals {
-            Arrivals::Closed => {}
-            Arrivals::Think { .. } => self.burst -= 1,
+            // A stall is begun elsewhere.
+            Arrivals::Closed | Arrivals::Think { .. } => {}
             Arrivals::Every(interval) => self.next_arrival += interval,
             Arrivals::Poisson(mean) => {
                 let gap: f64 = Exp1.sample(&mut self.random);

@@ -15,6 +15,8 @@ pub(crate) enum Cause {
     Timer,
     /// A timer of whoever knows that nothing else will.
     Known,
+    /// The thread's turn, after another's: nothing is handled.
+    Turn,
 }
 
 /// What a hardware thread takes of its core from the other.
@@ -143,6 +145,13 @@ impl Cpu {
             // Giving it away has paid for the switch.
             let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
+            if other {
+                self.run_queue.handled(match cause {
+                    Cause::Interrupt => costs.interrupt,
+                    Cause::Timer | Cause::Known => costs.timer_fires,
+                    Cause::Turn => Nanos::ZERO,
+                });
+            }
             return Got {
                 at: self.free,
                 cold: other.then_some(Nanos::ZERO),
@@ -176,8 +185,8 @@ impl Cpu {
         let typical = self.recent.typical();
         let expected = match cause {
             Cause::Known => length,
-            Cause::Timer if self.recent.count == 0 => length,
-            Cause::Timer => length.min(typical),
+            Cause::Timer | Cause::Turn if self.recent.count == 0 => length,
+            Cause::Timer | Cause::Turn => length.min(typical),
             Cause::Interrupt => typical,
         };
         let state = pick(&costs.idle, expected);
@@ -193,7 +202,7 @@ impl Cpu {
         if at >= self.from {
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,
-                Cause::Timer | Cause::Known => self.times.timer_wakes += 1,
+                Cause::Timer | Cause::Known | Cause::Turn => self.times.timer_wakes += 1,
             }
         }
         length

@@ -26,7 +26,7 @@ impl Neighbour {
     ) -> Option<Nanos> {
         if self.off {
             self.off = false;
-            at = seat.take(self.place, at, Cause::Timer).at;
+            at = seat.take(self.place, at, Cause::Turn).at;
             if at >= limit || seat.cpu.run_queue.must_give_up(at) {
                 return Some(at);
             }

@@ -212,6 +212,8 @@ impl RunQueue {
 
     /// Of the time of the thread that has the CPU, `time` is of a handler, which ran while the CPU was the
     /// thread's from which it was taken, and counts as that one's (the kernel without IRQ_TIME_ACCOUNTING).
+    #[cold]
+    #[inline(never)]
     pub(crate) fn handled(&mut self, time: Nanos) {
         let both = self.current.zip(self.preempted);
         let Some((own, other)) = both.filter(|(own, other)| own != other) else {

@@ -42,7 +42,7 @@ pub(crate) enum ThreadPhase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One device, and nobody asks for more than times: the policy's only step is planned for every
-    /// wait and nobody is told of anything, interrupts come at once, the job never stalls, and there is no scheduler.
+    /// wait and nobody is told of anything, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
     Plain,
     /// One device.
     One,
@@ -299,8 +299,8 @@ impl<'a> JobThread<'a> {
     pub(crate) fn shape(&self, costs: &StepCosts) -> Shape {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
         let learns = self.timed || self.asks_others || self.asks_lost;
-        let stalls = self.queue.schedule.stalls();
-        let more = self.coalescing.is_some() || costs.scheduler.is_some() || stalls;
+        let is_rare = !self.queue.schedule.is_plain();
+        let more = self.coalescing.is_some() || costs.scheduler.is_some() || is_rare;
         let counts = self.oracle.is_some() || self.own.is_some() || self.log.is_some();
         match (
             self.others.is_empty(),
@@ -448,11 +448,15 @@ impl<'a> JobThread<'a> {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
         };
-        if SHAPE != PLAIN && queue.in_flight.is_empty() {
+        if SHAPE != PLAIN && queue.schedule.stalls() && queue.in_flight.is_empty() {
             queue.schedule.drained(at);
         }
         while queue.in_flight.has_room() && queue.left > 0 {
-            let Some(due) = queue.schedule.due(at) else {
+            let due = match SHAPE {
+                PLAIN => queue.schedule.due_plain(at),
+                _ => queue.schedule.due(at),
+            };
+            let Some(due) = due else {
                 break;
             };
             let load = &self.loads[due.load];

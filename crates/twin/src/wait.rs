@@ -139,7 +139,7 @@ impl JobThread<'_> {
         at: Nanos,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let got = seat.take(self.place, at, Cause::Timer);
+        let got = seat.take(self.place, at, Cause::Turn);
         if self.asks_lost && got.at > since {
             for index in 0..self.queues::<SHAPE>() {
                 let policy = &mut self.queue_mut::<SHAPE>(index).policy;
@@ -209,9 +209,6 @@ impl JobThread<'_> {
         };
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
-        if !got.idle && got.cold.is_some() {
-            seat.cpu.run_queue.handled(seat.costs.timer_fires);
-        }
         let end = seat.wake(got, seat.costs.timer_fires, Nanos::ZERO);
         let over = self.first::<SHAPE>() <= end;
         self.counters.sleeps += 1;
@@ -292,11 +289,8 @@ impl JobThread<'_> {
         let costs = seat.costs;
         let handler = match cause {
             Cause::Interrupt => costs.interrupt,
-            Cause::Timer | Cause::Known => costs.timer_fires,
+            Cause::Timer | Cause::Known | Cause::Turn => costs.timer_fires,
         };
-        if !got.idle && got.cold.is_some() {
-            seat.cpu.run_queue.handled(handler);
-        }
         let end = seat.wake(got, handler, costs.block_after);
         self.counters.blocks += 1;
         self.counters.blocked += end - start;

@@ -36,11 +36,11 @@ pub use cpu::thread_usage;
 pub use external::{ExternalMeasured, ExternalWindow};
 pub use joulio_engine::Engine;
 pub use joulio_job::{
-    Area, Arrivals, Availability, Better, BlockSizes, CompletionMode, CompletionResult, Counts,
-    DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult, EngineName,
-    FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts, JobError, JobKind,
-    JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters, Method, Metric,
-    MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled,
+    Area, Arrivals, Availability, Batches, Better, BlockSizes, CompletionMode, CompletionResult,
+    Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult,
+    EngineName, FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts, JobError,
+    JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters, Method,
+    Metric, MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled,
     SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters,
     WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
 };

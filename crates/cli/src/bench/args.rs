@@ -5,7 +5,7 @@ use super::{means, table};
 use crate::columns::Chosen;
 use crate::failure::Failure;
 use crate::times::seconds;
-use crate::work::WorkArgs;
+use crate::work::{WorkArgs, whole};
 use clap::ValueEnum;
 use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::{
@@ -16,7 +16,7 @@ use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
-    CompletionMode, EngineName, JobKind, LatencyDetail, RingOptions, Verify, parse_count,
+    Batches, CompletionMode, EngineName, JobKind, LatencyDetail, RingOptions, Verify, parse_count,
     parse_percentiles,
 };
 use std::path::PathBuf;
@@ -165,6 +165,12 @@ pub struct BenchArgs {
     /// Say what each column is, and run nothing
     #[arg(long)]
     pub legend: bool,
+    /// I/Os that are submitted together at most. Default: all that are due
+    #[arg(long = "iodepth_batch_submit", aliases = ["iodepth-batch-submit", "iodepth_batch", "iodepth-batch"], value_name = "IOS", value_parser = whole::<usize>)]
+    iodepth_batch_submit: Option<usize>,
+    /// Completions that are waited for before any is taken; where fewer are in flight, those. Default: 1
+    #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth-batch-complete-min", "iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
+    iodepth_batch_complete_min: Option<usize>,
     /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
     /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
     #[arg(long = "write_lat_log", alias = "write-lat-log", value_name = "PREFIX")]
@@ -265,6 +271,10 @@ impl BenchArgs {
                 window: self.window,
                 ramp_time: self.ramp_time,
                 verify: self.verify,
+                batches: Batches {
+                    submit: self.iodepth_batch_submit.unwrap_or(0),
+                    complete_min: self.iodepth_batch_complete_min.unwrap_or(1),
+                },
                 latency: LatencyDetail {
                     percentiles: self
                         .percentile_list

@@ -131,3 +131,34 @@ fn each_io_is_logged_where_that_is_asked_for() {
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(said.contains("--write_lat_log"), "{said}");
 }
+
+#[test]
+fn ios_go_out_and_come_back_in_batches() {
+    let flags = "--ramp_time 0 --number_ios 504 --iodepth 8";
+    for batches in [
+        "--iodepth_batch_submit 2",
+        "--iodepth_batch_complete_min 8",
+        "--iodepth_batch 3 --iodepth_batch_complete 5",
+    ] {
+        let device = "--device emulated:optane-900p,size=1M --completion poll,interrupt";
+        for run in runs(&format!("{device} {flags} {batches}")) {
+            assert_eq!(run["all"]["ios"], 504, "{batches}");
+            assert_eq!(run["all"]["errors"], 0, "{batches}");
+        }
+    }
+    // Eight that are submitted and waited for together are 63 calls, one at a time some hundreds.
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.as_file().set_len(1 << 20).expect("its length");
+    let calls = |batches: &str| {
+        let device = format!("--device {} --engine libaio", file.path().display());
+        let runs = runs(&format!("{device} {flags} {batches}"));
+        runs[0]["system_calls"].as_u64().expect("counted")
+    };
+    let together = calls("--iodepth_batch_complete_min 8");
+    let alone = calls("--iodepth_batch_submit 1 --iodepth_batch_complete_min 8");
+    assert!(together <= 4 * 63 && alone >= 504, "{together} {alone}");
+    let line = format!("bench {flags} --iodepth_batch_complete_min 9");
+    let refused = joulio(&line).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("--iodepth_batch_complete_min"), "{said}");
+}

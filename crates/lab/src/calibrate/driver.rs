@@ -11,9 +11,9 @@ use joulio_nvme::wait::{Goal, now};
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind, LatencyDetail,
-    Method, NvmeTarget, RandomDistribution, ReadWrite, RunResult, Setup, Stop, Target, Verify,
-    run as run_job,
+    Arrivals, Batches, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind,
+    LatencyDetail, Method, NvmeTarget, RandomDistribution, ReadWrite, RunResult, Setup, Stop,
+    Target, Verify, run as run_job,
 };
 use std::path::Path;
 
@@ -231,6 +231,7 @@ fn real(
         seed: 1,
         goal: Goal::default(),
         latency: LatencyDetail::default(),
+        batches: Batches::default(),
         log_ios: false,
     };
     let method = Method {

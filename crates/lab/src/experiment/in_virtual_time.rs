@@ -2,7 +2,7 @@
 
 use super::options::ExperimentOptions;
 use crate::virtual_time::{IdleState, TwinOptions, VirtualError, VirtualOptions};
-use joulio_workload::{JobKind, RingOptions, Verify};
+use joulio_workload::{Batches, JobKind, RingOptions, Verify};
 
 /// Refuses an option that has no meaning in virtual time, in an experiment there.
 pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
@@ -51,6 +51,11 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "not modelled",
         ),
         (others, "--set and --cpu_dma_latency", host),
+        (
+            workload.batches != Batches::default(),
+            "--iodepth_batch_submit and --iodepth_batch_complete_min",
+            "not modelled",
+        ),
         (
             options.io_logs.any(),
             "--write_lat_log and its like",

@@ -4,8 +4,8 @@ use super::goal::GoalOptions;
 use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
-    RandomDistribution, ReadWrite, Verify,
+    Arrivals, Batches, BlockSizes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
+    QueuePriorities, RandomDistribution, ReadWrite, Verify,
 };
 
 /// A workload as it is requested, in fio's words.
@@ -59,6 +59,8 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Goal of the completion mode `adaptive`.
     pub goal: GoalOptions,
+    /// I/Os that go out or come back together.
+    pub batches: Batches,
     /// Latencies that results have beside the usual figures.
     pub latency: LatencyDetail,
 }
@@ -100,6 +102,7 @@ impl Default for WorkloadOptions {
             verify: Verify::None,
             seed: 1,
             goal: GoalOptions::default(),
+            batches: Batches::default(),
             latency: LatencyDetail::default(),
         }
     }
@@ -133,6 +136,7 @@ impl WorkloadOptions {
             seed: self.seed,
             goal: self.goal.goal(),
             latency: self.latency.clone(),
+            batches: self.batches,
             log_ios: false,
         };
         job.check()?;

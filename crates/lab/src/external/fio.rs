@@ -52,6 +52,15 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
         None => put("bs", job.bs.of_job(0).to_string()),
     }
     put("iodepth", job.iodepth.to_string());
+    if job.batches.submit > 0 {
+        put("iodepth_batch_submit", job.batches.submit.to_string());
+    }
+    if job.batches.complete_min > 1 {
+        put(
+            "iodepth_batch_complete_min",
+            job.batches.complete_min.to_string(),
+        );
+    }
     put("numjobs", job.numjobs.to_string());
     put("randseed", job.seed.to_string());
     put("norandommap", "1".into());

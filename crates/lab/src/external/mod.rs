@@ -22,8 +22,8 @@ use joulio_host::controller::OwnAddress;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    Arrivals, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind, LatencyDetail,
-    Method, RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
+    Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
+    LatencyDetail, Method, RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -79,6 +79,9 @@ impl<'a> ExternalRun<'a> {
                 "a closed loop alone: leave --rate_iops, --thinktime, --bursts and --phases out"
                     .into(),
             ));
+        }
+        if job.batches != Batches::default() && engine != EngineName::Fio {
+            return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
         }
         if job.log_ios {
             return Err(wrong(

@@ -11,7 +11,7 @@ use crate::pass::check;
 use crate::protocol::JobMessage;
 use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{Arrivals, LoggedIo, Verify, VerifyResult};
+use joulio_job::{Arrivals, Batches, LoggedIo, Verify, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::Ordering;
@@ -52,6 +52,7 @@ pub(super) struct IoLoop<'a, E: Engine> {
     spacing: u64,
     /// True if I/Os draw their sizes.
     draws_sizes: bool,
+    batches: Batches,
     /// True if data is verified.
     verifies: bool,
     completed: Vec<Completion<E::Buffer, E::Failure>>,
@@ -89,6 +90,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
             spacing: worker.job.spacing(worker.index),
             draws_sizes: worker.job.bs.split().is_some(),
+            batches: worker.job.batches,
             verifies: worker.job.verify != Verify::None,
             completed: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
@@ -140,7 +142,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             }
             let deadline = self.deadline(at, issuing);
             let completed = &mut self.completed;
-            let reaped = self.engine.reap(1, deadline, |one| completed.push(one));
+            let min = self.batches.complete_min.min(self.in_flight.max(1));
+            let reaped = self.engine.reap(min, deadline, |one| completed.push(one));
             reaped.map_err(failed)?;
         }
         self.finish()
@@ -272,6 +275,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     #[inline]
     fn issue_on(&mut self, number: usize, at: Nanos) -> Result<(), WorkerError> {
         let limit = self.limit().unwrap_or(u64::MAX);
+        let mut made = 0;
         let device = &mut self.devices[number];
         if self.by_clock && device.in_flight.is_empty() {
             device.schedule.drained(at);
@@ -320,6 +324,11 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             self.engine.prepare(request, buffer).map_err(failed)?;
             device.issued += 1;
             self.in_flight += 1;
+            made += 1;
+            if made == self.batches.submit {
+                made = 0;
+                self.engine.submit().map_err(failed)?;
+            }
         }
         Ok(())
     }

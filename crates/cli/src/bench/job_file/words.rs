@@ -89,6 +89,7 @@ pub(super) const WORDS: &[&str] = &[
     "iodepth_batch",
     "iodepth_batch_submit",
     "iodepth_batch_complete",
+    "iodepth_batch_complete_min",
     "rate",
     "rate_min",
     "lat_percentiles",
@@ -186,8 +187,9 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "log_avg_msec" => Same("--log_avg_msec"),
         "log_offset" => Switch("--log_offset"),
         "directory" => OfSection,
-        "iodepth_batch" | "iodepth_batch_submit" | "iodepth_batch_complete" => {
-            Refused("I/Os are submitted as others complete")
+        "iodepth_batch" | "iodepth_batch_submit" => Same("--iodepth_batch_submit"),
+        "iodepth_batch_complete" | "iodepth_batch_complete_min" => {
+            Same("--iodepth_batch_complete_min")
         }
         "rate" => OfSection,
         "rate_min" => Refused("a run that falls behind its rate says so"),

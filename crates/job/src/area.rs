@@ -1,6 +1,6 @@
 //! Areas: the part of a device that each job uses.
 
-use crate::{Job, JobError, Verify};
+use crate::{BlockSizeSplit, Job, JobError, Verify};
 use std::ops::Range;
 
 /// Verification keeps 4 bytes a block in memory: 1 GiB at most.
@@ -82,10 +82,7 @@ impl Job {
                     format!("{bs} is not a multiple of the device's block of {block} bytes"),
                 );
             }
-            let spacing = match self.bs.split() {
-                Some(split) => split.common_divisor(),
-                None => bs,
-            };
+            let spacing = self.split().map_or(bs, BlockSizeSplit::common_divisor);
             if spacing > 0 && !self.offset.is_multiple_of(spacing) {
                 return wrong(
                     "--offset",

@@ -40,6 +40,14 @@ impl BlockSizeSplit {
         self.iter().fold(0, common_divisor)
     }
 
+    /// Name of fio's option that takes its text.
+    pub fn fio_option(&self) -> &'static str {
+        match self.range {
+            true => "bsrange",
+            false => "bssplit",
+        }
+    }
+
     /// The draw of a size's place.
     pub(crate) fn draw(&self) -> Option<WeightedAliasIndex<u32>> {
         let weights = self.sizes.iter().map(|(_, weight)| u32::from(*weight));

@@ -42,12 +42,6 @@ impl BlockSizes {
         self.split.as_ref()
     }
 
-    /// Bytes between places where I/Os of job `index` may begin.
-    pub fn spacing(&self, index: usize) -> u64 {
-        let split = self.split.as_ref();
-        split.map_or_else(|| self.of_job(index), BlockSizeSplit::common_divisor)
-    }
-
     /// The size of job `index`, its longest.
     pub fn of_job(&self, index: usize) -> u64 {
         match index % self.count() {
@@ -168,7 +162,8 @@ mod tests {
         for text in ["4k/60:16k/40", "4k-16k"] {
             let sizes: BlockSizes = text.parse().unwrap();
             assert_eq!((sizes.count(), sizes.of_job(3)), (1, 16384));
-            assert_eq!((sizes.spacing(3), sizes.to_string()), (4096, text.into()));
+            let spacing = sizes.split().map(BlockSizeSplit::common_divisor);
+            assert_eq!((spacing, sizes.to_string()), (Some(4096), text.into()));
             let json = serde_json::to_string(&sizes).unwrap();
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<BlockSizes>(&json).unwrap(), sizes);

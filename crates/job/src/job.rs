@@ -1,8 +1,8 @@
 //! Description of a job, in fio's words.
 
 use crate::{
-    Arrivals, Batches, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase, QueuePriorities,
-    RandomDistribution, ReadWrite, Verify,
+    Arrivals, Batches, BlockSizeSplit, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase,
+    QueuePriorities, RandomDistribution, ReadWrite, Verify,
 };
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
 use joulio_wait::Goal;
@@ -179,7 +179,7 @@ impl Job {
         if let Some(problem) = self.arrivals.problem() {
             return wrong("arrivals", problem);
         }
-        if self.verify != Verify::None && self.bs.split().is_some() {
+        if self.verify != Verify::None && self.split().is_some() {
             return wrong(
                 "--verify",
                 "blocks of drawn sizes overlap: give one --bs to verify",
@@ -218,11 +218,16 @@ impl Job {
         Ok(())
     }
 
+    /// Sizes that each I/O draws; `None`: a load has one.
+    pub fn split(&self) -> Option<&BlockSizeSplit> {
+        self.bs.split().filter(|_| self.phases.is_empty())
+    }
+
     /// Loads of job `index`, at least one: in turn, or drawn by their sizes' weights.
     pub fn loads(&self, index: usize) -> Vec<Load> {
         if self.phases.is_empty() {
             let of_job = self.bs.of_job(index);
-            let drawn = self.bs.split().map(|split| split.iter().collect());
+            let drawn = self.split().map(|split| split.iter().collect());
             let sizes: Vec<u64> = drawn.unwrap_or_else(|| vec![of_job]);
             let load = |bytes| Load {
                 read_percent: self.read_percent(),
@@ -268,10 +273,8 @@ impl Job {
 
     /// Bytes between places where I/Os of job `index` may begin.
     pub fn spacing(&self, index: usize) -> u64 {
-        match self.phases.is_empty() {
-            true => self.bs.spacing(index),
-            false => self.max_bs(index),
-        }
+        let split = self.split().map(BlockSizeSplit::common_divisor);
+        split.unwrap_or_else(|| self.max_bs(index))
     }
 
     /// Returns true if some I/Os of the job are of `direction`.
@@ -391,6 +394,9 @@ pub(crate) mod tests {
         };
         assert!(job.does(Direction::Write));
         assert_eq!(job.max_bs(3), 8192);
+        // Nor do sizes that phases replace.
+        job.bs = "512/50:1k/50".parse().unwrap();
+        assert!(job.split().is_none() && job.spacing(0) == 8192);
         assert_eq!(job.loop_name(), "closed");
         job.phases[1].load.arrivals = Arrivals::Every(Nanos(1));
         assert_eq!(job.loop_name(), "closed and open");

@@ -87,7 +87,7 @@ impl Schedule {
         let lengths = job.phases.iter().map(|phase| phase.length);
         let endless = repeat(Nanos::MAX).take_while(|_| job.phases.is_empty());
         let lengths = lengths.chain(endless);
-        let split = job.bs.split().filter(|_| job.phases.is_empty());
+        let split = job.split();
         let loads = job.loads(index).into_iter().zip(lengths);
         let loads: Vec<_> = loads
             .map(|(load, length)| Drawn::new(load, length))

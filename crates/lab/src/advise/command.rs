@@ -2,12 +2,13 @@
 
 use super::candidate::Candidate;
 use super::request::AdviceRequest;
-use joulio_workload::{Arrivals, EngineName, Job};
+use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job};
 
 /// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
 /// drives, else joulio's.
 pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> String {
-    let mut words = match chosen.engine.is_kernel() && !request.in_virtual_time() {
+    let by_fio = chosen.engine.is_kernel() && !request.in_virtual_time();
+    let mut words = match by_fio {
         true => fio(request, chosen),
         false => joulio(request, chosen),
     };
@@ -15,13 +16,9 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     if !job.rw.read_percent(job.rwmixread).is_multiple_of(100) {
         words.push(format!("--rwmixread={}", job.rwmixread));
     }
-    let split = job.bs.split().is_some() && chosen.engine.is_kernel() && !request.in_virtual_time();
-    let sizes = match job.bs.to_string() {
-        text if split && text.contains('-') => format!("--bsrange={text}"),
-        text if split => format!("--bssplit={text}"),
-        text => format!("--bs={text}"),
-    };
-    words.push(sizes);
+    let split = job.bs.split().filter(|_| by_fio);
+    let option = split.map_or("bs", BlockSizeSplit::fio_option);
+    words.push(format!("--{option}={}", job.bs));
     words.push(format!("--iodepth={}", chosen.iodepth));
     if job.numjobs > 1 {
         words.push(format!("--numjobs={}", job.numjobs));

@@ -41,14 +41,7 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     put("filename", name.replace('\\', "\\\\").replace(':', "\\:"));
     put("rw", job.rw.to_string());
     match job.bs.split() {
-        Some(split) => {
-            let text = split.to_string();
-            let key = match text.contains('-') {
-                true => "bsrange",
-                false => "bssplit",
-            };
-            put(key, text);
-        }
+        Some(split) => put(split.fio_option(), split.to_string()),
         None => put("bs", job.bs.of_job(0).to_string()),
     }
     put("iodepth", job.iodepth.to_string());

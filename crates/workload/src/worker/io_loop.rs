@@ -89,7 +89,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             in_flight: 0,
             by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
             spacing: worker.job.spacing(worker.index),
-            draws_sizes: worker.job.bs.split().is_some(),
+            draws_sizes: worker.job.split().is_some(),
             batches: worker.job.batches,
             verifies: worker.job.verify != Verify::None,
             completed: Vec::with_capacity(slots),

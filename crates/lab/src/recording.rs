@@ -9,7 +9,7 @@ use joulio_trace::{Event, Timeline, WaitKind};
 use joulio_twin::TwinSetup;
 use joulio_wait::{StepKind, WaitCosts};
 use joulio_workload::{
-    CompletionMode, EngineName, Job, Method, RunResult, Setup, Stop, run_traced,
+    CompletionMode, EngineName, Job, Method, RunResult, Setup, Stop, run_recorded,
 };
 use std::path::Path;
 
@@ -96,8 +96,8 @@ impl Recording {
             wait_costs: Some(&costs),
             trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
         };
-        let (result, threads) = run_traced(job, method, &setup, &mut Meters::default())?;
-        let mut timeline = Timeline::new(&threads);
+        let (result, recorded) = run_recorded(job, method, &setup, &mut Meters::default())?;
+        let mut timeline = Timeline::new(&recorded.traced);
         timeline.charge(|kind, time| costs.energy(step(kind), time));
         Ok((result, timeline))
     }

@@ -18,6 +18,7 @@ mod pattern;
 mod place;
 mod process;
 mod protocol;
+mod recorded_ios;
 mod report;
 mod run;
 mod run_error;
@@ -36,18 +37,19 @@ pub use cpu::thread_usage;
 pub use external::{ExternalMeasured, ExternalWindow};
 pub use joulio_engine::Engine;
 pub use joulio_job::{
-    Area, Arrivals, Availability, Batches, Better, BlockSizes, CompletionMode, CompletionResult,
-    Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult,
-    EngineName, FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts, JobError,
-    JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters, Method,
-    Metric, MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult, Spoiled,
-    SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters,
-    WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
+    Area, Arrivals, Availability, Batches, Better, BlockSizeSplit, BlockSizes, CompletionMode,
+    CompletionResult, Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric,
+    EnergyResult, EngineName, FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts,
+    JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters,
+    Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult,
+    Spoiled, SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify, VerifyResult,
+    WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
-pub use run::{check, run, run_logged, run_traced};
+pub use recorded_ios::RecordedIos;
+pub use run::{check, run, run_recorded};
 pub use run_error::RunError;
 pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};

@@ -3,6 +3,7 @@
 use crate::conductor::{Finished, RunOutcome};
 use crate::energy::figures;
 use crate::job_result::JobResult;
+use crate::recorded_ios::RecordedIos;
 use crate::setup::Setup;
 use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
 use crate::target::{ModeVerdict, TargetActivity};
@@ -18,15 +19,6 @@ use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Thread;
 use joulio_units::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// What was recorded of a run's I/Os.
-#[derive(Default)]
-pub(crate) struct RecordedIos {
-    /// Traces, a thread a job: none unless they were requested.
-    pub(crate) traced: Vec<Thread>,
-    /// Logs of the jobs, in their order: none unless they were requested.
-    pub(crate) logs: Vec<JobLog>,
-}
 
 /// Logs of those jobs that have one.
 fn logs(jobs: &mut [JobResult]) -> Vec<JobLog> {

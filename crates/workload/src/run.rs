@@ -4,7 +4,8 @@ use crate::conductor::Conductor;
 use crate::place::place;
 use crate::process::relay;
 use crate::protocol::JobMessage;
-use crate::report::{RecordedIos, RunReport};
+use crate::recorded_ios::RecordedIos;
+use crate::report::RunReport;
 use crate::run_error::RunError;
 use crate::setup::Setup;
 use crate::share::Share;
@@ -12,8 +13,7 @@ use crate::target::Target;
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
 use joulio_energy::Meters;
-use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, JobLog, Method, RunResult};
-use joulio_trace::Thread;
+use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, Method, RunResult};
 use joulio_units::Direction;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Sender, channel};
@@ -156,36 +156,12 @@ pub fn run(
     Ok(run_recorded(job, method, setup, meters)?.0)
 }
 
-/// Runs as [`run`] does, and also returns each job's I/Os: nothing unless [`Job::log_ios`].
+/// Runs as [`run`] does, and also returns what was recorded of single I/Os: nothing without
+/// [`Setup::trace`] or [`Job::log_ios`].
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_logged(
-    job: &Job,
-    method: Method,
-    setup: &Setup<'_>,
-    meters: &mut Meters,
-) -> Result<(RunResult, Vec<JobLog>), RunError> {
-    let (result, recorded) = run_recorded(job, method, setup, meters)?;
-    Ok((result, recorded.logs))
-}
-
-/// Runs as [`run`] does, and also returns what was traced, a thread a job: nothing without
-/// [`Setup::trace`].
-///
-/// # Errors
-/// As [`run`].
-pub fn run_traced(
-    job: &Job,
-    method: Method,
-    setup: &Setup<'_>,
-    meters: &mut Meters,
-) -> Result<(RunResult, Vec<Thread>), RunError> {
-    let (result, recorded) = run_recorded(job, method, setup, meters)?;
-    Ok((result, recorded.traced))
-}
-
-fn run_recorded(
+pub fn run_recorded(
     job: &Job,
     method: Method,
     setup: &Setup<'_>,

@@ -7,13 +7,12 @@ use crate::targets::activity;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::{Goal, now};
+use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, Batches, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind,
-    LatencyDetail, Method, NvmeTarget, RandomDistribution, ReadWrite, RunResult, Setup, Stop,
-    Target, Verify, run as run_job,
+    CompletionMode, Counts, EmulatedInfo, EngineName, Job, Method, NvmeTarget, RunResult, Setup,
+    Stop, Target, run as run_job,
 };
 use std::path::Path;
 
@@ -209,30 +208,11 @@ fn real(
     let target = NvmeTarget::new(name, open(profile, cpus)?, 1, true, Some(inside));
     let targets: [Box<dyn Target>; 1] = [Box::new(target?)];
     let job = Job {
-        rw: ReadWrite::RandRead,
-        rwmixread: 100,
         bs: u64::from(BS).into(),
-        queue_priority: None,
-        iodepth: 1,
-        numjobs: 1,
-        kind: JobKind::Thread,
-        random_distribution: RandomDistribution::Uniform,
-        offset: 0,
-        size: None,
-        runtime: None,
-        number_ios: Some(ios),
-        window: None,
         // The first I/Os find nothing in the caches.
         ramp_time: Nanos::from_millis(50),
-        arrivals: Arrivals::Closed,
-        phases: Vec::new(),
         cpus_allowed: vec![cpus.job],
-        verify: Verify::None,
-        seed: 1,
-        goal: Goal::default(),
-        latency: LatencyDetail::default(),
-        batches: Batches::default(),
-        log_ios: false,
+        ..Job::random_reads(ios)
     };
     let method = Method {
         engine: EngineName::Nvme,

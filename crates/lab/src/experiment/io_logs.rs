@@ -117,13 +117,15 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
         return text;
     }
     // Completions come in the order of their times.
-    for window in ios.chunk_by(|one, other| one.at.0 / average.0 == other.at.0 / average.0) {
+    let nth = |io: &LoggedIo| io.at.0 / average.0;
+    for window in ios.chunk_by(|one, other| nth(one) == nth(other)) {
+        let end = Nanos((nth(&window[0]) + 1).saturating_mul(average.0));
         for is_write in [false, true] {
             let side = window.iter().filter(|io| io.is_write == is_write);
             let count = side.clone().count() as u64;
-            let Some(first) = window.first().filter(|_| count > 0) else {
+            if count == 0 {
                 continue;
-            };
+            }
             let value = match kind {
                 Logged::Latency => side.map(|io| io.latency.0).sum::<u64>() / count,
                 Logged::Bandwidth => {
@@ -131,7 +133,6 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
                 }
                 Logged::Iops => per_second(count, average),
             };
-            let end = Nanos((first.at.0 / average.0 + 1).saturating_mul(average.0));
             line(end, value, is_write, 0, 0);
         }
     }

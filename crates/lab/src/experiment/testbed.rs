@@ -10,7 +10,7 @@ use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
-use joulio_workload::{Job, JobLog, Method, RunResult, Setup, Stop, Target, run_logged};
+use joulio_workload::{Job, JobLog, Method, RunResult, Setup, Stop, Target, run_recorded};
 use std::path::{Path, PathBuf};
 
 /// Devices and meters, opened: what all runs of an experiment have in common.
@@ -213,13 +213,13 @@ impl Testbed {
             wait_costs: wait_costs.as_ref(),
             trace: None,
         };
-        let result = run_logged(job, method, &setup, &mut self.sources.meters);
+        let result = run_recorded(job, method, &setup, &mut self.sources.meters);
         observer.end();
         for note in changes.finish().map_err(Box::new)? {
             observer.note(&note);
         }
-        let (mut result, logs) = result?;
-        self.logs = logs;
+        let (mut result, recorded) = result?;
+        self.logs = recorded.logs;
         result.settings = combination.values.clone();
         Ok(result)
     }

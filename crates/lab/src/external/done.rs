@@ -26,9 +26,6 @@ pub fn summary(mean: f64, values: [u64; 4], max: u64) -> LatencySummary {
         p90,
         p99,
         p999,
-        stddev: None,
-        p9999: None,
-        p99999: None,
         max,
         ..LatencySummary::default()
     }

@@ -139,8 +139,8 @@ impl<'a> RealRunner<'a> {
     /// Name of `run` in the names of its logs: what parts it from the others; empty of a run alone.
     fn log_name(&self, run: &PlannedRun) -> String {
         let varies = |factor: &str| {
-            let values = self.runs.iter().map(|one| one.point.get(factor));
-            values.clone().any(|value| value != run.point.get(factor))
+            let here = run.point.get(factor);
+            self.runs.iter().any(|one| one.point.get(factor) != here)
         };
         let words = run.point.iter().filter(|(factor, _)| varies(factor));
         let mut words: Vec<String> = words.map(|(_, value)| value.clone()).collect();

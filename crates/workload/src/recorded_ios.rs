@@ -1,0 +1,13 @@
+//! Single I/Os of a run.
+
+use joulio_job::JobLog;
+use joulio_trace::Thread;
+
+/// Recordings of a run's I/Os.
+#[derive(Debug, Default)]
+pub struct RecordedIos {
+    /// Traces, a thread a job: none unless they were requested.
+    pub traced: Vec<Thread>,
+    /// Logs of the jobs, in their order: none unless they were requested.
+    pub logs: Vec<JobLog>,
+}

@@ -64,7 +64,7 @@ pub use joulio_units::{
     Band, Boundary, Energy, How, MIN_WINDOW, Place, SumError, UnknownBoundary, Zone,
 };
 pub use meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
-pub use modelled::Model;
+pub use modelled::{Model, modelled_energy};
 pub use nvme::{NvmeMeter, NvmePower, PowerLogFields};
 pub use rapl::{Filtering, Processor, Vendor};
 pub use root::{BmcTool, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root, SystemFiles};

@@ -14,6 +14,27 @@ pub struct Model<'a> {
     pub devices: Vec<(Option<&'a DeviceProfile>, DeviceActivity)>,
 }
 
+/// Energy of the machine in `window` at `boundary`, as `joules` has it by values and by ends of bands.
+pub fn modelled_energy(
+    boundary: Boundary,
+    source: String,
+    window: Nanos,
+    joules: impl Fn(Pick) -> Joules,
+) -> Energy {
+    Energy {
+        boundary,
+        place: Place::Machine,
+        source,
+        modelled: true,
+        idle_subtracted: false,
+        joules: joules(Pick::Value),
+        error: None,
+        band: Some(Pick::band(joules)),
+        window,
+        how: How::Modelled,
+    }
+}
+
 impl Model<'_> {
     /// The energies of a window in which the submitters' cores spent their time as `cores` says, each
     /// with its band: one a boundary, the widest that the profiles allow first.
@@ -75,21 +96,11 @@ impl Model<'_> {
         let names: String = names
             .map(|(profile, _)| format!(" + {}", profile.name))
             .collect();
-        Energy {
-            boundary,
-            place: Place::Machine,
-            source: match boundary {
-                Boundary::Device => format!("model of{}", names.trim_start_matches(" +")),
-                _ => format!("model of {}{names}", machine.name),
-            },
-            modelled: true,
-            idle_subtracted: false,
-            joules: joules(Pick::Value),
-            error: None,
-            band: Some(Pick::band(joules)),
-            window,
-            how: How::Modelled,
-        }
+        let source = match boundary {
+            Boundary::Device => format!("model of{}", names.trim_start_matches(" +")),
+            _ => format!("model of {}{names}", machine.name),
+        };
+        modelled_energy(boundary, source, window, joules)
     }
 
     /// The caveat of that energy in one line: frequency is not in it, where it is not.

@@ -19,6 +19,18 @@ pub(crate) enum Cause {
     Turn,
 }
 
+impl Cause {
+    /// Time of its handler.
+    #[inline]
+    pub(crate) fn handler(self, costs: &StepCosts) -> Nanos {
+        match self {
+            Cause::Interrupt => costs.interrupt,
+            Cause::Timer | Cause::Known => costs.timer_fires,
+            Cause::Turn => Nanos::ZERO,
+        }
+    }
+}
+
 /// What a hardware thread takes of its core from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CoreUse {
@@ -146,11 +158,7 @@ impl Cpu {
             let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
             if other {
-                self.run_queue.handled(match cause {
-                    Cause::Interrupt => costs.interrupt,
-                    Cause::Timer | Cause::Known => costs.timer_fires,
-                    Cause::Turn => Nanos::ZERO,
-                });
+                self.run_queue.handled(cause.handler(costs));
             }
             return Got {
                 at: self.free,

@@ -209,7 +209,7 @@ impl JobThread<'_> {
         };
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
-        let end = seat.wake(got, seat.costs.timer_fires, Nanos::ZERO);
+        let end = seat.wake(got, cause.handler(seat.costs), Nanos::ZERO);
         let over = self.first::<SHAPE>() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
@@ -287,11 +287,7 @@ impl JobThread<'_> {
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
         let costs = seat.costs;
-        let handler = match cause {
-            Cause::Interrupt => costs.interrupt,
-            Cause::Timer | Cause::Known | Cause::Turn => costs.timer_fires,
-        };
-        let end = seat.wake(got, handler, costs.block_after);
+        let end = seat.wake(got, cause.handler(costs), costs.block_after);
         self.counters.blocks += 1;
         self.counters.blocked += end - start;
         if interrupted {

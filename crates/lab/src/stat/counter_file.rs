@@ -1,5 +1,6 @@
 //! The file that counters go on from after a restart: replaced whole at every interval, synced and locked.
 
+use super::labels::{OfDevice, OfMeter};
 use crate::state_file::StateError;
 use joulio_kernel_io::LockHolder;
 use rustix::fs::{FlockOperation, flock};
@@ -28,11 +29,7 @@ pub struct KeptCounters {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptEnergy {
-    pub domain: String,
-    pub place: String,
-    pub meter: String,
-    pub source: String,
-    pub modelled: bool,
+    pub labels: OfMeter,
     pub joules: f64,
 }
 
@@ -40,8 +37,7 @@ pub struct KeptEnergy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptDevice {
-    pub device: String,
-    pub direction: String,
+    pub labels: OfDevice,
     pub ios: u64,
     pub bytes: u64,
 }
@@ -66,7 +62,10 @@ impl KeptCounters {
         }
         let is_sound = |energy: &KeptEnergy| energy.joules.is_finite() && energy.joules >= 0.0;
         match kept.energy.iter().find(|energy| !is_sound(energy)) {
-            Some(energy) => Err(format!("{} joules of {}", energy.joules, energy.meter)),
+            Some(energy) => Err(format!(
+                "{} joules of {}",
+                energy.joules, energy.labels.meter
+            )),
             None => Ok(kept),
         }
     }
@@ -152,14 +151,14 @@ mod tests {
     use super::*;
 
     fn joules(joules: f64) -> KeptCounters {
-        let energy = KeptEnergy {
+        let labels = OfMeter {
             domain: "wall".into(),
             place: "machine".into(),
             meter: "plug".into(),
             source: "hwmon".into(),
             modelled: false,
-            joules,
         };
+        let energy = KeptEnergy { labels, joules };
         KeptCounters::new(vec![energy], Vec::new())
     }
 

@@ -6,6 +6,7 @@
 //! used that both have: an info is a gauge.
 
 use super::counter_file::{CounterFile, KeptCounters, KeptDevice, KeptEnergy};
+use super::labels::{OfDevice, OfMeter};
 use super::report::{DeviceRow, EnergyShare, MeterRow, StatReport};
 use super::server::{ListenAddress, MetricsServer};
 use crate::output_file::{Existing, OutputFile, OutputFileError};
@@ -24,22 +25,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
-struct OfMeter {
-    /// The boundary.
-    domain: String,
-    place: String,
-    meter: String,
-    source: String,
-    modelled: bool,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
-struct OfDevice {
-    device: String,
-    direction: String,
-}
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfBuild {
@@ -229,8 +214,8 @@ impl Metrics {
     /// # Errors
     /// Writing fails.
     pub fn write(&mut self) -> Result<(), MetricsError> {
-        let kept = self.kept();
-        if let Some(state) = &mut self.state {
+        let kept = self.state.is_some().then(|| self.kept());
+        if let (Some(state), Some(kept)) = (&mut self.state, kept) {
             state.write(&kept)?;
         }
         let text = self.text()?;
@@ -244,58 +229,26 @@ impl Metrics {
     }
 
     fn kept(&self) -> KeptCounters {
-        let energy = self.joules.iter().map(|(labels, &joules)| {
-            let OfMeter {
-                domain,
-                place,
-                meter,
-                source,
-                modelled,
-            } = labels.clone();
-            KeptEnergy {
-                domain,
-                place,
-                meter,
-                source,
-                modelled,
-                joules,
-            }
+        let energy = self.joules.iter().map(|(labels, &joules)| KeptEnergy {
+            labels: labels.clone(),
+            joules,
         });
-        let devices = self.moved.iter().map(|(labels, &(ios, bytes))| {
-            let OfDevice { device, direction } = labels.clone();
-            KeptDevice {
-                device,
-                direction,
-                ios,
-                bytes,
-            }
+        let devices = self.moved.iter();
+        let devices = devices.map(|(labels, &(ios, bytes))| KeptDevice {
+            labels: labels.clone(),
+            ios,
+            bytes,
         });
         KeptCounters::new(energy.collect(), devices.collect())
     }
 
     fn restore(&mut self, kept: KeptCounters) {
-        for energy in kept.energy {
-            let KeptEnergy {
-                domain,
-                place,
-                meter,
-                source,
-                modelled,
-                joules,
-            } = energy;
-            let labels = OfMeter {
-                domain,
-                place,
-                meter,
-                source,
-                modelled,
-            };
-            self.joules.insert(labels, joules);
-        }
-        for of in kept.devices {
-            let labels = OfDevice::new(&of.device, &of.direction);
-            self.moved.insert(labels, (of.ios, of.bytes));
-        }
+        let energy = kept.energy.into_iter();
+        self.joules
+            .extend(energy.map(|kept| (kept.labels, kept.joules)));
+        let devices = kept.devices.into_iter();
+        self.moved
+            .extend(devices.map(|kept| (kept.labels, (kept.ios, kept.bytes))));
     }
 
     fn text(&self) -> Result<String, std::fmt::Error> {
@@ -369,15 +322,6 @@ impl Metrics {
         }
         if !self.devices.contains(&row.name) {
             self.devices.push(row.name.clone());
-        }
-    }
-}
-
-impl OfDevice {
-    fn new(device: &str, direction: &str) -> OfDevice {
-        OfDevice {
-            device: device.into(),
-            direction: direction.into(),
         }
     }
 }

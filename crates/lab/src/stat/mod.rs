@@ -4,6 +4,7 @@ mod command;
 mod counter_file;
 mod error;
 mod io_share;
+mod labels;
 mod metrics;
 mod model;
 mod report;

@@ -8,7 +8,7 @@ use super::report::{DeviceModel, EnergyShare, MeterRow};
 use crate::disk_activity::{DiskActivity, WatchedDisks, disk_name, whole_disk};
 use crate::machine_profile::machine_profile_at;
 use crate::printable::printable;
-use joulio_energy::{Boundary, Energy, How, Model, Place, Root};
+use joulio_energy::{Boundary, Energy, Model, Root, modelled_energy};
 use joulio_kernel_io::{CpuTimes, CpuUse};
 use joulio_model::power::cores_in_full;
 use joulio_model::{
@@ -297,18 +297,7 @@ impl StatModel {
                 sum + cores_in_full(machine, &[core], pick) + asleep
             })
         };
-        Energy {
-            boundary: Boundary::Cores,
-            place: Place::Machine,
-            source,
-            modelled: true,
-            idle_subtracted: false,
-            joules: joules(Pick::Value),
-            error: None,
-            band: Some(Pick::band(joules)),
-            window,
-            how: How::Modelled,
-        }
+        modelled_energy(Boundary::Cores, source, window, joules)
     }
 }
 

@@ -77,11 +77,7 @@ impl FromStr for DeviceName {
                 DeviceKind::Own(address)
             }
             _ => {
-                return Err(DeviceNameError::Unknown {
-                    text: text.into(),
-                    near: None.into(),
-                    other: "",
-                });
+                return Err(DeviceNameError::unknown(text, None));
             }
         };
         Ok(DeviceName {

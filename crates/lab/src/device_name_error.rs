@@ -1,7 +1,6 @@
 //! Errors of device names.
 
 use joulio_host::controller::ParseAddressError;
-use std::fmt;
 use std::str::FromStr;
 
 /// Why a text names no device.
@@ -9,13 +8,14 @@ use std::str::FromStr;
 pub enum DeviceNameError {
     /// No device has this name.
     #[error(
-        "'{text}' is not a device: {near}emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET{other}"
+        "'{text}' is not a device: {}emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET{other}",
+        question(near.as_deref())
     )]
     Unknown {
         /// The name as it was written.
         text: String,
         /// A name that is like it.
-        near: Near,
+        near: Option<String>,
         /// What else is taken there, behind a comma.
         other: &'static str,
     },
@@ -62,26 +62,21 @@ pub enum DeviceNameError {
     Size(String),
 }
 
-/// Name that is like a wrong one, as a question before the list of all that is taken.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Near(Option<String>);
-
-impl From<Option<String>> for Near {
-    fn from(name: Option<String>) -> Near {
-        Near(name)
-    }
-}
-
-impl fmt::Display for Near {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some(name) => write!(f, "did you mean {name}? Else "),
-            None => Ok(()),
-        }
-    }
+/// A name that is like a wrong one, as a question before the list of all that is taken.
+fn question(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |name| format!("did you mean {name}? Else "))
 }
 
 impl DeviceNameError {
+    /// No device is called `text`, and `near` is a name that is like it.
+    pub(crate) fn unknown(text: &str, near: Option<String>) -> DeviceNameError {
+        DeviceNameError::Unknown {
+            text: text.into(),
+            near,
+            other: "",
+        }
+    }
+
     /// This error where `other` is taken too, as `, or a path`.
     pub(crate) fn or(self, other: &'static str) -> DeviceNameError {
         match self {

@@ -52,11 +52,7 @@ fn full_name_at<'a>(
     }
     match found.as_slice() {
         [one] => Ok(one.clone().into()),
-        [] => Err(DeviceNameError::Unknown {
-            text: text.into(),
-            near: nearest(root, text).into(),
-            other: "",
-        }),
+        [] => Err(DeviceNameError::unknown(text, nearest(root, text))),
         [first, second, ..] => Err(DeviceNameError::Ambiguous {
             text: text.into(),
             first: first.clone(),
@@ -67,30 +63,28 @@ fn full_name_at<'a>(
 
 /// The name that is most like `text`, if one is.
 fn nearest(root: &Path, text: &str) -> Option<String> {
-    let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
-    let mut known: Vec<(String, String)> = Vec::new();
-    let mut add = |name: &str, full: String| known.push((name.into(), full));
-    if text.contains(':') {
-        for name in SCHEMES {
-            add(name, format!("{name}:{rest}"));
+    let (name, rest) = match text.split_once(':') {
+        Some((scheme, rest)) => (scheme, Some(rest)),
+        None => (text, None),
+    };
+    let known: Vec<String> = match rest {
+        Some(_) => SCHEMES.map(str::to_owned).into(),
+        None => {
+            let disks = fs::read_dir(root.join("sys/block")).into_iter().flatten();
+            let disks = disks.flatten().map(|disk| disk.file_name());
+            let disks = disks.filter_map(|disk| disk.into_string().ok());
+            DeviceProfile::names()
+                .map(str::to_owned)
+                .chain(disks)
+                .collect()
         }
-    } else {
-        for name in DeviceProfile::names() {
-            add(name, name.into());
-        }
-        let disks = fs::read_dir(root.join("sys/block")).into_iter().flatten();
-        for disk in disks
-            .flatten()
-            .filter_map(|it| it.file_name().into_string().ok())
-        {
-            add(&disk, disk.clone());
-        }
-    }
-    let like = |name: &str| strsim::jaro_winkler(scheme, name);
-    let best = known
+    };
+    let like = known
         .into_iter()
-        .max_by(|one, other| like(&one.0).total_cmp(&like(&other.0)))?;
-    (like(&best.0) >= SIMILAR).then_some(best.1)
+        .map(|one| (strsim::jaro_winkler(name, &one), one));
+    let (similar, best) = like.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let full = rest.map_or_else(|| best.clone(), |rest| format!("{best}:{rest}"));
+    (similar >= SIMILAR).then_some(full)
 }
 
 #[cfg(test)]

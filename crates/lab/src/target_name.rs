@@ -69,11 +69,7 @@ impl FromStr for TargetNames {
         let is_count = |part: &&str| part.starts_with("count=");
         let counts: Vec<_> = text.split(',').skip(1).filter(is_count).collect();
         let count = match counts.as_slice() {
-            _ if is_path(text)
-                || !full_name(text).is_ok_and(|name| name.starts_with("emulated:")) =>
-            {
-                None
-            }
+            _ if !full_name(text).is_ok_and(|name| name.starts_with("emulated:")) => None,
             [] => None,
             [count] => Some(*count),
             [first, second, ..] => {

@@ -36,16 +36,7 @@ pub fn page(report: &Report) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content=(format!("joulio {}", report.joulio));
-                title { (title) " · joulio lab" }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&format!("{title} · joulio lab"), &report.joulio))
             body {
                 a.skip href="#main" { "Skip to the report" }
                 (chart::definitions())
@@ -53,11 +44,7 @@ pub fn page(report: &Report) -> String {
                     p.kicker { "joulio lab · joules per I/O" }
                     h1 { (title) }
                     (sources(report))
-                    @if modelled {
-                        p.banner { strong { "Everything here is modelled." }
-                            " No figure of this report was measured: it is computed from profiles of a machine \
-                              and its devices, and is as good as they are." }
-                    }
+                    @if modelled { (modelled_banner("report")) }
                     (contents(report))
                 }
                 main #main {
@@ -77,6 +64,31 @@ pub fn page(report: &Report) -> String {
         }
     };
     page.into_string()
+}
+
+/// Head of a page of this title, made by this version of joulio: nothing is loaded.
+fn head(title: &str, joulio: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="color-scheme" content="light dark";
+            meta name="generator" content=(format!("joulio {joulio}"));
+            title { (title) }
+            link rel="icon" href="data:,";
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// That nothing of a page, which is named, was measured.
+fn modelled_banner(page: &str) -> Markup {
+    html! {
+        p.banner { strong { "Everything here is modelled." }
+            " No figure of this " (page) " was measured: it is computed from profiles of a machine \
+              and its devices, and is as good as they are." }
+    }
 }
 
 /// The machine of the single wait: that of the report's virtual time, if its profile has all that

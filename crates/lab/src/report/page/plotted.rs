@@ -1,9 +1,9 @@
 //! The page of a sweep's figures, which opens without a network.
 
-use super::{POLICY, STYLE, badge, experiment};
+use super::{badge, experiment, head, modelled_banner};
 use crate::report::chart;
 use crate::report::plot::Plot;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, html};
 
 /// The page of `plot`.
 pub fn plotted(plot: &Plot) -> String {
@@ -11,16 +11,7 @@ pub fn plotted(plot: &Plot) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content=(format!("joulio {joulio}"));
-                title { (plot.title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&plot.title, joulio))
             body {
                 a.skip href="#main" { "Skip to the figures" }
                 (chart::definitions())
@@ -28,11 +19,7 @@ pub fn plotted(plot: &Plot) -> String {
                     p.kicker { "joulio · joules per I/O" }
                     h1 { (plot.title) }
                     @for line in &plot.about { p.source { (line) } }
-                    @if plot.is_modelled() {
-                        p.banner { strong { "Everything here is modelled." }
-                            " No figure of this page was measured: it is computed from profiles of a machine \
-                              and its devices, and is as good as they are." }
-                    }
+                    @if plot.is_modelled() { (modelled_banner("page")) }
                 }
                 main #main {
                     @for (nth, group) in plot.groups.iter().enumerate() {

@@ -9,7 +9,7 @@ mod tests;
 use super::answers::Answers;
 use super::data::{Cell, Data};
 use super::figure::{Drawing, Figure, Maker, name};
-use super::spec::{FigureKind, FigureSpec, OneOrMore};
+use super::spec::{FigureKind, FigureSpec};
 use super::value::number;
 use super::words;
 use crate::record::{Platform, RunRecord};
@@ -231,35 +231,4 @@ fn apart(data: &Data) -> Option<String> {
         "Kept apart, and in no figure: {} run(s), the first for this: {why}.",
         all.len()
     ))
-}
-
-impl Default for FigureSpec {
-    fn default() -> FigureSpec {
-        FigureSpec {
-            id: String::new(),
-            title: String::new(),
-            in_source: None,
-            kind: FigureKind::Lines,
-            sweep: None,
-            filter: Default::default(),
-            x: None,
-            y: OneOrMore::default(),
-            series: OneOrMore::default(),
-            panel: OneOrMore::default(),
-            best: OneOrMore::default(),
-            less: None,
-            metric: None,
-            test: Default::default(),
-            correction: Default::default(),
-            along: None,
-            quadratic: false,
-            peak: None,
-            largest: false,
-            layer: Vec::new(),
-            part: Vec::new(),
-            tdp: false,
-            note: None,
-            needs: None,
-        }
-    }
 }

@@ -6,7 +6,7 @@ use joulio_workload::Metric;
 use serde::Deserialize;
 
 /// One `[[figure]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
     /// Name in the source, `F1a`; unique in its file.
@@ -72,10 +72,11 @@ pub struct FigureSpec {
 }
 
 /// Kind of drawing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
     /// Metrics over a factor.
+    #[default]
     Lines,
     /// Metrics by the values of a factor.
     Bars,

@@ -146,11 +146,11 @@ pub fn run(args: &StatArgs) -> Outcome {
         ));
     }
     let root = meters::root(args.root.as_deref())?;
-    let all = Disks::at(args.root.as_deref().unwrap_or(Path::new("/")));
+    let folder = args.root.as_deref().unwrap_or(Path::new("/"));
+    let all = Disks::at(folder);
     let watched = WatchedDisks::new(all, disks, root.clock().now())?;
     watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device, &cancel())?;
-    let folder = args.root.as_deref().unwrap_or(Path::new("/"));
     let machine = args.machine.as_deref();
     let model = match args.model {
         true => Some(StatModel::new(

@@ -5,7 +5,7 @@ use crate::times::{duration, seconds};
 use crate::work::WorkArgs;
 use joulio_lab::advise::{AdviceRequest, Observe};
 use joulio_lab::experiment::{
-    EnergyOptions, ExperimentOptions, ExperimentSettings, IoLogs, WorkloadOptions,
+    EnergyOptions, ExperimentOptions, ExperimentSettings, WorkloadOptions,
 };
 use joulio_lab::virtual_time::TwinOptions;
 use joulio_units::{Nanos, Watts};
@@ -144,8 +144,8 @@ impl AdviseArgs {
                     machine: self.machine.clone(),
                     ..EnergyOptions::default()
                 },
-                io_logs: IoLogs::default(),
                 twin: self.twin.then(TwinOptions::default),
+                ..ExperimentOptions::default()
             },
             observe,
             cap: self.cap,

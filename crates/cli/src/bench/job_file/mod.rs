@@ -2,7 +2,7 @@
 
 mod words;
 
-use self::words::{Word, word};
+use self::words::{Word, names, word};
 use super::args::BenchArgs;
 use crate::failure::{Failure, usage_line};
 use clap::Parser;
@@ -165,6 +165,24 @@ impl Given {
             None => self.key.clone(),
         }
     }
+
+    /// Its value in bytes.
+    fn bytes(&self) -> Result<u64, Refusal> {
+        let bytes = parse_size(self.value.as_deref().unwrap_or(""));
+        bytes.map_err(|why| self.refused(&why))
+    }
+
+    fn refused(&self, why: &str) -> Refusal {
+        (self.line, format!("{}: {why}", self.text()))
+    }
+
+    fn flag(&self, argument: String) -> Flag {
+        Flag {
+            line: self.line,
+            option: self.text(),
+            argument,
+        }
+    }
 }
 
 /// Refuses sections that fio would do at the same time.
@@ -196,27 +214,18 @@ fn flags(section: &Section) -> Result<Vec<Flag>, Refusal> {
     let options: Vec<&Given> = section.options.iter().filter(last).collect();
     let mut flags = Vec::new();
     for given in &options {
-        let refused = |why: String| (given.line, format!("{}: {why}", given.text()));
-        let mut add = |argument: String| {
-            flags.push(Flag {
-                line: given.line,
-                option: given.text(),
-                argument,
-            });
-        };
+        let mut add = |argument: String| flags.push(given.flag(argument));
         let value = given.value.as_deref();
         match word(&given.key) {
             Some(Word::Same(flag)) => {
-                let value = value.ok_or_else(|| refused("write a value after it".into()))?;
+                let value = value.ok_or_else(|| given.refused("write a value after it"))?;
                 if value.contains([',', ':']) {
-                    return Err(refused(
-                        "one value for all directions is what there is".into(),
-                    ));
+                    return Err(given.refused("one value for all directions is what there is"));
                 }
                 add(format!("{flag}={value}"));
             }
             Some(Word::Whole(flag)) => {
-                let value = value.ok_or_else(|| refused("write a value after it".into()))?;
+                let value = value.ok_or_else(|| given.refused("write a value after it"))?;
                 add(format!("{flag}={value}"));
             }
             Some(Word::Switch(flag)) if given.is_on() => add(flag.into()),
@@ -227,15 +236,15 @@ fn flags(section: &Section) -> Result<Vec<Flag>, Refusal> {
                     "filename" => below(&options, value),
                     _ => value.into(),
                 };
-                let translated = translate(&value).map_err(refused)?;
+                let translated = translate(&value).map_err(|why| given.refused(&why))?;
                 translated.into_iter().for_each(add);
             }
             Some(Word::Always(values, why)) => {
                 if !values.contains(&value.unwrap_or("1")) {
-                    return Err(refused(why.into()));
+                    return Err(given.refused(why));
                 }
             }
-            Some(Word::Refused(why)) => return Err(refused(why.into())),
+            Some(Word::Refused(why)) => return Err(given.refused(why)),
             Some(Word::OfSection) => {}
             None => {
                 return Err((
@@ -293,82 +302,71 @@ fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
 /// How much a section does, as fio has it: `io_size` or `size` bytes, unless it is `time_based` or says
 /// `number_ios`.
 fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
-    let find = |key: &str| options.iter().find(|given| given.key == key);
-    let time_based = find("time_based").is_some_and(|given| given.is_on());
-    if time_based || find("number_ios").is_some() {
+    let time_based = find(options, "time_based").is_some_and(Given::is_on);
+    if time_based || find(options, "number_ios").is_some() {
         return Ok(None);
     }
-    let Some(given) = find("io_size").or_else(|| find("size")) else {
+    let Some(given) = find(options, "io_size").or_else(|| find(options, "size")) else {
         return Ok(None);
     };
-    let refused = |given: &Given, why: String| (given.line, format!("{}: {why}", given.text()));
-    let bytes = |given: &Given| {
-        let bytes = parse_size(given.value.as_deref().unwrap_or(""));
-        bytes.map_err(|why| refused(given, why))
-    };
-    let whole = bytes(given)?;
-    if find("bssplit").or_else(|| find("bsrange")).is_some() {
+    let whole = given.bytes()?;
+    let Some(bs) = block_size(options)? else {
         let why = "I/Os draw their sizes: say how many by number_ios, or write time_based";
-        return Err(refused(given, why.into()));
-    }
-    let bs = find("bs").or_else(|| find("blocksize"));
-    let bs = bs.map_or(Ok(4096), |given| bytes(given))?;
-    if bs == 0 || whole < bs {
-        return Err(refused(given, "less than one block".into()));
-    }
-    Ok(Some(Flag {
-        line: given.line,
-        option: given.text(),
-        argument: format!("--number_ios={}", whole / bs),
-    }))
-}
-
-/// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.
-fn below(options: &[&Given], names: &str) -> String {
-    let directory = options.iter().find(|given| given.key == "directory");
-    let Some(directory) = directory.and_then(|given| given.value.as_deref()) else {
-        return names.into();
+        return Err(given.refused(why));
     };
-    // A backslash keeps a colon in a name.
-    let names = names.replace("\\:", "\0");
-    let names = names.split(':').map(|name| match name {
-        name if name.starts_with('/') || name.contains('\0') => name.to_owned(),
-        name => format!("{}/{name}", directory.trim_end_matches('/')),
-    });
-    names.collect::<Vec<_>>().join(":").replace('\0', "\\:")
+    if bs == 0 || whole < bs {
+        return Err(given.refused("less than one block"));
+    }
+    Ok(Some(given.flag(format!("--number_ios={}", whole / bs))))
 }
 
 /// The I/Os a second of `rate`, which fio has in bytes.
 fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
-    let find = |key: &str| options.iter().find(|given| given.key == key);
-    let Some(given) = find("rate") else {
+    let Some(given) = find(options, "rate") else {
         return Ok(None);
     };
-    let refused = |why: String| (given.line, format!("{}: {why}", given.text()));
-    let bs = find("bs").or_else(|| find("blocksize"));
-    let bs = bs.and_then(|given| given.value.as_deref()).unwrap_or("4k");
-    let bs = parse_size(bs).map_err(refused)?;
-    let bytes = parse_size(given.value.as_deref().unwrap_or("")).map_err(refused)?;
-    let of_one_size = find("bssplit").or_else(|| find("bsrange")).is_none();
-    if !of_one_size || bs == 0 || bytes < bs {
-        let why = "bytes a second are those of at least one I/O of one size: write rate_iops";
-        return Err(refused(why.into()));
+    let bytes = given.bytes()?;
+    match block_size(options)?.filter(|bs| (1..=bytes).contains(bs)) {
+        Some(bs) => Ok(Some(given.flag(format!("--rate_iops={}", bytes / bs)))),
+        None => Err(given
+            .refused("bytes a second are those of at least one I/O of one size: write rate_iops")),
     }
-    Ok(Some(Flag {
-        line: given.line,
-        option: given.text(),
-        argument: format!("--rate_iops={}", bytes / bs),
-    }))
+}
+
+/// Bytes of an I/O; `None`: each draws its size.
+fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
+    if find(options, "bssplit")
+        .or_else(|| find(options, "bsrange"))
+        .is_some()
+    {
+        return Ok(None);
+    }
+    let bs = find(options, "bs").or_else(|| find(options, "blocksize"));
+    bs.map_or(Ok(4096), Given::bytes).map(Some)
+}
+
+/// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.
+fn below(options: &[&Given], value: &str) -> String {
+    let directory = find(options, "directory").and_then(|given| given.value.as_deref());
+    let Some(directory) = directory else {
+        return value.into();
+    };
+    let within = |name: &String| !name.starts_with('/') && !name.contains("\\:");
+    let names = names(value).into_iter().map(|name| match within(&name) {
+        true => format!("{}/{name}", directory.trim_end_matches('/')),
+        false => name,
+    });
+    names.collect::<Vec<_>>().join(":")
+}
+
+fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
+    options.iter().copied().find(|given| given.key == key)
 }
 
 /// The completion mode of `hipri` and `sqthread_poll`.
 fn completion(options: &[&Given]) -> Option<Flag> {
-    let find = |key: &str| {
-        options
-            .iter()
-            .find(|given| given.key == key && given.is_on())
-    };
-    let (hipri, thread) = (find("hipri"), find("sqthread_poll"));
+    let on = |key: &str| find(options, key).filter(|given| given.is_on());
+    let (hipri, thread) = (on("hipri"), on("sqthread_poll"));
     let mode = match (hipri, thread) {
         (None, None) => return None,
         (Some(_), None) => "poll",
@@ -376,11 +374,7 @@ fn completion(options: &[&Given]) -> Option<Flag> {
         (Some(_), Some(_)) => "sqpoll+poll",
     };
     let given = thread.or(hipri)?;
-    Some(Flag {
-        line: given.line,
-        option: given.text(),
-        argument: format!("--completion={mode}"),
-    })
+    Some(given.flag(format!("--completion={mode}")))
 }
 
 /// What was typed after `joulio bench`, without the file and its sections.

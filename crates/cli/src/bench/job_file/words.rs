@@ -124,14 +124,14 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "rate_iops" => Same("--rate_iops"),
         "rate_process" => Same("--rate_process"),
         "filename" => Translated(|value| {
-            // A backslash keeps a colon in a name: that of a PCI address.
-            let names = value.replace("\\:", "\0");
-            let names = names.split(':').map(|name| match name {
+            let devices = names(value).into_iter().map(|name| match name {
                 // A file of this folder, as fio has it.
-                name if !name.contains(['/', '\0']) => format!("--device=./{name}"),
-                name => format!("--device={}", name.replace('\0', ":")),
+                name if !name.contains('/') && !name.contains("\\:") => {
+                    format!("--device=./{name}")
+                }
+                name => format!("--device={}", name.replace("\\:", ":")),
             });
-            Ok(names.collect())
+            Ok(devices.collect())
         }),
         "ioengine" => Translated(engine),
         "direct" => Always(
@@ -198,6 +198,15 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "zonemode" => Refused("zones are not here"),
         _ => return None,
     })
+}
+
+/// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name: that of a PCI
+/// address.
+pub(super) fn names(value: &str) -> Vec<String> {
+    let kept = value.replace("\\:", "\0");
+    kept.split(':')
+        .map(|name| name.replace('\0', "\\:"))
+        .collect()
 }
 
 /// Sizes that each I/O draws, the same of reads and writes.

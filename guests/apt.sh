@@ -1,6 +1,14 @@
 # shellcheck shell=bash
 # Sourced: Debian's packages of another release than the system's, fetched beside it.
 
+# debian_mirror: whatever mirror this machine has Debian from, which also has the other suites.
+debian_mirror() {
+    local mirror
+    mirror=$(apt-get indextargets --format "\$(LABEL) \$(REPO_URI)" 'Created-By: Packages' |
+        awk '$1 == "Debian" { print $2; exit }')
+    echo "${mirror:-http://deb.debian.org/debian}"
+}
+
 # own_apt DIR SUITE...: an apt with these suites only (source:SUITE: its sources), whose state is all
 # in DIR, ready to fetch: apt-get "${own[@]}" ... Nothing counts as installed in it. What it fetches
 # is checked against the keys of Debian's archive.
@@ -10,10 +18,7 @@ own_apt() {
     mkdir -p "$apt"/{lists/partial,archives/partial,preferences.d}
     : >"$apt/status"
 
-    # Whatever mirror this machine has Debian from also has the other suites.
-    mirror=$(apt-get indextargets --format "\$(LABEL) \$(REPO_URI)" 'Created-By: Packages' |
-        awk '$1 == "Debian" { print $2; exit }')
-    mirror=${mirror:-http://deb.debian.org/debian}
+    mirror=$(debian_mirror)
     for suite in "$@"; do
         kind=deb
         [[ $suite != source:* ]] || kind=deb-src

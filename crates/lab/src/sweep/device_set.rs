@@ -1,6 +1,7 @@
 //! The devices of one run: a value of the factor `device`.
 
 use crate::device_name_error::DeviceNameError;
+use crate::device_short_name::full_name;
 use crate::{TargetName, TargetNames};
 use std::fmt;
 use std::str::FromStr;
@@ -68,16 +69,27 @@ impl FromStr for ComparedDevices {
 
 /// The names in `A+B`: a plus within a path is a part of it.
 fn compared(flag: &str) -> Vec<&str> {
+    compared_by(flag, |name| full_name(name).is_ok())
+}
+
+/// [`compared`], where `is_short` knows the names of devices and files without a [beginning](BEGINNINGS).
+fn compared_by(flag: &str, is_short: impl Fn(&str) -> bool) -> Vec<&str> {
+    let begins = |text: &str| {
+        BEGINNINGS
+            .iter()
+            .any(|beginning| text.starts_with(beginning))
+    };
+    if !begins(flag) && is_short(flag) {
+        return vec![flag];
+    }
     let mut names = Vec::new();
     let mut start = 0;
     for (at, _) in flag.match_indices('+') {
-        let rest = &flag[at + 1..];
-        if at > start
-            && BEGINNINGS
-                .iter()
-                .any(|beginning| rest.starts_with(beginning))
-        {
-            names.push(&flag[start..at]);
+        let (before, rest) = (&flag[start..at], &flag[at + 1..]);
+        let next = rest.split('+').next().unwrap_or_default();
+        let short = |name: &str| !begins(name) && is_short(name);
+        if !before.is_empty() && (begins(rest) || short(before) || short(next)) {
+            names.push(before);
             start = at + 1;
         }
     }
@@ -130,6 +142,21 @@ mod tests {
     fn a_plus_in_a_path_is_a_part_of_it() {
         assert_eq!(sets(&["./a+b.img"]), ["./a+b.img"]);
         assert_eq!(sets(&["./a+b.img+./c"]), ["./a+b.img", "./c"]);
+    }
+
+    #[test]
+    fn short_names_are_compared_too() {
+        let is_short = |name: &str| ["optane-900p", "nvme0n1", "a+b.img"].contains(&name);
+        for (flag, names) in [
+            ("optane-900p+nvme0n1", &["optane-900p", "nvme0n1"][..]),
+            ("/dev/x+optane-900p", &["/dev/x", "optane-900p"]),
+            ("emulated:a+nvme0n1+./c", &["emulated:a", "nvme0n1", "./c"]),
+            ("optane-900p+mistyped", &["optane-900p", "mistyped"]),
+            ("a+b.img", &["a+b.img"]),
+            ("./a+b.img", &["./a+b.img"]),
+        ] {
+            assert_eq!(compared_by(flag, is_short), names, "{flag}");
+        }
     }
 
     #[test]

@@ -1,0 +1,366 @@
+//! The directory in memory: names, sizes and extents, and what of it is not durable yet.
+
+use crate::VolumeError;
+use crate::change::{Change, FileId};
+use crate::extent::{Extent, FreeUnits, push, shrink};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A file of the directory.
+#[derive(Clone, Debug, Default)]
+struct Inode {
+    /// None: it was removed, and is open still.
+    name: Option<String>,
+    size: u64,
+    extents: Vec<Extent>,
+}
+
+impl Inode {
+    fn units(&self) -> u64 {
+        let units = self.extents.iter().map(|extent| u64::from(extent.units));
+        units.sum()
+    }
+}
+
+/// Names, sizes and extents of all files.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    names: BTreeMap<String, FileId>,
+    files: BTreeMap<FileId, Inode>,
+    next: u64,
+    free: FreeUnits,
+    /// Changes that are not in the journal.
+    pending: Vec<Change>,
+    /// Files whose size is not in the journal.
+    resized: BTreeSet<FileId>,
+    /// Units that are free when the pending changes are durable.
+    freed: Vec<Extent>,
+}
+
+/// What a commit has to make durable.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Changes in their order.
+    pub changes: Vec<Change>,
+    /// Units that are free afterwards.
+    pub freed: Vec<Extent>,
+}
+
+impl Catalog {
+    /// The directory after `changes`, on a volume of `units` units.
+    ///
+    /// # Errors
+    /// The changes contradict each other or the volume ([`VolumeError::Damaged`]).
+    pub fn replayed(
+        changes: impl IntoIterator<Item = Change>,
+        units: u32,
+        unit: u64,
+    ) -> Result<Catalog, VolumeError> {
+        let mut catalog = Catalog::default();
+        for change in changes {
+            catalog.apply(&change)?;
+        }
+        catalog.files.retain(|_, inode| inode.name.is_some());
+        catalog.freed.clear();
+        catalog.claim(units, unit)?;
+        Ok(catalog)
+    }
+
+    /// Frees what no file has, once no two files have the same.
+    fn claim(&mut self, units: u32, unit: u64) -> Result<(), VolumeError> {
+        let mut used: Vec<Extent> = Vec::new();
+        for inode in self.files.values() {
+            if inode.size > inode.units().saturating_mul(unit) {
+                let name = inode.name.as_deref().unwrap_or_default();
+                return Err(damaged(format!("{name} is longer than its units")));
+            }
+            used.extend(&inode.extents);
+        }
+        used.sort_unstable_by_key(|extent| extent.start);
+        let mut next = 0;
+        for extent in used {
+            if u64::from(extent.start) < next || extent.units == 0 {
+                return Err(damaged(format!("two files have unit {}", extent.start)));
+            }
+            self.free_between(next, u64::from(extent.start));
+            next = extent.end();
+        }
+        if next > u64::from(units) {
+            return Err(damaged(format!(
+                "a file has units beyond the last, {units}"
+            )));
+        }
+        self.free_between(next, u64::from(units));
+        Ok(())
+    }
+
+    fn free_between(&mut self, start: u64, end: u64) {
+        let run = u32::try_from(start).ok().zip(end.checked_sub(start));
+        if let Some((start, units)) = run
+            && let Ok(units @ 1..) = u32::try_from(units)
+        {
+            self.free.free(Extent { start, units });
+        }
+    }
+
+    /// Makes `change` here, on the way to the journal or from there.
+    fn apply(&mut self, change: &Change) -> Result<(), VolumeError> {
+        match change {
+            Change::Create { id, name } => {
+                if self.names.contains_key(name) || id.0 < self.next {
+                    return Err(damaged(format!("{name} is made twice")));
+                }
+                self.next = id.0.saturating_add(1);
+                self.names.insert(name.clone(), *id);
+                let name = Some(name.clone());
+                self.files.insert(
+                    *id,
+                    Inode {
+                        name,
+                        ..Inode::default()
+                    },
+                );
+            }
+            Change::Remove { name } => self.unlink(name)?,
+            Change::Rename { from, to } => {
+                let id = self.id(from).ok_or_else(|| missing(from))?;
+                if from == to {
+                    return Ok(());
+                }
+                if self.names.contains_key(to) {
+                    self.unlink(to)?;
+                }
+                self.names.remove(from);
+                self.names.insert(to.clone(), id);
+                self.inode_mut(id)?.name = Some(to.clone());
+            }
+            Change::Resize { id, size } => self.inode_mut(*id)?.size = *size,
+            Change::Extend { id, extent } => push(&mut self.inode_mut(*id)?.extents, *extent),
+            Change::Shrink { id, units } => {
+                let freed = shrink(&mut self.inode_mut(*id)?.extents, *units);
+                self.freed.extend(freed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the name from a file; its units are freed by [`Catalog::forget`], unless it is open.
+    fn unlink(&mut self, name: &str) -> Result<(), VolumeError> {
+        let id = self.names.remove(name).ok_or_else(|| missing(name))?;
+        self.inode_mut(id)?.name = None;
+        self.resized.remove(&id);
+        Ok(())
+    }
+
+    fn inode_mut(&mut self, id: FileId) -> Result<&mut Inode, VolumeError> {
+        let inode = self.files.get_mut(&id);
+        inode.ok_or_else(|| damaged(format!("a change of file {}, which is none", id.0)))
+    }
+
+    fn change(&mut self, change: Change) -> Result<(), VolumeError> {
+        self.apply(&change)?;
+        self.pending.push(change);
+        Ok(())
+    }
+
+    /// The file of that name.
+    pub fn id(&self, name: &str) -> Option<FileId> {
+        self.names.get(name).copied()
+    }
+
+    /// Names that begin with `prefix`, in order.
+    pub fn names(&self, prefix: &str) -> Vec<String> {
+        let from = self.names.range(prefix.to_owned()..);
+        let names = from.take_while(|(name, _)| name.starts_with(prefix));
+        names.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Size of the file in bytes.
+    pub fn size(&self, id: FileId) -> u64 {
+        self.files.get(&id).map_or(0, |inode| inode.size)
+    }
+
+    /// Number of units of the file.
+    pub fn units(&self, id: FileId) -> u64 {
+        self.files.get(&id).map_or(0, Inode::units)
+    }
+
+    /// Number of free units.
+    pub fn free_units(&self) -> u64 {
+        self.free.total()
+    }
+
+    /// The runs of bytes, from the first unit of the volume, in which the file has `len` bytes from
+    /// `offset`, as far as it has units.
+    pub fn runs(&self, id: FileId, offset: u64, len: u64, unit: u64) -> Vec<(u64, u64)> {
+        let mut runs = Vec::new();
+        let (mut skip, mut left) = (offset, len);
+        let extents = self.files.get(&id).map(|inode| inode.extents.iter());
+        for extent in extents.into_iter().flatten() {
+            let bytes = u64::from(extent.units) * unit;
+            if left == 0 {
+                break;
+            }
+            if skip >= bytes {
+                skip -= bytes;
+                continue;
+            }
+            let here = left.min(bytes - skip);
+            runs.push((u64::from(extent.start) * unit + skip, here));
+            skip = 0;
+            left -= here;
+        }
+        runs
+    }
+
+    /// A new, empty file.
+    ///
+    /// # Errors
+    /// There is a file of that name.
+    pub fn create(&mut self, name: &str) -> Result<FileId, VolumeError> {
+        if self.names.contains_key(name) {
+            return Err(VolumeError::Exists(name.into()));
+        }
+        let id = FileId(self.next);
+        let name = name.into();
+        self.change(Change::Create { id, name })?;
+        Ok(id)
+    }
+
+    /// Takes the file's name; returns the file.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn remove(&mut self, name: &str) -> Result<FileId, VolumeError> {
+        let id = self.id(name);
+        let id = id.ok_or_else(|| VolumeError::NotFound(name.into()))?;
+        self.change(Change::Remove { name: name.into() })?;
+        Ok(id)
+    }
+
+    /// Gives a file another name; returns the file that had it.
+    ///
+    /// # Errors
+    /// There is no file `from`.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<Option<FileId>, VolumeError> {
+        self.id(from)
+            .ok_or_else(|| VolumeError::NotFound(from.into()))?;
+        let replaced = self.id(to).filter(|_| from != to);
+        let (from, to) = (from.into(), to.into());
+        self.change(Change::Rename { from, to })?;
+        Ok(replaced)
+    }
+
+    /// Notes the size of a file that has grown.
+    ///
+    /// # Errors
+    /// The file is none.
+    pub fn grow(&mut self, id: FileId, size: u64) -> Result<(), VolumeError> {
+        let inode = self.inode_mut(id)?;
+        inode.size = size;
+        if inode.name.is_some() {
+            self.resized.insert(id);
+        }
+        Ok(())
+    }
+
+    /// Cuts a file down to `size` bytes in `units` units.
+    ///
+    /// # Errors
+    /// The file is none.
+    pub fn truncate(&mut self, id: FileId, size: u64, units: u64) -> Result<(), VolumeError> {
+        let named = self.inode_mut(id)?.name.is_some();
+        let changes = [Change::Resize { id, size }, Change::Shrink { id, units }];
+        for change in changes {
+            match named {
+                true => self.change(change)?,
+                false => self.apply(&change)?,
+            }
+        }
+        self.resized.remove(&id);
+        Ok(())
+    }
+
+    /// Gives a file units until it has `units`.
+    ///
+    /// # Errors
+    /// The volume is full; the file keeps what it got.
+    pub fn extend(&mut self, id: FileId, units: u64, unit: u64) -> Result<(), VolumeError> {
+        let mut has = self.units(id);
+        while has < units {
+            let inode = self.inode_mut(id)?;
+            let named = inode.name.is_some();
+            let after = inode.extents.last().map(|last| last.end());
+            let after = after.and_then(|after| u32::try_from(after).ok());
+            let wanted = u32::try_from(units - has).unwrap_or(u32::MAX);
+            let Some(extent) = self.free.take(wanted, after) else {
+                return Err(VolumeError::NoSpace {
+                    wanted: (units - has) * unit,
+                    free: self.free.total() * unit,
+                });
+            };
+            let change = Change::Extend { id, extent };
+            match named {
+                true => self.change(change)?,
+                false => self.apply(&change)?,
+            }
+            has += u64::from(extent.units);
+        }
+        Ok(())
+    }
+
+    /// Forgets a file without a name that nobody has open: its units are free after the next commit.
+    pub fn forget(&mut self, id: FileId) {
+        if self
+            .files
+            .get(&id)
+            .is_some_and(|inode| inode.name.is_none())
+        {
+            let inode = self.files.remove(&id).unwrap_or_default();
+            self.freed.extend(inode.extents);
+        }
+    }
+
+    /// Everything that is not durable.
+    pub fn take_batch(&mut self) -> Batch {
+        let mut changes = std::mem::take(&mut self.pending);
+        for id in std::mem::take(&mut self.resized) {
+            let size = self.size(id);
+            changes.push(Change::Resize { id, size });
+        }
+        Batch {
+            changes,
+            freed: std::mem::take(&mut self.freed),
+        }
+    }
+
+    /// Frees what a batch that is durable set free.
+    pub fn release(&mut self, freed: Vec<Extent>) {
+        for extent in freed {
+            self.free.free(extent);
+        }
+    }
+
+    /// The whole directory as changes of an empty one.
+    pub fn snapshot(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (&id, inode) in &self.files {
+            let Some(name) = inode.name.clone() else {
+                continue;
+            };
+            changes.push(Change::Create { id, name });
+            let extents = inode.extents.iter();
+            changes.extend(extents.map(|&extent| Change::Extend { id, extent }));
+            let size = inode.size;
+            changes.push(Change::Resize { id, size });
+        }
+        changes
+    }
+}
+
+fn damaged(what: String) -> VolumeError {
+    VolumeError::Damaged(what)
+}
+
+fn missing(name: &str) -> VolumeError {
+    damaged(format!("a change of {name}, which is no file"))
+}

@@ -1,0 +1,113 @@
+//! Errors, each with what to do about it.
+
+use joulio_nvme::{NvmeError, SubmitError};
+use joulio_nvme_spec::Status;
+
+/// A failure of the blocks below a volume.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The driver failed.
+    #[error(transparent)]
+    Driver(#[from] NvmeError),
+    /// A command was not accepted.
+    #[error("a command was not submitted: {0}")]
+    Submit(#[from] SubmitError),
+    /// A command ended with an error status.
+    #[error("{operation} at block {lba}: {status}")]
+    Status {
+        /// Read, write or flush.
+        operation: &'static str,
+        /// Address of the first logical block.
+        lba: u64,
+        /// Status of the completion.
+        status: Status,
+    },
+    /// A write to a store that is only read.
+    #[error("the device was opened to be read: nothing on it is changed")]
+    ReadOnly,
+}
+
+/// A failure of a volume or of a file on it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VolumeError {
+    /// The device failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No file has the name.
+    #[error("{0}: there is no such file on the volume")]
+    NotFound(String),
+    /// A file has the name.
+    #[error("{0}: there is such a file on the volume already")]
+    Exists(String),
+    /// A name that no file can have.
+    #[error("a file's name has 1 to 255 bytes and no NUL: this one has {0} bytes")]
+    Name(usize),
+    /// All units of the volume are in use.
+    #[error("the volume is full: {wanted} bytes more are needed, {free} are free")]
+    NoSpace {
+        /// Bytes that were needed beyond those allocated.
+        wanted: u64,
+        /// Bytes in free units.
+        free: u64,
+    },
+    /// The directory does not fit a journal region.
+    #[error(
+        "the directory needs {bytes} bytes and the journal has room for {room}: format with a larger journal, or remove files"
+    )]
+    DirectoryTooLarge {
+        /// Bytes of the snapshot.
+        bytes: u64,
+        /// Bytes of a region.
+        room: u64,
+    },
+    /// The device has no volume.
+    #[error("there is no volume on the device: format it first")]
+    NotAVolume,
+    /// The device has a volume where a new one was to be.
+    #[error("there is a volume on the device already: overwriting it needs an explicit word")]
+    AlreadyAVolume,
+    /// A volume of a later version.
+    #[error("the volume has format {found}, and this joulio knows up to {known}: use a newer one")]
+    Version {
+        /// Version in the superblock.
+        found: u32,
+        /// Newest version that is known.
+        known: u32,
+    },
+    /// The device is too small for a volume.
+    #[error("the device has {bytes} bytes, and a volume needs {least} at least")]
+    TooSmall {
+        /// Size in bytes.
+        bytes: u64,
+        /// Least size of a volume in bytes.
+        least: u64,
+    },
+    /// A size that a volume cannot have.
+    #[error("{what} of {bytes} bytes: it must be a power of two from {least} to {most}")]
+    Size {
+        /// Name of the size.
+        what: &'static str,
+        /// The size.
+        bytes: u64,
+        /// Least possible size.
+        least: u64,
+        /// Largest possible size.
+        most: u64,
+    },
+    /// What is on the device contradicts itself.
+    #[error("the volume is damaged: {0}")]
+    Damaged(String),
+    /// An earlier change could not be made durable.
+    #[error("an earlier change of the volume could not be written: close it and open it again")]
+    Failed,
+    /// An offset beyond what a file can have.
+    #[error("a file can have {most} bytes: an end at {end} is beyond")]
+    TooLarge {
+        /// End of the range in bytes.
+        end: u64,
+        /// Most bytes of a file.
+        most: u64,
+    },
+}

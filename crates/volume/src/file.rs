@@ -1,0 +1,252 @@
+//! A file of a volume.
+
+use crate::change::FileId;
+use crate::open_files::{FileLock, Tail};
+use crate::volume::Inner;
+use crate::{BlockStore, ReadPart, VolumeError, WritePart};
+use std::sync::{Arc, PoisonError, RwLockWriteGuard};
+
+/// Zeroes that one write puts into a gap.
+const ZEROES: usize = 256 << 10;
+
+/// One read of several that are done side by side.
+#[derive(Debug)]
+pub struct FileRead<'a> {
+    /// Bytes from the start of the file to the first byte.
+    pub offset: u64,
+    /// Memory for the bytes.
+    pub into: &'a mut [u8],
+    /// Bytes that were read: fewer than fit only at the end of the file.
+    pub done: usize,
+}
+
+/// An open file. Many threads read it side by side; writes, one after the other, wait for reads.
+#[derive(Debug)]
+pub struct VolumeFile<S: BlockStore> {
+    volume: Arc<Inner<S>>,
+    id: FileId,
+    lock: FileLock,
+}
+
+impl<S: BlockStore> Drop for VolumeFile<S> {
+    fn drop(&mut self) {
+        self.volume.close(self.id);
+    }
+}
+
+impl<S: BlockStore> VolumeFile<S> {
+    pub(crate) fn new(volume: Arc<Inner<S>>, id: FileId, lock: FileLock) -> VolumeFile<S> {
+        VolumeFile { volume, id, lock }
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.volume.catalog().size(self.id)
+    }
+
+    /// Reads from `offset`; returns the number of bytes, fewer than fit only at the end of the file.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, VolumeError> {
+        let mut reads = [FileRead {
+            offset,
+            into,
+            done: 0,
+        }];
+        self.read_many(&mut reads)?;
+        Ok(reads[0].done)
+    }
+
+    /// Does all `reads` side by side.
+    ///
+    /// # Errors
+    /// The device failed; what the reads hold is then not known.
+    pub fn read_many(&self, reads: &mut [FileRead<'_>]) -> Result<(), VolumeError> {
+        let _reading = self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        let size = self.size();
+        let mut parts = Vec::with_capacity(reads.len());
+        for read in reads.iter_mut() {
+            let left = usize::try_from(size.saturating_sub(read.offset)).unwrap_or(usize::MAX);
+            read.done = read.into.len().min(left);
+            let mut into = &mut read.into[..read.done];
+            for (offset, len) in self.runs(read.offset, read.done as u64) {
+                let (now, later) = into.split_at_mut(len as usize);
+                into = later;
+                parts.push(ReadPart { offset, into: now });
+            }
+        }
+        Ok(self.volume.store.read(&mut parts)?)
+    }
+
+    /// Writes all of `from` at `offset`. A gap before it becomes zeroes.
+    ///
+    /// # Errors
+    /// The volume is full, or the end is beyond what it can have: nothing was written but, maybe, the gap.
+    /// Or the device failed.
+    pub fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), VolumeError> {
+        let mut tail = self.writing();
+        self.fill(&mut tail, offset)?;
+        self.put(&mut tail, offset, from)
+    }
+
+    /// Writes all of `from` at the end; returns the offset.
+    ///
+    /// # Errors
+    /// As [`VolumeFile::write_at`].
+    pub fn append(&self, from: &[u8]) -> Result<u64, VolumeError> {
+        let mut tail = self.writing();
+        let offset = self.size();
+        self.put(&mut tail, offset, from)?;
+        Ok(offset)
+    }
+
+    /// Makes the file `size` bytes long: what is beyond is lost, and what is new is zeroes.
+    ///
+    /// # Errors
+    /// As [`VolumeFile::write_at`].
+    pub fn truncate(&self, size: u64) -> Result<(), VolumeError> {
+        let mut tail = self.writing();
+        self.fill(&mut tail, size)?;
+        if size < self.size() {
+            *tail = Tail::default();
+            let units = size.div_ceil(self.volume.layout.unit);
+            self.volume.catalog().truncate(self.id, size, units)?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written to the file, and its name and size, durable; and with them every change of
+    /// the directory until now.
+    ///
+    /// # Errors
+    /// The device failed, now or earlier.
+    pub fn sync(&self) -> Result<(), VolumeError> {
+        self.volume.commit()
+    }
+
+    fn writing(&self) -> RwLockWriteGuard<'_, Tail> {
+        self.lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where on the store `len` bytes from `offset` of the file are.
+    fn runs(&self, offset: u64, len: u64) -> Vec<(u64, u64)> {
+        let layout = &self.volume.layout;
+        let mut runs = self
+            .volume
+            .catalog()
+            .runs(self.id, offset, len, layout.unit);
+        for run in &mut runs {
+            run.0 += layout.units_start;
+        }
+        runs
+    }
+
+    /// Writes zeroes from the end of the file to `offset`, if it is beyond.
+    fn fill(&self, tail: &mut Tail, offset: u64) -> Result<(), VolumeError> {
+        let mut size = self.size();
+        if size >= offset {
+            return Ok(());
+        }
+        self.reserve(offset)?;
+        let zeroes = vec![0; ZEROES.min(usize::try_from(offset - size).unwrap_or(ZEROES))];
+        while size < offset {
+            let len = zeroes.len().min((offset - size) as usize);
+            self.put(tail, size, &zeroes[..len])?;
+            size += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives the file units for `end` bytes.
+    fn reserve(&self, end: u64) -> Result<(), VolumeError> {
+        let layout = &self.volume.layout;
+        let most = layout.max_file();
+        if end > most {
+            return Err(VolumeError::TooLarge { end, most });
+        }
+        let units = end.div_ceil(layout.unit);
+        self.volume.catalog().extend(self.id, units, layout.unit)
+    }
+
+    /// Writes `from` at `offset`, which is at most the size.
+    fn put(&self, tail: &mut Tail, offset: u64, from: &[u8]) -> Result<(), VolumeError> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        let most = self.volume.layout.max_file();
+        let end = offset.saturating_add(from.len() as u64);
+        if end > most {
+            return Err(VolumeError::TooLarge { end, most });
+        }
+        self.reserve(end)?;
+        let block = self.volume.layout.block;
+        let size = self.size();
+        let blocks = (offset / block, end.div_ceil(block));
+        // Whole blocks, the first and last filled up with what the file has there.
+        let start = blocks.0 * block;
+        let whole_end = end.is_multiple_of(block);
+        let aligned = offset == start && whole_end;
+        let mut filled = Vec::new();
+        if !aligned {
+            filled = vec![0; ((blocks.1 - blocks.0) * block) as usize];
+            if offset != start {
+                self.old_block(tail, blocks.0, size, &mut filled[..block as usize])?;
+            }
+            let last = blocks.1 - 1;
+            if !whole_end && end < size && (last != blocks.0 || offset == start) {
+                let at = filled.len() - block as usize;
+                self.old_block(tail, last, size, &mut filled[at..])?;
+            }
+            let skip = (offset - start) as usize;
+            filled[skip..skip + from.len()].copy_from_slice(from);
+        }
+        let mut bytes = if aligned { from } else { &filled };
+        let mut parts = Vec::new();
+        for (at, len) in self.runs(start, bytes.len() as u64) {
+            let (now, later) = bytes.split_at(len as usize);
+            bytes = later;
+            parts.push(WritePart {
+                lba: at / block,
+                from: now,
+            });
+        }
+        let written = self.volume.store.write(&parts);
+        *tail = Tail::default();
+        written?;
+        if end >= size && !whole_end {
+            *tail = Tail {
+                index: blocks.1 - 1,
+                bytes: filled.split_off(filled.len() - block as usize),
+            };
+        }
+        if end > size {
+            self.volume.catalog().grow(self.id, end)?;
+        }
+        Ok(())
+    }
+
+    /// What the file has in block `index`, with zeroes beyond its end.
+    fn old_block(
+        &self,
+        tail: &Tail,
+        index: u64,
+        size: u64,
+        into: &mut [u8],
+    ) -> Result<(), VolumeError> {
+        if tail.index == index && tail.bytes.len() == into.len() {
+            into.copy_from_slice(&tail.bytes);
+            return Ok(());
+        }
+        let start = index * into.len() as u64;
+        let there = size.saturating_sub(start).min(into.len() as u64);
+        let mut into = &mut into[..there as usize];
+        let mut parts = Vec::new();
+        for (offset, len) in self.runs(start, there) {
+            let (now, later) = into.split_at_mut(len as usize);
+            into = later;
+            parts.push(ReadPart { offset, into: now });
+        }
+        Ok(self.volume.store.read(&mut parts)?)
+    }
+}

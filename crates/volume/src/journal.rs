@@ -1,0 +1,239 @@
+//! The journal: changes as records in one of two regions, each as a whole or not at all.
+
+use crate::change::Change;
+use crate::layout::Layout;
+use crate::{BlockStore, ReadPart, VolumeError, WritePart};
+use crc32c::{crc32c, crc32c_append};
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// First bytes of every record.
+const MAGIC: [u8; 4] = *b"joul";
+
+/// Header of a record; its changes follow it.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 4],
+    /// Bytes of the changes.
+    len: U32,
+    /// Generation of the region: one more with each snapshot.
+    generation: U64,
+    /// Number of the record in its region; 0 is the snapshot.
+    sequence: U64,
+    /// Identifier of the volume: what another one left here is no record.
+    volume: U64,
+    reserved: U32,
+    /// CRC-32C of the header before, and of the changes.
+    checksum: U32,
+}
+
+const HEADER: usize = size_of::<Header>();
+
+impl Header {
+    fn sum(&self, changes: &[u8]) -> u32 {
+        let bytes = self.as_bytes();
+        crc32c_append(crc32c(&bytes[..HEADER - size_of::<U32>()]), changes)
+    }
+}
+
+/// The journal, ready for the next record.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// Number of the region in use, 0 or 1.
+    region: usize,
+    generation: u64,
+    sequence: u64,
+    /// Bytes of the region that records take.
+    used: u64,
+}
+
+/// A region's journal, and the changes of its records.
+struct Region {
+    journal: Journal,
+    records: Vec<Vec<u8>>,
+}
+
+impl Journal {
+    /// An empty journal in region 0, written to `store`.
+    ///
+    /// # Errors
+    /// The store could not be written.
+    pub fn format(store: &impl BlockStore, layout: &Layout) -> Result<(), VolumeError> {
+        let empty = vec![0; layout.block as usize];
+        store.write(&[WritePart {
+            lba: layout.regions[1] / layout.block,
+            from: &empty,
+        }])?;
+        let mut journal = Journal {
+            region: 0,
+            generation: 1,
+            sequence: 0,
+            used: 0,
+        };
+        journal.write(store, layout, &encode(&[])?)
+    }
+
+    /// The journal of `store`, and all changes in it.
+    ///
+    /// # Errors
+    /// No region has a snapshot, or a record's changes cannot be read.
+    pub fn open(
+        store: &impl BlockStore,
+        layout: &Layout,
+    ) -> Result<(Journal, Vec<Change>), VolumeError> {
+        let mut regions = Vec::new();
+        for region in 0..layout.regions.len() {
+            regions.extend(Region::read(store, layout, region)?);
+        }
+        let newest = regions
+            .into_iter()
+            .max_by_key(|region| region.journal.generation);
+        let Some(Region { journal, records }) = newest else {
+            return Err(VolumeError::Damaged("its journal has no snapshot".into()));
+        };
+        let mut changes = Vec::new();
+        for record in records {
+            let more: Vec<Change> = postcard::from_bytes(&record).map_err(|error| {
+                VolumeError::Damaged(format!("a record of the journal: {error}"))
+            })?;
+            changes.extend(more);
+        }
+        Ok((journal, changes))
+    }
+
+    /// True if `changes`, encoded, fit the region.
+    pub fn has_room(&self, layout: &Layout, changes: &[u8]) -> bool {
+        self.used + layout.record(changes.len()) <= layout.region
+    }
+
+    /// Appends a record and makes it durable.
+    ///
+    /// # Errors
+    /// The store could not be written. The caller has seen that there is room.
+    pub fn append(
+        &mut self,
+        store: &impl BlockStore,
+        layout: &Layout,
+        changes: &[u8],
+    ) -> Result<(), VolumeError> {
+        self.write(store, layout, changes)
+    }
+
+    /// Goes over to the other region, which begins with `snapshot`.
+    ///
+    /// # Errors
+    /// The snapshot does not fit, or the store could not be written; the journal is then as it was.
+    pub fn switch(
+        &mut self,
+        store: &impl BlockStore,
+        layout: &Layout,
+        snapshot: &[u8],
+    ) -> Result<(), VolumeError> {
+        let bytes = layout.record(snapshot.len());
+        if bytes > layout.region {
+            let room = layout.region;
+            return Err(VolumeError::DirectoryTooLarge { bytes, room });
+        }
+        let mut other = Journal {
+            region: 1 - self.region,
+            generation: self.generation + 1,
+            sequence: 0,
+            used: 0,
+        };
+        other.write(store, layout, snapshot)?;
+        *self = other;
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        store: &impl BlockStore,
+        layout: &Layout,
+        changes: &[u8],
+    ) -> Result<(), VolumeError> {
+        let mut header = Header {
+            magic: MAGIC,
+            len: u32::try_from(changes.len()).unwrap_or(u32::MAX).into(),
+            generation: self.generation.into(),
+            sequence: self.sequence.into(),
+            volume: layout.id.into(),
+            reserved: 0.into(),
+            checksum: 0.into(),
+        };
+        header.checksum = header.sum(changes).into();
+        let bytes = layout.record(changes.len());
+        let mut record = vec![0; bytes as usize];
+        record[..HEADER].copy_from_slice(header.as_bytes());
+        record[HEADER..HEADER + changes.len()].copy_from_slice(changes);
+        store.write(&[WritePart {
+            lba: (layout.regions[self.region] + self.used) / layout.block,
+            from: &record,
+        }])?;
+        store.flush()?;
+        self.used += bytes;
+        self.sequence += 1;
+        Ok(())
+    }
+}
+
+impl Region {
+    /// The region of that number; none without a whole snapshot.
+    fn read(
+        store: &impl BlockStore,
+        layout: &Layout,
+        region: usize,
+    ) -> Result<Option<Region>, VolumeError> {
+        let mut bytes = vec![0; layout.region as usize];
+        store.read(&mut [ReadPart {
+            offset: layout.regions[region],
+            into: &mut bytes,
+        }])?;
+        let mut journal = Journal {
+            region,
+            generation: 0,
+            sequence: 0,
+            used: 0,
+        };
+        let mut records = Vec::new();
+        while let Some((header, changes)) = record(&bytes[journal.used as usize..]) {
+            if journal.sequence == 0 {
+                journal.generation = header.generation.get();
+            }
+            let follows = header.volume.get() == layout.id
+                && header.generation.get() == journal.generation
+                && header.sequence.get() == journal.sequence;
+            if !follows {
+                break;
+            }
+            journal.used += layout.record(changes.len());
+            journal.sequence += 1;
+            records.push(changes.to_vec());
+        }
+        Ok((journal.sequence > 0).then_some(Region { journal, records }))
+    }
+}
+
+impl Layout {
+    /// Bytes of a record with `len` bytes of changes, whole blocks.
+    fn record(&self, len: usize) -> u64 {
+        ((HEADER + len) as u64).next_multiple_of(self.block)
+    }
+}
+
+/// Bytes of `changes` in a record.
+///
+/// # Errors
+/// They are too many for a record.
+pub(crate) fn encode(changes: &[Change]) -> Result<Vec<u8>, VolumeError> {
+    let bytes = postcard::to_allocvec(changes);
+    bytes.map_err(|error| VolumeError::Damaged(format!("changes of the directory: {error}")))
+}
+
+/// The record at the start of `bytes`, if one is there as a whole.
+fn record(bytes: &[u8]) -> Option<(Header, &[u8])> {
+    let (header, rest) = Header::read_from_prefix(bytes).ok()?;
+    let changes = rest.get(..header.len.get() as usize)?;
+    let whole = header.magic == MAGIC && header.checksum.get() == header.sum(changes);
+    whole.then_some((header, changes))
+}

@@ -1,0 +1,330 @@
+//! A namespace as a store: queue pairs that threads take in turn.
+
+use crate::{BlockStore, ReadPart, StoreError, WritePart};
+use joulio_device::{Device, DmaBuffer};
+use joulio_nvme::wait::AnyPolicy;
+use joulio_nvme::{Completed, Controller, Namespace, NvmeError, PollGroup};
+use std::fmt;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Most bytes of one command.
+const MAX_CHUNK: u32 = 128 << 10;
+
+/// Commands in flight on a queue pair.
+const DEPTH: usize = 16;
+
+/// A namespace that threads read and write by a queue pair each, as long as there are some.
+pub struct NvmeStore<D: Device> {
+    controller: Controller<D>,
+    namespace: Namespace,
+    policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
+    chunk: u32,
+    may_write: bool,
+    /// True if a flush has something to do: the device has a volatile write cache.
+    caches: bool,
+    lanes: Mutex<Lanes<D>>,
+    returned: Condvar,
+}
+
+/// Queue pairs that nobody uses, and how many more can be made.
+struct Lanes<D: Device> {
+    idle: Vec<Lane<D>>,
+    left: usize,
+}
+
+/// A queue pair with its buffers.
+struct Lane<D: Device> {
+    group: PollGroup<D>,
+    buffers: Vec<DmaBuffer>,
+}
+
+/// A command's share of the parts.
+#[derive(Clone, Copy)]
+struct Chunk {
+    part: usize,
+    /// First byte in the part's memory.
+    from: usize,
+    /// Number of bytes of the part.
+    len: usize,
+    lba: u64,
+    blocks: u32,
+    /// Bytes of the first block before the part begins.
+    skip: usize,
+}
+
+impl<D: Device> fmt::Debug for NvmeStore<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NvmeStore")
+            .field("device", &self.controller.name())
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: Device> NvmeStore<D> {
+    /// Namespace `nsid` of `controller`; threads wait by what `policy` makes for each queue pair.
+    ///
+    /// # Errors
+    /// There is no such namespace, or no queue pair can be made.
+    pub fn new(
+        controller: Controller<D>,
+        nsid: u32,
+        policy: impl Fn() -> AnyPolicy + Send + Sync + 'static,
+    ) -> Result<NvmeStore<D>, StoreError> {
+        let namespace = controller.namespace(nsid)?;
+        let block = namespace.block_size();
+        let chunk = controller.max_transfer().min(MAX_CHUNK) / block * block;
+        let store = NvmeStore {
+            caches: controller.identity().vwc & 1 != 0,
+            lanes: Mutex::new(Lanes {
+                idle: Vec::new(),
+                left: controller.max_queues(),
+            }),
+            chunk: chunk.max(block),
+            controller,
+            namespace,
+            policy: Box::new(policy),
+            may_write: true,
+            returned: Condvar::new(),
+        };
+        let lane = store.take()?;
+        store.give_back(lane);
+        Ok(store)
+    }
+
+    /// The store, of which nothing is changed: writes are refused.
+    #[must_use]
+    pub fn read_only(mut self) -> NvmeStore<D> {
+        self.may_write = false;
+        self
+    }
+
+    /// The controller of the namespace.
+    pub fn controller(&self) -> &Controller<D> {
+        &self.controller
+    }
+
+    /// A queue pair for the calling thread: one that nobody uses, a new one, or the next that is given
+    /// back.
+    fn take(&self) -> Result<Lane<D>, StoreError> {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(lane) = lanes.idle.pop() {
+                return Ok(lane);
+            }
+            if lanes.left > 0 {
+                lanes.left -= 1;
+                drop(lanes);
+                return self.lane().inspect_err(|_| self.lost());
+            }
+            lanes = self
+                .returned
+                .wait(lanes)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn give_back(&self, lane: Lane<D>) {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.idle.push(lane);
+        drop(lanes);
+        self.returned.notify_one();
+    }
+
+    /// Notes that a queue pair is no more.
+    fn lost(&self) {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.left += 1;
+        drop(lanes);
+        self.returned.notify_one();
+    }
+
+    fn lane(&self) -> Result<Lane<D>, StoreError> {
+        let mut queue = self.controller.create_queue_pair(DEPTH)?;
+        queue.set_policy((self.policy)()).map_err(NvmeError::from)?;
+        Ok(Lane {
+            group: PollGroup::new(vec![queue]),
+            buffers: self
+                .controller
+                .allocate_buffers(DEPTH - 1, self.chunk as usize)?,
+        })
+    }
+
+    /// Calls `work` with a queue pair. One on which something went wrong is not used again.
+    fn with_lane(
+        &self,
+        work: impl FnOnce(&mut Lane<D>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut lane = self.take()?;
+        let done = work(&mut lane);
+        match done {
+            Ok(()) | Err(StoreError::Status { .. }) => self.give_back(lane),
+            Err(_) => {
+                drop(lane);
+                self.lost();
+            }
+        }
+        done
+    }
+
+    /// The commands that `len` bytes at `offset` of the store are.
+    fn chunks(&self, part: usize, offset: u64, len: usize) -> impl Iterator<Item = Chunk> + use<D> {
+        let (block, most) = (
+            u64::from(self.namespace.block_size()),
+            u64::from(self.chunk),
+        );
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            if from == len {
+                return None;
+            }
+            let at = offset + from as u64;
+            let skip = at % block;
+            let here = (len - from).min((most - skip) as usize);
+            let chunk = Chunk {
+                part,
+                from,
+                len: here,
+                lba: at / block,
+                blocks: (skip + here as u64).div_ceil(block) as u32,
+                skip: skip as usize,
+            };
+            from += here;
+            Some(chunk)
+        })
+    }
+}
+
+impl<D: Device> Lane<D> {
+    /// Submits all `chunks` by `submit`, as many at once as there are buffers, and hands each completed
+    /// one to `done`.
+    fn run(
+        &mut self,
+        operation: &'static str,
+        chunks: &[Chunk],
+        mut submit: impl FnMut(&mut PollGroup<D>, Chunk, DmaBuffer, u64) -> Result<(), StoreError>,
+        mut done: impl FnMut(Chunk, &DmaBuffer),
+    ) -> Result<(), StoreError> {
+        let Lane { group, buffers } = self;
+        let (mut next, mut in_flight) = (0, 0);
+        let mut failed = None;
+        while in_flight > 0 || (next < chunks.len() && failed.is_none()) {
+            let before = next;
+            while failed.is_none()
+                && next < chunks.len()
+                && let Some(buffer) = buffers.pop()
+            {
+                submit(group, chunks[next], buffer, next as u64)?;
+                next += 1;
+            }
+            if next > before {
+                in_flight += next - before;
+                group.queues()[0].ring();
+            }
+            let mut reap = |completed: Completed| {
+                let Some(&chunk) = chunks.get(completed.tag as usize) else {
+                    return;
+                };
+                let lba = chunk.lba;
+                let status = completed.status;
+                if !status.is_success() {
+                    failed.get_or_insert(StoreError::Status {
+                        operation,
+                        lba,
+                        status,
+                    });
+                }
+                if let Some(buffer) = completed.buffer {
+                    if status.is_success() {
+                        done(chunk, &buffer);
+                    }
+                    buffers.push(buffer);
+                }
+            };
+            in_flight -= group.reap(1, None, |_, completed| reap(completed))?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl<D: Device> BlockStore for NvmeStore<D> {
+    fn block_size(&self) -> u32 {
+        self.namespace.block_size()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.namespace.blocks()
+    }
+
+    fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
+        let chunks: Vec<Chunk> = parts
+            .iter()
+            .enumerate()
+            .flat_map(|(index, part)| self.chunks(index, part.offset, part.into.len()))
+            .collect();
+        let namespace = &self.namespace;
+        self.with_lane(|lane| {
+            lane.run(
+                "read",
+                &chunks,
+                |group, chunk, buffer, tag| {
+                    let queue = &mut group.queues()[0];
+                    let read = queue.read(namespace, chunk.lba, chunk.blocks, buffer, tag);
+                    read.map_err(|rejected| rejected.reason.into())
+                },
+                |chunk, buffer| {
+                    let to = &mut parts[chunk.part].into[chunk.from..chunk.from + chunk.len];
+                    buffer.read(chunk.skip, to);
+                },
+            )
+        })
+    }
+
+    fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
+        if !self.may_write {
+            return Err(StoreError::ReadOnly);
+        }
+        let block = u64::from(self.block_size());
+        let chunks: Vec<Chunk> = parts
+            .iter()
+            .enumerate()
+            .flat_map(|(index, part)| self.chunks(index, part.lba * block, part.from.len()))
+            .collect();
+        let namespace = &self.namespace;
+        self.with_lane(|lane| {
+            lane.run(
+                "write",
+                &chunks,
+                |group, chunk, mut buffer, tag| {
+                    let from = &parts[chunk.part].from[chunk.from..chunk.from + chunk.len];
+                    buffer.write(0, from);
+                    let queue = &mut group.queues()[0];
+                    let write = queue.write(namespace, chunk.lba, chunk.blocks, buffer, tag);
+                    write.map_err(|rejected| rejected.reason.into())
+                },
+                |_, _| {},
+            )
+        })
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        if !self.caches || !self.may_write {
+            return Ok(());
+        }
+        self.with_lane(|lane| {
+            let queue = &mut lane.group.queues()[0];
+            queue.flush(&self.namespace, 0)?;
+            queue.ring();
+            let mut failed = None;
+            lane.group.reap(1, None, |_, completed| {
+                let status = completed.status;
+                failed = (!status.is_success()).then_some(StoreError::Status {
+                    operation: "flush",
+                    lba: 0,
+                    status,
+                });
+            })?;
+            failed.map_or(Ok(()), Err)
+        })
+    }
+}

@@ -1,0 +1,278 @@
+//! A volume: its directory, and what makes changes of it durable.
+
+use crate::catalog::{Batch, Catalog};
+use crate::change::FileId;
+use crate::file::VolumeFile;
+use crate::journal::{Journal, encode};
+use crate::layout::Layout;
+use crate::open_files::OpenFiles;
+use crate::{BlockStore, VolumeError, superblock};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Longest name of a file in bytes.
+const MAX_NAME: usize = 255;
+
+/// Options of [`Volume::format`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatOptions {
+    /// Bytes of an allocation unit: a power of two, 4 KiB to 64 MiB.
+    pub unit: u64,
+    /// Bytes of each of the two journal regions: a power of two, 64 KiB to 64 MiB; `None`: a 512th of the
+    /// device, within these.
+    pub journal: Option<u64>,
+    /// True if a volume that is there already is overwritten.
+    pub overwrite: bool,
+}
+
+impl Default for FormatOptions {
+    /// Units of 64 KiB, a journal by the size of the device, nothing overwritten.
+    fn default() -> FormatOptions {
+        FormatOptions {
+            unit: 64 << 10,
+            journal: None,
+            overwrite: false,
+        }
+    }
+}
+
+/// Space of a volume in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes in all units.
+    pub total: u64,
+    /// Bytes in units that no file has.
+    pub free: u64,
+}
+
+/// A flat directory of files on a [`BlockStore`]; a clone is the same volume, for another thread.
+#[derive(Debug)]
+pub struct Volume<S: BlockStore>(Arc<Inner<S>>);
+
+impl<S: BlockStore> Clone for Volume<S> {
+    fn clone(&self) -> Volume<S> {
+        Volume(Arc::clone(&self.0))
+    }
+}
+
+/// What all handles of a volume share. Locks are taken in the order journal, open files, catalog, and a
+/// file's own before the catalog.
+#[derive(Debug)]
+pub(crate) struct Inner<S> {
+    pub store: S,
+    pub layout: Layout,
+    pub open: OpenFiles,
+    catalog: Mutex<Catalog>,
+    journal: Mutex<Journal>,
+    failed: AtomicBool,
+}
+
+impl<S: BlockStore> Volume<S> {
+    /// Makes an empty volume on `store`. What was on it is lost.
+    ///
+    /// # Errors
+    /// There is a volume already and [`FormatOptions::overwrite`] is false, the store is too small or an
+    /// option out of its range: nothing was written. Or the store failed.
+    pub fn format(store: &S, options: FormatOptions) -> Result<(), VolumeError> {
+        // Random keys of the standard library's, as no two volumes may have the same.
+        let id = RandomState::new().build_hasher().finish();
+        let layout = Layout::new(store.block_size(), store.blocks(), options, id)?;
+        if !options.overwrite && superblock::exists(store)? {
+            return Err(VolumeError::AlreadyAVolume);
+        }
+        superblock::write(store, None)?;
+        Journal::format(store, &layout)?;
+        superblock::write(store, Some(&layout))
+    }
+
+    /// Opens the volume on `store` as it was at its last commit. Nothing is written.
+    ///
+    /// # Errors
+    /// There is none ([`VolumeError::NotAVolume`]), or it is damaged or of a later format; or the store
+    /// failed.
+    pub fn open(store: S) -> Result<Volume<S>, VolumeError> {
+        let layout = superblock::read(&store)?;
+        let (journal, changes) = Journal::open(&store, &layout)?;
+        let catalog = Catalog::replayed(changes, layout.units, layout.unit)?;
+        Ok(Volume(Arc::new(Inner {
+            store,
+            layout,
+            open: OpenFiles::default(),
+            catalog: Mutex::new(catalog),
+            journal: Mutex::new(journal),
+            failed: AtomicBool::new(false),
+        })))
+    }
+
+    /// The store that the volume lies on.
+    pub fn store(&self) -> &S {
+        &self.0.store
+    }
+
+    /// Makes a file, which is there after a crash once it, or the volume, was synced.
+    ///
+    /// # Errors
+    /// There is a file of that name, or the name is none.
+    pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
+        check_name(name)?;
+        let (id, lock) = self.0.open.open(|| self.0.catalog().create(name))?;
+        Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn open_file(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
+        let find = || {
+            let id = self.0.catalog().id(name);
+            id.ok_or_else(|| VolumeError::NotFound(name.into()))
+        };
+        let (id, lock) = self.0.open.open(find)?;
+        Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
+    }
+
+    /// Opens a file, and makes it if there is none.
+    ///
+    /// # Errors
+    /// The name is none.
+    pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
+        check_name(name)?;
+        let find = || {
+            let mut catalog = self.0.catalog();
+            catalog.id(name).map_or_else(|| catalog.create(name), Ok)
+        };
+        let (id, lock) = self.0.open.open(find)?;
+        Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
+    }
+
+    /// True if there is a file of that name.
+    pub fn exists(&self, name: &str) -> bool {
+        self.0.catalog().id(name).is_some()
+    }
+
+    /// Size in bytes of the file of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn size_of(&self, name: &str) -> Result<u64, VolumeError> {
+        let catalog = self.0.catalog();
+        let id = catalog.id(name);
+        let id = id.ok_or_else(|| VolumeError::NotFound(name.into()))?;
+        Ok(catalog.size(id))
+    }
+
+    /// Names that begin with `prefix`, in order; all of them with "".
+    pub fn names(&self, prefix: &str) -> Vec<String> {
+        self.0.catalog().names(prefix)
+    }
+
+    /// Removes a file, durably. Who has it open can go on until the last handle is closed.
+    ///
+    /// # Errors
+    /// There is none of that name; or the store failed.
+    pub fn remove(&self, name: &str) -> Result<(), VolumeError> {
+        self.0.open.with(|is_open| {
+            let mut catalog = self.0.catalog();
+            let id = catalog.remove(name)?;
+            if !is_open(id) {
+                catalog.forget(id);
+            }
+            Ok::<_, VolumeError>(())
+        })?;
+        self.0.commit()
+    }
+
+    /// Gives the file `from` the name `to`, durably and at once; a file that had it is removed.
+    ///
+    /// # Errors
+    /// There is no file `from`, or `to` is no name; or the store failed.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
+        check_name(to)?;
+        self.0.open.with(|is_open| {
+            let mut catalog = self.0.catalog();
+            let replaced = catalog.rename(from, to)?;
+            if let Some(id) = replaced.filter(|&id| !is_open(id)) {
+                catalog.forget(id);
+            }
+            Ok::<_, VolumeError>(())
+        })?;
+        self.0.commit()
+    }
+
+    /// Makes all that was written and changed until now durable, in all files.
+    ///
+    /// # Errors
+    /// The store failed, now or earlier.
+    pub fn sync(&self) -> Result<(), VolumeError> {
+        self.0.commit()
+    }
+
+    /// Space in all units, and in those that are free.
+    pub fn space(&self) -> Space {
+        let layout = &self.0.layout;
+        Space {
+            total: layout.max_file(),
+            free: self.0.catalog().free_units() * layout.unit,
+        }
+    }
+}
+
+impl<S> Inner<S> {
+    pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes a handle of `id`.
+    pub fn close(&self, id: FileId) {
+        self.open.close(id, || self.catalog().forget(id));
+    }
+}
+
+impl<S: BlockStore> Inner<S> {
+    /// Makes data and directory durable. Data first: what the journal says of a size is then on the
+    /// device.
+    pub fn commit(&self) -> Result<(), VolumeError> {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.failed.load(Ordering::Relaxed) {
+            return Err(VolumeError::Failed);
+        }
+        let batch = self.catalog().take_batch();
+        let done = self.make_durable(&mut journal, batch);
+        if done.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        done
+    }
+
+    fn make_durable(&self, journal: &mut Journal, batch: Batch) -> Result<(), VolumeError> {
+        let mut freed = batch.freed;
+        self.store.flush()?;
+        if !batch.changes.is_empty() {
+            let changes = encode(&batch.changes)?;
+            if journal.has_room(&self.layout, &changes) {
+                journal.append(&self.store, &self.layout, &changes)?;
+            } else {
+                // What others have changed meanwhile is in the snapshot, and has to be durable first.
+                let (snapshot, later) = {
+                    let mut catalog = self.catalog();
+                    let later = catalog.take_batch();
+                    (catalog.snapshot(), later)
+                };
+                self.store.flush()?;
+                journal.switch(&self.store, &self.layout, &encode(&snapshot)?)?;
+                freed.extend(later.freed);
+            }
+        }
+        self.catalog().release(freed);
+        Ok(())
+    }
+}
+
+fn check_name(name: &str) -> Result<(), VolumeError> {
+    match name.len() {
+        1..=MAX_NAME if !name.contains('\0') => Ok(()),
+        len => Err(VolumeError::Name(len)),
+    }
+}

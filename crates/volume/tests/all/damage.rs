@@ -1,0 +1,107 @@
+//! Devices that hold something else than a volume.
+
+use joulio_volume::{BlockStore, FormatOptions, MemoryStore, Volume, VolumeError, WritePart};
+use proptest::prelude::*;
+
+fn formatted() -> MemoryStore {
+    let store = MemoryStore::new(512, 2048);
+    let options = FormatOptions {
+        journal: Some(64 << 10),
+        ..FormatOptions::default()
+    };
+    Volume::format(&store, options).expect("formatted");
+    store
+}
+
+#[test]
+fn a_device_without_a_volume_says_so() {
+    let store = MemoryStore::new(512, 2048);
+    assert!(matches!(Volume::open(&store), Err(VolumeError::NotAVolume)));
+    assert_eq!(store.counts(), (0, 0), "nothing was written");
+    let small = MemoryStore::new(512, 16);
+    let error = Volume::format(&small, FormatOptions::default());
+    assert!(matches!(error, Err(VolumeError::TooSmall { .. })));
+    for (unit, journal) in [(1000, None), (1 << 30, None), (65_536, Some(3))] {
+        let options = FormatOptions {
+            unit,
+            journal,
+            ..FormatOptions::default()
+        };
+        let error = Volume::format(&store, options);
+        assert!(matches!(error, Err(VolumeError::Size { .. })), "{error:?}");
+    }
+    assert_eq!(store.counts(), (0, 0), "nothing was written");
+}
+
+#[test]
+fn a_volume_is_overwritten_only_by_an_explicit_word() {
+    let store = formatted();
+    let volume = Volume::open(&store).expect("opened");
+    volume.create("a").expect("made").sync().expect("synced");
+    let again = Volume::format(&store, FormatOptions::default());
+    assert!(matches!(again, Err(VolumeError::AlreadyAVolume)));
+    assert_eq!(Volume::open(&store).expect("opened").names(""), ["a"]);
+    let options = FormatOptions {
+        overwrite: true,
+        ..FormatOptions::default()
+    };
+    Volume::format(&store, options).expect("formatted");
+    assert!(Volume::open(&store).expect("opened").names("").is_empty());
+}
+
+#[test]
+fn another_format_or_size_is_refused() {
+    let store = formatted();
+    let smaller = store.after_power_cut(|_| true);
+    let mut first = vec![0; 4096];
+    let mut parts = [joulio_volume::ReadPart {
+        offset: 0,
+        into: &mut first,
+    }];
+    smaller.read(&mut parts).expect("read");
+    let mut later = first.clone();
+    later[8] = 2;
+    for (lba, from) in [(0, &later)] {
+        smaller.write(&[WritePart { lba, from }]).expect("written");
+    }
+    assert!(matches!(
+        Volume::open(&smaller),
+        Err(VolumeError::Version { found: 2, .. })
+    ));
+    let half = MemoryStore::new(512, 1024);
+    half.write(&[WritePart {
+        lba: 0,
+        from: &first,
+    }])
+    .expect("written");
+    assert!(matches!(Volume::open(&half), Err(VolumeError::Damaged(_))));
+}
+
+proptest! {
+    /// No bytes in the superblock and the journal make opening panic, loop or allocate without bound.
+    #[test]
+    fn any_bytes_open_or_are_refused(
+        changes in prop::collection::vec((0_usize..140 << 10, any::<u8>()), 1..40),
+    ) {
+        let store = formatted();
+        let volume = Volume::open(&store).expect("opened");
+        for name in ["a", "b"] {
+            volume.create(name).expect("made").append(&[1; 5000]).expect("written");
+            volume.sync().expect("synced");
+        }
+        drop(volume);
+        let mut bytes = vec![0; 140 << 10];
+        store.read(&mut [joulio_volume::ReadPart { offset: 0, into: &mut bytes }]).expect("read");
+        for (at, byte) in changes {
+            bytes[at] = byte;
+        }
+        store.write(&[WritePart { lba: 0, from: &bytes }]).expect("written");
+        if let Ok(volume) = Volume::open(&store) {
+            for name in volume.names("") {
+                let file = volume.open_file(&name).expect("opened");
+                let mut bytes = vec![0; file.size().min(1 << 20) as usize];
+                file.read_at(0, &mut bytes).expect("read");
+            }
+        }
+    }
+}

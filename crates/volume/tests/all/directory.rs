@@ -1,0 +1,197 @@
+//! Names, sizes and contents, without a crash.
+
+use joulio_volume::{BlockStore, FileRead, FormatOptions, MemoryStore, Volume, VolumeError};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn volume(block: u32) -> Result<Volume<MemoryStore>> {
+    let store = MemoryStore::new(block, (4 << 20) / u64::from(block));
+    Volume::format(&store, FormatOptions::default())?;
+    Ok(Volume::open(store)?)
+}
+
+fn contents<S: BlockStore>(volume: &Volume<S>, name: &str) -> Result<Vec<u8>> {
+    let file = volume.open_file(name)?;
+    let mut bytes = vec![0; file.size() as usize + 1];
+    let done = file.read_at(0, &mut bytes)?;
+    bytes.truncate(done);
+    Ok(bytes)
+}
+
+#[test]
+fn files_hold_what_was_written_at_any_offset() -> Result<()> {
+    for block in [512, 4096] {
+        let volume = volume(block)?;
+        let file = volume.create("a")?;
+        assert_eq!(file.append(b"0123456789")?, 0);
+        file.write_at(3, b"abc")?;
+        assert_eq!(file.append(b"end")?, 10);
+        assert_eq!(contents(&volume, "a")?, b"012abc6789end");
+        file.write_at(10_000, b"beyond")?;
+        let mut expected = b"012abc6789end".to_vec();
+        expected.resize(10_000, 0);
+        expected.extend(b"beyond");
+        assert_eq!(contents(&volume, "a")?, expected);
+        let large: Vec<u8> = (0..300_000_u32).map(|at| at as u8).collect();
+        file.write_at(511, &large)?;
+        expected.truncate(511);
+        expected.extend(&large);
+        assert_eq!(contents(&volume, "a")?, expected);
+        file.truncate(600)?;
+        file.truncate(700)?;
+        expected.truncate(600);
+        expected.resize(700, 0);
+        assert_eq!(
+            contents(&volume, "a")?,
+            expected,
+            "what was cut off is gone"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn reads_beside_each_other_end_at_the_end() -> Result<()> {
+    let volume = volume(512)?;
+    let file = volume.create("a")?;
+    file.append(&[7; 1000])?;
+    let (mut one, mut two, mut three) = ([0; 600], [0; 600], [0; 8]);
+    let mut reads = [
+        FileRead {
+            offset: 0,
+            into: &mut one,
+            done: 0,
+        },
+        FileRead {
+            offset: 600,
+            into: &mut two,
+            done: 0,
+        },
+        FileRead {
+            offset: 1000,
+            into: &mut three,
+            done: 0,
+        },
+    ];
+    file.read_many(&mut reads)?;
+    assert_eq!(reads.each_ref().map(|read| read.done), [600, 400, 0]);
+    assert_eq!((one, &two[..400]), ([7; 600], &[7; 400][..]));
+    Ok(())
+}
+
+#[test]
+fn names_are_found_replaced_and_removed() -> Result<()> {
+    let volume = volume(512)?;
+    for name in ["db/1", "db/2", "log"] {
+        volume.create(name)?.append(name.as_bytes())?;
+    }
+    assert_eq!(volume.names("db/"), ["db/1", "db/2"]);
+    volume.rename("db/1", "log")?;
+    assert_eq!(contents(&volume, "log")?, b"db/1");
+    assert_eq!(volume.names(""), ["db/2", "log"]);
+    volume.rename("log", "log")?;
+    let open = volume.open_file("db/2")?;
+    volume.remove("db/2")?;
+    assert!(!volume.exists("db/2"));
+    open.append(b" lives on")?;
+    let mut bytes = [0; 13];
+    assert_eq!(open.read_at(0, &mut bytes)?, 13);
+    assert_eq!(&bytes, b"db/2 lives on");
+
+    assert!(matches!(
+        volume.open_file("db/2"),
+        Err(VolumeError::NotFound(_))
+    ));
+    assert!(matches!(volume.create("log"), Err(VolumeError::Exists(_))));
+    assert!(matches!(volume.create(""), Err(VolumeError::Name(0))));
+    assert!(matches!(
+        volume.create(&"x".repeat(256)),
+        Err(VolumeError::Name(256))
+    ));
+    assert!(matches!(
+        volume.rename("none", "x"),
+        Err(VolumeError::NotFound(_))
+    ));
+    Ok(())
+}
+
+#[test]
+fn space_comes_back_when_the_last_handle_is_closed() -> Result<()> {
+    let volume = volume(512)?;
+    let all = volume.space();
+    assert_eq!(all.free, all.total);
+    let file = volume.create("a")?;
+    let error = file.write_at(0, &vec![1; all.total as usize + 1]);
+    assert!(
+        matches!(error, Err(VolumeError::TooLarge { .. })),
+        "{error:?}"
+    );
+    file.write_at(0, &vec![1; all.total as usize])?;
+    let error = volume.create("b")?.append(b"x");
+    assert!(
+        matches!(error, Err(VolumeError::NoSpace { .. })),
+        "{error:?}"
+    );
+    volume.remove("a")?;
+    assert_eq!(volume.space().free, 0, "it is open");
+    drop(file);
+    volume.sync()?;
+    assert_eq!(volume.space().free, all.free);
+    volume.open_file("b")?.append(b"x")?;
+    Ok(())
+}
+
+#[test]
+fn a_full_journal_goes_over_to_the_other_region() -> Result<()> {
+    let volume = volume(512)?;
+    let file = volume.create("a")?;
+    for round in 0..1000_u32 {
+        file.write_at(u64::from(round), &round.to_le_bytes())?;
+        file.sync()?;
+        let name = format!("f{}", round % 7);
+        volume
+            .open_or_create(&name)?
+            .write_at(0, &round.to_le_bytes())?;
+        if round % 5 == 0 {
+            volume.remove(&name)?;
+        }
+    }
+    volume.sync()?;
+    let (before, names) = (contents(&volume, "a")?, volume.names(""));
+    drop(file);
+    let cut = volume.store().after_power_cut(|_| false);
+    let after = Volume::open(cut)?;
+    assert_eq!(contents(&after, "a")?, before);
+    assert_eq!(after.names(""), names);
+    assert_eq!(after.space(), volume.space());
+    Ok(())
+}
+
+#[test]
+fn a_directory_beyond_the_journal_is_refused_and_the_volume_opens_as_it_was() -> Result<()> {
+    let store = MemoryStore::new(512, 16 << 10);
+    let options = FormatOptions {
+        unit: 4096,
+        journal: Some(64 << 10),
+        ..FormatOptions::default()
+    };
+    Volume::format(&store, options)?;
+    let volume = Volume::open(store)?;
+    let mut made = 0;
+    let error = loop {
+        let name = format!("{made:0>200}");
+        volume.create(&name)?;
+        match volume.sync() {
+            Ok(()) => made += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(error, VolumeError::DirectoryTooLarge { .. }),
+        "{error}"
+    );
+    assert!(matches!(volume.sync(), Err(VolumeError::Failed)));
+    let after = Volume::open(volume.store().after_power_cut(|_| true))?;
+    assert_eq!(after.names("").len(), made);
+    Ok(())
+}

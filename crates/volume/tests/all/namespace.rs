@@ -1,0 +1,86 @@
+//! Volumes on an emulated controller, by many threads.
+
+use joulio_emulator::{EmulatedDevice, Options};
+use joulio_model::DeviceProfile;
+use joulio_nvme::wait::AnyPolicy;
+use joulio_nvme::{Controller, ControllerOptions};
+use joulio_volume::{FormatOptions, NvmeStore, StoreError, Volume, VolumeError};
+use std::thread;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn store(queues: u16, policy: fn() -> AnyPolicy) -> Result<NvmeStore<EmulatedDevice>> {
+    let device = EmulatedDevice::spawn(&Options::new(DeviceProfile::builtin("instant")?))?;
+    let options = ControllerOptions {
+        queues,
+        ..ControllerOptions::default()
+    };
+    Ok(NvmeStore::new(
+        Controller::open(device, options)?,
+        1,
+        policy,
+    )?)
+}
+
+#[test]
+fn threads_share_a_volume_with_fewer_queues_than_threads() -> Result<()> {
+    for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
+        let store = store(2, policy)?;
+        Volume::format(&store, FormatOptions::default())?;
+        let volume = Volume::open(store)?;
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..4_u8)
+                .map(|number| {
+                    let volume = volume.clone();
+                    scope.spawn(move || {
+                        let file = volume.create(&format!("file {number}")).expect("made");
+                        for round in 0..40_u32 {
+                            let bytes = vec![number ^ round as u8; 1000 + 311 * round as usize];
+                            file.append(&bytes).expect("written");
+                            if round % 10 == 0 {
+                                file.sync().expect("synced");
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().expect("no panic");
+            }
+        });
+        for number in 0..4_u8 {
+            let file = volume.open_file(&format!("file {number}"))?;
+            let mut bytes = vec![0; file.size() as usize];
+            file.read_at(0, &mut bytes)?;
+            let mut bytes = &bytes[..];
+            for round in 0..40_u32 {
+                let (now, later) = bytes.split_at(1000 + 311 * round as usize);
+                assert!(now.iter().all(|&byte| byte == number ^ round as u8));
+                bytes = later;
+            }
+            assert!(bytes.is_empty());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_volume_that_is_only_read_refuses_writes_and_can_be_read() -> Result<()> {
+    let store = store(1, || AnyPolicy::INTERRUPT)?;
+    Volume::format(&store, FormatOptions::default())?;
+    let volume = Volume::open(&store)?;
+    volume.create("a")?.append(&[3; 300_000])?;
+    volume.sync()?;
+    drop(volume);
+    let volume = Volume::open(store.read_only())?;
+    let file = volume.open_file("a")?;
+    let mut bytes = vec![0; 300_000];
+    assert_eq!(file.read_at(0, &mut bytes)?, 300_000);
+    assert!(bytes.iter().all(|&byte| byte == 3));
+    let refused = file.append(b"x");
+    assert!(
+        matches!(refused, Err(VolumeError::Store(StoreError::ReadOnly))),
+        "{refused:?}"
+    );
+    Ok(())
+}

@@ -61,9 +61,10 @@ fn another_format_or_size_is_refused() {
     smaller.read(&mut parts).expect("read");
     let mut later = first.clone();
     later[8] = 2;
-    for (lba, from) in [(0, &later)] {
-        smaller.write(&[WritePart { lba, from }]).expect("written");
-    }
+    let from = &later;
+    smaller
+        .write(&[WritePart { lba: 0, from }])
+        .expect("written");
     assert!(matches!(
         Volume::open(&smaller),
         Err(VolumeError::Version { found: 2, .. })

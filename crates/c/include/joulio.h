@@ -21,12 +21,18 @@
 // Commands that write to the namespace are allowed: without it they fail with -EPERM.
 #define JOULIO_ALLOW_WRITE 1
 
+// Interface that this header is of, for joulio_check_interface().
+#define JOULIO_INTERFACE 1
+
 // Memory that a device reaches. Between the call that submits it and its completion it is the device's:
 // not read, not written, not freed.
 struct joulio_buffer;
 
 // A controller with one namespace of it.
 struct joulio_controller;
+
+// Meters that are read together.
+struct joulio_meters;
 
 // A queue pair of a namespace, with a completion mode.
 struct joulio_queue;
@@ -41,6 +47,30 @@ struct joulio_namespace {
   uint64_t blocks;
   // Most bytes that one command can move.
   uint32_t max_transfer;
+};
+
+// The energy of one meter over a window.
+struct joulio_energy {
+  // Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
+  char meter[64];
+  // What is included: "wall", "psys", "package", "cores", "dram" or "device".
+  char boundary[16];
+  // Joules.
+  double joules;
+  // Distance that the joules may have from what the meter counted; below zero: not known.
+  double error;
+  // Seconds of the window, at this meter.
+  double seconds;
+  // 1: computed from a profile, not measured.
+  int modelled;
+};
+
+// A range of logical blocks.
+struct joulio_range {
+  // First logical block.
+  uint64_t lba;
+  // Number of logical blocks.
+  uint32_t blocks;
 };
 
 // A completed command.
@@ -77,29 +107,57 @@ struct joulio_counters {
 extern "C" {
 #endif // __cplusplus
 
+// Runs any admin command and waits for its end: `command` points to its 64 bytes with CID, FUSE, PSDT,
+// MPTR and both PRPs zero. `data`, at most 4096 bytes, is read or written as the opcode says; NULL with
+// `length` 0: the command moves none. Dword 0 of the completion is written to `*result` unless that is
+// NULL. 0, or a negative errno: -EPERM: the command may change the device, which was opened without
+// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EIO: the
+// device refused it or did not answer, joulio_error() says what.
+//
+// # Safety
+// `controller` is NULL or a controller, `command` is NULL or points to 64 bytes, `data` has `length`
+// bytes.
+int joulio_admin(struct joulio_controller *controller,
+                 const uint8_t *command,
+                 void *data,
+                 size_t length,
+                 uint32_t *result);
+
 // Allocates a zeroed buffer of `length` bytes (at least 1) for commands to `controller`, on a page
 // boundary. NULL: joulio_error() says why.
 //
 // # Safety
-// `controller` is NULL or a controller that is open.
+// `controller` is NULL or a controller.
 struct joulio_buffer *joulio_buffer_alloc(struct joulio_controller *controller, size_t length);
 
-// Address of the buffer's first byte, for as long as the buffer is not freed. NULL for NULL.
+// Allocates `count` zeroed buffers of `length` bytes in one piece of memory, one behind the other, each
+// on a page boundary (so without gaps where `length` is a number of pages), into `buffers`. Each is freed
+// by itself. 0, or a negative errno, and then there are none.
 //
 // # Safety
-// `buffer` is NULL or a buffer that is not freed.
+// `controller` is NULL or a controller; `buffers` is NULL or has room for `count`.
+int joulio_buffer_alloc_many(struct joulio_controller *controller,
+                             unsigned int count,
+                             size_t length,
+                             struct joulio_buffer **buffers);
+
+// Address of the buffer's first byte, for as long as the buffer is not freed. NULL for NULL, and for a
+// buffer that its device keeps.
+//
+// # Safety
+// `buffer` is NULL or a buffer.
 void *joulio_buffer_data(const struct joulio_buffer *buffer);
 
 // Length of the buffer in bytes; 0 for NULL.
 //
 // # Safety
-// `buffer` is NULL or a buffer that is not freed.
+// `buffer` is NULL or a buffer.
 size_t joulio_buffer_length(const struct joulio_buffer *buffer);
 
 // Frees the buffer; NULL is allowed. -EBUSY: it is in flight, and stays.
 //
 // # Safety
-// `buffer` is NULL or a buffer that is not freed.
+// `buffer` is NULL or a buffer.
 int joulio_buffer_free(struct joulio_buffer *buffer);
 
 // Opens a device: "emulated:optane-900p", "pcie:0000:01:00.0" or "vfio-user:/run/nvme.sock", with
@@ -114,16 +172,16 @@ struct joulio_controller *joulio_open(const char *device,
                                       unsigned int flags);
 
 // Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
-// shut down with the last of them.
+// shut down with the last of them. 0, or a negative errno: it is not a controller, or closed already.
 //
 // # Safety
-// `controller` is NULL or a controller that is open.
-void joulio_close(struct joulio_controller *controller);
+// `controller` is NULL or a controller.
+int joulio_close(struct joulio_controller *controller);
 
 // Describes the controller's namespace in `*namespace_`. 0, or a negative errno.
 //
 // # Safety
-// `controller` is NULL or open; `namespace_` is NULL or may be written to.
+// `controller` is NULL or a controller; `namespace_` is NULL or may be written to.
 int joulio_namespace_info(const struct joulio_controller *controller,
                           struct joulio_namespace *namespace_);
 
@@ -131,31 +189,68 @@ int joulio_namespace_info(const struct joulio_controller *controller,
 // valid until the thread's next failure.
 const char *joulio_error(void);
 
+// Checks that the library has the interface that the program was compiled for: call it with
+// JOULIO_INTERFACE. 0, or -EPROTONOSUPPORT with a text that has both.
+int joulio_check_interface(unsigned int interface);
+
 // Version of the library, as "0.1.0".
 const char *joulio_version(void);
+
+// Opens meters: `words` as the command's --meter takes them, separated by spaces ("all", "package",
+// "perf:package-0"); NULL is all. With a `controller` the meter in its device is one of them; an emulated
+// device's is modelled. NULL: joulio_error() says why. A machine without a meter has none, and that is no
+// error where none was named.
+//
+// # Safety
+// `words` is NULL or a C string; `controller` is NULL or a controller.
+struct joulio_meters *joulio_meters_open(const char *words,
+                                         struct joulio_controller *controller);
+
+// Begins a window. 0, or a negative errno: -EBUSY: one is open.
+//
+// # Safety
+// `meters` is NULL or meters.
+int joulio_meters_start(struct joulio_meters *meters);
+
+// Ends the window and writes the energy of up to `max` meters to `energies`; a meter that has no figure
+// is left out. Number of figures, or a negative errno: -ENODATA: there are meters and none has a figure,
+// as of a window below a second; -EINVAL: no window is open.
+//
+// # Safety
+// `meters` is NULL or meters; `energies` has room for `max`.
+int joulio_meters_stop(struct joulio_meters *meters,
+                       struct joulio_energy *energies,
+                       unsigned int max);
+
+// Closes the meters, with their window if one is open; NULL is allowed. 0, or a negative errno.
+//
+// # Safety
+// `meters` is NULL or meters.
+int joulio_meters_close(struct joulio_meters *meters);
 
 // Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
 // command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL:
 // joulio_error() says why.
 //
 // # Safety
-// `controller` is NULL or open, `completion` is NULL or a C string.
+// `controller` is NULL or a controller, `completion` is NULL or a C string.
 struct joulio_queue *joulio_queue_create(struct joulio_controller *controller,
                                          unsigned int depth,
                                          const char *completion);
 
 // Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
-// until the device has let go of it, and its buffers have no data any more and are to be freed.
+// until the device has let go of it, and its buffers have no data any more and are to be freed. 0, or a
+// negative errno: it is not a queue.
 //
 // # Safety
-// `queue` is NULL or a queue that is not destroyed; buffers in flight on it are not freed.
-void joulio_queue_destroy(struct joulio_queue *queue);
+// `queue` is NULL or a queue.
+int joulio_queue_destroy(struct joulio_queue *queue);
 
 // Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
 // the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
 //
 // # Safety
-// `queue` and `buffer` are NULL or live handles; the buffer is not touched before it comes back.
+// `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
 int joulio_read(struct joulio_queue *queue,
                 uint64_t lba,
                 uint32_t blocks,
@@ -178,16 +273,36 @@ int joulio_write(struct joulio_queue *queue,
 // own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
 //
 // # Safety
-// `queue` and `buffer` are NULL or live handles, `command` is NULL or points to 64 bytes.
+// `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
 int joulio_submit(struct joulio_queue *queue,
                   const uint8_t *command,
                   struct joulio_buffer *buffer,
                   uint64_t tag);
 
+// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
+// negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_flush(struct joulio_queue *queue,
+                 uint64_t tag);
+
+// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
+// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
+// -EOPNOTSUPP: the controller has no deallocation.
+//
+// # Safety
+// `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
+int joulio_deallocate(struct joulio_queue *queue,
+                      const struct joulio_range *ranges,
+                      unsigned int count,
+                      struct joulio_buffer *buffer,
+                      uint64_t tag);
+
 // Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
 //
 // # Safety
-// `queue` is NULL or not destroyed.
+// `queue` is NULL or a queue.
 int joulio_ring(struct joulio_queue *queue);
 
 // Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
@@ -196,7 +311,7 @@ int joulio_ring(struct joulio_queue *queue);
 // says the same again when its controller is gone.
 //
 // # Safety
-// `queue` is NULL or not destroyed; `completions` has room for `max`.
+// `queue` is NULL or a queue; `completions` has room for `max`.
 int joulio_reap(struct joulio_queue *queue,
                 unsigned int min,
                 unsigned int max,
@@ -207,7 +322,7 @@ int joulio_reap(struct joulio_queue *queue,
 // poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
 //
 // # Safety
-// `queue` is NULL or not destroyed.
+// `queue` is NULL or a queue.
 int joulio_fd(struct joulio_queue *queue);
 
 // Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
@@ -215,27 +330,35 @@ int joulio_fd(struct joulio_queue *queue);
 // block, as "interrupt" does.
 //
 // # Safety
-// `queue` is NULL or not destroyed.
+// `queue` is NULL or a queue.
 int joulio_arm(struct joulio_queue *queue);
 
 // Number of commands in flight, completions that were not handed out included; or a negative errno.
 //
 // # Safety
-// `queue` is NULL or not destroyed.
+// `queue` is NULL or a queue.
 int joulio_outstanding(struct joulio_queue *queue);
 
 // Changes the completion mode, at any time, with commands in flight or not. 0, or a negative errno: the
 // mode is unknown or unavailable on this machine, and the queue keeps the one it has.
 //
 // # Safety
-// `queue` is NULL or not destroyed, `completion` is NULL or a C string.
+// `queue` is NULL or a queue, `completion` is NULL or a C string.
 int joulio_set_completion(struct joulio_queue *queue,
                           const char *completion);
+
+// Changes the completion mode to "adaptive" with a promise, as the command's --slo takes it: "15us",
+// "p99=15us,p99.9=40us". It waits with the least energy that keeps it. 0, or a negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue, `slo` is NULL or a C string.
+int joulio_set_slo(struct joulio_queue *queue,
+                   const char *slo);
 
 // Writes what the queue has counted to `*counters`. 0, or a negative errno.
 //
 // # Safety
-// `queue` is NULL or not destroyed; `counters` is NULL or may be written to.
+// `queue` is NULL or a queue; `counters` is NULL or may be written to.
 int joulio_queue_counters(struct joulio_queue *queue, struct joulio_counters *counters);
 
 #ifdef __cplusplus

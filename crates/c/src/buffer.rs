@@ -2,33 +2,75 @@
 
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle::{self, Handle, Spare};
+use crate::queue_id::QueueId;
 use joulio_device::DmaBuffer;
 use rustix::io::Errno;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// Memory that a device reaches. Between the call that submits it and its completion it is the device's:
 /// not read, not written, not freed.
 pub struct joulio_buffer {
-    /// None while it is the device's.
-    buffer: Option<DmaBuffer>,
-    data: *mut u8,
-    len: usize,
-    /// True if the device keeps the memory: the queue was destroyed with the buffer in flight.
-    lost: bool,
+    _private: [u8; 0],
 }
 
-impl joulio_buffer {
-    /// The buffer, for a command.
-    #[inline]
-    pub(crate) fn take(&mut self) -> Result<DmaBuffer, Failure> {
-        self.buffer.take().ok_or_else(in_flight)
+impl Handle for joulio_buffer {
+    type Value = Buffer;
+    const NAME: &'static str = "buffer";
+    const MARK: u64 = u64::from_le_bytes(*b"jlBuffer");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// What a buffer's handle stands for.
+pub(crate) struct Buffer {
+    /// None while it is the device's.
+    memory: Option<DmaBuffer>,
+    /// Tag of the command that has it.
+    pub(crate) tag: u64,
+    /// Queue of the command that had it last.
+    queue: QueueId,
+    data: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the pointer is that of the memory, which is `Send`.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    fn new(mut memory: DmaBuffer) -> Buffer {
+        Buffer {
+            data: memory.as_mut_ptr(),
+            len: memory.len(),
+            memory: Some(memory),
+            tag: 0,
+            queue: QueueId::NONE,
+        }
     }
 
-    /// The buffer is the caller's again.
+    /// The memory, for a command with `tag` on `queue`.
     #[inline]
-    pub(crate) fn put(&mut self, buffer: Option<DmaBuffer>) {
-        self.lost = buffer.is_none();
-        self.buffer = buffer;
+    pub(crate) fn take(&mut self, tag: u64, queue: QueueId) -> Result<DmaBuffer, Failure> {
+        let memory = self.memory.take().ok_or_else(in_flight)?;
+        self.tag = tag;
+        self.queue = queue;
+        Ok(memory)
+    }
+
+    /// Makes the buffer the caller's again; none: the device keeps it.
+    #[inline]
+    pub(crate) fn put(&mut self, memory: Option<DmaBuffer>) {
+        if memory.is_none() {
+            self.queue = QueueId::NONE;
+        }
+        self.memory = memory;
+    }
+
+    /// True if the device keeps the memory: its queue was destroyed with the buffer in flight.
+    fn is_lost(&self) -> bool {
+        self.memory.is_none() && !self.queue.is_live()
     }
 }
 
@@ -44,7 +86,7 @@ fn in_flight() -> Failure {
 /// boundary. NULL: joulio_error() says why.
 ///
 /// # Safety
-/// `controller` is NULL or a controller that is open.
+/// `controller` is NULL or a controller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_buffer_alloc(
     controller: *mut joulio_controller,
@@ -52,63 +94,105 @@ pub unsafe extern "C" fn joulio_buffer_alloc(
 ) -> *mut joulio_buffer {
     guarded_pointer(|| {
         // SAFETY: by the caller.
-        let controller =
-            unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
-        if length == 0 || length > u32::MAX as usize {
-            let text = format!("a buffer of {length} bytes is out of range: 1 to 4294967295");
-            return Err(Failure::new(Errno::INVAL, text));
-        }
-        let buffer = controller.opened().buffer(length);
-        let mut buffer = buffer.map_err(|error| Failure::new(Errno::NOMEM, error))?;
-        let data = buffer.as_mut_ptr();
-        Ok(Box::into_raw(Box::new(joulio_buffer {
-            len: length,
-            data,
-            buffer: Some(buffer),
-            lost: false,
-        })))
+        let mut memory = unsafe { allocated(controller, 1, length) }?;
+        Ok(handle::make(Buffer::new(memory.remove(0))))
     })
 }
 
-/// Address of the buffer's first byte, for as long as the buffer is not freed. NULL for NULL.
+/// Allocates `count` zeroed buffers of `length` bytes in one piece of memory, one behind the other, each
+/// on a page boundary (so without gaps where `length` is a number of pages), into `buffers`. Each is freed
+/// by itself. 0, or a negative errno, and then there are none.
 ///
 /// # Safety
-/// `buffer` is NULL or a buffer that is not freed.
+/// `controller` is NULL or a controller; `buffers` is NULL or has room for `count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_buffer_alloc_many(
+    controller: *mut joulio_controller,
+    count: c_uint,
+    length: usize,
+    buffers: *mut *mut joulio_buffer,
+) -> c_int {
+    guarded(|| {
+        if buffers.is_null() {
+            return Err(Failure::null("buffers"));
+        }
+        // SAFETY: by the caller.
+        let memory = unsafe { allocated(controller, count as usize, length) }?;
+        for (at, one) in memory.into_iter().enumerate() {
+            // SAFETY: below `count`, by the caller.
+            unsafe { buffers.add(at).write(handle::make(Buffer::new(one))) };
+        }
+        Ok(0)
+    })
+}
+
+/// # Safety
+/// `controller` is NULL or a controller.
+unsafe fn allocated(
+    controller: *mut joulio_controller,
+    count: usize,
+    length: usize,
+) -> Result<Vec<DmaBuffer>, Failure> {
+    // SAFETY: by the caller.
+    let controller = unsafe { handle::get(controller) }?;
+    if length == 0 || length > u32::MAX as usize {
+        let text = format!("a buffer of {length} bytes is out of range: 1 to 4294967295");
+        return Err(Failure::new(Errno::INVAL, text));
+    }
+    if count == 0 {
+        return Err(Failure::new(Errno::INVAL, "count is 0: at least 1"));
+    }
+    let memory = controller.opened().buffers(count, length);
+    memory.map_err(|error| Failure::new(Errno::NOMEM, error))
+}
+
+/// Address of the buffer's first byte, for as long as the buffer is not freed. NULL for NULL, and for a
+/// buffer that its device keeps.
+///
+/// # Safety
+/// `buffer` is NULL or a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_buffer_data(buffer: *const joulio_buffer) -> *mut c_void {
-    // SAFETY: by the caller.
-    match unsafe { buffer.as_ref() } {
-        Some(buffer) if !buffer.lost => buffer.data.cast(),
-        _ => std::ptr::null_mut(),
-    }
+    guarded_pointer(|| {
+        if buffer.is_null() {
+            return Ok(std::ptr::null_mut());
+        }
+        // SAFETY: by the caller.
+        let buffer = unsafe { handle::get(buffer.cast_mut()) }?;
+        Ok(match buffer.is_lost() {
+            true => std::ptr::null_mut(),
+            false => buffer.data.cast(),
+        })
+    })
 }
 
 /// Length of the buffer in bytes; 0 for NULL.
 ///
 /// # Safety
-/// `buffer` is NULL or a buffer that is not freed.
+/// `buffer` is NULL or a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_buffer_length(buffer: *const joulio_buffer) -> usize {
     // SAFETY: by the caller.
-    unsafe { buffer.as_ref() }.map_or(0, |buffer| buffer.len)
+    unsafe { handle::get(buffer.cast_mut()) }.map_or(0, |buffer| buffer.len)
 }
 
 /// Frees the buffer; NULL is allowed. -EBUSY: it is in flight, and stays.
 ///
 /// # Safety
-/// `buffer` is NULL or a buffer that is not freed.
+/// `buffer` is NULL or a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_buffer_free(buffer: *mut joulio_buffer) -> c_int {
     guarded(|| {
-        // SAFETY: by the caller.
-        let Some(handle) = (unsafe { buffer.as_ref() }) else {
+        if buffer.is_null() {
             return Ok(0);
-        };
-        if handle.buffer.is_none() && !handle.lost {
+        }
+        // SAFETY: by the caller.
+        let held = unsafe { handle::get(buffer) }?;
+        if held.memory.is_none() && !held.is_lost() {
             return Err(in_flight());
         }
-        // SAFETY: it came from `Box::into_raw`, and is freed once by the caller's word.
-        drop(unsafe { Box::from_raw(buffer) });
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(buffer) }?);
         Ok(0)
     })
 }

@@ -1,6 +1,7 @@
 //! Controllers: opening a device by its name.
 
 use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle::{self, Handle, Spare};
 use crate::opened::{AnyController, open};
 use joulio_lab::DeviceName;
 use rustix::io::Errno;
@@ -11,11 +12,26 @@ pub const JOULIO_ALLOW_WRITE: c_uint = 1;
 
 /// A controller with one namespace of it.
 pub struct joulio_controller {
+    _private: [u8; 0],
+}
+
+impl Handle for joulio_controller {
+    type Value = OpenController;
+    const NAME: &'static str = "controller";
+    const MARK: u64 = u64::from_le_bytes(*b"jlCtrlr.");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// What a controller's handle stands for.
+pub(crate) struct OpenController {
     opened: Box<dyn AnyController>,
     may_write: bool,
 }
 
-impl joulio_controller {
+impl OpenController {
     pub(crate) fn opened(&self) -> &dyn AnyController {
         &*self.opened
     }
@@ -82,33 +98,31 @@ pub unsafe extern "C" fn joulio_open(
             ));
         };
         let opened = open(&name, queues).map_err(|error| Failure::new(Errno::NODEV, error))?;
-        Ok(Box::into_raw(Box::new(joulio_controller {
+        Ok(handle::make(OpenController {
             opened,
             may_write: flags & JOULIO_ALLOW_WRITE != 0,
-        })))
+        }))
     })
 }
 
 /// Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
-/// shut down with the last of them.
+/// shut down with the last of them. 0, or a negative errno: it is not a controller, or closed already.
 ///
 /// # Safety
-/// `controller` is NULL or a controller that is open.
+/// `controller` is NULL or a controller.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn joulio_close(controller: *mut joulio_controller) {
+pub unsafe extern "C" fn joulio_close(controller: *mut joulio_controller) -> c_int {
     guarded(|| {
-        if !controller.is_null() {
-            // SAFETY: it came from `Box::into_raw`, and is closed once by the caller's word.
-            drop(unsafe { Box::from_raw(controller) });
-        }
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(controller) }?);
         Ok(0)
-    });
+    })
 }
 
 /// Describes the controller's namespace in `*namespace_`. 0, or a negative errno.
 ///
 /// # Safety
-/// `controller` is NULL or open; `namespace_` is NULL or may be written to.
+/// `controller` is NULL or a controller; `namespace_` is NULL or may be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_namespace_info(
     controller: *const joulio_controller,
@@ -116,8 +130,7 @@ pub unsafe extern "C" fn joulio_namespace_info(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let controller =
-            unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
+        let controller = unsafe { handle::get(controller.cast_mut()) }?;
         if namespace_.is_null() {
             return Err(Failure::null("namespace_"));
         }

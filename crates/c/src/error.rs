@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_uint};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -74,6 +74,26 @@ fn failed(failure: &Failure) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn joulio_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
+}
+
+/// Interface that this header is of, for joulio_check_interface().
+pub const JOULIO_INTERFACE: c_uint = 1;
+
+/// Checks that the library has the interface that the program was compiled for: call it with
+/// JOULIO_INTERFACE. 0, or -EPROTONOSUPPORT with a text that has both.
+#[unsafe(no_mangle)]
+pub extern "C" fn joulio_check_interface(interface: c_uint) -> c_int {
+    guarded(|| match interface {
+        JOULIO_INTERFACE => Ok(0),
+        other => {
+            let text = format!(
+                "the program was compiled for interface {other} of libjoulio, and this one, {}, has \
+                 {JOULIO_INTERFACE}: compile it with this one's joulio.h",
+                env!("CARGO_PKG_VERSION")
+            );
+            Err(Failure::new(Errno::PROTONOSUPPORT, text))
+        }
+    })
 }
 
 /// Version of the library, as "0.1.0".

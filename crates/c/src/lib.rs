@@ -5,14 +5,20 @@
 //! [`joulio_error`](error::joulio_error) where it fails. `include/joulio.h` is made from these sources.
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
 
+mod admin;
 mod buffer;
 mod controller;
 mod error;
+mod handle;
+mod meters;
 mod opened;
 mod queue;
+mod queue_id;
 mod slots;
 
+pub use admin::*;
 pub use buffer::*;
 pub use controller::*;
 pub use error::*;
+pub use meters::*;
 pub use queue::*;

@@ -2,7 +2,7 @@
 
 use joulio_device::{Device, DmaBuffer};
 use joulio_emulator::FaultPlan;
-use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
+use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
 use joulio_lab::{DeviceKind, DeviceName, OpenError};
 use joulio_nvme::{
     Completed, Controller, ControllerOptions, EventGroup, Namespace, NvmeError, PolicyError,
@@ -11,13 +11,18 @@ use joulio_nvme::{
 use joulio_nvme_spec::Command;
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, WaitCounters};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 /// A controller, whatever its back end.
 pub(crate) trait AnyController: Send {
     fn namespace(&self) -> &Namespace;
     fn max_transfer(&self) -> u32;
-    fn buffer(&self, len: usize) -> Result<DmaBuffer, NvmeError>;
+    fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError>;
+    /// Admin commands of it, for whoever outlives the controller's handle.
+    fn control(&self) -> SharedPowerControl;
+    fn is_emulated(&self) -> bool;
     fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
 }
 
@@ -33,6 +38,13 @@ pub(crate) trait AnyQueue: Send {
     fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected>;
     fn write(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64)
     -> Result<(), Rejected>;
+    fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
+    fn deallocate(
+        &mut self,
+        ranges: &[Range<u64>],
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected>;
     fn ring(&mut self);
     fn reap(
         &mut self,
@@ -57,28 +69,30 @@ pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyControll
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
             let controller = emulated.open(&name.text, how, 1, &FaultPlan::default())?;
-            Box::new(Opened::new(controller, name.nsid)?)
+            Box::new(Opened::new(controller, name.nsid, true)?)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {
-            Box::new(Opened::new(open_pcie(*address, how)?, name.nsid)?)
+            Box::new(Opened::new(open_pcie(*address, how)?, name.nsid, false)?)
         }
         DeviceKind::Own(OwnAddress::VfioUser(path)) => {
-            Box::new(Opened::new(open_vfio_user(path, how)?, name.nsid)?)
+            Box::new(Opened::new(open_vfio_user(path, how)?, name.nsid, false)?)
         }
     })
 }
 
 struct Opened<D: Device> {
-    controller: Controller<D>,
+    controller: Arc<Controller<D>>,
     namespace: Namespace,
+    emulated: bool,
 }
 
 impl<D: Device> Opened<D> {
-    fn new(controller: Controller<D>, nsid: u32) -> Result<Opened<D>, NvmeError> {
+    fn new(controller: Controller<D>, nsid: u32, emulated: bool) -> Result<Opened<D>, NvmeError> {
         let namespace = controller.namespace(nsid)?;
         Ok(Opened {
-            controller,
+            controller: Arc::new(controller),
             namespace,
+            emulated,
         })
     }
 }
@@ -92,8 +106,17 @@ impl<D: Device> AnyController for Opened<D> {
         self.controller.max_transfer()
     }
 
-    fn buffer(&self, len: usize) -> Result<DmaBuffer, NvmeError> {
-        Ok(self.controller.allocate_buffers(1, len)?.remove(0))
+    fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
+        self.controller.allocate_buffers(count, len)
+    }
+
+    fn control(&self) -> SharedPowerControl {
+        let controller: Arc<Controller<D>> = Arc::clone(&self.controller);
+        controller
+    }
+
+    fn is_emulated(&self) -> bool {
+        self.emulated
     }
 
     fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError> {
@@ -153,6 +176,21 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
     ) -> Result<(), Rejected> {
         let (queue, namespace) = self.queue_and_namespace();
         queue.write(namespace, lba, blocks, buffer, tag)
+    }
+
+    fn flush(&mut self, tag: u64) -> Result<(), SubmitError> {
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.flush(namespace, tag)
+    }
+
+    fn deallocate(
+        &mut self,
+        ranges: &[Range<u64>],
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let (queue, namespace) = self.queue_and_namespace();
+        queue.deallocate(namespace, ranges, buffer, tag)
     }
 
     fn ring(&mut self) {

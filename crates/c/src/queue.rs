@@ -3,13 +3,16 @@
 use crate::buffer::joulio_buffer;
 use crate::controller::{joulio_controller, text};
 use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle::{self, Handle, Spare};
 use crate::opened::AnyQueue;
-use crate::slots::{InFlight, Slots};
-use joulio_job::CompletionMode;
-use joulio_nvme::{Completed, Rejected, SubmitError};
+use crate::queue_id::QueueId;
+use crate::slots::{DriverTag, Slots};
+use joulio_device::DmaBuffer;
+use joulio_job::{CompletionMode, parse_slo};
+use joulio_nvme::{Completed, MAX_RANGES, Rejected, SubmitError};
 use joulio_nvme_spec::{Command, NvmOpcode};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, now};
+use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, Waiter, now};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
@@ -17,11 +20,43 @@ use std::os::fd::AsRawFd;
 
 /// A queue pair of a namespace, with a completion mode.
 pub struct joulio_queue {
+    _private: [u8; 0],
+}
+
+impl Handle for joulio_queue {
+    type Value = Queue;
+    const NAME: &'static str = "queue";
+    const MARK: u64 = u64::from_le_bytes(*b"jlQueue.");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// What a queue's handle stands for.
+pub(crate) struct Queue {
     queue: Box<dyn AnyQueue>,
+    id: QueueId,
     slots: Slots,
     /// Completions that the caller's array had no room for.
     left: VecDeque<joulio_completion>,
     may_write: bool,
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.id.end();
+    }
+}
+
+/// A range of logical blocks.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct joulio_range {
+    /// First logical block.
+    pub lba: u64,
+    /// Number of logical blocks.
+    pub blocks: u32,
 }
 
 /// A completed command.
@@ -57,16 +92,6 @@ pub struct joulio_counters {
     pub pauses: u64,
 }
 
-/// A queue that may be null.
-///
-/// # Safety
-/// `queue` is NULL or a queue that is not destroyed, and nobody else uses it meanwhile.
-#[inline]
-unsafe fn checked<'a>(queue: *mut joulio_queue) -> Result<&'a mut joulio_queue, Failure> {
-    // SAFETY: by the caller.
-    unsafe { queue.as_mut() }.ok_or_else(|| Failure::null("queue"))
-}
-
 /// A policy by the name of its completion mode.
 ///
 /// # Safety
@@ -88,7 +113,7 @@ unsafe fn policy(completion: *const c_char) -> Result<AnyPolicy, Failure> {
 /// joulio_error() says why.
 ///
 /// # Safety
-/// `controller` is NULL or open, `completion` is NULL or a C string.
+/// `controller` is NULL or a controller, `completion` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_queue_create(
     controller: *mut joulio_controller,
@@ -97,73 +122,97 @@ pub unsafe extern "C" fn joulio_queue_create(
 ) -> *mut joulio_queue {
     guarded_pointer(|| {
         // SAFETY: by the caller.
-        let controller =
-            unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
+        let controller = unsafe { handle::get(controller) }?;
         // SAFETY: by the caller.
         let policy = unsafe { policy(completion) }?;
         let queue = controller.opened().queue(depth as usize, policy);
         let queue = queue.map_err(|error| Failure::new(Errno::NODEV, error))?;
-        Ok(Box::into_raw(Box::new(joulio_queue {
+        Ok(handle::make(Queue {
             queue,
+            id: QueueId::new(),
             slots: Slots::new(depth),
             left: VecDeque::with_capacity(depth as usize),
             may_write: controller.may_write(),
-        })))
+        }))
     })
 }
 
 /// Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
-/// until the device has let go of it, and its buffers have no data any more and are to be freed.
+/// until the device has let go of it, and its buffers have no data any more and are to be freed. 0, or a
+/// negative errno: it is not a queue.
 ///
 /// # Safety
-/// `queue` is NULL or a queue that is not destroyed; buffers in flight on it are not freed.
+/// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) {
+pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
-        if queue.is_null() {
-            return Ok(0);
-        }
-        // SAFETY: it came from `Box::into_raw`, and is destroyed once by the caller's word.
-        let queue = unsafe { Box::from_raw(queue) };
-        for buffer in queue.slots.buffers() {
-            // SAFETY: a buffer in flight cannot be freed.
-            if let Some(buffer) = unsafe { buffer.as_mut() } {
-                buffer.put(None);
-            }
-        }
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(queue) }?);
         Ok(0)
-    });
+    })
 }
 
-impl joulio_queue {
+impl Queue {
     /// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails.
     ///
     /// # Safety
-    /// `buffer` is NULL or not freed.
+    /// `buffer` is NULL or a buffer.
     #[inline]
     unsafe fn with_buffer(
         &mut self,
         buffer: *mut joulio_buffer,
         tag: u64,
-        submit: impl FnOnce(&mut dyn AnyQueue, joulio_device::DmaBuffer, u64) -> Result<(), Rejected>,
+        submit: impl FnOnce(&mut dyn AnyQueue, DmaBuffer, u64) -> Result<(), Rejected>,
     ) -> Result<c_int, Failure> {
         // SAFETY: by the caller.
-        let handle = unsafe { buffer.as_mut() }.ok_or_else(|| Failure::null("buffer"))?;
-        let slot = self.slots.enter(tag, buffer)?;
-        let data = match handle.take() {
-            Ok(data) => data,
-            Err(failure) => {
-                self.slots.leave(slot);
-                return Err(failure);
-            }
-        };
-        match submit(&mut *self.queue, data, slot) {
+        let held = unsafe { handle::get(buffer) }?;
+        let memory = held.take(tag, self.id)?;
+        match submit(&mut *self.queue, memory, DriverTag::of_buffer(buffer)) {
             Ok(()) => Ok(0),
             Err(rejected) => {
-                handle.put(Some(rejected.buffer));
-                self.slots.leave(slot);
+                held.put(Some(rejected.buffer));
                 Err(refused(&rejected.reason))
             }
+        }
+    }
+
+    /// Submits a command without data by `submit`.
+    fn without_buffer(
+        &mut self,
+        tag: u64,
+        submit: impl FnOnce(&mut dyn AnyQueue, u64) -> Result<(), SubmitError>,
+    ) -> Result<c_int, Failure> {
+        let slot = self.slots.enter(tag)?;
+        match submit(&mut *self.queue, slot) {
+            Ok(()) => Ok(0),
+            Err(reason) => {
+                self.slots.leave((slot >> 1) as u32);
+                Err(refused(&reason))
+            }
+        }
+    }
+
+    /// The completion as the caller has it; its buffer is the caller's again.
+    #[inline]
+    fn completed(slots: &mut Slots, done: Completed) -> joulio_completion {
+        let (tag, buffer) = match DriverTag::read(done.tag) {
+            DriverTag::Slot(slot) => (slots.leave(slot), std::ptr::null_mut()),
+            DriverTag::Buffer(buffer) => {
+                // SAFETY: a buffer in flight cannot be freed.
+                match unsafe { handle::get(buffer) } {
+                    Ok(held) => {
+                        held.put(done.buffer);
+                        (held.tag, buffer)
+                    }
+                    Err(_) => (0, std::ptr::null_mut()),
+                }
+            }
+        };
+        joulio_completion {
+            tag,
+            buffer,
+            result: done.dw0,
+            status: done.status.field(),
         }
     }
 
@@ -192,7 +241,7 @@ pub(crate) fn refused(reason: &SubmitError) -> Failure {
 /// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
 ///
 /// # Safety
-/// `queue` and `buffer` are NULL or live handles; the buffer is not touched before it comes back.
+/// `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_read(
     queue: *mut joulio_queue,
@@ -203,7 +252,7 @@ pub unsafe extern "C" fn joulio_read(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         // SAFETY: by the caller.
         unsafe {
             queue.with_buffer(buffer, tag, |queue, data, tag| {
@@ -228,7 +277,7 @@ pub unsafe extern "C" fn joulio_write(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         queue.check_write()?;
         // SAFETY: by the caller.
         unsafe {
@@ -244,7 +293,7 @@ pub unsafe extern "C" fn joulio_write(
 /// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
 ///
 /// # Safety
-/// `queue` and `buffer` are NULL or live handles, `command` is NULL or points to 64 bytes.
+/// `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_submit(
     queue: *mut joulio_queue,
@@ -254,7 +303,7 @@ pub unsafe extern "C" fn joulio_submit(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         if command.is_null() {
             return Err(Failure::null("command"));
         }
@@ -272,13 +321,62 @@ pub unsafe extern "C" fn joulio_submit(
                 })
             };
         }
-        let slot = queue.slots.enter(tag, buffer)?;
-        match queue.queue.submit(command, slot) {
-            Ok(()) => Ok(0),
-            Err(reason) => {
-                queue.slots.leave(slot);
-                Err(refused(&reason))
-            }
+        queue.without_buffer(tag, |queue, tag| queue.submit(command, tag))
+    })
+}
+
+/// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
+/// negative errno.
+///
+/// # Safety
+/// `queue` is NULL or a queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_flush(queue: *mut joulio_queue, tag: u64) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        queue.without_buffer(tag, |queue, tag| queue.flush(tag))
+    })
+}
+
+/// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
+/// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
+/// -EOPNOTSUPP: the controller has no deallocation.
+///
+/// # Safety
+/// `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_deallocate(
+    queue: *mut joulio_queue,
+    ranges: *const joulio_range,
+    count: c_uint,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        queue.check_write()?;
+        if ranges.is_null() {
+            return Err(Failure::null("ranges"));
+        }
+        let count = count as usize;
+        if count == 0 || count > MAX_RANGES {
+            let text = format!("{count} ranges: 1 to {MAX_RANGES} in one command");
+            return Err(Failure::new(Errno::INVAL, text));
+        }
+        // On the stack: nothing on this path allocates.
+        let mut list = [const { 0..0 }; MAX_RANGES];
+        for (at, range) in list[..count].iter_mut().enumerate() {
+            // SAFETY: below `count`, by the caller.
+            let one = unsafe { ranges.add(at).read() };
+            *range = one.lba..one.lba.saturating_add(one.blocks.into());
+        }
+        // SAFETY: by the caller.
+        unsafe {
+            queue.with_buffer(buffer, tag, |queue, data, tag| {
+                queue.deallocate(&list[..count], data, tag)
+            })
         }
     })
 }
@@ -300,12 +398,12 @@ fn only_reads(opcode: NvmOpcode) -> bool {
 /// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed.
+/// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        unsafe { checked(queue) }?.queue.ring();
+        unsafe { handle::get(queue) }?.queue.ring();
         Ok(0)
     })
 }
@@ -316,7 +414,7 @@ pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
 /// says the same again when its controller is gone.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed; `completions` has room for `max`.
+/// `queue` is NULL or a queue; `completions` has room for `max`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_reap(
     queue: *mut joulio_queue,
@@ -327,7 +425,7 @@ pub unsafe extern "C" fn joulio_reap(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         if completions.is_null() {
             return Err(Failure::null("completions"));
         }
@@ -351,24 +449,14 @@ pub unsafe extern "C" fn joulio_reap(
             (0, _) | (_, Err(_)) => None,
             (_, Ok(timeout)) => Some(Nanos(now().0.saturating_add(timeout))),
         };
-        let joulio_queue {
+        let Queue {
             queue: driven,
             slots,
             left,
             ..
         } = queue;
         let reaped = driven.reap(wanted, deadline, &mut |done: Completed| {
-            let InFlight { tag, buffer } = slots.leave(done.tag);
-            // SAFETY: a buffer in flight cannot be freed.
-            if let Some(handle) = unsafe { buffer.as_mut() } {
-                handle.put(done.buffer);
-            }
-            let completion = joulio_completion {
-                tag,
-                buffer,
-                result: done.dw0,
-                status: done.status.field(),
-            };
+            let completion = Queue::completed(slots, done);
             if found < max as usize {
                 // SAFETY: below `max`, by the caller.
                 unsafe { completions.add(found).write(completion) };
@@ -389,12 +477,12 @@ pub unsafe extern "C" fn joulio_reap(
 /// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed.
+/// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_fd(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        Ok(unsafe { checked(queue) }?.queue.fd().as_raw_fd())
+        Ok(unsafe { handle::get(queue) }?.queue.fd().as_raw_fd())
     })
 }
 
@@ -403,12 +491,12 @@ pub unsafe extern "C" fn joulio_fd(queue: *mut joulio_queue) -> c_int {
 /// block, as "interrupt" does.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed.
+/// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         if !queue.left.is_empty() {
             return Ok(0);
         }
@@ -421,12 +509,12 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
 /// Number of commands in flight, completions that were not handed out included; or a negative errno.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed.
+/// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_outstanding(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         Ok((queue.queue.outstanding() + queue.left.len()) as c_int)
     })
 }
@@ -435,7 +523,7 @@ pub unsafe extern "C" fn joulio_outstanding(queue: *mut joulio_queue) -> c_int {
 /// mode is unknown or unavailable on this machine, and the queue keeps the one it has.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed, `completion` is NULL or a C string.
+/// `queue` is NULL or a queue, `completion` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_set_completion(
     queue: *mut joulio_queue,
@@ -443,7 +531,7 @@ pub unsafe extern "C" fn joulio_set_completion(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         // SAFETY: by the caller.
         let policy = unsafe { policy(completion) }?;
         let set = queue.queue.set_policy(policy);
@@ -452,10 +540,36 @@ pub unsafe extern "C" fn joulio_set_completion(
     })
 }
 
+/// Changes the completion mode to "adaptive" with a promise, as the command's --slo takes it: "15us",
+/// "p99=15us,p99.9=40us". It waits with the least energy that keeps it. 0, or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or a queue, `slo` is NULL or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_set_slo(queue: *mut joulio_queue, slo: *const c_char) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        // SAFETY: by the caller.
+        let slo = parse_slo(unsafe { text(slo, "slo") }?);
+        let slo = slo.map_err(|error| Failure::new(Errno::INVAL, error))?;
+        let goal = Goal {
+            promised: Promised::Slo(slo),
+            ..Goal::default()
+        };
+        // The thread that waits may not be this one, which has to be registered for user interrupts.
+        let steps = Waiter::new().can().without(StepKind::UserInterrupt);
+        let policy = Adaptive::new(WaitCosts::generic(), goal, 1, steps);
+        let set = queue.queue.set_policy(AnyPolicy::Adaptive(policy));
+        set.map_err(|error| Failure::new(Errno::NOTSUP, error))?;
+        Ok(0)
+    })
+}
+
 /// Writes what the queue has counted to `*counters`. 0, or a negative errno.
 ///
 /// # Safety
-/// `queue` is NULL or not destroyed; `counters` is NULL or may be written to.
+/// `queue` is NULL or a queue; `counters` is NULL or may be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_queue_counters(
     queue: *mut joulio_queue,
@@ -463,7 +577,7 @@ pub unsafe extern "C" fn joulio_queue_counters(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let queue = unsafe { checked(queue) }?;
+        let queue = unsafe { handle::get(queue) }?;
         if counters.is_null() {
             return Err(Failure::null("counters"));
         }

@@ -1,59 +1,59 @@
-//! Tags and buffers of the commands in flight, by the tag that the driver has of each.
+//! Tags of commands in flight, by the tag that the driver has of each.
 
 use crate::buffer::joulio_buffer;
 use crate::error::Failure;
 use crate::queue::refused;
 use joulio_nvme::SubmitError;
-use std::ptr::null_mut;
 
-/// What comes back with a completion.
-#[derive(Clone, Copy)]
-pub(crate) struct InFlight {
-    /// The caller's tag.
-    pub(crate) tag: u64,
-    /// NULL: the command has none.
-    pub(crate) buffer: *mut joulio_buffer,
+/// The driver's tag of a command: the address of its buffer's handle, which knows the caller's tag, or,
+/// of a command without a buffer, an odd number that finds it here.
+pub(crate) enum DriverTag {
+    Buffer(*mut joulio_buffer),
+    Slot(u32),
 }
 
-/// A place for each command that a queue has room for.
+impl DriverTag {
+    #[inline]
+    pub(crate) fn of_buffer(buffer: *mut joulio_buffer) -> u64 {
+        buffer.expose_provenance() as u64
+    }
+
+    #[inline]
+    pub(crate) fn read(tag: u64) -> DriverTag {
+        match tag & 1 {
+            0 => DriverTag::Buffer(std::ptr::with_exposed_provenance_mut(tag as usize)),
+            _ => DriverTag::Slot((tag >> 1) as u32),
+        }
+    }
+}
+
+/// Places for the tags of commands without a buffer.
+#[derive(Default)]
 pub(crate) struct Slots {
-    /// A free one has no buffer.
-    in_flight: Vec<InFlight>,
-    /// Indices of `in_flight` that are free.
+    tags: Vec<u64>,
     free: Vec<u32>,
 }
 
 impl Slots {
+    /// Places for as many commands as a queue of `depth` has room for.
     pub(crate) fn new(depth: u32) -> Slots {
         Slots {
-            in_flight: vec![FREE; depth as usize],
+            tags: vec![0; depth as usize],
             free: (0..depth).rev().collect(),
         }
     }
 
-    /// A tag for the driver, of a command with the caller's `tag` and `buffer`.
-    #[inline]
-    pub(crate) fn enter(&mut self, tag: u64, buffer: *mut joulio_buffer) -> Result<u64, Failure> {
+    /// A tag for the driver, of a command with the caller's `tag`.
+    pub(crate) fn enter(&mut self, tag: u64) -> Result<u64, Failure> {
         let full = || refused(&SubmitError::QueueFull);
         let slot = self.free.pop().ok_or_else(full)?;
-        self.in_flight[slot as usize] = InFlight { tag, buffer };
-        Ok(slot.into())
+        self.tags[slot as usize] = tag;
+        Ok(u64::from(slot) << 1 | 1)
     }
 
-    /// What the driver's tag stood for; it is free after that.
-    #[inline]
-    pub(crate) fn leave(&mut self, slot: u64) -> InFlight {
-        self.free.push(slot as u32);
-        std::mem::replace(&mut self.in_flight[slot as usize], FREE)
-    }
-
-    /// Buffers of the commands in flight, or NULL.
-    pub(crate) fn buffers(&self) -> impl Iterator<Item = *mut joulio_buffer> {
-        self.in_flight.iter().map(|in_flight| in_flight.buffer)
+    /// The caller's tag in `slot`, which is free after that.
+    pub(crate) fn leave(&mut self, slot: u32) -> u64 {
+        self.free.push(slot);
+        self.tags[slot as usize]
     }
 }
-
-const FREE: InFlight = InFlight {
-    tag: 0,
-    buffer: null_mut(),
-};

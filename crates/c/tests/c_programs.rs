@@ -75,6 +75,7 @@ fn a_c_program_finds_every_function_as_the_header_says() -> Result<()> {
         let mut checked = Command::new("valgrind");
         checked
             .args(["-q", "--error-exitcode=9", "--fair-sched=yes"])
+            .args(["--leak-check=full", "--errors-for-leak-kinds=definite"])
             .arg(&program);
         assert_eq!(succeeded(&checked.output()?)?, said);
     }

@@ -1,9 +1,11 @@
 /* Every function of joulio.h, used well and badly. Exit status 0: all as the header says. */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "joulio.h"
 
 #define DEVICE "emulated:instant,size=16M"
@@ -53,8 +55,16 @@ static void misuse(void)
 	CHECK(joulio_queue_counters(NULL, &counters) == -EINVAL);
 	CHECK(joulio_buffer_data(NULL) == NULL && joulio_buffer_length(NULL) == 0);
 	CHECK(joulio_buffer_free(NULL) == 0);
-	joulio_queue_destroy(NULL);
-	joulio_close(NULL);
+	CHECK(joulio_flush(NULL, 0) == -EINVAL && says("queue is NULL"));
+	CHECK(joulio_deallocate(NULL, NULL, 1, NULL, 0) == -EINVAL && says("queue is NULL"));
+	CHECK(joulio_set_slo(NULL, "15us") == -EINVAL && says("queue is NULL"));
+	CHECK(joulio_admin(NULL, command, NULL, 0, NULL) == -EINVAL && says("controller is NULL"));
+	CHECK(joulio_buffer_alloc_many(NULL, 1, 4096, NULL) == -EINVAL && says("buffers is NULL"));
+	CHECK(joulio_meters_start(NULL) == -EINVAL && says("meters is NULL"));
+	CHECK(joulio_meters_stop(NULL, NULL, 0) == -EINVAL && says("meters is NULL"));
+	CHECK(joulio_meters_close(NULL) == 0);
+	CHECK(joulio_queue_destroy(NULL) == 0);
+	CHECK(joulio_close(NULL) == 0);
 
 	struct joulio_controller *reader = joulio_open(DEVICE, 2, 0);
 	CHECK(reader != NULL);
@@ -105,8 +115,191 @@ static void misuse(void)
 	joulio_close(reader);
 	CHECK(joulio_read(second, 0, 1, other, 9) == 0 && joulio_ring(second) == 0);
 	CHECK(joulio_reap(second, 1, 1, -1, &done) == 1 && done.tag == 9 && done.buffer == other);
-	joulio_queue_destroy(second);
+	CHECK(joulio_queue_destroy(second) == 0);
 	CHECK(joulio_buffer_free(other) == 0);
+	/* What is over says so; nothing of it is read or written. */
+	CHECK(joulio_queue_destroy(second) == -EBADF && says("queue is not open"));
+	CHECK(joulio_ring(second) == -EBADF && joulio_fd(second) == -EBADF);
+	CHECK(joulio_reap(second, 0, 1, 0, &done) == -EBADF);
+	CHECK(joulio_buffer_free(other) == -EBADF && says("buffer is not open"));
+	CHECK(joulio_buffer_data(other) == NULL && joulio_buffer_length(other) == 0);
+	CHECK(joulio_close(reader) == -EBADF && says("controller is not open"));
+	CHECK(joulio_namespace_info(reader, &ns) == -EBADF);
+	CHECK(!joulio_queue_create(reader, 1, "poll") && says("controller is not open"));
+	CHECK(!joulio_buffer_alloc(reader, 1) && says("controller is not open"));
+	CHECK(!joulio_meters_open(NULL, reader) && says("controller is not open"));
+	CHECK(joulio_admin(reader, command, NULL, 0, NULL) == -EBADF);
+	/* Another's pointers, aligned or not, and handles of another kind. */
+	_Alignas(8) static char others[512];
+	CHECK(joulio_ring((struct joulio_queue *)others) == -EBADF && says("another's"));
+	CHECK(joulio_ring((struct joulio_queue *)(others + 1)) == -EBADF);
+	struct joulio_controller *third = joulio_open(DEVICE, 1, 0);
+	CHECK(joulio_ring((struct joulio_queue *)third) == -EBADF);
+	CHECK(joulio_buffer_free((struct joulio_buffer *)third) == -EBADF);
+	CHECK(joulio_close(third) == 0);
+}
+
+/* A program that was compiled with the header of another library. */
+static void interface(void)
+{
+	CHECK(joulio_check_interface(JOULIO_INTERFACE) == 0);
+	CHECK(joulio_check_interface(JOULIO_INTERFACE + 1) == -EPROTONOSUPPORT && says("joulio.h"));
+}
+
+/* Ends one command and returns its status, or -1. */
+static int ended(struct joulio_queue *queue, uint64_t tag)
+{
+	struct joulio_completion done;
+
+	if (joulio_ring(queue) || joulio_reap(queue, 1, 1, -1, &done) != 1 || done.tag != tag)
+		return -1;
+	return done.status;
+}
+
+/* Flush and deallocation, and buffers in one piece of memory. */
+static void other_commands(void)
+{
+	struct joulio_controller *writer = joulio_open(DEVICE, 1, JOULIO_ALLOW_WRITE);
+	struct joulio_queue *queue = joulio_queue_create(writer, 4, "poll");
+	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
+	struct joulio_queue *reads = joulio_queue_create(reader, 4, "poll");
+	struct joulio_buffer *buffers[3], *none = NULL;
+	struct joulio_range ranges[257] = {{.lba = 0, .blocks = 8}, {.lba = 16, .blocks = 8}};
+
+	CHECK(joulio_buffer_alloc_many(writer, 0, 4096, buffers) == -EINVAL && says("count is 0"));
+	CHECK(joulio_buffer_alloc_many(writer, 3, 0, buffers) == -EINVAL && says("out of range"));
+	CHECK(joulio_buffer_alloc_many(writer, 3, 4096, NULL) == -EINVAL);
+	CHECK(joulio_buffer_alloc_many(writer, 3, 4096, buffers) == 0);
+	char *first = joulio_buffer_data(buffers[0]);
+	for (int i = 0; i < 3; i++)
+		CHECK(joulio_buffer_data(buffers[i]) == first + i * 4096);
+
+	/* Three pieces of 8 blocks are written; the first and the third go. */
+	memset(first, 0x5a, 3 * 4096);
+	for (uint64_t i = 0; i < 3; i++) {
+		CHECK(joulio_write(queue, i * 8, 8, buffers[i], i) == 0);
+		CHECK(ended(queue, i) == 0);
+	}
+	CHECK(joulio_flush(queue, 77) == 0 && joulio_outstanding(queue) == 1 && ended(queue, 77) == 0);
+	CHECK(joulio_deallocate(queue, NULL, 1, buffers[0], 0) == -EINVAL && says("ranges is NULL"));
+	CHECK(joulio_deallocate(queue, ranges, 0, buffers[0], 0) == -EINVAL && says("1 to 256"));
+	CHECK(joulio_deallocate(queue, ranges, 257, buffers[0], 0) == -EINVAL && says("1 to 256"));
+	CHECK(joulio_deallocate(queue, ranges, 2, none, 0) == -EINVAL && says("buffer is NULL"));
+	CHECK(joulio_deallocate(queue, ranges, 2, buffers[0], 5) == 0 && ended(queue, 5) == 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		CHECK(joulio_read(queue, i * 8, 8, buffers[i], i) == 0);
+		CHECK(ended(queue, i) == 0);
+		CHECK(first[i * 4096] == (i == 1 ? 0x5a : 0) && first[i * 4096 + 4095] == first[i * 4096]);
+	}
+
+	/* Without leave nothing is changed; a flush changes nothing. */
+	struct joulio_buffer *own = joulio_buffer_alloc(reader, 4096);
+	CHECK(joulio_deallocate(reads, ranges, 1, own, 0) == -EPERM && says("JOULIO_ALLOW_WRITE"));
+	CHECK(joulio_flush(reads, 1) == 0 && ended(reads, 1) == 0);
+	/* As many commands without a buffer as the queue has room for. */
+	for (uint64_t i = 0; i < 4; i++)
+		CHECK(joulio_flush(reads, i) == 0);
+	CHECK(joulio_flush(reads, 4) == -EAGAIN && says("full"));
+	struct joulio_completion done[4];
+	unsigned seen = 0;
+	CHECK(joulio_ring(reads) == 0 && joulio_reap(reads, 4, 4, -1, done) == 4);
+	for (int i = 0; i < 4; i++)
+		seen |= 1u << done[i].tag;
+	CHECK(seen == 0xf);
+
+	CHECK(joulio_set_slo(queue, NULL) == -EINVAL && says("slo is NULL"));
+	CHECK(joulio_set_slo(queue, "soon") == -EINVAL && says("soon"));
+	CHECK(joulio_set_slo(queue, "p99=50us,p99.9=1ms") == 0);
+	for (uint64_t i = 0; i < 100; i++)
+		CHECK(joulio_read(queue, 8, 8, buffers[1], i) == 0 && ended(queue, i) == 0 && *first == 0);
+
+	joulio_queue_destroy(queue);
+	joulio_queue_destroy(reads);
+	for (int i = 0; i < 3; i++)
+		CHECK(joulio_buffer_free(buffers[i]) == 0);
+	CHECK(joulio_buffer_free(own) == 0);
+	CHECK(joulio_close(writer) == 0 && joulio_close(reader) == 0);
+}
+
+static void admin(void)
+{
+	struct joulio_controller *reader = joulio_open(DEVICE, 1, 0);
+	struct joulio_controller *writer = joulio_open(DEVICE, 1, JOULIO_ALLOW_WRITE);
+	unsigned char command[64] = {0};
+	char page[4097];
+	uint32_t result = 0;
+
+	command[0] = 0x06; /* Identify */
+	command[40] = 1;   /* Controller */
+	memset(page, 0xff, sizeof page);
+	CHECK(joulio_admin(reader, command, page, 4096, NULL) == 0);
+	/* SN is ASCII, and no byte is written past the data. */
+	CHECK(page[4] >= 0x20 && page[4] < 0x7f && page[4096] == '\xff');
+	CHECK(joulio_admin(reader, NULL, page, 4096, NULL) == -EINVAL && says("command is NULL"));
+	CHECK(joulio_admin(reader, command, NULL, 4096, NULL) == -EINVAL && says("data is NULL"));
+	CHECK(joulio_admin(reader, command, page, 512, NULL) == -EINVAL && says("4096"));
+	CHECK(joulio_admin(reader, command, NULL, 0, NULL) == -EINVAL);
+	CHECK(joulio_admin(reader, command, page, 4097, NULL) == -EINVAL && says("maximum"));
+	command[24] = 1; /* PRP1 */
+	CHECK(joulio_admin(reader, command, page, 4096, NULL) == -EINVAL && says("PRP"));
+	memset(command, 0, sizeof command);
+	command[0] = 0x02; /* Get Log Page: SMART, 512 bytes */
+	command[4] = command[5] = command[6] = command[7] = 0xff;
+	command[40] = 2;
+	command[42] = 127;
+	CHECK(joulio_admin(reader, command, page, 512, NULL) == 0);
+	CHECK(joulio_admin(reader, command, page, 256, NULL) == -EINVAL && says("512"));
+	memset(command, 0, sizeof command);
+	command[0] = 0x0a; /* Get Features: Power Management */
+	command[40] = 2;
+	CHECK(joulio_admin(reader, command, NULL, 0, &result) == 0);
+	command[40] = 0xee;
+	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EIO && *joulio_error());
+	command[0] = 0x09; /* Set Features */
+	command[40] = 2;
+	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EPERM && says("JOULIO_ALLOW_WRITE"));
+	CHECK(joulio_admin(writer, command, NULL, 0, &result) == 0);
+	command[0] = 0x00; /* Delete I/O Submission Queue */
+	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("driver's"));
+	command[0] = 0x80; /* Format NVM */
+	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("formats"));
+	CHECK(joulio_admin(writer, command, page, 16, &result) == -EPERM);
+	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
+}
+
+/* An emulated device has a meter, whose watts are its profile's. */
+static void energy(void)
+{
+	struct joulio_controller *controller = joulio_open("emulated:optane-900p,size=16M", 1, 0);
+	struct joulio_energy energies[16];
+	int modelled = 0, found;
+
+	CHECK(!joulio_meters_open("wallx", NULL) && says("wallx"));
+	CHECK(!joulio_meters_open("none all", NULL) && says("none"));
+	struct joulio_meters *none = joulio_meters_open("none", NULL);
+	CHECK(none && joulio_meters_start(none) == 0 && joulio_meters_stop(none, energies, 16) == 0);
+	struct joulio_meters *meters = joulio_meters_open(NULL, controller);
+	CHECK(meters && joulio_meters_stop(meters, energies, 16) == -EINVAL && says("no window"));
+	CHECK(joulio_meters_start(meters) == 0);
+	CHECK(joulio_meters_start(meters) == -EBUSY && says("is open"));
+	/* Nothing shorter than a second has a figure. */
+	CHECK(joulio_meters_stop(meters, energies, 16) == -ENODATA && *joulio_error());
+	CHECK(joulio_meters_start(meters) == 0);
+	CHECK(joulio_meters_stop(meters, NULL, 1) == -EINVAL && says("energies is NULL"));
+	struct timespec second = {.tv_sec = 1, .tv_nsec = 200000000};
+	nanosleep(&second, NULL);
+	found = joulio_meters_stop(meters, energies, 16);
+	CHECK(found >= 1);
+	for (int i = 0; i < found; i++) {
+		CHECK(energies[i].joules > 0 && energies[i].seconds >= 1);
+		if (!strcmp(energies[i].boundary, "device"))
+			modelled += energies[i].modelled == 1 && strstr(energies[i].meter, "optane-900p") != NULL;
+	}
+	CHECK(modelled == 1);
+	/* With a window that is open. */
+	CHECK(joulio_meters_start(meters) == 0 && joulio_meters_close(meters) == 0);
+	CHECK(joulio_meters_close(meters) == -EBADF && says("meters is not open"));
+	CHECK(joulio_meters_close(none) == 0 && joulio_close(controller) == 0);
 }
 
 /* Blocks written by one mode are read by the next, bytes compared in place. */
@@ -213,9 +406,13 @@ static void event_loop(void)
 int main(void)
 {
 	CHECK(strlen(joulio_version()) >= 5 && *joulio_error() == 0);
+	interface();
 	misuse();
 	data();
+	other_commands();
 	event_loop();
+	admin();
+	energy();
 	printf("%d claims do not hold\n", failures);
 	return failures != 0;
 }

@@ -1,0 +1,182 @@
+//! Raw admin commands.
+
+use crate::controller::joulio_controller;
+use crate::error::{Failure, guarded};
+use crate::handle;
+use joulio_nvme::AdminData;
+use joulio_nvme_spec::command::Cdw0;
+use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE};
+use rustix::io::Errno;
+use std::ffi::{c_int, c_void};
+
+/// Runs any admin command and waits for its end: `command` points to its 64 bytes with CID, FUSE, PSDT,
+/// MPTR and both PRPs zero. `data`, at most 4096 bytes, is read or written as the opcode says; NULL with
+/// `length` 0: the command moves none. Dword 0 of the completion is written to `*result` unless that is
+/// NULL. 0, or a negative errno: -EPERM: the command may change the device, which was opened without
+/// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EIO: the
+/// device refused it or did not answer, joulio_error() says what.
+///
+/// # Safety
+/// `controller` is NULL or a controller, `command` is NULL or points to 64 bytes, `data` has `length`
+/// bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_admin(
+    controller: *mut joulio_controller,
+    command: *const u8,
+    data: *mut c_void,
+    length: usize,
+    result: *mut u32,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let controller = unsafe { handle::get(controller) }?;
+        if command.is_null() {
+            return Err(Failure::null("command"));
+        }
+        if data.is_null() && length != 0 {
+            return Err(Failure::null("data"));
+        }
+        // SAFETY: by the caller.
+        let bytes = unsafe { command.cast::<[u8; size_of::<Command>()]>().read() };
+        let command: Command = zerocopy::transmute!(bytes);
+        check(&command, length, controller.may_write())?;
+        let moves = match length {
+            0 => Moves::Nothing,
+            _ => Moves::of(command.dword0().opc()),
+        };
+        // The device's bytes come in and the caller's go out by way of a page of the driver's.
+        let mut page = [0; PAGE_SIZE];
+        let bytes = &mut page[..length];
+        let moved = match moves {
+            Moves::Nothing => AdminData::None,
+            Moves::In => AdminData::In(bytes),
+            Moves::Out => {
+                // SAFETY: by the caller; `page` is ours.
+                unsafe { data.cast::<u8>().copy_to(bytes.as_mut_ptr(), length) };
+                AdminData::Out(bytes)
+            }
+        };
+        let control = controller.opened().control();
+        let dword0 = control
+            .admin("admin command", command, moved)
+            .map_err(|error| Failure::new(Errno::IO, error))?;
+        if let Moves::In = moves {
+            // SAFETY: as above.
+            unsafe { data.cast::<u8>().copy_from(page.as_ptr(), length) };
+        }
+        if !result.is_null() {
+            // SAFETY: by the caller.
+            unsafe { result.write(dword0) };
+        }
+        Ok(0)
+    })
+}
+
+/// The way of a command's data.
+#[derive(Clone, Copy)]
+enum Moves {
+    Nothing,
+    In,
+    Out,
+}
+
+impl Moves {
+    /// As two bits of an opcode say (Base figure 87).
+    fn of(opcode: u8) -> Moves {
+        match opcode & 0b11 {
+            0b01 => Moves::Out,
+            0b10 => Moves::In,
+            _ => Moves::Nothing,
+        }
+    }
+}
+
+/// Refuses what would break the driver, let the device move more than `length` bytes, or change the
+/// device.
+fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failure> {
+    let opcode = command.dword0().opc();
+    let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
+    let invalid = |text: String| Err(Failure::new(Errno::INVAL, text));
+    if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
+        return invalid(format!(
+            "admin command {opcode:02x}h: CID, FUSE, PSDT, MPTR and PRPs are the driver's: leave them zero"
+        ));
+    }
+    if length > PAGE_SIZE {
+        return invalid(format!("{length} bytes of data: the maximum is 4096"));
+    }
+    let opcode = AdminOpcode(opcode);
+    if is_never_sent(opcode) {
+        let text = format!(
+            "admin command {:02x}h is not sent: queues and events are the driver's, and nothing \
+             formats a device",
+            opcode.0
+        );
+        return Err(Failure::new(Errno::PERM, text));
+    }
+    match (needs(command), Moves::of(opcode.0)) {
+        (Some(needs), _) if needs != length => {
+            return invalid(format!(
+                "admin command {:02x}h returns {needs} bytes, and data has {length}",
+                opcode.0
+            ));
+        }
+        (None, Moves::Nothing) if length != 0 => {
+            return invalid(format!("admin command {:02x}h moves no data", opcode.0));
+        }
+        // A feature may have data or none; of other commands this cannot be told.
+        (None, Moves::In | Moves::Out) if length == 0 && !is_feature(opcode) => {
+            return invalid(format!(
+                "admin command {:02x}h moves data, and has none",
+                opcode.0
+            ));
+        }
+        _ => {}
+    }
+    if !may_write && !only_reads(opcode) {
+        let text = "the device was opened without JOULIO_ALLOW_WRITE: only Identify, Get Log Page \
+                    and Get Features are sent";
+        return Err(Failure::new(Errno::PERM, text));
+    }
+    Ok(())
+}
+
+fn is_never_sent(opcode: AdminOpcode) -> bool {
+    matches!(
+        opcode,
+        AdminOpcode::DELETE_IO_SUBMISSION_QUEUE
+            | AdminOpcode::CREATE_IO_SUBMISSION_QUEUE
+            | AdminOpcode::DELETE_IO_COMPLETION_QUEUE
+            | AdminOpcode::CREATE_IO_COMPLETION_QUEUE
+            | AdminOpcode::ABORT
+            | AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST
+            | AdminOpcode::DOORBELL_BUFFER_CONFIG
+            | AdminOpcode::FORMAT_NVM
+            | AdminOpcode::SANITIZE
+    )
+}
+
+fn only_reads(opcode: AdminOpcode) -> bool {
+    matches!(
+        opcode,
+        AdminOpcode::IDENTIFY | AdminOpcode::GET_LOG_PAGE | AdminOpcode::GET_FEATURES
+    )
+}
+
+fn is_feature(opcode: AdminOpcode) -> bool {
+    matches!(
+        opcode,
+        AdminOpcode::GET_FEATURES | AdminOpcode::SET_FEATURES
+    )
+}
+
+/// Bytes that a command returns, where its dwords tell.
+fn needs(command: &Command) -> Option<usize> {
+    let dword = |number: usize| command.cdw10[number - 10].get() as usize;
+    match AdminOpcode(command.dword0().opc()) {
+        AdminOpcode::IDENTIFY => Some(PAGE_SIZE),
+        // NUMD, zeroes-based, in two halves (Base figure 197).
+        AdminOpcode::GET_LOG_PAGE => Some((((dword(11) & 0xffff) << 16 | dword(10) >> 16) + 1) * 4),
+        _ => None,
+    }
+}

@@ -1,0 +1,115 @@
+//! Handles: pointers that C programs hold.
+//!
+//! The memory of a handle is used again for handles of its kind and never given back, so that a pointer
+//! whose handle is over, or that is of another kind, is an error that says so, and nothing is read that
+//! the allocator has.
+
+use crate::error::Failure;
+use rustix::io::Errno;
+use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
+
+/// A kind of handles.
+pub(crate) trait Handle {
+    /// What a handle of the kind stands for.
+    type Value: 'static;
+    /// Name of the kind, as arguments are called.
+    const NAME: &'static str;
+    /// First word of a live handle of the kind: eight letters.
+    const MARK: u64;
+    /// Handles that are over.
+    fn spare() -> &'static Spare;
+}
+
+/// Addresses of handles that are over.
+pub(crate) struct Spare(Mutex<Vec<usize>>);
+
+impl Spare {
+    pub(crate) const fn new() -> Spare {
+        Spare(Mutex::new(Vec::new()))
+    }
+
+    fn with<T>(&self, run: impl FnOnce(&mut Vec<usize>) -> T) -> T {
+        run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[repr(C)]
+struct Memory<T> {
+    /// Zero: the handle is over, and has no value.
+    mark: u64,
+    value: MaybeUninit<T>,
+}
+
+/// Makes a handle of `value`.
+pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
+    let made = Memory {
+        mark: H::MARK,
+        value: MaybeUninit::new(value),
+    };
+    match H::spare().with(Vec::pop) {
+        Some(address) => {
+            let memory: *mut Memory<H::Value> = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: memory of a handle of this kind, which nobody has: its value was taken.
+            unsafe { memory.write(made) };
+            memory.cast()
+        }
+        None => Box::into_raw(Box::new(made)).cast(),
+    }
+}
+
+/// The memory of a live handle.
+///
+/// # Safety
+/// `handle` is NULL, or a handle of any kind that was live once, or points to memory of its size.
+#[inline]
+unsafe fn live<H: Handle>(handle: *mut H) -> Result<*mut Memory<H::Value>, Failure> {
+    let memory = handle.cast::<Memory<H::Value>>();
+    // SAFETY: by the caller; the memory of handles stays.
+    if memory.is_null() || !memory.is_aligned() || unsafe { (*memory).mark } != H::MARK {
+        return Err(not_live::<H>(memory.is_null()));
+    }
+    Ok(memory)
+}
+
+#[cold]
+fn not_live<H: Handle>(null: bool) -> Failure {
+    let name = H::NAME;
+    match null {
+        true => Failure::null(name),
+        false => Failure::new(
+            Errno::BADF,
+            format_args!("{name} is not open: it was closed or freed, or the pointer is another's"),
+        ),
+    }
+}
+
+/// The value of a live handle.
+///
+/// # Safety
+/// As for [`live`]; nobody else uses the handle meanwhile.
+#[inline]
+pub(crate) unsafe fn get<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Value, Failure> {
+    // SAFETY: by the caller; a marked handle has a value.
+    Ok(unsafe { (*live(handle)?).value.assume_init_mut() })
+}
+
+/// Ends a live handle; its value. None for NULL.
+///
+/// # Safety
+/// As for [`get`].
+pub(crate) unsafe fn end<H: Handle>(handle: *mut H) -> Result<Option<H::Value>, Failure> {
+    if handle.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: by the caller.
+    let memory = unsafe { live(handle) }?;
+    // SAFETY: a marked handle has a value, which is taken once: the mark goes with it.
+    let value = unsafe {
+        (*memory).mark = 0;
+        (*memory).value.assume_init_read()
+    };
+    let address = memory.expose_provenance();
+    H::spare().with(|spare| spare.push(address));
+    Ok(Some(value))
+}

@@ -1,0 +1,253 @@
+//! Energy: the meters of the machine and of a device, over windows.
+
+use crate::controller::{joulio_controller, text};
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle::{self, Handle, Spare};
+use ::joulio_energy::{MeterResult, Meters};
+use joulio_host::energy_sources::{add_device, found, met, root, select};
+use rustix::io::Errno;
+use std::ffi::{c_char, c_int, c_uint};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// Meters that are read together.
+pub struct joulio_meters {
+    _private: [u8; 0],
+}
+
+impl Handle for joulio_meters {
+    type Value = Reader;
+    const NAME: &'static str = "meters";
+    const MARK: u64 = u64::from_le_bytes(*b"jlMeters");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// The energy of one meter over a window.
+#[repr(C)]
+pub struct joulio_energy {
+    /// Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
+    pub meter: [c_char; 64],
+    /// What is included: "wall", "psys", "package", "cores", "dram" or "device".
+    pub boundary: [c_char; 16],
+    /// Joules.
+    pub joules: f64,
+    /// Distance that the joules may have from what the meter counted; below zero: not known.
+    pub error: f64,
+    /// Seconds of the window, at this meter.
+    pub seconds: f64,
+    /// 1: computed from a profile, not measured.
+    pub modelled: c_int,
+}
+
+/// What the handle of meters stands for.
+pub(crate) enum Reader {
+    Idle(Meters),
+    Open(Window),
+    /// Its thread was lost.
+    Over,
+}
+
+/// A window that a thread keeps open, so that power meters are sampled.
+pub(crate) struct Window {
+    close: Sender<()>,
+    thread: JoinHandle<(Meters, Vec<MeterResult>)>,
+}
+
+/// Opens meters: `words` as the command's --meter takes them, separated by spaces ("all", "package",
+/// "perf:package-0"); NULL is all. With a `controller` the meter in its device is one of them; an emulated
+/// device's is modelled. NULL: joulio_error() says why. A machine without a meter has none, and that is no
+/// error where none was named.
+///
+/// # Safety
+/// `words` is NULL or a C string; `controller` is NULL or a controller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_meters_open(
+    words: *const c_char,
+    controller: *mut joulio_controller,
+) -> *mut joulio_meters {
+    guarded_pointer(|| {
+        let words: Vec<String> = match words.is_null() {
+            true => Vec::new(),
+            // SAFETY: by the caller.
+            false => unsafe { text(words, "words") }?
+                .split_ascii_whitespace()
+                .map(Into::into)
+                .collect(),
+        };
+        let wrong = |error| Failure::new(Errno::INVAL, error);
+        let root = root(None).map_err(|error| Failure::new(Errno::NOENT, error))?;
+        let select = select(&words).map_err(wrong)?;
+        let mut discovery = found(&root, &select).map_err(wrong)?;
+        if !controller.is_null() {
+            // SAFETY: by the caller.
+            let opened = unsafe { handle::get(controller) }?.opened();
+            let control = opened.control();
+            let name = control.device_name().to_owned();
+            add_device(&name, control, opened.is_emulated(), &root, &mut discovery);
+        }
+        let discovery = met(discovery, &select).map_err(wrong)?;
+        Ok(handle::make(Reader::Idle(discovery.meters)))
+    })
+}
+
+/// Begins a window. 0, or a negative errno: -EBUSY: one is open.
+///
+/// # Safety
+/// `meters` is NULL or meters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_meters_start(meters: *mut joulio_meters) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let reader = unsafe { handle::get(meters) }?;
+        match std::mem::replace(reader, Reader::Over) {
+            Reader::Idle(meters) => {
+                *reader = Reader::Open(Window::open(meters)?);
+                Ok(0)
+            }
+            other => {
+                *reader = other;
+                Err(Failure::new(
+                    Errno::BUSY,
+                    "a window of these meters is open: end it with joulio_meters_stop()",
+                ))
+            }
+        }
+    })
+}
+
+/// Ends the window and writes the energy of up to `max` meters to `energies`; a meter that has no figure
+/// is left out. Number of figures, or a negative errno: -ENODATA: there are meters and none has a figure,
+/// as of a window below a second; -EINVAL: no window is open.
+///
+/// # Safety
+/// `meters` is NULL or meters; `energies` has room for `max`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_meters_stop(
+    meters: *mut joulio_meters,
+    energies: *mut joulio_energy,
+    max: c_uint,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let reader = unsafe { handle::get(meters) }?;
+        if energies.is_null() && max > 0 {
+            return Err(Failure::null("energies"));
+        }
+        let window = match std::mem::replace(reader, Reader::Over) {
+            Reader::Open(window) => window,
+            other => {
+                *reader = other;
+                return Err(Failure::new(
+                    Errno::INVAL,
+                    "no window is open: begin it with joulio_meters_start()",
+                ));
+            }
+        };
+        let (meters, results) = window.close()?;
+        *reader = Reader::Idle(meters);
+        let mut written = 0;
+        let mut why = None;
+        for result in &results {
+            match &result.figure {
+                Ok(_) if written == max as usize => break,
+                Ok(figure) => {
+                    let energy = joulio_energy {
+                        meter: fixed(&result.about.name),
+                        boundary: fixed(&figure.total.boundary.to_string()),
+                        joules: figure.total.joules.0,
+                        error: figure.total.error.map_or(-1.0, |error| error.0),
+                        seconds: figure.total.window.seconds(),
+                        modelled: figure.total.modelled.into(),
+                    };
+                    // SAFETY: below `max`, by the caller.
+                    unsafe { energies.add(written).write(energy) };
+                    written += 1;
+                }
+                Err(error) => why = why.or(Some(format!("{}: {error}", result.about.name))),
+            }
+        }
+        match why {
+            Some(why) if written == 0 => Err(Failure::new(Errno::NODATA, why)),
+            _ => Ok(written as c_int),
+        }
+    })
+}
+
+/// Closes the meters, with their window if one is open; NULL is allowed. 0, or a negative errno.
+///
+/// # Safety
+/// `meters` is NULL or meters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_meters_close(meters: *mut joulio_meters) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        match unsafe { handle::end(meters) }? {
+            Some(Reader::Open(window)) => drop(window.close()?),
+            other => drop(other),
+        }
+        Ok(0)
+    })
+}
+
+impl Window {
+    fn open(mut meters: Meters) -> Result<Window, Failure> {
+        let (close, closed) = channel();
+        let (opened, is_open) = channel();
+        let keep = move || {
+            let window = meters.open();
+            let results = match window {
+                Ok(window) => {
+                    let _ = opened.send(Ok(()));
+                    // Its other end gone is the end too.
+                    let _ = closed.recv();
+                    window.close(None)
+                }
+                Err(error) => {
+                    let _ = opened.send(Err(error));
+                    Vec::new()
+                }
+            };
+            (meters, results)
+        };
+        let thread = std::thread::Builder::new()
+            .name("joulio-meters".into())
+            .spawn(keep)
+            .map_err(no_thread)?;
+        match is_open.recv() {
+            Ok(Ok(())) => Ok(Window { close, thread }),
+            Ok(Err(error)) => Err(no_thread(error)),
+            Err(_) => Err(lost()),
+        }
+    }
+
+    fn close(self) -> Result<(Meters, Vec<MeterResult>), Failure> {
+        drop(self.close);
+        self.thread.join().map_err(|_| lost())
+    }
+}
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new(
+        Errno::AGAIN,
+        format_args!("no thread to read the meters: {error}"),
+    )
+}
+
+fn lost() -> Failure {
+    Failure::new(
+        Errno::NOTRECOVERABLE,
+        "the thread that reads the meters was lost",
+    )
+}
+
+/// `text` as C has it in an array, cut where it is longer.
+fn fixed<const N: usize>(text: &str) -> [c_char; N] {
+    let mut array = [0; N];
+    for (to, from) in array[..N - 1].iter_mut().zip(text.bytes()) {
+        *to = from as c_char;
+    }
+    array
+}

@@ -24,6 +24,18 @@
 // Interface that this header is of, for joulio_check_interface().
 #define JOULIO_INTERFACE 1
 
+// A file is made where there is none of the name.
+#define JOULIO_FILE_CREATE 1
+
+// With JOULIO_FILE_CREATE: a file of the name is an error, -EEXIST.
+#define JOULIO_FILE_EXCLUSIVE 2
+
+// An empty volume is made where the controller's namespace has none; what was on it is lost.
+#define JOULIO_VOLUME_FORMAT 2
+
+// With JOULIO_VOLUME_FORMAT: a volume that is there is overwritten, with all its files.
+#define JOULIO_VOLUME_OVERWRITE 4
+
 // Memory that a device reaches. Between the call that submits it and its completion it is the device's:
 // not read, not written, not freed.
 struct joulio_buffer;
@@ -31,11 +43,18 @@ struct joulio_buffer;
 // A controller with one namespace of it.
 struct joulio_controller;
 
+// An open file of a volume. Threads may use one handle at once: reads go side by side, writes one after
+// the other.
+struct joulio_file;
+
 // Meters that are read together.
 struct joulio_meters;
 
 // A queue pair of a namespace, with a completion mode.
 struct joulio_queue;
+
+// Files on a namespace, without a kernel.
+struct joulio_volume;
 
 // A namespace, and what one command to it can move.
 struct joulio_namespace {
@@ -47,6 +66,18 @@ struct joulio_namespace {
   uint64_t blocks;
   // Most bytes that one command can move.
   uint32_t max_transfer;
+};
+
+// One read of several.
+struct joulio_file_part {
+  // Bytes from the start of the file to the first byte.
+  uint64_t offset;
+  // Memory for the bytes.
+  void *into;
+  // Bytes that `into` has room for.
+  size_t length;
+  // Bytes that were read: fewer than `length` only at the end of the file.
+  size_t done;
 };
 
 // The energy of one meter over a window.
@@ -195,6 +226,79 @@ int joulio_check_interface(unsigned int interface);
 
 // Version of the library, as "0.1.0".
 const char *joulio_version(void);
+
+// Opens the file `name` of the volume. `flags`: 0, JOULIO_FILE_CREATE, or that and JOULIO_FILE_EXCLUSIVE.
+// NULL: joulio_error() says why.
+//
+// # Safety
+// `volume` is NULL or a volume, `name` is NULL or a C string.
+struct joulio_file *joulio_file_open(struct joulio_volume *volume,
+                                     const char *name,
+                                     unsigned int flags);
+
+// Closes the file; NULL is allowed. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file that no other thread uses.
+int joulio_file_close(struct joulio_file *file);
+
+// Reads `length` bytes at `offset` into `into`, and writes their number to `*done`, unless that is NULL:
+// fewer only at the end of the file. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file, `into` has room for `length` bytes, `done` is NULL or may be written to.
+int joulio_file_read(struct joulio_file *file,
+                     uint64_t offset,
+                     void *into,
+                     size_t length,
+                     size_t *done);
+
+// Does `count` reads side by side, and writes to each how many bytes it has. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file, `parts` has `count` of them, and their memory does not overlap.
+int joulio_file_read_many(struct joulio_file *file,
+                          struct joulio_file_part *parts,
+                          size_t count);
+
+// Writes `length` bytes of `from` at `offset`; a gap before it becomes zeroes. 0, or a negative errno:
+// -ENOSPC: the volume is full.
+//
+// # Safety
+// `file` is NULL or a file, `from` has `length` bytes.
+int joulio_file_write(struct joulio_file *file,
+                      uint64_t offset,
+                      const void *from,
+                      size_t length);
+
+// Writes `length` bytes of `from` at the end, and their offset to `*offset`, unless that is NULL. 0, or a
+// negative errno.
+//
+// # Safety
+// `file` is NULL or a file, `from` has `length` bytes, `offset` is NULL or may be written to.
+int joulio_file_append(struct joulio_file *file,
+                       const void *from,
+                       size_t length,
+                       uint64_t *offset);
+
+// Makes the file `size` bytes long: what is beyond is lost, what is new is zeroes. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file.
+int joulio_file_truncate(struct joulio_file *file,
+                         uint64_t size);
+
+// Makes what was written to the file, its name and its size durable. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file.
+int joulio_file_sync(struct joulio_file *file);
+
+// Writes the size in bytes to `*size`. 0, or a negative errno.
+//
+// # Safety
+// `file` is NULL or a file, `size` is NULL or may be written to.
+int joulio_file_size(struct joulio_file *file, uint64_t *size);
 
 // Opens meters: `words` as the command's --meter takes them, separated by spaces ("all", "package",
 // "perf:package-0"); NULL is all. With a `controller` the meter in its device is one of them; an emulated
@@ -360,6 +464,81 @@ int joulio_set_slo(struct joulio_queue *queue,
 // # Safety
 // `queue` is NULL or a queue; `counters` is NULL or may be written to.
 int joulio_queue_counters(struct joulio_queue *queue, struct joulio_counters *counters);
+
+// Opens the volume on the controller's namespace; who uses it waits by `completion`, as for
+// joulio_queue_create(). Each thread has a queue pair for the time of a call, as far as the controller has
+// some. `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened
+// with JOULIO_ALLOW_WRITE then. The controller may be closed before the volume. NULL: joulio_error() says
+// why: without a volume on the namespace and without JOULIO_VOLUME_FORMAT, for example.
+//
+// # Safety
+// `controller` is NULL or a controller, `completion` is NULL or a C string.
+struct joulio_volume *joulio_volume_open(struct joulio_controller *controller,
+                                         const char *completion,
+                                         unsigned int flags);
+
+// Closes the volume; NULL is allowed. What was not synced may be lost. Files of it may be used and closed
+// later. 0, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume that no other thread uses.
+int joulio_volume_close(struct joulio_volume *volume);
+
+// Makes all that was written and changed until now durable. 0, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume.
+int joulio_volume_sync(struct joulio_volume *volume);
+
+// Writes the size in bytes of the file `name` to `*size`, unless that is NULL. 0, or a negative errno:
+// -ENOENT: there is no such file.
+//
+// # Safety
+// `volume` is NULL or a volume, `name` is NULL or a C string, `size` is NULL or may be written to.
+int joulio_volume_stat(struct joulio_volume *volume,
+                       const char *name,
+                       uint64_t *size);
+
+// Removes the file `name`, durably. Who has it open can go on until it is closed. 0, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume, `name` is NULL or a C string.
+int joulio_volume_remove(struct joulio_volume *volume,
+                         const char *name);
+
+// Gives the file `from` the name `to`, at once and durably; a file that had it is removed. 0, or a
+// negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume, `from` and `to` are NULL or C strings.
+int joulio_volume_rename(struct joulio_volume *volume, const char *from, const char *to);
+
+// Calls `each` with `context` and every name that begins with `prefix`, in order; NULL is all names. It may
+// call other functions of the volume. Number of names, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume, `prefix` is NULL or a C string.
+int joulio_volume_names(struct joulio_volume *volume,
+                        const char *prefix,
+                        void (*each)(void *context, const char *name),
+                        void *context);
+
+// Writes the bytes in all units of the volume to `*total` and those in free ones to `*free_`, unless
+// these are NULL. 0, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume, `total` and `free_` are NULL or may be written to.
+int joulio_volume_space(struct joulio_volume *volume,
+                        uint64_t *total,
+                        uint64_t *free_);
+
+// Writes counts of the volume's queue pairs, those aside that threads use at the moment, to `*counters`.
+// 0, or a negative errno.
+//
+// # Safety
+// `volume` is NULL or a volume; `counters` is NULL or may be written to.
+int joulio_volume_counters(struct joulio_volume *volume,
+                           struct joulio_counters *counters);
 
 #ifdef __cplusplus
 }  // extern "C"

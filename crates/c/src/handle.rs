@@ -94,6 +94,18 @@ pub(crate) unsafe fn get<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Val
     Ok(unsafe { (*live(handle)?).value.assume_init_mut() })
 }
 
+/// The value of a live handle that several threads may use at once.
+///
+/// # Safety
+/// As for [`live`]; nobody ends the handle meanwhile.
+pub(crate) unsafe fn share<'a, H: Handle>(handle: *const H) -> Result<&'a H::Value, Failure>
+where
+    H::Value: Sync,
+{
+    // SAFETY: by the caller; a marked handle has a value.
+    Ok(unsafe { (*live(handle.cast_mut())?).value.assume_init_ref() })
+}
+
 /// Ends a live handle; its value. None for NULL.
 ///
 /// # Safety

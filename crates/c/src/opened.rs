@@ -1,5 +1,6 @@
 //! Controllers and queues of any back end behind one type.
 
+use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Device, DmaBuffer};
 use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
@@ -23,7 +24,24 @@ pub(crate) trait AnyController: Send {
     /// Admin commands of it, for whoever outlives the controller's handle.
     fn control(&self) -> SharedPowerControl;
     fn is_emulated(&self) -> bool;
+    /// The namespace as blocks of a volume, for threads that wait by what `policy` makes.
+    fn store(
+        &self,
+        policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
+        may_write: bool,
+    ) -> Result<Box<dyn AnyStore>, StoreError>;
     fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
+}
+
+/// Blocks of a namespace, whatever its back end.
+pub(crate) trait AnyStore: BlockStore {
+    fn counters(&self) -> WaitCounters;
+}
+
+impl<D: Device> AnyStore for NvmeStore<D> {
+    fn counters(&self) -> WaitCounters {
+        NvmeStore::counters(self)
+    }
 }
 
 /// A queue pair in a group of its own, whatever its back end.
@@ -117,6 +135,19 @@ impl<D: Device> AnyController for Opened<D> {
 
     fn is_emulated(&self) -> bool {
         self.emulated
+    }
+
+    fn store(
+        &self,
+        policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
+        may_write: bool,
+    ) -> Result<Box<dyn AnyStore>, StoreError> {
+        let nsid = self.namespace.id().0;
+        let store = NvmeStore::new(Arc::clone(&self.controller), nsid, policy)?;
+        Ok(match may_write {
+            true => Box::new(store),
+            false => Box::new(store.read_only()),
+        })
     }
 
     fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError> {

@@ -12,7 +12,9 @@ use joulio_job::{CompletionMode, parse_slo};
 use joulio_nvme::{Completed, MAX_RANGES, Rejected, SubmitError};
 use joulio_nvme_spec::{Command, NvmOpcode};
 use joulio_units::Nanos;
-use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, Waiter, now};
+use joulio_wait::{
+    Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, WaitCounters, Waiter, now,
+};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
@@ -92,20 +94,48 @@ pub struct joulio_counters {
     pub pauses: u64,
 }
 
+impl From<WaitCounters> for joulio_counters {
+    fn from(counted: WaitCounters) -> joulio_counters {
+        joulio_counters {
+            polls: counted.polls,
+            empty_polls: counted.empty_polls,
+            interrupts: counted.interrupts,
+            blocks: counted.blocks,
+            wakes: counted.wakes,
+            sleeps: counted.sleeps,
+            pauses: counted.pauses,
+        }
+    }
+}
+
 /// A policy by the name of its completion mode.
 ///
 /// # Safety
 /// `completion` is NULL or a C string.
 unsafe fn policy(completion: *const c_char) -> Result<AnyPolicy, Failure> {
     // SAFETY: by the caller.
+    unsafe { policies(completion) }.map(|policy| policy())
+}
+
+/// What makes policies, each for a queue, by the name of their completion mode.
+///
+/// # Safety
+/// `completion` is NULL or a C string.
+pub(crate) unsafe fn policies(
+    completion: *const c_char,
+) -> Result<Box<dyn Fn() -> AnyPolicy + Send + Sync>, Failure> {
+    // SAFETY: by the caller.
     let name = unsafe { text(completion, "completion") }?;
     let mode: CompletionMode = name
         .parse()
         .map_err(|error| Failure::new(Errno::INVAL, error))?;
-    mode.policy().ok_or_else(|| {
-        let text = format!("{name}: only the kernel's engines have this completion mode");
-        Failure::new(Errno::NOTSUP, text)
-    })
+    match mode.policy() {
+        Some(_) => Ok(Box::new(move || mode.policy().unwrap_or(AnyPolicy::POLL))),
+        None => {
+            let text = format!("{name}: only the kernel's engines have this completion mode");
+            Err(Failure::new(Errno::NOTSUP, text))
+        }
+    }
 }
 
 /// Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
@@ -581,16 +611,7 @@ pub unsafe extern "C" fn joulio_queue_counters(
         if counters.is_null() {
             return Err(Failure::null("counters"));
         }
-        let counted = queue.queue.counters();
-        let counted = joulio_counters {
-            polls: counted.polls,
-            empty_polls: counted.empty_polls,
-            interrupts: counted.interrupts,
-            blocks: counted.blocks,
-            wakes: counted.wakes,
-            sleeps: counted.sleeps,
-            pauses: counted.pauses,
-        };
+        let counted = queue.queue.counters().into();
         // SAFETY: by the caller.
         unsafe { counters.write(counted) };
         Ok(0)

@@ -2,10 +2,10 @@
 
 use crate::{BlockStore, ReadPart, StoreError, WritePart};
 use joulio_device::{Device, DmaBuffer};
-use joulio_nvme::wait::AnyPolicy;
+use joulio_nvme::wait::{AnyPolicy, WaitCounters};
 use joulio_nvme::{Completed, Controller, Namespace, NvmeError, PollGroup};
 use std::fmt;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Most bytes of one command.
 const MAX_CHUNK: u32 = 128 << 10;
@@ -15,7 +15,7 @@ const DEPTH: usize = 16;
 
 /// A namespace that threads read and write by a queue pair each, as long as there are some.
 pub struct NvmeStore<D: Device> {
-    controller: Controller<D>,
+    controller: Arc<Controller<D>>,
     namespace: Namespace,
     policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
     chunk: u32,
@@ -67,10 +67,11 @@ impl<D: Device> NvmeStore<D> {
     /// # Errors
     /// There is no such namespace, or no queue pair can be made.
     pub fn new(
-        controller: Controller<D>,
+        controller: impl Into<Arc<Controller<D>>>,
         nsid: u32,
         policy: impl Fn() -> AnyPolicy + Send + Sync + 'static,
     ) -> Result<NvmeStore<D>, StoreError> {
+        let controller = controller.into();
         let namespace = controller.namespace(nsid)?;
         let block = namespace.block_size();
         let chunk = controller.max_transfer().min(MAX_CHUNK) / block * block;
@@ -102,6 +103,16 @@ impl<D: Device> NvmeStore<D> {
     /// The controller of the namespace.
     pub fn controller(&self) -> &Controller<D> {
         &self.controller
+    }
+
+    /// Polls, sleeps, blocks and interrupts of the queue pairs that nobody uses at the moment.
+    pub fn counters(&self) -> WaitCounters {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = WaitCounters::default();
+        for lane in &mut lanes.idle {
+            all += lane.group.counters();
+        }
+        all
     }
 
     /// A queue pair for the calling thread: one that nobody uses, a new one, or the next that is given

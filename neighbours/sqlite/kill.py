@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Kills SQLite's shell in the midst of transactions on a volume of joulio's, over and over.
+
+    kill.py EXTENSION DISK ROUNDS [SEED]
+
+The shell inserts rows, each a transaction of its own, and prints each when SQLite has acknowledged it. After a
+number of them that is drawn it is killed with SIGKILL. The next shell has to find every acknowledged row as it was
+written, at most one more, and a database that PRAGMA integrity_check finds nothing wrong with.
+"""
+import hashlib
+import random
+import subprocess
+import sys
+
+MODES = ("delete", "truncate", "persist", "wal")
+
+
+def open_lines(extension, disk, more=""):
+    uri = f"file:killed.db?vfs=joulio&device=emulated:instant,file={disk}&allow_write=1{more}"
+    return f".bail on\n.load {extension}\n.open '{uri}'\n"
+
+
+def value(row):
+    """What row number `row` holds: up to some pages, by its number alone."""
+    digest = hashlib.sha256(str(row).encode()).hexdigest()
+    return digest * (1 + row * row % 97)
+
+
+def shell(lines):
+    run = subprocess.run(["sqlite3"], input=lines, capture_output=True, text=True, check=False)
+    if run.returncode or run.stderr:
+        sys.exit(f"sqlite3 says: {run.stderr}")
+    return run.stdout.splitlines()
+
+
+def insert_until_killed(extension, disk, mode, first, count):
+    """Inserts from `first` on, and kills the shell after `count` rows were acknowledged; the last of them."""
+    opened = open_lines(extension, disk) + f"pragma journal_mode={mode};\npragma synchronous=full;\n"
+    with subprocess.Popen(["sqlite3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        acknowledged = first - 1
+        rows = iter(range(first, first + count + 40))
+        process.stdin.write(opened)
+        # Some rows ahead of what is acknowledged, so that the kill comes in the midst of something.
+        for _ in range(40):
+            put(process, next(rows))
+        process.stdin.flush()
+        for line in process.stdout:
+            if not line.startswith("row "):
+                continue
+            acknowledged = int(line.split()[1])
+            if acknowledged >= first + count - 1:
+                break
+            put(process, next(rows))
+            process.stdin.flush()
+        process.kill()
+        # What it had printed before is acknowledged too.
+        for line in process.stdout:
+            if line.startswith("row ") and line.endswith("\n"):
+                acknowledged = int(line.split()[1])
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+    return acknowledged
+
+
+def put(process, row):
+    process.stdin.write(f"insert into t values ({row}, '{value(row)}');\nselect 'row ' || {row};\n")
+
+
+def check(extension, disk, acknowledged):
+    """The number of rows; ends with a message where one is missing, another, or the database damaged."""
+    lines = shell(open_lines(extension, disk) + "pragma integrity_check;\nselect id, v from t order by id;\n")
+    if lines[0] != "ok":
+        sys.exit(f"damaged: {lines[:5]}")
+    rows = [line.split("|") for line in lines[1:]]
+    for number, (row, text) in enumerate(rows, 1):
+        if int(row) != number or text != value(number):
+            sys.exit(f"row {number} is not what was written: {row}, {text[:40]}")
+    if not acknowledged <= len(rows) <= acknowledged + 40:
+        sys.exit(f"{acknowledged} rows were acknowledged, {len(rows)} are there")
+    return len(rows)
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    extension, disk, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    drawn = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+    made = "create table if not exists t (id integer primary key, v text);\n"
+    shell(open_lines(extension, disk, "&format=1") + made)
+    rows = 0
+    for number in range(rounds):
+        mode = MODES[number % len(MODES)]
+        acknowledged = insert_until_killed(extension, disk, mode, rows + 1, drawn.randint(1, 60))
+        rows = check(extension, disk, acknowledged)
+        if rows > 2000:
+            shell(open_lines(extension, disk) + "delete from t;\nvacuum;\n")
+            rows = 0
+    print(f"{rounds} kills, 0 acknowledged rows lost, 0 databases damaged")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,6 @@
 //! Sound because the memory is owned by an `Arc` until after the mapping into the device is gone:
 //! fields drop in order, the mapping first.
 
-use crate::copy::copy;
 use crate::{Iova, PageKind, SharedMemory};
 use joulio_cpu::CacheLine;
 use std::ptr::NonNull;
@@ -223,108 +222,5 @@ impl DmaMemory {
     /// When the range is not inside.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.memory.write(offset, from);
-    }
-}
-
-/// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the
-/// device's. It is moved into the queue with the command and comes back with the completion, so
-/// that a use in between does not compile. One word, so that moving it costs nothing.
-pub struct DmaBuffer(Box<Piece>);
-
-struct Piece {
-    at: NonNull<u8>,
-    iova: Iova,
-    len: u32,
-    domain: DmaDomain,
-    /// Held for its drop.
-    _owner: Arc<DmaMemory>,
-}
-
-// SAFETY: accesses are volatile; the memory lives as long as the owner.
-unsafe impl Send for DmaBuffer {}
-// SAFETY: through `&self` the memory is only read.
-unsafe impl Sync for DmaBuffer {}
-
-impl DmaBuffer {
-    /// Cuts `memory` into `count` buffers of `len` bytes, each starting on a page.
-    ///
-    /// # Panics
-    /// When they do not fit.
-    pub fn carve(memory: DmaMemory, count: usize, len: usize) -> Vec<DmaBuffer> {
-        let domain = memory.domain();
-        let owner = Arc::new(memory);
-        let stride = Self::stride(len);
-        let piece = |index| Piece {
-            at: NonNull::new(owner.memory.at(index * stride, len)).expect("inside a mapping"),
-            iova: owner.iova.offset(index * stride),
-            len: u32::try_from(len).expect("a buffer is below 4 GiB"),
-            domain,
-            _owner: Arc::clone(&owner),
-        };
-        (0..count).map(|i| DmaBuffer(Box::new(piece(i)))).collect()
-    }
-
-    /// Distance in bytes between buffers of `len` bytes.
-    pub fn stride(len: usize) -> usize {
-        len.max(1).next_multiple_of(crate::iova::PAGE)
-    }
-
-    /// Length in bytes.
-    #[inline]
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
-        self.0.len as usize
-    }
-
-    /// Device address of the first byte.
-    #[inline]
-    pub fn iova(&self) -> Iova {
-        self.0.iova
-    }
-
-    /// The address space that [`DmaBuffer::iova`] belongs to.
-    #[inline]
-    pub fn domain(&self) -> DmaDomain {
-        self.0.domain
-    }
-
-    /// Address of the first byte in this process, which stays the same while the buffer is the
-    /// device's. For callers that read and write in place: what is there changes while a command has
-    /// the buffer, and, with a device that is not trusted, at any time; so that no reference to it may
-    /// be made there.
-    #[inline]
-    pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.0.at.as_ptr()
-    }
-
-    /// Copies the bytes from `offset` into `to`.
-    ///
-    /// # Panics
-    /// When the range is not inside.
-    pub fn read(&self, offset: usize, to: &mut [u8]) {
-        let from = self.at(offset, to.len());
-        // SAFETY: inside as checked; `to` is ours alone.
-        unsafe { copy(from, to.as_mut_ptr(), to.len()) }
-    }
-
-    /// Copies `from` to `offset`.
-    ///
-    /// # Panics
-    /// When the range is not inside.
-    pub fn write(&mut self, offset: usize, from: &[u8]) {
-        let to = self.at(offset, from.len());
-        // SAFETY: as in `read`.
-        unsafe { copy(from.as_ptr(), to, from.len()) }
-    }
-
-    /// The pointer to `offset`, which `len` bytes of this buffer follow.
-    fn at(&self, offset: usize, len: usize) -> *mut u8 {
-        assert!(
-            offset <= self.len() && len <= self.len() - offset,
-            "{len} bytes at {offset} of a buffer of {}",
-            self.len()
-        );
-        // SAFETY: inside as checked.
-        unsafe { self.0.at.as_ptr().add(offset) }
     }
 }

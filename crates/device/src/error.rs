@@ -140,6 +140,23 @@ pub enum DeviceError {
         /// The feature that is missing.
         reason: String,
     },
+    /// Memory of the caller's own is not whole pages.
+    #[error(
+        "{len} bytes at {address:#x} are not whole pages of {page} bytes: map them on such a boundary, and in whole pages"
+    )]
+    Pages {
+        /// First byte.
+        address: usize,
+        /// Length in bytes.
+        len: usize,
+        /// Size of a page in bytes.
+        page: usize,
+    },
+    /// Memory that others may write too cannot be a slice.
+    #[error(
+        "memory of a file can be written by whoever else has the file: its buffers are copied in and out (DmaBuffer)"
+    )]
+    NotPrivate,
     /// The device has no reset of the whole function.
     #[error("{device} has no function-level reset")]
     NoFunctionReset {

@@ -7,6 +7,8 @@
 //! The driver is generic over the device, so that nothing on the path of an I/O is a virtual call.
 
 #![warn(clippy::missing_errors_doc)]
+mod arena;
+mod buffer;
 mod bus;
 mod copy;
 mod dma;
@@ -14,24 +16,30 @@ mod error;
 mod foreign;
 mod iova;
 pub mod kernel;
+mod list;
 mod memory;
 mod mmio;
 pub mod pci;
 mod ring;
 mod signaller;
+mod trusted;
 mod vector;
 mod vector_set;
 pub mod vfio;
 pub mod vfio_user;
 mod zero;
 
-pub use dma::{DmaArray, DmaBuffer, DmaDomain, DmaMapping, DmaMemory, Entry};
+pub use arena::{Arena, TrustedArena};
+pub use buffer::DmaBuffer;
+pub use dma::{DmaArray, DmaDomain, DmaMapping, DmaMemory, Entry};
 pub use error::DeviceError;
 pub use iova::{Iova, IovaSpace};
+pub use list::{BufferList, IntoBuffers};
 pub use memory::{PageKind, SharedMemory};
 pub use mmio::MmioDoorbell;
 pub use ring::DmaRing;
 pub use signaller::Signaller;
+pub use trusted::{TrustedBuffer, TrustedDevice, TrustedMemory};
 pub use vector::{Vector, VectorControl};
 pub use vector_set::VectorSet;
 

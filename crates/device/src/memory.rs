@@ -1,11 +1,13 @@
 //! Memory that a device, or another process, may read and write at any time.
 //!
-//! Why no reference ever points into it: the other side does not know our aliasing rules. Every
-//! access here is a volatile or atomic one through a raw pointer, checked against the length.
+//! Why no reference points into it: the other side does not know our aliasing rules. Every
+//! access here is a volatile or atomic one through a raw pointer, checked against the length. The
+//! exception is memory whose other side is trusted to keep to commands: [`crate::trusted`].
 
 use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
 use crate::copy::copy;
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -31,6 +33,19 @@ pub struct SharedMemory {
     reserved: bool,
     /// Guard of a file's mapping, whose pages another process may take away.
     guard: Option<Guard>,
+    /// Nothing but this value reaches the pages, but what it was made reachable for.
+    private: bool,
+    /// Owner of pages that were mapped elsewhere, which unmaps them when it is dropped.
+    owner: Option<Owner>,
+}
+
+/// Keeps pages mapped until it is dropped.
+struct Owner(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Owner")
+    }
 }
 
 // SAFETY: the memory is only touched through volatile and atomic accesses, which may race with
@@ -105,6 +120,44 @@ impl SharedMemory {
             pages,
             reserved: false,
             guard: None,
+            private: true,
+            owner: None,
+        })
+    }
+
+    /// Memory of the caller's own: `len` bytes at `base`, whole pages of that kind, which `owner` keeps
+    /// mapped and unmaps when it is dropped. One piece serves many buffers
+    /// ([`DmaBuffer::carve`](crate::DmaBuffer::carve), [`Arena`](crate::Arena)).
+    ///
+    /// # Safety
+    /// Until `owner` is dropped the bytes are initialised, readable and writable, the mapping stays as
+    /// it is, and nobody reaches it but through this value: no other process, no other pointer, no
+    /// child (`MADV_DONTFORK`).
+    ///
+    /// # Errors
+    /// [`DeviceError::Pages`] when the range is not of whole pages, or empty.
+    pub unsafe fn from_raw(
+        base: NonNull<u8>,
+        len: usize,
+        pages: PageKind,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<SharedMemory, DeviceError> {
+        let page = match pages {
+            PageKind::Ordinary => crate::iova::PAGE,
+            PageKind::Huge => HUGE,
+        };
+        let address = base.as_ptr() as usize;
+        if len == 0 || !len.is_multiple_of(page) || !address.is_multiple_of(page) {
+            return Err(DeviceError::Pages { address, len, page });
+        }
+        Ok(SharedMemory {
+            base,
+            len,
+            pages,
+            reserved: false,
+            guard: None,
+            private: true,
+            owner: Some(Owner(Box::new(owner))),
         })
     }
 
@@ -142,6 +195,8 @@ impl SharedMemory {
             pages,
             reserved: false,
             guard: None,
+            private: false,
+            owner: None,
         };
         memory.guard = Some(bus::guard(start..start + len, page, Fill::Zeroes)?);
         Ok(memory)
@@ -165,6 +220,12 @@ impl SharedMemory {
     /// Whether the memory is a store's, made by [`SharedMemory::reserve`]: no device has its pages.
     pub(crate) fn is_reserved(&self) -> bool {
         self.reserved
+    }
+
+    /// Whether nothing but this value reaches the pages, but the devices that it was made reachable for:
+    /// not those of a file.
+    pub fn is_private(&self) -> bool {
+        self.private
     }
 
     /// The address of the first byte, for system calls that take it.
@@ -314,6 +375,9 @@ fn uninterrupted(call: impl Fn() -> isize) -> io::Result<usize> {
 impl Drop for SharedMemory {
     fn drop(&mut self) {
         self.guard = None;
+        if self.owner.is_some() {
+            return;
+        }
         // SAFETY: the mapping is ours, and no pointer into it leaves this crate without a borrow
         // or an owner of it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };

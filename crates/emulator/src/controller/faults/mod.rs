@@ -11,8 +11,10 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 use std::collections::{HashMap, VecDeque};
 
-/// Number of completions of a queue that are remembered, for a stale one.
-const HISTORY: usize = 16;
+/// Number of completions of a queue that are remembered, for a stale one: fewer than the uses after which a
+/// driver may give a slot the same identifier again (16 in joulio-nvme), or it would end a command
+/// that is in service.
+const HISTORY: usize = 15;
 
 /// Another sequence than the one that says which commands are struck, which bits and identifiers
 /// would otherwise disturb.

@@ -1,0 +1,250 @@
+//! Data buffers: pieces of DMA memory, which move into a queue with their command and come back with
+//! its completion.
+//!
+//! Sound because a byte belongs to one buffer at a time: buffers are cut from a memory that they keep
+//! and that nobody else names any more, are split without overlap, and are joined by ending one of them.
+//! Whether a reference may point into one is [`crate::trusted`]'s to say; all else here copies.
+
+use crate::arena::Home;
+use crate::copy::copy;
+use crate::{DmaDomain, DmaMemory, Iova};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Multiple in bytes that a buffer can be split at: data pointers name whole dwords (Base 4.1.1).
+const DWORD: usize = 4;
+
+/// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the
+/// device's. It is moved into the queue with the command and comes back with the completion, so
+/// that a use in between does not compile. One word, so that moving it costs nothing.
+///
+/// The bytes are copied in and out. Where the device is trusted they are a slice too
+/// ([`DmaBuffer::as_slice`], [`TrustedBuffer`](crate::TrustedBuffer)).
+pub struct DmaBuffer(pub(crate) Box<Piece>);
+
+pub(crate) struct Piece {
+    at: NonNull<u8>,
+    iova: Iova,
+    len: u32,
+    domain: DmaDomain,
+    /// The device writes these bytes during commands only, and nobody else names them.
+    trusted: bool,
+    /// Part of it that a list moves: offset and length in bytes.
+    pub(crate) part: (u32, u32),
+    /// The buffer behind it, of a list.
+    pub(crate) next: Option<DmaBuffer>,
+    /// The arena that the bytes go back to.
+    home: Option<Arc<Home>>,
+    /// Held for its drop, and to tell neighbours of one memory.
+    owner: Arc<DmaMemory>,
+}
+
+// SAFETY: the bytes belong to this buffer alone; accesses are volatile, or by slices of a trusted
+// memory, which borrow it; the memory lives as long as the owner.
+unsafe impl Send for DmaBuffer {}
+// SAFETY: through `&self` the memory is only read.
+unsafe impl Sync for DmaBuffer {}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(home) = &self.home {
+            home.take_back(self.iova, self.len as usize);
+        }
+    }
+}
+
+impl Piece {
+    /// Length in bytes.
+    pub(crate) fn length(&self) -> u32 {
+        self.len
+    }
+}
+
+impl DmaBuffer {
+    /// Cuts `memory` into `count` buffers of `len` bytes, each starting on a page.
+    ///
+    /// # Panics
+    /// When they do not fit.
+    pub fn carve(memory: DmaMemory, count: usize, len: usize) -> Vec<DmaBuffer> {
+        Self::carve_of(memory, count, len, false)
+    }
+
+    pub(crate) fn carve_of(
+        memory: DmaMemory,
+        count: usize,
+        len: usize,
+        trusted: bool,
+    ) -> Vec<DmaBuffer> {
+        let owner = Arc::new(memory);
+        let stride = Self::stride(len);
+        let piece = |index| DmaBuffer::cut(&owner, index * stride, len, trusted, None);
+        (0..count).map(piece).collect()
+    }
+
+    /// The buffer of `len` bytes at `offset` of `owner`, which no other buffer overlaps.
+    pub(crate) fn cut(
+        owner: &Arc<DmaMemory>,
+        offset: usize,
+        len: usize,
+        trusted: bool,
+        home: Option<Arc<Home>>,
+    ) -> DmaBuffer {
+        DmaBuffer(Box::new(Piece {
+            at: NonNull::new(owner.memory().at(offset, len)).expect("inside a mapping"),
+            iova: owner.iova().offset(offset),
+            len: u32::try_from(len).expect("a buffer is below 4 GiB"),
+            domain: owner.domain(),
+            trusted,
+            part: (0, 0),
+            next: None,
+            home,
+            owner: Arc::clone(owner),
+        }))
+    }
+
+    /// Distance in bytes between buffers of `len` bytes.
+    pub fn stride(len: usize) -> usize {
+        len.max(1).next_multiple_of(crate::iova::PAGE)
+    }
+
+    /// Length in bytes.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.0.len as usize
+    }
+
+    /// Device address of the first byte.
+    #[inline]
+    pub fn iova(&self) -> Iova {
+        self.0.iova
+    }
+
+    /// The address space that [`DmaBuffer::iova`] belongs to.
+    #[inline]
+    pub fn domain(&self) -> DmaDomain {
+        self.0.domain
+    }
+
+    /// Address of the first byte in this process, which stays the same while the buffer is the
+    /// device's. For callers that read and write in place: what is there changes while a command has
+    /// the buffer, and, with a device that is not trusted, at any time; so that no reference to it may
+    /// be made there.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.at.as_ptr()
+    }
+
+    /// Whether the device is trusted to write the bytes during commands only
+    /// ([`TrustedDevice`](crate::TrustedDevice)).
+    #[inline]
+    pub fn is_trusted(&self) -> bool {
+        self.0.trusted
+    }
+
+    /// The bytes, where the device is trusted.
+    #[inline]
+    pub fn as_slice(&self) -> Option<&[u8]> {
+        // SAFETY: initialised since they were mapped. A trusted device writes them while a command has
+        // this buffer, and then the caller has not; nobody else names them. `trusted` has the rest.
+        (self.0.trusted)
+            .then(|| unsafe { std::slice::from_raw_parts(self.0.at.as_ptr(), self.len()) })
+    }
+
+    /// The bytes, to be written, where the device is trusted.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: as in `as_slice`; `&mut self` is the only way to them.
+        (self.0.trusted)
+            .then(|| unsafe { std::slice::from_raw_parts_mut(self.0.at.as_ptr(), self.len()) })
+    }
+
+    /// Copies the bytes from `offset` into `to`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let from = self.at(offset, to.len());
+        // SAFETY: inside as checked; `to` is ours alone.
+        unsafe { copy(from, to.as_mut_ptr(), to.len()) }
+    }
+
+    /// Copies `from` to `offset`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn write(&mut self, offset: usize, from: &[u8]) {
+        let to = self.at(offset, from.len());
+        // SAFETY: as in `read`.
+        unsafe { copy(from.as_ptr(), to, from.len()) }
+    }
+
+    /// Cuts the buffer in two: keeps what is before `at`, and returns the rest. Both are the caller's,
+    /// and go their ways with commands of their own.
+    ///
+    /// # Panics
+    /// When `at` is past the end, or no multiple of 4: a data pointer names whole dwords.
+    #[must_use = "dropped, the rest is nobody's"]
+    pub fn split_off(&mut self, at: usize) -> DmaBuffer {
+        assert!(
+            at <= self.len() && at.is_multiple_of(DWORD),
+            "a buffer of {} bytes is not split at {at}",
+            self.len()
+        );
+        let piece = &mut *self.0;
+        let rest = Piece {
+            // SAFETY: inside the piece, or its end.
+            at: unsafe { piece.at.add(at) },
+            iova: piece.iova.offset(at),
+            len: piece.len - at as u32,
+            domain: piece.domain,
+            trusted: piece.trusted,
+            part: (0, 0),
+            next: None,
+            home: piece.home.clone(),
+            owner: Arc::clone(&piece.owner),
+        };
+        piece.len = at as u32;
+        DmaBuffer(Box::new(rest))
+    }
+
+    /// Joins the buffer with `rest`, which begins where it ends.
+    ///
+    /// # Errors
+    /// `rest` comes back: it is not of the same memory, or begins elsewhere.
+    pub fn join(&mut self, mut rest: DmaBuffer) -> Result<(), DmaBuffer> {
+        let (piece, behind) = (&mut *self.0, &mut *rest.0);
+        let adjacent = piece.at.as_ptr().wrapping_add(piece.len as usize) == behind.at.as_ptr();
+        let same = Arc::ptr_eq(&piece.owner, &behind.owner);
+        let len = piece.len.checked_add(behind.len);
+        let (Some(len), true) = (len, adjacent && same) else {
+            return Err(rest);
+        };
+        // Its bytes are this one's now, and go back with it.
+        behind.home = None;
+        piece.len = len;
+        Ok(())
+    }
+
+    /// The pointer to `offset`, which `len` bytes of this buffer follow.
+    fn at(&self, offset: usize, len: usize) -> *mut u8 {
+        assert!(
+            offset <= self.len() && len <= self.len() - offset,
+            "{len} bytes at {offset} of a buffer of {}",
+            self.len()
+        );
+        // SAFETY: inside as checked.
+        unsafe { self.0.at.as_ptr().add(offset) }
+    }
+}
+
+impl fmt::Debug for DmaBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DmaBuffer")
+            .field("iova", &format_args!("{:#x}", self.iova()))
+            .field("len", &self.len())
+            .field("trusted", &self.is_trusted())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,145 @@
+//! Lists of buffers: what one command scatters to, or gathers from.
+
+use crate::{DmaBuffer, Iova};
+use std::fmt;
+use std::ops::Range;
+
+/// Buffers of one command, in the order of its data; of each a part, or all of it. Buffers hold
+/// each other, so that a list of any length takes no memory of its own.
+///
+/// ```
+/// # use joulio_device::{BufferList, DmaBuffer};
+/// fn header_and_body(header: DmaBuffer, body: DmaBuffer) -> BufferList {
+///     let mut list = BufferList::new();
+///     list.push_part(header, 0..512);
+///     list.push(body);
+///     list
+/// }
+/// ```
+#[derive(Default)]
+pub struct BufferList {
+    /// First to last, each the `next` of the one before.
+    first: Option<DmaBuffer>,
+}
+
+impl BufferList {
+    /// Creates an empty list.
+    pub fn new() -> BufferList {
+        BufferList::default()
+    }
+
+    /// Adds all of `buffer` behind the others. Takes a step for each of them.
+    pub fn push(&mut self, buffer: impl Into<DmaBuffer>) {
+        let buffer = buffer.into();
+        let all = 0..buffer.len();
+        self.push_part(buffer, all);
+    }
+
+    /// Adds the bytes `part` of `buffer` behind the others.
+    ///
+    /// # Panics
+    /// When the part is not inside the buffer.
+    pub fn push_part(&mut self, buffer: impl Into<DmaBuffer>, part: Range<usize>) {
+        let mut buffer = buffer.into();
+        assert!(
+            part.start <= part.end && part.end <= buffer.len(),
+            "bytes {part:?} of a buffer of {}",
+            buffer.len()
+        );
+        // Below the buffer's length, which is below 4 GiB.
+        buffer.0.part = (part.start as u32, (part.end - part.start) as u32);
+        // Of a list that it was the first of, and that was not taken apart.
+        buffer.0.next = None;
+        let mut end = &mut self.first;
+        while let Some(buffer) = end {
+            end = &mut buffer.0.next;
+        }
+        *end = Some(buffer);
+    }
+
+    /// Takes the first buffer out.
+    pub fn pop(&mut self) -> Option<DmaBuffer> {
+        let mut first = self.first.take()?;
+        self.first = first.0.next.take();
+        Some(first)
+    }
+
+    /// The buffers, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = &DmaBuffer> {
+        std::iter::successors(self.first.as_ref(), |buffer| buffer.0.next.as_ref())
+    }
+
+    /// Device address and length in bytes of each part, first to last.
+    pub fn parts(&self) -> impl Iterator<Item = (Iova, u32)> {
+        self.iter().map(|buffer| {
+            let (offset, len) = buffer.0.part;
+            (buffer.iova().offset(offset as usize), len)
+        })
+    }
+
+    /// Bytes that a command may move: of all parts together.
+    pub fn bytes(&self) -> u64 {
+        self.parts().map(|(_, len)| u64::from(len)).sum()
+    }
+
+    /// Whether there is no buffer.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The first buffer, which holds the others: as a queue keeps a list.
+    pub fn into_chain(mut self) -> Option<DmaBuffer> {
+        self.first.take()
+    }
+
+    /// The list that `first` holds: what [`BufferList::into_chain`] made.
+    pub fn from_chain(first: Option<DmaBuffer>) -> BufferList {
+        BufferList { first }
+    }
+}
+
+impl<B: Into<DmaBuffer>> FromIterator<B> for BufferList {
+    fn from_iter<I: IntoIterator<Item = B>>(buffers: I) -> BufferList {
+        let mut buffers: Vec<DmaBuffer> = buffers.into_iter().map(Into::into).collect();
+        let mut next = None;
+        while let Some(mut buffer) = buffers.pop() {
+            buffer.0.part = (0, buffer.0.length());
+            buffer.0.next = next;
+            next = Some(buffer);
+        }
+        BufferList { first: next }
+    }
+}
+
+/// Buffers of a list, first to last.
+pub struct IntoBuffers(BufferList);
+
+impl Iterator for IntoBuffers {
+    type Item = DmaBuffer;
+
+    fn next(&mut self) -> Option<DmaBuffer> {
+        self.0.pop()
+    }
+}
+
+impl IntoIterator for BufferList {
+    type Item = DmaBuffer;
+    type IntoIter = IntoBuffers;
+
+    fn into_iter(self) -> IntoBuffers {
+        IntoBuffers(self)
+    }
+}
+
+impl Drop for BufferList {
+    fn drop(&mut self) {
+        // One by one: a buffer that drops the one that it holds, and so on, would take the stack.
+        while self.pop().is_some() {}
+    }
+}
+
+impl fmt::Debug for BufferList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

@@ -32,6 +32,6 @@ pub use policies::*;
 pub use policy::{Outstanding, Policy, Slept};
 pub use run_delay::{RunDelay, run_delay};
 pub use step::{Step, StepKind, StepSet};
-pub use waiter::{WaitError, Waiter};
+pub use waiter::{WaitError, Waiter, arm_and_check};
 pub use waker::Waker;
 pub use watched::{Blocked, Watched, Woken};

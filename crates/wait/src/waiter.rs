@@ -235,14 +235,30 @@ fn sleep(until: Nanos) -> Woken {
 /// seen by it; one after the poll raises an interrupt, because the vector is armed. Checked for
 /// every interleaving with up to two preemptions in `tests/arm_check_block.rs`.
 fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, WaitError> {
-    watched.arm().map_err(WaitError::Interrupt)?;
-    if watched.ready() {
+    let armed = arm_and_check(watched, |watched| watched.arm(), |watched| watched.ready());
+    if !armed.map_err(WaitError::Interrupt)? {
         return Ok(Woken::Ready);
     }
     match watched.block(until).map_err(WaitError::Interrupt)? {
         Blocked::Interrupted => Ok(Woken::Interrupted),
         Blocked::TimedOut => Ok(Woken::TimedOut),
     }
+}
+
+/// The first two parts of [`StepKind::Block`], for a caller that blocks by itself, as an event loop does: arms
+/// `core`, then polls it. `true`: nothing is there, and whatever completes from now on raises an
+/// interrupt; `false`: something is there, and the caller is not to block.
+///
+/// # Errors
+/// The error of `arm`.
+#[inline]
+pub fn arm_and_check<C: ?Sized, E>(
+    core: &mut C,
+    arm: impl FnOnce(&mut C) -> Result<(), E>,
+    ready: impl FnOnce(&mut C) -> bool,
+) -> Result<bool, E> {
+    arm(core)?;
+    Ok(!ready(core))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 #![cfg(loom)]
 
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Step, StepKind, Waiter, Watched};
+use joulio_wait::{Blocked, Step, StepKind, Waiter, Watched, arm_and_check};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use std::collections::VecDeque;
@@ -261,6 +261,41 @@ fn switching_from_interrupt_to_poll_and_back_loses_no_completion() {
             return;
         }
         block(core);
+    });
+}
+
+/// A wait as an event loop does it: `EventGroup::arm` claims what was raised, arms and polls; the loop
+/// waits for the descriptor, which stays readable until the next arming.
+fn wait_for_descriptor(core: &mut Core) {
+    core.unclaimed -= core.machine.take() as i64;
+    let armed = arm_and_check(
+        core,
+        |core| core.arm(),
+        |core| {
+            // Polled whether it was armed all along or not.
+            core.armed = false;
+            core.ready()
+        },
+    );
+    if armed.unwrap() {
+        core.machine.block();
+    }
+}
+
+#[test]
+fn an_event_loop_loses_no_completion() {
+    run(3, |core, _| wait_for_descriptor(core));
+}
+
+#[test]
+fn an_event_loop_that_polls_between_loses_no_completion() {
+    run(3, |core, done| {
+        if done == 1 {
+            core.disarm();
+            loom::thread::yield_now();
+            return;
+        }
+        wait_for_descriptor(core);
     });
 }
 

@@ -1,12 +1,12 @@
 //! A poll group inside an event loop of the caller's: one descriptor for epoll or an
 //! executor.
 
-use super::PollGroup;
+use super::{PollGroup, Queues};
 use crate::NvmeError;
 use crate::queue::{Completed, QueuePair};
 use joulio_device::{Device, DeviceError};
 use joulio_units::Nanos;
-use joulio_wait::now;
+use joulio_wait::{arm_and_check, now};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::time::{
@@ -130,16 +130,8 @@ impl<D: Device> EventGroup<D> {
         if waiting.reconnects {
             return Ok(false);
         }
-        self.group.queues.each_active(|queue| {
-            if queue.outstanding() == 0 {
-                return Ok(());
-            }
-            match queue.blocking_vector() {
-                Some(_) => Ok(queue.interrupt().arm().map(drop)?),
-                None => Err(NvmeError::from(queue.never_blocks())),
-            }
-        })?;
-        if self.group.queues.poll() {
+        let armed = arm_and_check(&mut self.group.queues, arm_active, Queues::poll)?;
+        if !armed {
             return Ok(false);
         }
         let at = now();
@@ -155,6 +147,16 @@ impl<D: Device> EventGroup<D> {
             self.set_timer(tick)?;
         }
         Ok(true)
+    }
+
+    /// Makes the descriptor readable at once, until the next [`EventGroup::arm`]: for another thread that has
+    /// something to tell the loop.
+    ///
+    /// # Errors
+    /// The timer cannot be set ([`NvmeError::Device`]).
+    pub fn wake(&mut self) -> Result<(), NvmeError> {
+        // Long past.
+        self.set_timer(Nanos(1))
     }
 
     /// Hands out up to `max` completions that are there, each with the index of its queue, without
@@ -232,6 +234,19 @@ impl<D: Device> AsFd for EventGroup<D> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.readable.as_fd()
     }
+}
+
+/// Lets the interrupts of the queues that have commands outstanding through.
+fn arm_active<D: Device>(queues: &mut Queues<D>) -> Result<(), NvmeError> {
+    queues.each_active(|queue| {
+        if queue.outstanding() == 0 {
+            return Ok(());
+        }
+        match queue.blocking_vector() {
+            Some(_) => Ok(queue.interrupt().arm().map(drop)?),
+            None => Err(NvmeError::from(queue.never_blocks())),
+        }
+    })
 }
 
 fn epoll_set() -> Result<OwnedFd, NvmeError> {

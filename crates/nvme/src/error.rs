@@ -1,6 +1,6 @@
 //! Errors, each with what to do about it.
 
-use joulio_device::{DeviceError, DmaBuffer};
+use joulio_device::{BufferList, DeviceError, DmaBuffer};
 use joulio_nvme_spec::Status;
 use joulio_wait::{UintrError, WaitError};
 use std::fmt;
@@ -294,6 +294,24 @@ pub enum SubmitError {
         /// Whether the command moves data.
         moves: bool,
     },
+    /// A buffer's part, or the offset in a buffer, begins or ends within a dword.
+    #[error(
+        "data begins or ends within a dword of its buffer: offsets and lengths are multiples of 4"
+    )]
+    Alignment,
+    /// The list's parts are not pages, and the controller has no SGLs to describe them.
+    #[error(
+        "the controller has no SGLs: of a list each part but the first begins on a page of 4096 bytes, and each but the last ends on one"
+    )]
+    Pages,
+    /// The list has too many parts for one command.
+    #[error("{parts} parts that are not adjacent are too many: at most {max} in one command here")]
+    Parts {
+        /// Parts, adjacent ones joined.
+        parts: usize,
+        /// Descriptors that a command of this queue has room for.
+        max: usize,
+    },
     /// The buffer or the namespace belongs to another device.
     #[error("the buffer or the namespace belongs to another device")]
     Foreign,
@@ -320,6 +338,28 @@ impl fmt::Display for Rejected {
 }
 
 impl std::error::Error for Rejected {}
+
+/// A command that was not submitted, with the buffers of its list.
+pub struct RejectedList {
+    /// Reason.
+    pub reason: SubmitError,
+    /// The buffers, the caller's again.
+    pub buffers: BufferList,
+}
+
+impl fmt::Debug for RejectedList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RejectedList({:?})", self.reason)
+    }
+}
+
+impl fmt::Display for RejectedList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl std::error::Error for RejectedList {}
 
 fn vectors_had(had: u16, wanted: u16) -> String {
     if had < wanted {

@@ -57,9 +57,12 @@ mod registers;
 
 pub use cancel::Cancel;
 pub use controller::{Controller, ControllerOptions};
-pub use error::{NvmeError, PolicyError, Rejected, SubmitError};
+pub use error::{NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
 pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
-pub use joulio_device::DmaBuffer;
+pub use joulio_device::{
+    Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,
+    TrustedDevice, TrustedMemory,
+};
 pub use joulio_nvme_spec as spec;
 pub use joulio_trace as trace;
 pub use joulio_wait as wait;

@@ -5,6 +5,7 @@ mod death;
 mod events;
 mod feature_record;
 mod features;
+mod memory;
 mod namespaces;
 mod options;
 mod power;
@@ -18,7 +19,7 @@ pub(crate) use shared::Shared;
 use crate::queue::{MAX_SLOTS, prp};
 use crate::registers::Registers;
 use crate::{NvmeError, QueuePair};
-use joulio_device::{Device, DmaBuffer, DmaMemory};
+use joulio_device::Device;
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::log::{LogId, SmartHealth};
@@ -181,29 +182,6 @@ impl<D: Device> Controller<D> {
             });
         }
         Ok(())
-    }
-
-    /// Allocates memory that the device can reach.
-    ///
-    /// # Errors
-    /// The system has no memory, or the device cannot reach more.
-    pub fn allocate(&self, len: usize) -> Result<DmaMemory, NvmeError> {
-        Ok(self.shared.device.allocate(len)?)
-    }
-
-    /// Allocates `count` data buffers of `len` bytes, each on pages of its own.
-    ///
-    /// # Errors
-    /// As [`Controller::allocate`]; [`NvmeError::Unsupported`] for more than memory can hold.
-    pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        let bytes = (len <= u32::MAX as usize)
-            .then(|| count.checked_mul(DmaBuffer::stride(len)))
-            .flatten()
-            .ok_or_else(|| NvmeError::Unsupported {
-                device: self.name().into(),
-                what: format!("{count} buffers of {len} bytes are more than memory can hold"),
-            })?;
-        Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
     }
 
     /// Checks that the controller answers and has not failed (CSTS.CFS, Base 3.1.4.6), for a caller

@@ -18,20 +18,23 @@ pub const MAX_RANGES: usize = 256;
 /// Direction and bytes of a command that moves none of the caller's data.
 const NOTHING: (Direction, u32) = (Direction::Other, 0);
 
+/// Multiple in bytes that data begins at (Base 4.1.1).
+pub(super) const DWORD: usize = 4;
+
 /// A command that moves data.
 #[derive(Clone, Copy)]
-struct Transfer {
-    opcode: NvmOpcode,
-    direction: Direction,
+pub(super) struct Transfer {
+    pub(super) opcode: NvmOpcode,
+    pub(super) direction: Direction,
     fua: bool,
 }
 
-const READ: Transfer = Transfer {
+pub(super) const READ: Transfer = Transfer {
     opcode: NvmOpcode::READ,
     direction: Direction::Read,
     fua: false,
 };
-const WRITE: Transfer = Transfer {
+pub(super) const WRITE: Transfer = Transfer {
     opcode: NvmOpcode::WRITE,
     direction: Direction::Write,
     fua: false,
@@ -55,10 +58,10 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
-        buffer: DmaBuffer,
+        buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(READ, namespace, lba, blocks, buffer, tag)
+        self.transfer(READ, namespace, (lba, blocks), (buffer.into(), 0), tag)
     }
 
     /// Writes `blocks` logical blocks from `buffer` to `lba` (NVM 1.0, 3.2.6).
@@ -71,10 +74,49 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
-        buffer: DmaBuffer,
+        buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(WRITE, namespace, lba, blocks, buffer, tag)
+        self.transfer(WRITE, namespace, (lba, blocks), (buffer.into(), 0), tag)
+    }
+
+    /// Reads as [`QueuePair::read`] does, to `offset` of `buffer`, a multiple of 4. All of the buffer
+    /// goes with the command; [`DmaBuffer::split_off`] makes two that go their own ways.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read`]; [`SubmitError::Alignment`].
+    pub fn read_at(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+        offset: usize,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(READ, namespace, (lba, blocks), (buffer.into(), offset), tag)
+    }
+
+    /// Writes as [`QueuePair::write`] does, from `offset` of `buffer`, a multiple of 4.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read_at`].
+    pub fn write_at(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+        offset: usize,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(
+            WRITE,
+            namespace,
+            (lba, blocks),
+            (buffer.into(), offset),
+            tag,
+        )
     }
 
     /// Writes as [`QueuePair::write`] does, with FUA: complete when the data is on non-volatile
@@ -87,10 +129,16 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
-        buffer: DmaBuffer,
+        buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(WRITE_THROUGH, namespace, lba, blocks, buffer, tag)
+        self.transfer(
+            WRITE_THROUGH,
+            namespace,
+            (lba, blocks),
+            (buffer.into(), 0),
+            tag,
+        )
     }
 
     /// Compares `blocks` logical blocks from `lba` with `buffer`: Compare Failure where they
@@ -103,13 +151,14 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
-        buffer: DmaBuffer,
+        buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
+        let buffer = buffer.into();
         if let Err(reason) = namespace.able(Ability::Compare) {
             return Err(Rejected { reason, buffer });
         }
-        self.transfer(COMPARE, namespace, lba, blocks, buffer, tag)
+        self.transfer(COMPARE, namespace, (lba, blocks), (buffer, 0), tag)
     }
 
     /// Commits the namespace's writes that completed before to non-volatile media (Base 7.1).
@@ -252,22 +301,24 @@ impl<D: Device> QueuePair<D> {
         &mut self,
         kind: Transfer,
         namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
-        buffer: DmaBuffer,
+        (lba, blocks): (u64, u32),
+        (buffer, offset): (DmaBuffer, usize),
         tag: u64,
     ) -> Result<(), Rejected> {
         let bytes = u64::from(blocks) << namespace.shift();
-        let room = u64::from(self.max_transfer).min(buffer.len() as u64);
+        let behind = buffer.len().saturating_sub(offset) as u64;
+        let room = u64::from(self.max_transfer).min(behind);
         // All are looked at, without a branch for each.
         let refuse = (bytes.wrapping_sub(1) >= room)
             | (buffer.domain() != self.domain)
             | (namespace.domain != self.domain)
+            | !offset.is_multiple_of(DWORD)
             | !namespace.has_range(lba, blocks);
         if refuse {
-            return Err(self.refused(namespace, lba, blocks, buffer));
+            let reason = self.refusal(namespace, lba, blocks, (&buffer, offset));
+            return Err(Rejected { reason, buffer });
         }
-        let start = buffer.iova();
+        let start = buffer.iova().offset(offset);
         let cid = self.take_slot(buffer, tag)?;
         let mut command = Command::transfer(kind.opcode, namespace.id(), lba, blocks);
         if kind.fua {
@@ -290,20 +341,15 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// A transfer that may not be done, and why not.
+    /// Why a transfer may not be done.
     #[cold]
     #[inline(never)]
-    fn refused(&self, namespace: &Namespace, lba: u64, blocks: u32, buffer: DmaBuffer) -> Rejected {
-        let reason = self.refusal(namespace, lba, blocks, &buffer);
-        Rejected { reason, buffer }
-    }
-
     fn refusal(
         &self,
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
-        buffer: &DmaBuffer,
+        (buffer, offset): (&DmaBuffer, usize),
     ) -> SubmitError {
         if buffer.domain() != self.domain || namespace.domain != self.domain {
             return SubmitError::Foreign;
@@ -315,8 +361,11 @@ impl<D: Device> QueuePair<D> {
                 max: self.max_transfer,
             };
         }
-        if bytes > buffer.len() as u64 {
+        if bytes > buffer.len().saturating_sub(offset) as u64 {
             return SubmitError::Buffer { bytes };
+        }
+        if !offset.is_multiple_of(DWORD) {
+            return SubmitError::Alignment;
         }
         let size = namespace.blocks();
         SubmitError::Range { lba, blocks, size }

@@ -10,6 +10,7 @@ pub(crate) mod prp;
 mod raw;
 mod recovery;
 mod retry;
+mod scatter;
 mod slots;
 pub(crate) mod submission;
 mod tracing;
@@ -25,7 +26,7 @@ pub(crate) use slots::MAX_SLOTS;
 use crate::controller::shared::Shared;
 use completion::{CompletionRing, Posted};
 use interrupt::Interrupt;
-use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
+use joulio_device::{BufferList, Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
 use joulio_trace::Trace;
@@ -50,8 +51,16 @@ pub struct Completed {
     /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
     /// Buffer of the command, the caller's again; a flush has none. A controller that could not be
-    /// made to let go of memory keeps it.
+    /// made to let go of memory keeps it. Of a list the first buffer, which holds the others:
+    /// [`Completed::into_buffers`] hands out all.
     pub buffer: Option<DmaBuffer>,
+}
+
+impl Completed {
+    /// All buffers of the command, in their order.
+    pub fn into_buffers(self) -> BufferList {
+        BufferList::from_chain(self.buffer)
+    }
 }
 
 /// A submission and a completion queue of the same depth, on an interrupt vector of its own where

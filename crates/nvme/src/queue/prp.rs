@@ -1,5 +1,5 @@
 //! Data pointers of commands: physical region pages (Base 4.1.1), or one SGL descriptor
-//! (Base 4.1.2), for buffers are contiguous to the device.
+//! (Base 4.1.2), for a buffer is contiguous to the device. Lists of buffers are [`super::scatter`]'s.
 
 use super::slots::Slots;
 use joulio_device::{DmaArray, DmaMemory, Iova};
@@ -8,13 +8,13 @@ use joulio_nvme_spec::{Command, CommandId, PAGE_SIZE, Psdt, SglDescriptor};
 use std::sync::Arc;
 use zerocopy::little_endian::{U32, U64};
 
-const PAGE: u64 = PAGE_SIZE as u64;
+pub(super) const PAGE: u64 = PAGE_SIZE as u64;
 
 /// Maximum size in bytes of one command's transfer here, so that a list never leaves its page.
 pub(crate) const MAX_BYTES: u32 = 1 << 20;
 
 /// Up to here two PRPs do, if the buffer begins on a page.
-const SHORT: u32 = 2 * PAGE_SIZE as u32;
+pub(super) const SHORT: u32 = 2 * PAGE_SIZE as u32;
 
 /// PRP1 and PRP2 of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +51,10 @@ pub(crate) fn build(
 
 /// A PRP list for each slot of a queue.
 pub(crate) struct Lists {
-    entries: DmaArray<u64>,
-    per_slot: usize,
+    pub(super) entries: DmaArray<u64>,
+    pub(super) per_slot: usize,
     /// The controller takes SGLs: one descriptor says what a list of pages would.
-    sgls: bool,
+    pub(super) sgls: bool,
 }
 
 impl Lists {
@@ -119,14 +119,19 @@ impl Lists {
 /// The data pointer of a command, as two words: PRPs, or a descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct DataPointer {
-    first: u64,
-    second: u64,
-    psdt: u8,
+    pub(super) first: u64,
+    pub(super) second: u64,
+    pub(super) psdt: u8,
 }
 
 impl DataPointer {
     fn data_block(start: Iova, len: u32) -> DataPointer {
-        let words: [U64; 2] = zerocopy::transmute!(SglDescriptor::data_block(start.0, len));
+        DataPointer::sgl(SglDescriptor::data_block(start.0, len))
+    }
+
+    /// An SGL that begins with `descriptor`.
+    pub(super) fn sgl(descriptor: SglDescriptor) -> DataPointer {
+        let words: [U64; 2] = zerocopy::transmute!(descriptor);
         DataPointer {
             first: words[0].get(),
             second: words[1].get(),

@@ -71,10 +71,12 @@ impl<D: Device> QueuePair<D> {
         &mut self,
         namespace: &Namespace,
         command: Command,
-        buffer: DmaBuffer,
+        buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        let (direction, bytes) = match self.checked_transfer(namespace, &command, &buffer) {
+        let buffer = buffer.into();
+        let room = (buffer.domain() == self.domain).then_some(buffer.len() as u64);
+        let (direction, bytes) = match self.checked_transfer(namespace, &command, room) {
             Ok(transfer) => transfer,
             Err(reason) => return Err(Rejected { reason, buffer }),
         };
@@ -88,12 +90,13 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// What a command moves, and how many bytes, once it and its buffer fit.
-    fn checked_transfer(
+    /// What a command moves, and how many bytes, once it fits into buffers of `room` bytes; none: of
+    /// another device.
+    pub(super) fn checked_transfer(
         &self,
         namespace: &Namespace,
         command: &Command,
-        buffer: &DmaBuffer,
+        room: Option<u64>,
     ) -> Result<(Direction, u32), SubmitError> {
         let Some(bytes) = self.checked(namespace, command)? else {
             return Err(SubmitError::Data {
@@ -101,14 +104,14 @@ impl<D: Device> QueuePair<D> {
                 moves: false,
             });
         };
-        if buffer.domain() != self.domain {
+        let Some(room) = room else {
             return Err(SubmitError::Foreign);
-        }
+        };
         let max = self.max_transfer;
         if bytes == 0 || bytes > u64::from(max) {
             return Err(SubmitError::Length { bytes, max });
         }
-        if bytes > buffer.len() as u64 {
+        if bytes > room {
             return Err(SubmitError::Buffer { bytes });
         }
         let direction = match NvmOpcode(command.dword0().opc()) {
@@ -146,7 +149,7 @@ impl<D: Device> QueuePair<D> {
 }
 
 /// The command with its namespace.
-fn addressed(mut command: Command, namespace: &Namespace) -> Command {
+pub(super) fn addressed(mut command: Command, namespace: &Namespace) -> Command {
     command.nsid = U32::new(namespace.id().0);
     command
 }

@@ -127,6 +127,12 @@ impl Slots {
         Ok(CommandId(slot.name))
     }
 
+    /// Identifier that the next command gets; none when no slot is free.
+    pub(crate) fn upcoming(&self) -> Option<CommandId> {
+        let slot = self.slots.get(usize::from(self.free))?;
+        Some(CommandId(slot.name.wrapping_add(1 << SLOT_BITS)))
+    }
+
     /// Gives up the command that `cid` names.
     #[inline]
     pub(crate) fn remove(&mut self, cid: CommandId) -> Result<Entry, CompletionFault> {

@@ -1,0 +1,125 @@
+//! Memory for commands: allocated here, or the caller's own.
+
+use super::Controller;
+use crate::NvmeError;
+use joulio_device::{
+    Arena, Device, DmaBuffer, DmaMemory, SharedMemory, TrustedArena, TrustedBuffer, TrustedDevice,
+    TrustedMemory,
+};
+use std::sync::Arc;
+
+impl<D: Device> Controller<D> {
+    /// Allocates memory that the device can reach.
+    ///
+    /// # Errors
+    /// The system has no memory, or the device cannot reach more.
+    pub fn allocate(&self, len: usize) -> Result<DmaMemory, NvmeError> {
+        Ok(self.shared.device.allocate(len)?)
+    }
+
+    /// Allocates `count` data buffers of `len` bytes, each on pages of its own.
+    ///
+    /// # Errors
+    /// As [`Controller::allocate`]; [`NvmeError::Unsupported`] for more than memory can hold.
+    pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
+        let bytes = self.bytes_of(count, len)?;
+        Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
+    }
+
+    fn bytes_of(&self, count: usize, len: usize) -> Result<usize, NvmeError> {
+        (len <= u32::MAX as usize)
+            .then(|| count.checked_mul(DmaBuffer::stride(len)))
+            .flatten()
+            .ok_or_else(|| NvmeError::Unsupported {
+                device: self.name().into(),
+                what: format!("{count} buffers of {len} bytes are more than memory can hold"),
+            })
+    }
+
+    /// Allocates an arena of at least `len` bytes: one memory, mapped for the device once, and buffers of
+    /// any size out of it.
+    ///
+    /// # Errors
+    /// As [`Controller::allocate`].
+    pub fn allocate_arena(&self, len: usize) -> Result<Arena, NvmeError> {
+        Ok(Arena::new(self.allocate(len)?))
+    }
+
+    /// Makes memory of the caller's own reachable for the device, as one mapping: of a memfd or a file of
+    /// huge pages ([`SharedMemory::from_file`]), or mapped elsewhere ([`SharedMemory::from_raw`]). Buffers are
+    /// cut from it by [`DmaBuffer::carve`] or an [`Arena`]; they are copied in and out, whatever the
+    /// device: [`Controller::register_trusted`] is for slices.
+    ///
+    /// # Errors
+    /// The back end cannot reach memory that it has not allocated (a vfio-user socket), or as
+    /// [`Controller::allocate`].
+    pub fn register(&self, memory: SharedMemory) -> Result<DmaMemory, NvmeError> {
+        Ok(self.shared.device.reach(Arc::new(memory))?)
+    }
+}
+
+/// Memory whose buffers are slices: of a device that is trusted to write it during commands only. Of
+/// another one it does not compile:
+///
+/// ```compile_fail,E0599
+/// # use joulio_nvme::Controller;
+/// # use joulio_device::vfio_user::VfioUserDevice;
+/// fn of_a_peer(controller: &Controller<VfioUserDevice>) {
+///     controller.allocate_trusted(1, 4096).unwrap();
+/// }
+/// ```
+impl<D: TrustedDevice> Controller<D> {
+    /// Allocates `count` data buffers of `len` bytes, each on pages of its own, that are slices while the
+    /// caller has them.
+    ///
+    /// ```
+    /// # use joulio_nvme::{Controller, ControllerOptions, TrustedBuffer};
+    /// # use joulio_emulator::{EmulatedDevice, Options};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+    /// # let device = EmulatedDevice::spawn(&Options::new(profile))?;
+    /// # let controller = Controller::open(device, ControllerOptions::default())?;
+    /// # let namespace = controller.namespace(1)?;
+    /// # let mut queue = controller.create_queue_pair(1)?;
+    /// let mut buffer = controller.allocate_trusted(1, 4096)?.remove(0);
+    /// buffer[..6].copy_from_slice(b"joules");
+    /// queue.write(&namespace, 0, 8, buffer, 0)?;
+    /// queue.ring();
+    /// let mut back = None;
+    /// while queue.reap(1, |done| back = done.buffer)? == 0 {}
+    /// let buffer = TrustedBuffer::try_from(back.unwrap()).unwrap();
+    /// assert!(buffer.starts_with(b"joules"));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Controller::allocate_buffers`].
+    pub fn allocate_trusted(
+        &self,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<TrustedBuffer>, NvmeError> {
+        let bytes = self.bytes_of(count, len)?;
+        let memory = TrustedMemory::allocate(&*self.shared.device, bytes)?;
+        Ok(memory.carve(count, len))
+    }
+
+    /// Allocates an arena as [`Controller::allocate_arena`] does, of buffers that are slices.
+    ///
+    /// # Errors
+    /// As [`Controller::allocate`].
+    pub fn allocate_trusted_arena(&self, len: usize) -> Result<TrustedArena, NvmeError> {
+        let memory = TrustedMemory::allocate(&*self.shared.device, len)?;
+        Ok(TrustedArena::new(memory))
+    }
+
+    /// Makes memory of the caller's own ([`SharedMemory::from_raw`]) reachable for the device, as one mapping of
+    /// buffers that are slices: [`TrustedMemory::carve`], [`TrustedArena::new`].
+    ///
+    /// # Errors
+    /// [`DeviceError::NotPrivate`](joulio_device::DeviceError::NotPrivate) for memory of a file; else as
+    /// [`Controller::allocate`].
+    pub fn register_trusted(&self, memory: SharedMemory) -> Result<TrustedMemory, NvmeError> {
+        Ok(TrustedMemory::register(&*self.shared.device, memory)?)
+    }
+}

@@ -189,6 +189,12 @@ impl<D: Device> QueuePair<D> {
         self.slots.count()
     }
 
+    /// Number of commands that can be outstanding.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Writes the command `cid`, which moves `bytes` in `direction`, to the submission queue.
     #[inline]
     fn issue(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {

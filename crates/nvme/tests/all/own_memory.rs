@@ -12,7 +12,9 @@ use joulio_nvme::{
 
 fn trusted() -> (Controller<EmulatedDevice>, Stepper) {
     let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
-    let store = StoreOptions::Ram { bytes: Some(1 << 20) };
+    let store = StoreOptions::Ram {
+        bytes: Some(1 << 20),
+    };
     options.namespaces = vec![NamespaceOptions { store, block: None }];
     let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
     let controller = Controller::open(device, ControllerOptions::default()).unwrap();

@@ -1,0 +1,181 @@
+//! What reaps for the futures of a queue.
+
+use crate::state::{Shared, Wakers};
+use crate::{IoError, IoFailure};
+use joulio_device::{Device, DeviceError};
+use joulio_nvme::{BufferList, NvmeError};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::future::poll_fn;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// Completions that [`Driver::run`] takes at once.
+const BATCH: usize = 256;
+
+/// What reaps for the futures of an [`AsyncQueue`](crate::AsyncQueue), and wakes them. The order is
+/// [`Driver::arm`], wait for the descriptor, [`Driver::reap`], and again, as for an
+/// [`EventGroup`](joulio_nvme::EventGroup):
+///
+/// ```no_run
+/// # use joulio_device::Device;
+/// # use joulio_nvme_async::Driver;
+/// use tokio::io::unix::AsyncFd;
+///
+/// async fn drive<D: Device>(driver: Driver<D>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     // SAFETY: the driver owns its descriptor, which stays the same.
+///     let mut driver = unsafe { AsyncFd::register(driver)? };
+///     while !driver.get_ref().is_closed() {
+///         if driver.get_mut().arm()? {
+///             driver.readable().await?.clear_ready();
+///         } else {
+///             tokio::task::yield_now().await;
+///         }
+///         driver.get_mut().reap(256)?;
+///     }
+///     Ok(())
+/// }
+/// ```
+///
+/// Dropped, it leaves the queue to its futures, which poll it themselves.
+pub struct Driver<D: Device> {
+    shared: Arc<Shared<D>>,
+    /// The group's descriptor.
+    readable: OwnedFd,
+    /// Kept, so that a reap allocates nothing.
+    wake: Wakers,
+}
+
+impl<D: Device> Driver<D> {
+    pub(crate) fn new(shared: &Arc<Shared<D>>) -> Result<Driver<D>, NvmeError> {
+        let mut state = shared.lock();
+        assert!(!state.driven, "the queue has a driver");
+        let readable = state.events.as_fd().try_clone_to_owned();
+        let readable = readable.map_err(|source| DeviceError::Os {
+            what: "duplicate a descriptor".into(),
+            source,
+        })?;
+        state.driven = true;
+        Ok(Driver {
+            shared: Arc::clone(shared),
+            readable,
+            wake: Wakers::new(),
+        })
+    }
+
+    /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
+    /// something does, or the queue is to be checked; `false`: there is something to reap, or the queue's
+    /// policy never blocks, so that it is to be polled.
+    ///
+    /// # Errors
+    /// The controller is used no more.
+    pub fn arm(&mut self) -> Result<bool, Arc<NvmeError>> {
+        let armed = self.shared.lock().arm(&mut self.wake);
+        self.wake();
+        armed
+    }
+
+    /// Takes in up to `max` completions that are there, without waiting, and wakes their futures; how
+    /// many there were.
+    ///
+    /// # Errors
+    /// The controller is used no more: all futures end with that.
+    pub fn reap(&mut self, max: usize) -> Result<usize, Arc<NvmeError>> {
+        let mut state = self.shared.lock();
+        state.parked = false;
+        let reaped = state.reap(max, &mut self.wake);
+        drop(state);
+        self.wake();
+        reaped
+    }
+
+    fn wake(&mut self) {
+        self.wake.drain(..).for_each(Waker::wake);
+    }
+
+    /// Whether no handle of the queue is left, and no command outstanding.
+    pub fn is_closed(&self) -> bool {
+        let mut state = self.shared.lock();
+        state.closed && state.events.group().outstanding() == 0
+    }
+
+    /// Drives the queue in the calling thread, a thread of its own, until [`Driver::is_closed`].
+    ///
+    /// # Errors
+    /// The controller is used no more.
+    pub fn run(mut self) -> Result<(), Arc<NvmeError>> {
+        while !self.is_closed() {
+            if self.arm()? {
+                match poll(&mut [PollFd::new(&self.readable, PollFlags::IN)], None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(errno) => return Err(self.fail(errno)),
+                }
+            }
+            self.reap(BATCH)?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, errno: Errno) -> Arc<NvmeError> {
+        let error = NvmeError::Device(DeviceError::Os {
+            what: "wait for a descriptor (poll)".into(),
+            source: errno.into(),
+        });
+        let failed = self.shared.lock().fail(error, &mut self.wake);
+        self.wake();
+        failed
+    }
+}
+
+impl<D: Device> AsFd for Driver<D> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.readable.as_fd()
+    }
+}
+
+impl<D: Device> AsRawFd for Driver<D> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.readable.as_raw_fd()
+    }
+}
+
+impl<D: Device> Drop for Driver<D> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        (state.driven, state.parked) = (false, false);
+        // They poll by themselves from now on.
+        state.wake_all(&mut self.wake);
+        drop(state);
+        self.wake();
+    }
+}
+
+/// Waits until no command is outstanding.
+pub(crate) async fn drain<D: Device>(shared: &Arc<Shared<D>>) -> Result<(), IoError> {
+    poll_fn(|cx| {
+        let mut wake = Wakers::new();
+        let mut state = shared.lock();
+        if !state.driven {
+            // An error is found in `ended`.
+            let _ = state.reap(usize::MAX, &mut wake);
+        }
+        let ended = state.ended.clone();
+        let outstanding = state.events.group().outstanding();
+        drop(state);
+        wake.into_iter().for_each(Waker::wake);
+        if let Some(ended) = ended {
+            return Poll::Ready(Err(IoError {
+                reason: IoFailure::Controller(ended),
+                buffers: BufferList::new(),
+            }));
+        }
+        if outstanding == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        // No completion is this one's: it asks again.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}

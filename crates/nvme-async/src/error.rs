@@ -1,0 +1,47 @@
+//! Failures of a command, with the buffers that it had.
+
+use joulio_nvme::spec::Status;
+use joulio_nvme::{BufferList, NvmeError, SubmitError};
+use std::fmt;
+use std::sync::Arc;
+
+/// A command that failed, and its buffers, the caller's again.
+pub struct IoError {
+    /// Reason.
+    pub reason: IoFailure,
+    /// Buffers of the command: empty where the device kept them, or it had none.
+    pub buffers: BufferList,
+}
+
+/// Reason that a command failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoFailure {
+    /// The command ended with another status than success (NVM Express Base 2.0, 3.3.3.2).
+    #[error("the command ended with: {0}")]
+    Status(Status),
+    /// The command was refused before it was submitted.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+    /// The controller is used no more.
+    #[error(transparent)]
+    Controller(Arc<NvmeError>),
+}
+
+impl fmt::Debug for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IoError({:?})", self.reason)
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl std::error::Error for IoError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.reason.source()
+    }
+}

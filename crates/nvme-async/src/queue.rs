@@ -1,0 +1,221 @@
+//! A queue pair whose commands are futures.
+
+use crate::io::{Io, Request};
+use crate::state::{Shared, Wakers};
+use crate::{Driver, IoError};
+use joulio_device::Device;
+use joulio_nvme::spec::Command;
+use joulio_nvme::wait::{AnyPolicy, WaitCounters};
+use joulio_nvme::{
+    BufferList, Completed, DmaBuffer, EventGroup, Namespace, NvmeError, PolicyError, PollGroup,
+    QueuePair,
+};
+use std::sync::Arc;
+use std::task::Waker;
+
+/// A queue pair whose commands are futures, for any number of tasks and threads. A clone is the same queue.
+///
+/// Commands that are more than the queue is deep wait for room, in their order.
+pub struct AsyncQueue<D: Device> {
+    shared: Arc<Shared<D>>,
+    _handle: Arc<Handle<D>>,
+}
+
+impl<D: Device> Clone for AsyncQueue<D> {
+    fn clone(&self) -> AsyncQueue<D> {
+        AsyncQueue {
+            shared: Arc::clone(&self.shared),
+            _handle: Arc::clone(&self._handle),
+        }
+    }
+}
+
+/// Ends a driver when it goes.
+struct Handle<D: Device>(Arc<Shared<D>>);
+
+impl<D: Device> Drop for Handle<D> {
+    fn drop(&mut self) {
+        let mut wake = Wakers::new();
+        let mut state = self.0.lock();
+        state.closed = true;
+        state.wake_driver(&mut wake);
+        drop(state);
+        wake.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<D: Device> AsyncQueue<D> {
+    /// Makes `queue` one whose commands are futures. It keeps its policy.
+    ///
+    /// # Errors
+    /// No descriptor is left ([`NvmeError::Device`]).
+    ///
+    /// # Panics
+    /// When `queue` has commands outstanding.
+    pub fn new(queue: QueuePair<D>) -> Result<AsyncQueue<D>, NvmeError> {
+        assert_eq!(queue.outstanding(), 0, "commands are outstanding");
+        let depth = queue.depth();
+        let events = EventGroup::new(PollGroup::new(vec![queue]))?;
+        let shared = Arc::new(Shared::new(events, depth));
+        Ok(AsyncQueue {
+            _handle: Arc::new(Handle(Arc::clone(&shared))),
+            shared,
+        })
+    }
+
+    /// Creates what reaps for the futures, instead of each that is polled. There is one at a time.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    ///
+    /// # Panics
+    /// When there is one.
+    pub fn driver(&self) -> Result<Driver<D>, NvmeError> {
+        Driver::new(&self.shared)
+    }
+
+    /// Reads `blocks` logical blocks from `lba` into `buffer` ([`QueuePair::read`]).
+    pub fn read(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+    ) -> Io<D, DmaBuffer> {
+        self.read_at(namespace, lba, blocks, buffer, 0)
+    }
+
+    /// Reads to `offset` of `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
+    pub fn read_at(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+        offset: usize,
+    ) -> Io<D, DmaBuffer> {
+        let request = Request::Read(*namespace, lba, blocks, (buffer.into(), offset));
+        Io::new(&self.shared, request)
+    }
+
+    /// Writes `blocks` logical blocks from `buffer` to `lba` ([`QueuePair::write`]).
+    pub fn write(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+    ) -> Io<D, DmaBuffer> {
+        self.write_at(namespace, lba, blocks, buffer, 0)
+    }
+
+    /// Writes from `offset` of `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
+    pub fn write_at(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+        offset: usize,
+    ) -> Io<D, DmaBuffer> {
+        let request = Request::Write(*namespace, lba, blocks, (buffer.into(), offset));
+        Io::new(&self.shared, request)
+    }
+
+    /// Writes with FUA ([`QueuePair::write_through`]).
+    pub fn write_through(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: impl Into<DmaBuffer>,
+    ) -> Io<D, DmaBuffer> {
+        let request = Request::WriteThrough(*namespace, lba, blocks, buffer.into());
+        Io::new(&self.shared, request)
+    }
+
+    /// Reads into the parts of `buffers`, one behind the other ([`QueuePair::readv`]).
+    pub fn readv(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffers: BufferList,
+    ) -> Io<D, BufferList> {
+        Io::new(
+            &self.shared,
+            Request::Readv(*namespace, lba, blocks, buffers),
+        )
+    }
+
+    /// Writes from the parts of `buffers`, one behind the other ([`QueuePair::writev`]).
+    pub fn writev(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffers: BufferList,
+    ) -> Io<D, BufferList> {
+        Io::new(
+            &self.shared,
+            Request::Writev(*namespace, lba, blocks, buffers),
+        )
+    }
+
+    /// Commits the namespace's writes that completed before to non-volatile media
+    /// ([`QueuePair::flush`]).
+    pub fn flush(&self, namespace: &Namespace) -> Io<D, ()> {
+        Io::new(&self.shared, Request::Flush(*namespace))
+    }
+
+    /// Any other command that the caller has built ([`QueuePair::submit`],
+    /// [`QueuePair::submit_with_list`]); `buffers` is empty for one that moves no data. The result is all
+    /// that the completion says: dword 0 is the command's own.
+    pub fn command(
+        &self,
+        namespace: &Namespace,
+        command: Command,
+        buffers: BufferList,
+    ) -> Io<D, Completed> {
+        Io::new(&self.shared, Request::Raw(*namespace, command, buffers))
+    }
+
+    /// Takes a buffer of a command whose future was dropped, once the command has completed.
+    pub fn reclaim(&self) -> Option<DmaBuffer> {
+        self.shared.lock().reclaimed.pop()
+    }
+
+    /// Commands that the device has, those whose future was dropped included.
+    pub fn outstanding(&self) -> usize {
+        let mut state = self.shared.lock();
+        state.events.group().outstanding()
+    }
+
+    /// Changes the policy, with commands outstanding or not ([`QueuePair::set_policy`]). A driver of a
+    /// queue whose policy never blocks polls.
+    ///
+    /// # Errors
+    /// As [`QueuePair::set_policy`]; the policy stays as it was.
+    pub fn set_policy(&self, policy: AnyPolicy) -> Result<(), PolicyError> {
+        let mut wake = Wakers::new();
+        let mut state = self.shared.lock();
+        let set = state.queue().set_policy(policy);
+        state.wake_driver(&mut wake);
+        drop(state);
+        wake.into_iter().for_each(Waker::wake);
+        set
+    }
+
+    /// Counters of the queue and its core so far ([`PollGroup::counters`]).
+    pub fn counters(&self) -> WaitCounters {
+        self.shared.lock().events.group().counters()
+    }
+
+    /// Waits until no command is outstanding, also none whose future was dropped.
+    ///
+    /// # Errors
+    /// The controller is used no more.
+    pub async fn drain(&self) -> Result<(), IoError> {
+        crate::driver::drain(&self.shared).await
+    }
+}

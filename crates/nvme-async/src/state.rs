@@ -1,0 +1,174 @@
+//! The queue behind its futures and its driver: one lock, and what happens under it.
+//!
+//! No waker is woken or dropped under the lock: either may run somebody's code, which may drop a future of
+//! this very queue. They are handed out instead ([`Wakers`]).
+
+use crate::operations::Operations;
+use joulio_device::Device;
+use joulio_nvme::{Completed, DmaBuffer, EventGroup, NvmeError, PolicyError, QueuePair};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// Wakers to be woken when no lock is held.
+pub(crate) type Wakers = Vec<Waker>;
+
+/// The queue, for its futures and its driver.
+pub(crate) struct Shared<D: Device>(Mutex<State<D>>);
+
+impl<D: Device> Shared<D> {
+    pub(crate) fn new(events: EventGroup<D>, depth: usize) -> Shared<D> {
+        Shared(Mutex::new(State {
+            events,
+            operations: Operations::with_capacity(depth),
+            waiting: BTreeMap::new(),
+            next_ticket: 0,
+            reclaimed: Vec::new(),
+            driven: false,
+            parked: false,
+            closed: false,
+            ended: None,
+        }))
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The queue, locked.
+pub(crate) struct State<D: Device> {
+    pub(crate) events: EventGroup<D>,
+    pub(crate) operations: Operations,
+    /// Futures that wait for room in the queue, by their tickets.
+    waiting: BTreeMap<u64, Waker>,
+    next_ticket: u64,
+    /// Buffers of commands whose future was dropped, and which have completed.
+    pub(crate) reclaimed: Vec<DmaBuffer>,
+    /// There is a driver.
+    pub(crate) driven: bool,
+    /// The driver waits for the descriptor: what is submitted to an idle queue is to be armed.
+    pub(crate) parked: bool,
+    /// No handle of the queue is left.
+    pub(crate) closed: bool,
+    /// Reason that the controller is used no more.
+    pub(crate) ended: Option<Arc<NvmeError>>,
+}
+
+impl<D: Device> State<D> {
+    /// The queue pair, to be given commands.
+    #[inline]
+    pub(crate) fn queue(&mut self) -> &mut QueuePair<D> {
+        &mut self.events.group().queues()[0]
+    }
+
+    /// Takes in up to `max` completions that are there; how many there were.
+    #[inline]
+    pub(crate) fn reap(&mut self, max: usize, wake: &mut Wakers) -> Result<usize, Arc<NvmeError>> {
+        if let Some(ended) = &self.ended {
+            return Err(Arc::clone(ended));
+        }
+        let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
+        let mut count = 0;
+        let reaped = self.events.reap(max, |_, completed: Completed| {
+            count += 1;
+            match operations.complete(completed) {
+                Ok(waker) => wake.push(waker),
+                Err(nobodys) => reclaimed.extend(nobodys.into_buffers()),
+            }
+        });
+        for _ in 0..count {
+            let Some((_, waker)) = self.waiting.pop_first() else {
+                break;
+            };
+            wake.push(waker);
+        }
+        match reaped {
+            // Counted by the queue, and passed over.
+            Ok(_) | Err(NvmeError::Completion(_)) => Ok(count),
+            Err(error) => Err(self.fail(error, wake)),
+        }
+    }
+
+    /// Notes that the controller is used no more, and has everybody who waits find out.
+    pub(crate) fn fail(&mut self, error: NvmeError, wake: &mut Wakers) -> Arc<NvmeError> {
+        let ended = Arc::new(error);
+        self.ended = Some(Arc::clone(&ended));
+        self.wake_all(wake);
+        ended
+    }
+
+    /// Has every future that waits polled again.
+    pub(crate) fn wake_all(&mut self, wake: &mut Wakers) {
+        wake.extend(self.operations.wakers());
+        wake.extend(std::mem::take(&mut self.waiting).into_values());
+    }
+
+    /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
+    /// something does; `false`: there is something to reap, or the queue's policy never blocks, so that it
+    /// is to be polled.
+    pub(crate) fn arm(&mut self, wake: &mut Wakers) -> Result<bool, Arc<NvmeError>> {
+        if let Some(ended) = &self.ended {
+            return Err(Arc::clone(ended));
+        }
+        let armed = match self.events.arm() {
+            Ok(armed) => armed,
+            Err(NvmeError::Policy(PolicyError::NeverBlocks { .. })) => false,
+            Err(error) => return Err(self.fail(error, wake)),
+        };
+        self.parked = armed;
+        Ok(armed)
+    }
+
+    /// Tells a driver that waits for the descriptor that the queue, idle until now, has a command.
+    #[cold]
+    pub(crate) fn arm_for_driver(&mut self, wake: &mut Wakers) {
+        // Whoever is told of an error finds it in `ended`.
+        if let Ok(false) = self.arm(wake) {
+            // It completed already, or is to be polled for.
+            self.wake_driver(wake);
+        }
+    }
+
+    /// Ends the driver's wait for the descriptor.
+    pub(crate) fn wake_driver(&mut self, wake: &mut Wakers) {
+        self.parked = false;
+        if self.driven
+            && let Err(error) = self.events.wake()
+        {
+            self.fail(error, wake);
+        }
+    }
+
+    /// Waits for room in the queue: `ticket` is the place in the line, from the last time or none. The
+    /// waker that had it, to be dropped when no lock is held.
+    pub(crate) fn wait_for_room(
+        &mut self,
+        ticket: Option<u64>,
+        waker: Waker,
+    ) -> (u64, Option<Waker>) {
+        let ticket = ticket.unwrap_or_else(|| {
+            self.next_ticket += 1;
+            self.next_ticket
+        });
+        (ticket, self.waiting.insert(ticket, waker))
+    }
+
+    /// Leaves the line to submit: its turn has come, or room came before. The waker that it had, to be
+    /// dropped when no lock is held.
+    pub(crate) fn take_turn(&mut self, ticket: u64) -> Option<Waker> {
+        self.waiting.remove(&ticket)
+    }
+
+    /// Leaves the line, and submits nothing. If it was this one's turn, the next is woken in its place.
+    pub(crate) fn leave_line(&mut self, ticket: u64, wake: &mut Wakers) -> Option<Waker> {
+        let waiting = self.waiting.remove(&ticket);
+        if waiting.is_none()
+            && let Some((_, waker)) = self.waiting.pop_first()
+        {
+            wake.push(waker);
+        }
+        waiting
+    }
+}

@@ -1,0 +1,58 @@
+//! More commands than the queue is deep.
+
+use crate::common::{Woken, World, block_on, poll};
+use joulio_nvme::wait::{AnyPolicy, now};
+use std::sync::Arc;
+
+#[test]
+fn commands_wait_for_room_in_their_order() {
+    let (world, stepper) = World::stepped();
+    let (queue, namespace) = (world.queue(1), world.namespace);
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let mut driver = queue.driver().unwrap();
+    let woken: Vec<_> = (0..4).map(|_| Arc::new(Woken::default())).collect();
+    let counts = || woken.iter().map(|woken| woken.count()).collect::<Vec<_>>();
+    let mut reads: Vec<_> = (0..4)
+        .map(|_| Some(queue.read(&namespace, 0, 1, world.buffer())))
+        .collect();
+    for (read, woken) in reads.iter_mut().zip(&woken) {
+        assert!(poll(read.as_mut().unwrap(), woken).is_pending());
+    }
+    assert_eq!(queue.outstanding(), 1);
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    // The one that is done, and the next in the line.
+    assert_eq!(counts(), [1, 1, 0, 0]);
+    assert!(poll(reads[0].as_mut().unwrap(), &woken[0]).is_ready());
+    // The next one is gone: its turn is the third's.
+    reads[1] = None;
+    assert_eq!(counts(), [1, 1, 1, 0]);
+    assert!(poll(reads[2].as_mut().unwrap(), &woken[2]).is_pending());
+    assert_eq!(queue.outstanding(), 1);
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    assert_eq!(counts(), [1, 1, 2, 1]);
+    assert!(poll(reads[2].as_mut().unwrap(), &woken[2]).is_ready());
+    assert!(poll(reads[3].as_mut().unwrap(), &woken[3]).is_pending());
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    assert!(poll(reads[3].as_mut().unwrap(), &woken[3]).is_ready());
+}
+
+#[test]
+fn without_a_driver_each_makes_room_for_itself() {
+    let (world, stepper) = World::stepped();
+    let (queue, namespace) = (world.queue(1), world.namespace);
+    let woken = Arc::new(Woken::default());
+    let mut first = queue.read(&namespace, 0, 1, world.buffer());
+    let mut second = queue.flush(&namespace);
+    assert!(poll(&mut first, &woken).is_pending());
+    assert!(poll(&mut second, &woken).is_pending());
+    // It asks to be polled again.
+    assert!(woken.count() >= 2);
+    stepper.step(now());
+    assert!(poll(&mut second, &woken).is_pending());
+    stepper.step(now());
+    assert!(poll(&mut second, &woken).is_ready());
+    assert!(block_on(first).is_ok());
+}

@@ -76,6 +76,12 @@ impl<D: Device> Driver<D> {
         armed
     }
 
+    /// Rings for the commands that were written since the driver woke, as [`Driver::arm`] and
+    /// [`Driver::reap`] do too: one doorbell for all of them.
+    pub fn ring(&mut self) {
+        self.shared.lock().ring();
+    }
+
     /// Takes in up to `max` completions that are there, without waiting, and wakes their futures; how
     /// many there were.
     ///
@@ -143,6 +149,7 @@ impl<D: Device> AsRawFd for Driver<D> {
 impl<D: Device> Drop for Driver<D> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
+        state.ring();
         (state.driven, state.parked) = (false, false);
         // They poll by themselves from now on.
         state.wake_all(&mut self.wake);

@@ -4,11 +4,11 @@ use crate::state::{Shared, State, Wakers};
 use crate::{IoError, IoFailure};
 use joulio_device::Device;
 use joulio_nvme::spec::Command;
-use joulio_nvme::{BufferList, Completed, DmaBuffer, Namespace, QueuePair, SubmitError};
+use joulio_nvme::{BufferList, Completed, DmaBuffer, Namespace, QueuePair, Rejected, SubmitError};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 /// The future of a command: submitted when it is first polled, as soon as the queue has room. Dropped
@@ -16,8 +16,16 @@ use std::task::{Context, Poll, Waker};
 #[must_use = "a command is submitted when its future is polled"]
 pub struct Io<D: Device, T> {
     shared: Arc<Shared<D>>,
-    stage: Stage,
+    progress: Progress,
     outcome: PhantomData<fn() -> T>,
+}
+
+/// A command and how far it is.
+struct Progress {
+    stage: Stage,
+    request: Request,
+    /// Operation that the queue has just refused, and the reason.
+    refusal: Option<(usize, SubmitError)>,
 }
 
 /// Result of a command that succeeded: its buffer, its buffers, nothing, or all that its completion says.
@@ -51,99 +59,233 @@ impl Outcome for Completed {
 }
 
 /// Progress of a future.
+#[derive(Clone, Copy)]
 enum Stage {
     /// Not submitted yet; the place in the line for room.
-    New(Request, Option<u64>),
+    New(Option<u64>),
     /// With the device, or completed: the operation.
     Submitted(usize),
     /// Its result was taken.
     Ended,
 }
 
-/// A command to be submitted.
-pub(crate) enum Request {
-    Read(Namespace, u64, u32, (DmaBuffer, usize)),
-    Write(Namespace, u64, u32, (DmaBuffer, usize)),
-    WriteThrough(Namespace, u64, u32, DmaBuffer),
-    Readv(Namespace, u64, u32, BufferList),
-    Writev(Namespace, u64, u32, BufferList),
-    Flush(Namespace),
-    Raw(Namespace, Command, BufferList),
+/// Kind of a command.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    WriteThrough,
+    Readv,
+    Writev,
+    Flush,
+    Raw,
+}
+
+/// A command to be submitted. Stays in its future; the buffers alone leave it.
+pub(crate) struct Request {
+    pub(crate) kind: Kind,
+    pub(crate) namespace: Namespace,
+    pub(crate) lba: u64,
+    pub(crate) blocks: u32,
+    pub(crate) offset: usize,
+    /// Buffer, or the first of a list, until it was submitted.
+    pub(crate) buffer: Option<DmaBuffer>,
+    /// Command of the caller's own.
+    pub(crate) raw: Option<Box<Command>>,
 }
 
 impl Request {
-    /// Submits it as `tag`; a refusal comes with its buffers.
+    /// A command of `kind` to the blocks `range`, with the buffer, or the first of a list, from that offset.
     #[inline]
-    fn submit<D: Device>(self, queue: &mut QueuePair<D>, tag: u64) -> Result<(), Refused> {
-        match self {
-            Request::Read(namespace, lba, blocks, (buffer, offset)) => {
-                queue.read_at(&namespace, lba, blocks, buffer, offset, tag)?;
-            }
-            Request::Write(namespace, lba, blocks, (buffer, offset)) => {
-                queue.write_at(&namespace, lba, blocks, buffer, offset, tag)?;
-            }
-            Request::WriteThrough(namespace, lba, blocks, buffer) => {
-                queue.write_through(&namespace, lba, blocks, buffer, tag)?;
-            }
-            Request::Readv(namespace, lba, blocks, buffers) => {
-                queue.readv(&namespace, lba, blocks, buffers, tag)?;
-            }
-            Request::Writev(namespace, lba, blocks, buffers) => {
-                queue.writev(&namespace, lba, blocks, buffers, tag)?;
-            }
-            Request::Flush(namespace) => queue.flush(&namespace, tag)?,
-            Request::Raw(namespace, command, buffers) if buffers.is_empty() => {
-                queue.submit(&namespace, command, tag)?;
-            }
-            Request::Raw(namespace, command, buffers) => {
-                queue.submit_with_list(&namespace, command, buffers, tag)?;
-            }
-        }
-        queue.ring();
-        Ok(())
-    }
-
-    fn into_buffers(self) -> BufferList {
-        match self {
-            Request::Read(.., (buffer, _))
-            | Request::Write(.., (buffer, _))
-            | Request::WriteThrough(.., buffer) => [buffer].into_iter().collect(),
-            Request::Readv(.., buffers)
-            | Request::Writev(.., buffers)
-            | Request::Raw(.., buffers) => buffers,
-            Request::Flush(_) => BufferList::new(),
+    pub(crate) fn new(
+        kind: Kind,
+        namespace: &Namespace,
+        (lba, blocks): (u64, u32),
+        (buffer, offset): (Option<DmaBuffer>, usize),
+    ) -> Request {
+        Request {
+            kind,
+            namespace: *namespace,
+            lba,
+            blocks,
+            offset,
+            buffer,
+            raw: None,
         }
     }
-}
 
-/// A command that the queue refused.
-struct Refused(SubmitError, BufferList);
-
-impl From<SubmitError> for Refused {
-    fn from(reason: SubmitError) -> Refused {
-        Refused(reason, BufferList::new())
+    /// Submits it as `tag`; with a refusal it has its buffers again.
+    #[inline]
+    fn submit<D: Device>(&mut self, queue: &mut QueuePair<D>, tag: u64) -> Result<(), SubmitError> {
+        let one = match (self.kind, self.buffer.take()) {
+            (Kind::Read, Some(buffer)) => queue.read_at(
+                &self.namespace,
+                self.lba,
+                self.blocks,
+                buffer,
+                self.offset,
+                tag,
+            ),
+            (Kind::Write, Some(buffer)) => queue.write_at(
+                &self.namespace,
+                self.lba,
+                self.blocks,
+                buffer,
+                self.offset,
+                tag,
+            ),
+            (_, buffer) => return self.submit_other(queue, buffer, tag),
+        };
+        one.map_err(|rejected| self.refuse(rejected))
     }
-}
 
-impl From<joulio_nvme::Rejected> for Refused {
-    fn from(rejected: joulio_nvme::Rejected) -> Refused {
-        Refused(rejected.reason, [rejected.buffer].into_iter().collect())
+    #[cold]
+    fn refuse(&mut self, rejected: Rejected) -> SubmitError {
+        self.buffer = Some(rejected.buffer);
+        rejected.reason
     }
-}
 
-impl From<joulio_nvme::RejectedList> for Refused {
-    fn from(rejected: joulio_nvme::RejectedList) -> Refused {
-        Refused(rejected.reason, rejected.buffers)
+    #[inline(never)]
+    fn submit_other<D: Device>(
+        &mut self,
+        queue: &mut QueuePair<D>,
+        buffer: Option<DmaBuffer>,
+        tag: u64,
+    ) -> Result<(), SubmitError> {
+        let (namespace, lba, blocks) = (&self.namespace, self.lba, self.blocks);
+        let list = match (self.kind, buffer) {
+            (Kind::WriteThrough, Some(buffer)) => {
+                let written = queue.write_through(namespace, lba, blocks, buffer, tag);
+                return written.map_err(|rejected| self.refuse(rejected));
+            }
+            (Kind::Flush, _) => return queue.flush(namespace, tag),
+            (Kind::Raw, None) => {
+                let command = self.raw.as_deref().copied().unwrap_or_default();
+                return queue.submit(namespace, command, tag);
+            }
+            (Kind::Raw, buffer) => {
+                let command = self.raw.as_deref().copied().unwrap_or_default();
+                queue.submit_with_list(namespace, command, BufferList::from_chain(buffer), tag)
+            }
+            (Kind::Writev, buffer) => {
+                queue.writev(namespace, lba, blocks, BufferList::from_chain(buffer), tag)
+            }
+            (_, buffer) => queue.readv(namespace, lba, blocks, BufferList::from_chain(buffer), tag),
+        };
+        list.map_err(|rejected| {
+            self.buffer = rejected.buffers.into_chain();
+            rejected.reason
+        })
     }
 }
 
 impl<D: Device, T> Io<D, T> {
+    #[inline]
     pub(crate) fn new(shared: &Arc<Shared<D>>, request: Request) -> Io<D, T> {
         Io {
             shared: Arc::clone(shared),
-            stage: Stage::New(request, None),
+            progress: Progress {
+                stage: Stage::New(None),
+                request,
+                refusal: None,
+            },
             outcome: PhantomData,
         }
+    }
+}
+
+impl Progress {
+    /// Whatever is not the common case.
+    #[inline(never)]
+    fn poll<D: Device>(
+        &mut self,
+        mut state: MutexGuard<'_, State<D>>,
+        waker: &Waker,
+    ) -> Poll<Result<Completed, IoError>> {
+        let mut later = Later::default();
+        let polled = match (self.stage, self.refusal.take()) {
+            (Stage::New(_), Some((index, reason))) => {
+                self.not_submitted(index, reason, &mut state, waker, &mut later)
+            }
+            (Stage::New(_), None) => self.submit(&mut state, waker, &mut later),
+            (Stage::Submitted(index), _) => wait_on(index, &mut state, waker, &mut later),
+            (Stage::Ended, _) => panic!("a future was polled after it was done"),
+        };
+        drop(state);
+        later.wake();
+        polled
+    }
+
+    fn refused(&mut self, reason: IoFailure) -> IoError {
+        let buffers = BufferList::from_chain(self.request.buffer.take());
+        IoError { reason, buffers }
+    }
+
+    fn submit<D: Device>(
+        &mut self,
+        state: &mut State<D>,
+        waker: &Waker,
+        later: &mut Later,
+    ) -> Poll<Result<Completed, IoError>> {
+        if state.ended.is_some() {
+            return self.ended(state);
+        }
+        let index = state.operations.begin(waker.clone());
+        if let Err(reason) = self.request.submit(state.queue(), index as u64) {
+            return self.not_submitted(index, reason, state, waker, later);
+        }
+        if let Stage::New(Some(ticket)) = self.stage {
+            later.dropped.extend(state.take_turn(ticket));
+        }
+        self.stage = Stage::Submitted(index);
+        if state.submitted(&mut later.wake) {
+            return Poll::Pending;
+        }
+        wait_on(index, state, waker, later)
+    }
+
+    #[cold]
+    fn ended<D: Device>(&mut self, state: &State<D>) -> Poll<Result<Completed, IoError>> {
+        let ended = state.ended.as_ref().map(Arc::clone);
+        let Some(ended) = ended else {
+            return Poll::Pending;
+        };
+        Poll::Ready(Err(self.refused(IoFailure::Controller(ended))))
+    }
+
+    /// What comes of a command that the queue did not take: it waits for room, or has failed.
+    #[cold]
+    fn not_submitted<D: Device>(
+        &mut self,
+        index: usize,
+        reason: SubmitError,
+        state: &mut State<D>,
+        waker: &Waker,
+        later: &mut Later,
+    ) -> Poll<Result<Completed, IoError>> {
+        later.dropped.extend(state.operations.forget(index));
+        let Stage::New(ticket) = self.stage else {
+            return Poll::Pending;
+        };
+        if reason != SubmitError::QueueFull {
+            let left = ticket.and_then(|ticket| state.leave_line(ticket, &mut later.wake));
+            later.dropped.extend(left);
+            return Poll::Ready(Err(self.refused(IoFailure::Submit(reason))));
+        }
+        if !state.driven
+            && state
+                .reap(usize::MAX, &mut later.wake)
+                .is_ok_and(|count| count > 0)
+        {
+            return self.submit(state, waker, later);
+        }
+        let (ticket, dropped) = state.wait_for_room(ticket, waker.clone());
+        later.dropped.extend(dropped);
+        self.stage = Stage::New(Some(ticket));
+        if !state.driven {
+            later.wake.push(waker.clone());
+        }
+        Poll::Pending
     }
 }
 
@@ -153,118 +295,67 @@ impl<D: Device, T: Outcome> Future for Io<D, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let mut later = Later::default();
         let mut state = this.shared.lock();
-        let polled = this.stage.poll(&mut state, cx.waker(), &mut later);
-        drop(state);
-        later.wake();
-        polled.map(|result| {
-            this.stage = Stage::Ended;
-            let completed = result?;
-            match completed.status {
-                status if status.is_success() => Ok(T::of(completed)),
-                status => Err(IoError {
-                    reason: IoFailure::Status(status),
-                    buffers: completed.into_buffers(),
-                }),
+        match this.progress.stage {
+            Stage::Submitted(index) => {
+                if let Some(completed) = state.operations.take(index) {
+                    drop(state);
+                    this.progress.stage = Stage::Ended;
+                    return Poll::Ready(result(completed));
+                }
             }
+            // The driver is awake, and does the rest.
+            Stage::New(None) if state.is_easy() => {
+                let index = state.operations.begin(cx.waker().clone());
+                match this.progress.request.submit(state.queue(), index as u64) {
+                    Ok(()) => {
+                        this.progress.stage = Stage::Submitted(index);
+                        return Poll::Pending;
+                    }
+                    Err(reason) => this.progress.refusal = Some((index, reason)),
+                }
+            }
+            _ => {}
+        }
+        let polled = this.progress.poll(state, cx.waker());
+        polled.map(|polled| {
+            this.progress.stage = Stage::Ended;
+            result(polled?)
         })
     }
 }
 
-/// Wakers to be woken, and one to be dropped, when no lock is held.
+/// Result of a command that has completed.
+#[inline]
+fn result<T: Outcome>(completed: Completed) -> Result<T, IoError> {
+    match completed.status.is_success() {
+        true => Ok(T::of(completed)),
+        false => Err(failed(completed)),
+    }
+}
+
+#[cold]
+fn failed(completed: Completed) -> IoError {
+    IoError {
+        reason: IoFailure::Status(completed.status),
+        buffers: completed.into_buffers(),
+    }
+}
+
+/// Wakers to be woken, and some to be dropped, when no lock is held.
 #[derive(Default)]
 struct Later {
     wake: Wakers,
-    dropped: Option<Waker>,
+    dropped: Wakers,
 }
 
 impl Later {
-    #[inline]
     fn wake(self) {
-        if !self.wake.is_empty() {
-            self.wake.into_iter().for_each(Waker::wake);
-        }
+        self.wake.into_iter().for_each(Waker::wake);
     }
 }
 
-impl Stage {
-    #[inline]
-    fn poll<D: Device>(
-        &mut self,
-        state: &mut State<D>,
-        waker: &Waker,
-        later: &mut Later,
-    ) -> Poll<Result<Completed, IoError>> {
-        match self {
-            Stage::New(..) => self.submit(state, waker, later),
-            &mut Stage::Submitted(index) => wait_for(index, state, waker, later),
-            Stage::Ended => panic!("a future was polled after it was done"),
-        }
-    }
-
-    #[inline]
-    fn submit<D: Device>(
-        &mut self,
-        state: &mut State<D>,
-        waker: &Waker,
-        later: &mut Later,
-    ) -> Poll<Result<Completed, IoError>> {
-        let Stage::New(request, ticket) = std::mem::replace(self, Stage::Ended) else {
-            return Poll::Pending;
-        };
-        if !has_room(state, later) {
-            let (ticket, dropped) = state.wait_for_room(ticket, waker.clone());
-            later.dropped = dropped;
-            *self = Stage::New(request, Some(ticket));
-            if !state.driven {
-                later.wake.push(waker.clone());
-            }
-            return Poll::Pending;
-        }
-        if let Some(ticket) = ticket {
-            later.dropped = state.take_turn(ticket);
-        }
-        if let Some(ended) = &state.ended {
-            let reason = IoFailure::Controller(Arc::clone(ended));
-            let buffers = request.into_buffers();
-            return Poll::Ready(Err(IoError { reason, buffers }));
-        }
-        let index = state.operations.begin(waker.clone());
-        let queue = state.queue();
-        if let Err(Refused(reason, buffers)) = request.submit(queue, index as u64) {
-            later.dropped = state.operations.forget(index);
-            let reason = IoFailure::Submit(reason);
-            return Poll::Ready(Err(IoError { reason, buffers }));
-        }
-        *self = Stage::Submitted(index);
-        if state.parked && state.queue().outstanding() == 1 {
-            state.arm_for_driver(&mut later.wake);
-        }
-        if state.driven {
-            return Poll::Pending;
-        }
-        wait_for(index, state, waker, later)
-    }
-}
-
-/// Whether the queue has room for a command, or is to refuse it.
-#[inline]
-fn has_room<D: Device>(state: &mut State<D>, later: &mut Later) -> bool {
-    let queue = state.queue();
-    if queue.outstanding() < queue.depth() || state.ended.is_some() {
-        return true;
-    }
-    if !state.driven {
-        // An error is found in `ended`.
-        let _ = state.reap(usize::MAX, &mut later.wake);
-    }
-    let queue = state.queue();
-    queue.outstanding() < queue.depth() || state.ended.is_some()
-}
-
-#[inline]
-fn wait_for<D: Device>(
+fn wait_on<D: Device>(
     index: usize,
     state: &mut State<D>,
     waker: &Waker,
@@ -273,7 +364,7 @@ fn wait_for<D: Device>(
     if let Some(completed) = state.operations.take(index) {
         return Poll::Ready(Ok(completed));
     }
-    later.dropped = state.operations.wake_by(index, waker);
+    later.dropped.extend(state.operations.wake_by(index, waker));
     if !state.driven {
         let _ = state.reap(usize::MAX, &mut later.wake);
         if let Some(completed) = state.operations.take(index) {
@@ -288,8 +379,7 @@ fn wait_for<D: Device>(
     };
     // The device has it for ever, and its buffer.
     let reason = IoFailure::Controller(Arc::clone(ended));
-    let (_, waker) = state.operations.cancel(index);
-    later.wake.extend(waker);
+    later.dropped.extend(state.operations.cancel(index).1);
     let buffers = BufferList::new();
     Poll::Ready(Err(IoError { reason, buffers }))
 }
@@ -297,7 +387,7 @@ fn wait_for<D: Device>(
 impl<D: Device, T> Drop for Io<D, T> {
     #[inline]
     fn drop(&mut self) {
-        if !matches!(self.stage, Stage::Ended) {
+        if !matches!(self.progress.stage, Stage::Ended) {
             self.cancel();
         }
     }
@@ -307,19 +397,21 @@ impl<D: Device, T> Io<D, T> {
     #[cold]
     fn cancel(&mut self) {
         let mut later = Later::default();
-        match std::mem::replace(&mut self.stage, Stage::Ended) {
+        match std::mem::replace(&mut self.progress.stage, Stage::Ended) {
             Stage::Submitted(index) => {
                 let mut state = self.shared.lock();
                 let (completed, dropped) = state.operations.cancel(index);
                 let buffers = completed.map(Completed::into_buffers);
                 state.reclaimed.extend(buffers.into_iter().flatten());
-                later.dropped = dropped;
+                later.dropped.extend(dropped);
             }
-            Stage::New(_, Some(ticket)) => {
+            Stage::New(Some(ticket)) => {
                 let mut state = self.shared.lock();
-                later.dropped = state.leave_line(ticket, &mut later.wake);
+                later
+                    .dropped
+                    .extend(state.leave_line(ticket, &mut later.wake));
             }
-            Stage::New(_, None) | Stage::Ended => {}
+            Stage::New(None) | Stage::Ended => {}
         }
         later.wake();
     }

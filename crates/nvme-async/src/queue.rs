@@ -1,6 +1,6 @@
 //! A queue pair whose commands are futures.
 
-use crate::io::{Io, Request};
+use crate::io::{Io, Kind, Request};
 use crate::state::{Shared, Wakers};
 use crate::{Driver, IoError};
 use joulio_device::Device;
@@ -75,6 +75,7 @@ impl<D: Device> AsyncQueue<D> {
     }
 
     /// Reads `blocks` logical blocks from `lba` into `buffer` ([`QueuePair::read`]).
+    #[inline]
     pub fn read(
         &self,
         namespace: &Namespace,
@@ -86,6 +87,7 @@ impl<D: Device> AsyncQueue<D> {
     }
 
     /// Reads to `offset` of `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
+    #[inline]
     pub fn read_at(
         &self,
         namespace: &Namespace,
@@ -94,11 +96,12 @@ impl<D: Device> AsyncQueue<D> {
         buffer: impl Into<DmaBuffer>,
         offset: usize,
     ) -> Io<D, DmaBuffer> {
-        let request = Request::Read(*namespace, lba, blocks, (buffer.into(), offset));
-        Io::new(&self.shared, request)
+        let buffer = Some(buffer.into());
+        self.transfer(Kind::Read, namespace, (lba, blocks), (buffer, offset))
     }
 
     /// Writes `blocks` logical blocks from `buffer` to `lba` ([`QueuePair::write`]).
+    #[inline]
     pub fn write(
         &self,
         namespace: &Namespace,
@@ -110,6 +113,7 @@ impl<D: Device> AsyncQueue<D> {
     }
 
     /// Writes from `offset` of `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
+    #[inline]
     pub fn write_at(
         &self,
         namespace: &Namespace,
@@ -118,8 +122,8 @@ impl<D: Device> AsyncQueue<D> {
         buffer: impl Into<DmaBuffer>,
         offset: usize,
     ) -> Io<D, DmaBuffer> {
-        let request = Request::Write(*namespace, lba, blocks, (buffer.into(), offset));
-        Io::new(&self.shared, request)
+        let buffer = Some(buffer.into());
+        self.transfer(Kind::Write, namespace, (lba, blocks), (buffer, offset))
     }
 
     /// Writes with FUA ([`QueuePair::write_through`]).
@@ -130,8 +134,8 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
     ) -> Io<D, DmaBuffer> {
-        let request = Request::WriteThrough(*namespace, lba, blocks, buffer.into());
-        Io::new(&self.shared, request)
+        let buffer = Some(buffer.into());
+        self.transfer(Kind::WriteThrough, namespace, (lba, blocks), (buffer, 0))
     }
 
     /// Reads into the parts of `buffers`, one behind the other ([`QueuePair::readv`]).
@@ -142,10 +146,8 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffers: BufferList,
     ) -> Io<D, BufferList> {
-        Io::new(
-            &self.shared,
-            Request::Readv(*namespace, lba, blocks, buffers),
-        )
+        let first = buffers.into_chain();
+        self.transfer(Kind::Readv, namespace, (lba, blocks), (first, 0))
     }
 
     /// Writes from the parts of `buffers`, one behind the other ([`QueuePair::writev`]).
@@ -156,16 +158,14 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffers: BufferList,
     ) -> Io<D, BufferList> {
-        Io::new(
-            &self.shared,
-            Request::Writev(*namespace, lba, blocks, buffers),
-        )
+        let first = buffers.into_chain();
+        self.transfer(Kind::Writev, namespace, (lba, blocks), (first, 0))
     }
 
     /// Commits the namespace's writes that completed before to non-volatile media
     /// ([`QueuePair::flush`]).
     pub fn flush(&self, namespace: &Namespace) -> Io<D, ()> {
-        Io::new(&self.shared, Request::Flush(*namespace))
+        self.transfer(Kind::Flush, namespace, (0, 0), (None, 0))
     }
 
     /// Any other command that the caller has built ([`QueuePair::submit`],
@@ -177,7 +177,20 @@ impl<D: Device> AsyncQueue<D> {
         command: Command,
         buffers: BufferList,
     ) -> Io<D, Completed> {
-        Io::new(&self.shared, Request::Raw(*namespace, command, buffers))
+        let mut io = Request::new(Kind::Raw, namespace, (0, 0), (buffers.into_chain(), 0));
+        io.raw = Some(Box::new(command));
+        Io::new(&self.shared, io)
+    }
+
+    #[inline]
+    fn transfer<T>(
+        &self,
+        kind: Kind,
+        namespace: &Namespace,
+        range: (u64, u32),
+        buffer: (Option<DmaBuffer>, usize),
+    ) -> Io<D, T> {
+        Io::new(&self.shared, Request::new(kind, namespace, range, buffer))
     }
 
     /// Takes a buffer of a command whose future was dropped, once the command has completed.

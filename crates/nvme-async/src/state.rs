@@ -25,6 +25,7 @@ impl<D: Device> Shared<D> {
             next_ticket: 0,
             reclaimed: Vec::new(),
             driven: false,
+            unrung: false,
             parked: false,
             closed: false,
             ended: None,
@@ -48,6 +49,8 @@ pub(crate) struct State<D: Device> {
     pub(crate) reclaimed: Vec<DmaBuffer>,
     /// There is a driver.
     pub(crate) driven: bool,
+    /// Commands were written that the device was not rung for: the driver, which is awake, does that.
+    unrung: bool,
     /// The driver waits for the descriptor: what is submitted to an idle queue is to be armed.
     pub(crate) parked: bool,
     /// No handle of the queue is left.
@@ -69,6 +72,7 @@ impl<D: Device> State<D> {
         if let Some(ended) = &self.ended {
             return Err(Arc::clone(ended));
         }
+        self.ring();
         let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
         let mut count = 0;
         let reaped = self.events.reap(max, |_, completed: Completed| {
@@ -78,17 +82,21 @@ impl<D: Device> State<D> {
                 Err(nobodys) => reclaimed.extend(nobodys.into_buffers()),
             }
         });
-        for _ in 0..count {
-            let Some((_, waker)) = self.waiting.pop_first() else {
-                break;
-            };
-            wake.push(waker);
+        if !self.waiting.is_empty() {
+            self.wake_waiting(count, wake);
         }
         match reaped {
             // Counted by the queue, and passed over.
             Ok(_) | Err(NvmeError::Completion(_)) => Ok(count),
             Err(error) => Err(self.fail(error, wake)),
         }
+    }
+
+    /// Wakes the first `count` futures that wait for room.
+    #[cold]
+    fn wake_waiting(&mut self, count: usize, wake: &mut Wakers) {
+        let first = std::iter::from_fn(|| self.waiting.pop_first());
+        wake.extend(first.take(count).map(|(_, waker)| waker));
     }
 
     /// Notes that the controller is used no more, and has everybody who waits find out.
@@ -112,6 +120,7 @@ impl<D: Device> State<D> {
         if let Some(ended) = &self.ended {
             return Err(Arc::clone(ended));
         }
+        self.ring();
         let armed = match self.events.arm() {
             Ok(armed) => armed,
             Err(NvmeError::Policy(PolicyError::NeverBlocks { .. })) => false,
@@ -121,9 +130,45 @@ impl<D: Device> State<D> {
         Ok(armed)
     }
 
+    /// Whether a command that is written now needs nothing else: there is a driver, which is awake and rings.
+    /// Then it is taken for written.
+    #[inline]
+    pub(crate) fn is_easy(&mut self) -> bool {
+        let easy = self.driven && !self.parked && self.ended.is_none();
+        self.unrung |= easy;
+        easy
+    }
+
+    /// Sees to a command that was just written. A driver that is awake rings, for all that were written until
+    /// then; one that waits may have to be told. Whether there is a driver.
+    #[inline]
+    pub(crate) fn submitted(&mut self, wake: &mut Wakers) -> bool {
+        self.unrung = true;
+        if self.parked || !self.driven {
+            self.submitted_now(wake);
+        }
+        self.driven
+    }
+
+    #[inline(never)]
+    fn submitted_now(&mut self, wake: &mut Wakers) {
+        self.ring();
+        if self.parked && self.queue().outstanding() == 1 {
+            self.arm_for_driver(wake);
+        }
+    }
+
+    /// Rings for the commands that were written since the last time.
+    #[inline]
+    pub(crate) fn ring(&mut self) {
+        if std::mem::take(&mut self.unrung) {
+            self.queue().ring();
+        }
+    }
+
     /// Tells a driver that waits for the descriptor that the queue, idle until now, has a command.
     #[cold]
-    pub(crate) fn arm_for_driver(&mut self, wake: &mut Wakers) {
+    fn arm_for_driver(&mut self, wake: &mut Wakers) {
         // Whoever is told of an error finds it in `ended`.
         if let Ok(false) = self.arm(wake) {
             // It completed already, or is to be polled for.

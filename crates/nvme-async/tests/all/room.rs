@@ -19,6 +19,7 @@ fn commands_wait_for_room_in_their_order() {
         assert!(poll(read.as_mut().unwrap(), woken).is_pending());
     }
     assert_eq!(queue.outstanding(), 1);
+    let _ = driver.arm().unwrap();
     stepper.step(now());
     assert_eq!(driver.reap(8).unwrap(), 1);
     // The one that is done, and the next in the line.
@@ -29,11 +30,13 @@ fn commands_wait_for_room_in_their_order() {
     assert_eq!(counts(), [1, 1, 1, 0]);
     assert!(poll(reads[2].as_mut().unwrap(), &woken[2]).is_pending());
     assert_eq!(queue.outstanding(), 1);
+    let _ = driver.arm().unwrap();
     stepper.step(now());
     assert_eq!(driver.reap(8).unwrap(), 1);
     assert_eq!(counts(), [1, 1, 2, 1]);
     assert!(poll(reads[2].as_mut().unwrap(), &woken[2]).is_ready());
     assert!(poll(reads[3].as_mut().unwrap(), &woken[3]).is_pending());
+    let _ = driver.arm().unwrap();
     stepper.step(now());
     assert_eq!(driver.reap(8).unwrap(), 1);
     assert!(poll(reads[3].as_mut().unwrap(), &woken[3]).is_ready());

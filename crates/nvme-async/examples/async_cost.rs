@@ -15,46 +15,49 @@ use std::task::{Context, Poll, Waker};
 /// Blocks of an I/O.
 const BLOCKS: u32 = 8;
 
-type Read = Io<EmulatedDevice, DmaBuffer>;
+type Read<'a> = Io<'a, EmulatedDevice, DmaBuffer>;
 
-struct Futures {
-    queue: AsyncQueue<EmulatedDevice>,
+struct Futures<'a> {
+    queue: &'a AsyncQueue<EmulatedDevice>,
     driver: Driver<EmulatedDevice>,
-    namespace: Namespace,
-    buffers: Vec<DmaBuffer>,
-    reads: Vec<Read>,
+    namespace: &'a Namespace,
+    buffers: Vec<Option<DmaBuffer>>,
+    reads: Vec<Option<Read<'a>>>,
     next: u64,
 }
 
-fn poll(read: &mut Read) -> Poll<DmaBuffer> {
-    let mut context = Context::from_waker(Waker::noop());
-    Pin::new(read).poll(&mut context).map(|done| match done {
-        Ok(buffer) => buffer,
-        Err(error) => panic!("{error}"),
-    })
-}
-
 #[inline(never)]
-fn async_submit(futures: &mut Futures) {
-    while let Some(buffer) = futures.buffers.pop() {
+fn async_submit(futures: &mut Futures<'_>) {
+    let mut context = Context::from_waker(Waker::noop());
+    let buffers = futures.buffers.iter_mut();
+    for (place, buffer) in futures.reads.iter_mut().zip(buffers) {
+        let Some(buffer) = buffer.take() else {
+            unreachable!("it came back");
+        };
         let lba = futures.next & 0xffff8;
         futures.next += 8;
-        let read = futures.queue.read(&futures.namespace, lba, BLOCKS, buffer);
-        futures.reads.push(read);
-        let read = futures.reads.last_mut();
-        assert!(read.is_some_and(|read| poll(read).is_pending()));
+        let read = futures.queue.read(futures.namespace, lba, BLOCKS, buffer);
+        // Where an executor has its tasks.
+        let read = Pin::new(place.insert(read));
+        assert!(read.poll(&mut context).is_pending());
     }
     futures.driver.ring();
 }
 
 #[inline(never)]
-fn async_reap(futures: &mut Futures, depth: usize) {
+fn async_reap(futures: &mut Futures<'_>, depth: usize) {
     assert!(futures.driver.reap(depth).is_ok_and(|count| count == depth));
-    while let Some(mut read) = futures.reads.pop() {
-        let Poll::Ready(buffer) = poll(&mut read) else {
+    let mut context = Context::from_waker(Waker::noop());
+    let buffers = futures.buffers.iter_mut();
+    for (place, buffer) in futures.reads.iter_mut().zip(buffers) {
+        let Some(read) = place else {
+            unreachable!("it was submitted");
+        };
+        let Poll::Ready(Ok(back)) = Pin::new(read).poll(&mut context) else {
             unreachable!("its completion was reaped");
         };
-        futures.buffers.push(buffer);
+        *buffer = Some(back);
+        *place = None;
     }
 }
 
@@ -115,12 +118,16 @@ fn run_events(ios: usize, depth: usize) -> Result<(), Box<dyn std::error::Error>
 fn run(ios: usize, depth: usize) -> Result<(), Box<dyn std::error::Error>> {
     let (controller, stepper) = open()?;
     let queue = AsyncQueue::new(controller.create_queue_pair(depth)?)?;
+    let namespace = controller.namespace(1)?;
     let mut futures = Futures {
         driver: queue.driver()?,
-        queue,
-        namespace: controller.namespace(1)?,
-        buffers: controller.allocate_buffers(depth, 4096)?,
-        reads: Vec::with_capacity(depth),
+        queue: &queue,
+        namespace: &namespace,
+        buffers: { controller.allocate_buffers(depth, 4096)? }
+            .into_iter()
+            .map(Some)
+            .collect(),
+        reads: (0..depth).map(|_| None).collect(),
         next: 0,
     };
     for _ in 0..ios / depth {

@@ -14,18 +14,16 @@ use std::task::{Context, Poll, Waker};
 /// The future of a command: submitted when it is first polled, as soon as the queue has room. Dropped
 /// before it is done, it leaves the command with the device ([`AsyncQueue::reclaim`](crate::AsyncQueue::reclaim)).
 #[must_use = "a command is submitted when its future is polled"]
-pub struct Io<D: Device, T> {
-    shared: Arc<Shared<D>>,
-    progress: Progress,
+pub struct Io<'a, D: Device, T> {
+    shared: &'a Shared<D>,
+    progress: Progress<'a>,
     outcome: PhantomData<fn() -> T>,
 }
 
 /// A command and how far it is.
-struct Progress {
+struct Progress<'a> {
     stage: Stage,
-    request: Request,
-    /// Operation that the queue has just refused, and the reason.
-    refusal: Option<(usize, SubmitError)>,
+    request: Request<'a>,
 }
 
 /// Result of a command that succeeded: its buffer, its buffers, nothing, or all that its completion says.
@@ -82,9 +80,9 @@ pub(crate) enum Kind {
 }
 
 /// A command to be submitted. Stays in its future; the buffers alone leave it.
-pub(crate) struct Request {
+pub(crate) struct Request<'a> {
     pub(crate) kind: Kind,
-    pub(crate) namespace: Namespace,
+    pub(crate) namespace: &'a Namespace,
     pub(crate) lba: u64,
     pub(crate) blocks: u32,
     pub(crate) offset: usize,
@@ -94,18 +92,18 @@ pub(crate) struct Request {
     pub(crate) raw: Option<Box<Command>>,
 }
 
-impl Request {
+impl<'a> Request<'a> {
     /// A command of `kind` to the blocks `range`, with the buffer, or the first of a list, from that offset.
     #[inline]
     pub(crate) fn new(
         kind: Kind,
-        namespace: &Namespace,
+        namespace: &'a Namespace,
         (lba, blocks): (u64, u32),
         (buffer, offset): (Option<DmaBuffer>, usize),
-    ) -> Request {
+    ) -> Request<'a> {
         Request {
             kind,
-            namespace: *namespace,
+            namespace,
             lba,
             blocks,
             offset,
@@ -115,11 +113,11 @@ impl Request {
     }
 
     /// Submits it as `tag`; with a refusal it has its buffers again.
-    #[inline]
+    #[inline(always)]
     fn submit<D: Device>(&mut self, queue: &mut QueuePair<D>, tag: u64) -> Result<(), SubmitError> {
         let one = match (self.kind, self.buffer.take()) {
             (Kind::Read, Some(buffer)) => queue.read_at(
-                &self.namespace,
+                self.namespace,
                 self.lba,
                 self.blocks,
                 buffer,
@@ -127,7 +125,7 @@ impl Request {
                 tag,
             ),
             (Kind::Write, Some(buffer)) => queue.write_at(
-                &self.namespace,
+                self.namespace,
                 self.lba,
                 self.blocks,
                 buffer,
@@ -137,6 +135,15 @@ impl Request {
             (_, buffer) => return self.submit_other(queue, buffer, tag),
         };
         one.map_err(|rejected| self.refuse(rejected))
+    }
+
+    #[inline(never)]
+    fn submit_slowly<D: Device>(
+        &mut self,
+        queue: &mut QueuePair<D>,
+        tag: u64,
+    ) -> Result<(), SubmitError> {
+        self.submit(queue, tag)
     }
 
     #[cold]
@@ -152,7 +159,7 @@ impl Request {
         buffer: Option<DmaBuffer>,
         tag: u64,
     ) -> Result<(), SubmitError> {
-        let (namespace, lba, blocks) = (&self.namespace, self.lba, self.blocks);
+        let (namespace, lba, blocks) = (self.namespace, self.lba, self.blocks);
         let list = match (self.kind, buffer) {
             (Kind::WriteThrough, Some(buffer)) => {
                 let written = queue.write_through(namespace, lba, blocks, buffer, tag);
@@ -179,31 +186,31 @@ impl Request {
     }
 }
 
-impl<D: Device, T> Io<D, T> {
+impl<'a, D: Device, T> Io<'a, D, T> {
     #[inline]
-    pub(crate) fn new(shared: &Arc<Shared<D>>, request: Request) -> Io<D, T> {
+    pub(crate) fn new(shared: &'a Shared<D>, request: Request<'a>) -> Io<'a, D, T> {
         Io {
-            shared: Arc::clone(shared),
+            shared,
             progress: Progress {
                 stage: Stage::New(None),
                 request,
-                refusal: None,
             },
             outcome: PhantomData,
         }
     }
 }
 
-impl Progress {
+impl Progress<'_> {
     /// Whatever is not the common case.
     #[inline(never)]
     fn poll<D: Device>(
         &mut self,
         mut state: MutexGuard<'_, State<D>>,
+        refusal: Refusal,
         waker: &Waker,
     ) -> Poll<Result<Completed, IoError>> {
         let mut later = Later::default();
-        let polled = match (self.stage, self.refusal.take()) {
+        let polled = match (self.stage, refusal) {
             (Stage::New(_), Some((index, reason))) => {
                 self.not_submitted(index, reason, &mut state, waker, &mut later)
             }
@@ -231,7 +238,7 @@ impl Progress {
             return self.ended(state);
         }
         let index = state.operations.begin(waker.clone());
-        if let Err(reason) = self.request.submit(state.queue(), index as u64) {
+        if let Err(reason) = self.request.submit_slowly(state.queue(), index as u64) {
             return self.not_submitted(index, reason, state, waker, later);
         }
         if let Stage::New(Some(ticket)) = self.stage {
@@ -289,41 +296,58 @@ impl Progress {
     }
 }
 
-impl<D: Device, T: Outcome> Future for Io<D, T> {
+impl<D: Device, T: Outcome> Future for Io<'_, D, T> {
     type Output = Result<T, IoError>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let mut state = this.shared.lock();
-        match this.progress.stage {
-            Stage::Submitted(index) => {
-                if let Some(completed) = state.operations.take(index) {
-                    drop(state);
-                    this.progress.stage = Stage::Ended;
-                    return Poll::Ready(result(completed));
-                }
-            }
-            // The driver is awake, and does the rest.
-            Stage::New(None) if state.is_easy() => {
-                let index = state.operations.begin(cx.waker().clone());
-                match this.progress.request.submit(state.queue(), index as u64) {
-                    Ok(()) => {
-                        this.progress.stage = Stage::Submitted(index);
-                        return Poll::Pending;
-                    }
-                    Err(reason) => this.progress.refusal = Some((index, reason)),
-                }
-            }
-            _ => {}
+        if let Stage::Submitted(index) = self.progress.stage
+            && let Some(completed) = self.shared.take(index)
+        {
+            self.progress.stage = Stage::Ended;
+            return Poll::Ready(result(completed));
         }
-        let polled = this.progress.poll(state, cx.waker());
+        match self.begin(cx.waker()) {
+            Some(refusal) => self.poll_slowly(refusal, cx.waker()),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<D: Device, T> Io<'_, D, T> {
+    /// Submits it where its queue has a driver, which is awake and does the rest. Some: it did not, as the
+    /// queue refused the operation, or for another reason.
+    #[inline(never)]
+    fn begin(&mut self, waker: &Waker) -> Option<Refusal> {
+        let mut state = self.shared.lock();
+        if !matches!(self.progress.stage, Stage::New(None)) || !state.is_easy() {
+            return Some(None);
+        }
+        let index = state.operations.begin(waker.clone());
+        match self.progress.request.submit(state.queue(), index as u64) {
+            Ok(()) => {
+                self.progress.stage = Stage::Submitted(index);
+                None
+            }
+            Err(reason) => Some(Some((index, reason))),
+        }
+    }
+
+    #[cold]
+    fn poll_slowly(&mut self, refusal: Refusal, waker: &Waker) -> Poll<Result<T, IoError>>
+    where
+        T: Outcome,
+    {
+        let polled = self.progress.poll(self.shared.lock(), refusal, waker);
         polled.map(|polled| {
-            this.progress.stage = Stage::Ended;
+            self.progress.stage = Stage::Ended;
             result(polled?)
         })
     }
 }
+
+/// Operation that the queue has just refused, and the reason.
+type Refusal = Option<(usize, SubmitError)>;
 
 /// Result of a command that has completed.
 #[inline]
@@ -384,7 +408,7 @@ fn wait_on<D: Device>(
     Poll::Ready(Err(IoError { reason, buffers }))
 }
 
-impl<D: Device, T> Drop for Io<D, T> {
+impl<D: Device, T> Drop for Io<'_, D, T> {
     #[inline]
     fn drop(&mut self) {
         if !matches!(self.progress.stage, Stage::Ended) {
@@ -393,7 +417,7 @@ impl<D: Device, T> Drop for Io<D, T> {
     }
 }
 
-impl<D: Device, T> Io<D, T> {
+impl<D: Device, T> Io<'_, D, T> {
     #[cold]
     fn cancel(&mut self) {
         let mut later = Later::default();

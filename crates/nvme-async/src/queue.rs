@@ -76,120 +76,120 @@ impl<D: Device> AsyncQueue<D> {
 
     /// Reads `blocks` logical blocks from `lba` into `buffer` ([`QueuePair::read`]).
     #[inline]
-    pub fn read(
-        &self,
-        namespace: &Namespace,
+    pub fn read<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
-    ) -> Io<D, DmaBuffer> {
+    ) -> Io<'a, D, DmaBuffer> {
         self.read_at(namespace, lba, blocks, buffer, 0)
     }
 
     /// Reads to `offset` of `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
     #[inline]
-    pub fn read_at(
-        &self,
-        namespace: &Namespace,
+    pub fn read_at<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
         offset: usize,
-    ) -> Io<D, DmaBuffer> {
+    ) -> Io<'a, D, DmaBuffer> {
         let buffer = Some(buffer.into());
         self.transfer(Kind::Read, namespace, (lba, blocks), (buffer, offset))
     }
 
     /// Writes `blocks` logical blocks from `buffer` to `lba` ([`QueuePair::write`]).
     #[inline]
-    pub fn write(
-        &self,
-        namespace: &Namespace,
+    pub fn write<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
-    ) -> Io<D, DmaBuffer> {
+    ) -> Io<'a, D, DmaBuffer> {
         self.write_at(namespace, lba, blocks, buffer, 0)
     }
 
     /// Writes from `offset` of `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
     #[inline]
-    pub fn write_at(
-        &self,
-        namespace: &Namespace,
+    pub fn write_at<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
         offset: usize,
-    ) -> Io<D, DmaBuffer> {
+    ) -> Io<'a, D, DmaBuffer> {
         let buffer = Some(buffer.into());
         self.transfer(Kind::Write, namespace, (lba, blocks), (buffer, offset))
     }
 
     /// Writes with FUA ([`QueuePair::write_through`]).
-    pub fn write_through(
-        &self,
-        namespace: &Namespace,
+    pub fn write_through<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
-    ) -> Io<D, DmaBuffer> {
+    ) -> Io<'a, D, DmaBuffer> {
         let buffer = Some(buffer.into());
         self.transfer(Kind::WriteThrough, namespace, (lba, blocks), (buffer, 0))
     }
 
     /// Reads into the parts of `buffers`, one behind the other ([`QueuePair::readv`]).
-    pub fn readv(
-        &self,
-        namespace: &Namespace,
+    pub fn readv<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffers: BufferList,
-    ) -> Io<D, BufferList> {
+    ) -> Io<'a, D, BufferList> {
         let first = buffers.into_chain();
         self.transfer(Kind::Readv, namespace, (lba, blocks), (first, 0))
     }
 
     /// Writes from the parts of `buffers`, one behind the other ([`QueuePair::writev`]).
-    pub fn writev(
-        &self,
-        namespace: &Namespace,
+    pub fn writev<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         lba: u64,
         blocks: u32,
         buffers: BufferList,
-    ) -> Io<D, BufferList> {
+    ) -> Io<'a, D, BufferList> {
         let first = buffers.into_chain();
         self.transfer(Kind::Writev, namespace, (lba, blocks), (first, 0))
     }
 
     /// Commits the namespace's writes that completed before to non-volatile media
     /// ([`QueuePair::flush`]).
-    pub fn flush(&self, namespace: &Namespace) -> Io<D, ()> {
+    pub fn flush<'a>(&'a self, namespace: &'a Namespace) -> Io<'a, D, ()> {
         self.transfer(Kind::Flush, namespace, (0, 0), (None, 0))
     }
 
     /// Any other command that the caller has built ([`QueuePair::submit`],
     /// [`QueuePair::submit_with_list`]); `buffers` is empty for one that moves no data. The result is all
     /// that the completion says: dword 0 is the command's own.
-    pub fn command(
-        &self,
-        namespace: &Namespace,
+    pub fn command<'a>(
+        &'a self,
+        namespace: &'a Namespace,
         command: Command,
         buffers: BufferList,
-    ) -> Io<D, Completed> {
+    ) -> Io<'a, D, Completed> {
         let mut io = Request::new(Kind::Raw, namespace, (0, 0), (buffers.into_chain(), 0));
         io.raw = Some(Box::new(command));
         Io::new(&self.shared, io)
     }
 
     #[inline]
-    fn transfer<T>(
-        &self,
+    fn transfer<'a, T>(
+        &'a self,
         kind: Kind,
-        namespace: &Namespace,
+        namespace: &'a Namespace,
         range: (u64, u32),
         buffer: (Option<DmaBuffer>, usize),
-    ) -> Io<D, T> {
+    ) -> Io<'a, D, T> {
         Io::new(&self.shared, Request::new(kind, namespace, range, buffer))
     }
 

@@ -38,6 +38,14 @@ impl<D: Device> Shared<D> {
     }
 }
 
+impl<D: Device> Shared<D> {
+    /// Takes the completion of the operation `index`, if it has come.
+    #[inline(never)]
+    pub(crate) fn take(&self, index: usize) -> Option<Completed> {
+        self.lock().operations.take(index)
+    }
+}
+
 /// The queue, locked.
 pub(crate) struct State<D: Device> {
     pub(crate) events: EventGroup<D>,

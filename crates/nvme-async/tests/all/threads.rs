@@ -13,7 +13,7 @@ fn queues_drivers_and_futures_move_between_threads() {
     moves::<Queue>();
     shared::<Queue>();
     moves::<Driver<EmulatedDevice>>();
-    moves::<Io<EmulatedDevice, DmaBuffer>>();
+    moves::<Io<'static, EmulatedDevice, DmaBuffer>>();
 }
 
 #[test]

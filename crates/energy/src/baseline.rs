@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 /// The idle power of a machine, by meter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Baseline {
     /// The form of this file.
     pub version: u32,
@@ -24,6 +25,7 @@ pub struct Baseline {
 
 /// A machine's identity, and what its idle power depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// A hash of its machine-id, which itself is not to be shown (machine-id(5)).
     pub machine: String,
@@ -35,6 +37,7 @@ pub struct Host {
 
 /// One meter's idle power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdlePower {
     /// The meter's name.
     pub meter: String,

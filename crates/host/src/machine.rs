@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// State of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Release of the kernel: `6.1.0-18-cloud-amd64`.
     pub kernel: Known<String>,

@@ -12,6 +12,7 @@ use std::str::FromStr;
 /// jobs are at 4 KiB and half at 8 KiB; or each I/O draws its own: `4k/60:8k/40`, `4k-64k`. In JSON a
 /// number, a list, or that text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "OneOrMore", into = "OneOrMore")]
 pub struct BlockSizes {
     /// The size of the first job; of sizes that are drawn the longest.
@@ -22,6 +23,7 @@ pub struct BlockSizes {
 
 /// In JSON.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum OneOrMore {
     One(u64),

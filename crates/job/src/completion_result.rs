@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The completion mode that was requested, and the effective one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionResult {
     /// Requested completion mode, as `--completion` named it.
     pub requested: String,

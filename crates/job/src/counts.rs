@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Figures of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Beginning of the measured part; `null` in virtual time.
     #[serde(default)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Figures of one device, all jobs on it together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounts {
     /// The device, as it was named.
     pub device: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts and rates of one direction, or of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionResult {
     /// I/Os that succeeded.
     pub ios: u64,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One figure of a run's energy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyResult {
     /// Boundary: the parts of the machine that the figure includes.
     pub boundary: Boundary,
@@ -40,6 +41,7 @@ pub struct EnergyResult {
 
 /// A meter, or a sum of several, that has no figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unmetered {
     /// Name of the meter, or zones of the sum.
     pub meter: String,

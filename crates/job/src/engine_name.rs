@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 /// An engine, as `--engine` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum EngineName {
     /// The user-space driver.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Faults of devices, and what was done about them, all jobs together, ramp included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultCounts {
     /// Completions of an earlier command of their slot, not delivered.
     pub stale_completions: u64,

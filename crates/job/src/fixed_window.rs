@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Fixed work in a fixed window: who is done early races to idle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FixedWindow {
     /// Seconds of the window that was requested.
     pub requested_seconds: f64,

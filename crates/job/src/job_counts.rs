@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Figures of one job, all of its devices together: what a tenant had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobCounts {
     /// Bytes of its longest I/O.
     pub bs: u64,

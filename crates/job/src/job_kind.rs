@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Kind of a workload's jobs, in fio's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum JobKind {
     /// Threads of one process.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySummary {
     /// Arithmetic mean.
     pub mean: f64,
@@ -29,7 +30,7 @@ pub struct LatencySummary {
     pub p99999: Option<u64>,
     /// Longest.
     pub max: u64,
-    /// Percentiles of [`LatencyDetail::percentiles`], named as fio's JSON names them: `99.900000`.
+    /// Percentiles of `--percentile_list`, named as fio's JSON names them: `99.900000`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub percentile: BTreeMap<String, u64>,
     /// I/Os of each class of the histogram by the longest latency of the class: all that a percentile

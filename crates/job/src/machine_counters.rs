@@ -9,6 +9,7 @@ pub type MissingCounters = BTreeMap<String, String>;
 /// Counters of the machine, from the first job's beginning to the last one's end. A counter that it
 /// does not have is `null`, and `missing` says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineCounters {
     /// Interrupts of the devices' I/O queues, by the kernel's count.
     pub device_interrupts: Option<u64>,
@@ -34,6 +35,7 @@ pub struct MachineCounters {
 
 /// I/Os of the disks that a run was on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskCounters {
     /// Reads and writes completed.
     pub ios: u64,
@@ -47,6 +49,7 @@ pub struct DiskCounters {
 
 /// Use of an idle state, on all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleCounters {
     /// Entries into the state.
     pub entries: u64,
@@ -57,6 +60,7 @@ pub struct IdleCounters {
 /// Requests by who dispatched them: with a scheduler a worker of the kernel's may, which costs up
 /// to half of the throughput, and has nothing to do with how the scheduler schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dispatch {
     /// The jobs' own threads (block:block_rq_issue).
     pub by_jobs: u64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A moment by the wall clock, which loggers share, and by the monotonic one, which nobody sets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moment {
     /// Seconds since 1970.
     pub unix_seconds: f64,

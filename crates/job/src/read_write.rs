@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 /// Pattern and direction, as fio's `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReadWrite {
     /// Sequential reads.

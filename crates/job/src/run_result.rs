@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// One workload in one completion mode. Figures are there if the mode, or another, was effective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunResult {
     /// The devices, as they were named.
     pub devices: Vec<String>,

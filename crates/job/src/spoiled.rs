@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A reason why a run's figures are not those of its completion mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spoiled {
     /// Cause.
     pub by: SpoiledBy,
@@ -16,6 +17,7 @@ pub struct Spoiled {
 
 /// Cause of a spoiled run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SpoiledBy {
     /// A job's thread was ready to run, and others ran on its CPU.

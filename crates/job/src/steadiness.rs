@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Steadiness of a run's rate over equal intervals of its measured part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Steadiness {
     /// Number of intervals, at least [`Steadiness::MIN_INTERVALS`].
     pub intervals: usize,

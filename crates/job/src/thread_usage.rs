@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// CPU time and context switches of threads in one role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadUsage {
     /// Threads in the role; zero where it does not exist.
     pub threads: usize,
@@ -45,6 +46,7 @@ impl ThreadUsage {
 
 /// CPU time by role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threads {
     /// Threads of the jobs.
     pub submitter: ThreadUsage,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Result of data verification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyResult {
     /// Blocks whose content was checked, during the run and after it.
     pub blocks: u64,

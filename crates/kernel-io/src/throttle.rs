@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 /// Times that each CPU was throttled since the system started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttles {
     /// Counts by file, such as `cpu0/core_throttle_count`; a package's is counted by each of its
     /// CPUs.
@@ -24,6 +25,7 @@ pub struct NoThrottles;
 
 /// Throttling of CPUs between two readings, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Throttled {
     /// Throttled: a counter rose.

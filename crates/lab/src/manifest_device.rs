@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Device of an experiment.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManifestDevice {
     /// Name that the user gave it.
     pub name: String,

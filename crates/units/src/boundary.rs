@@ -13,6 +13,7 @@ use core::str::FromStr;
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "lowercase")
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Boundary {
     /// The whole machine at its plug.
     Wall,

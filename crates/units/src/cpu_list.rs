@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn cpus_keep_the_order_in_which_they_are_named() {
         assert_eq!(parse_cpus("8,0-2, 1").unwrap(), [8, 0, 1, 2, 1]);
-        assert_eq!(parse_cpus("").unwrap(), []);
+        assert_eq!(parse_cpus("").unwrap(), Vec::<u32>::new());
         let many = "0-8191,".repeat(3);
         assert!(parse_cpus(&many[..many.len() - 1]).is_err());
     }

@@ -8,6 +8,7 @@ use core::ops::{Add, AddAssign, Sub};
 /// 64 bits of nanoseconds last 584 years, so additions saturate only on nonsense.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nanos(pub u64);
 
 impl Nanos {

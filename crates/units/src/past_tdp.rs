@@ -6,6 +6,7 @@ use core::fmt;
 /// neither the speed nor the watts of the run could be had.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PastTdp {
     /// Mean watts of the package.
     pub package_watts: f64,

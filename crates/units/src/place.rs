@@ -10,6 +10,7 @@ use alloc::vec::Vec;
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "lowercase")
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Place {
     /// The whole machine, or all of what the boundary names in it.
     Machine,

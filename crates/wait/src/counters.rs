@@ -10,6 +10,7 @@ macro_rules! counters {
         /// both added up.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", serde(default))]
         pub struct WaitCounters {
             $($(#[$attribute])* pub $name: $type,)*

@@ -5,9 +5,9 @@ use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json_line};
-use joulio_lab::stat::{CommandUse, Metrics, MetricsOutputs, StatReport};
+use joulio_lab::FormatVersion;
+use joulio_lab::stat::{CommandUse, Metrics, MetricsOutputs, StatLine, StatReport};
 use joulio_units::Nanos;
-use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -24,14 +24,6 @@ pub struct Out {
     metrics: Option<Metrics>,
     /// The time of day stands above each interval.
     timestamps: bool,
-}
-
-/// A command's own use, and what the machine did meanwhile.
-#[derive(Serialize)]
-struct CommandReport<'a> {
-    command: &'a CommandUse,
-    #[serde(flatten)]
-    machine: &'a StatReport,
 }
 
 impl Out {
@@ -84,10 +76,7 @@ impl Out {
                 // Nobody can be told of an error there.
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
-            Format::Json => print_json_line(&CommandReport {
-                command: used,
-                machine: &report,
-            })?,
+            Format::Json => json_line(Some(used), &report)?,
         }
         self.write_metrics(&report)
     }
@@ -131,11 +120,20 @@ impl Out {
             }
             Format::Json => {
                 report.notes.append(&mut self.notes);
-                print_json_line(&report)?;
+                json_line(None, &report)?;
             }
         }
         self.write_metrics(&report)
     }
+}
+
+/// An interval for programs; of a `command`, if it is one's.
+fn json_line(command: Option<&CommandUse>, report: &StatReport) -> Outcome {
+    print_json_line(&StatLine {
+        version: FormatVersion,
+        command,
+        report,
+    })
 }
 
 /// Use of the machine by a command, as `perf stat` prints it.

@@ -40,6 +40,7 @@ mod profiles_fit;
 mod profiles_measure;
 mod restore_races;
 mod schedulers;
+mod schema;
 mod selftest;
 mod serve;
 mod spoiled;

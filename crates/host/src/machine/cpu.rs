@@ -13,6 +13,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 
 /// CPUs of a machine, and how they idle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Name of the model.
     pub model: Known<String>,
@@ -40,6 +41,7 @@ pub struct Cpu {
 
 /// An idle state of all CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleStateSetting {
     /// Name of the state.
     pub name: String,
@@ -53,6 +55,7 @@ pub struct IdleStateSetting {
 
 /// A weakness of the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vulnerability {
     /// Name of the weakness: `spectre_v2`.
     pub name: String,

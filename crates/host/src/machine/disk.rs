@@ -10,6 +10,7 @@ use std::path::Path;
 
 /// Settings of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskSettings {
     /// Name in /sys/block.
     pub name: String,
@@ -43,6 +44,7 @@ pub struct DiskSettings {
 
 /// An interrupt of a disk, and where it goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskInterrupt {
     /// Number of the interrupt.
     pub irq: u32,

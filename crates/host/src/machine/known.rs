@@ -4,6 +4,11 @@ use serde::Serialize;
 
 /// A value, or the reason why it is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Known_{T}")
+)]
 pub struct Known<T> {
     /// Value, if it is known.
     pub value: Option<T>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// File system that a file is on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystem {
     /// The file.
     pub file: PathBuf,

@@ -29,6 +29,7 @@ pub struct AdviceOptions {
 
 /// Figure that the advice makes as good as it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sought {
     /// The least energy of an I/O.
@@ -41,13 +42,14 @@ pub enum Sought {
 
 /// Advice: the best candidate, and the reasons.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// Figure that was sought.
     pub sought: Sought,
     /// Figure that candidates were compared by.
     pub yardstick: Yardstick,
     /// The promise, as nanoseconds by percentile.
-    #[serde(serialize_with = "by_percentile")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::limits::PromiseInJson"))]
     pub promise: Limits,
     /// Index of the best candidate.
     pub best: usize,
@@ -68,6 +70,7 @@ pub struct Advice {
 
 /// A comparison of the best candidate with another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rival {
     /// Index of the other candidate.
     pub index: usize,
@@ -82,6 +85,7 @@ pub struct Rival {
 
 /// A candidate that would take less energy than the best, and breaks the promise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooLate {
     /// Index of the candidate.
     pub index: usize,
@@ -91,21 +95,12 @@ pub struct TooLate {
 
 /// The best candidate within another boundary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherBoundary {
     /// Boundary.
     pub boundary: Boundary,
     /// Index of the candidate.
     pub index: usize,
-}
-
-fn by_percentile<S: serde::Serializer>(limits: &Limits, to: S) -> Result<S::Ok, S::Error> {
-    use serde::ser::SerializeMap;
-    let mut map = to.serialize_map(None)?;
-    map.serialize_entry("from", &limits.source)?;
-    for limit in &limits.limits {
-        map.serialize_entry(&limit.percentile.to_string(), &limit.latency.0)?;
-    }
-    map.end()
 }
 
 impl Advice {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// The watts of a busy core at which the better of two candidates is no longer the better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEven {
     /// Watts of a busy core at which both take the same energy.
     pub watts: f64,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// Candidate of an advice: an engine with a completion mode, under settings, at a depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Engine, which does the I/O.
     pub engine: EngineName,
@@ -39,6 +40,7 @@ impl Candidate {
 
 /// Figures of a candidate: means over its repetitions, with the 95 % interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// I/Os per second.
     pub iops: Interval,
@@ -59,6 +61,7 @@ pub struct Figures {
 
 /// Assessment of a candidate by its runs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assessment {
     /// The candidate.
     #[serde(flatten)]

@@ -8,6 +8,7 @@ use std::path::Path;
 
 /// Something about the machine that a completion mode suffers from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// Description of what is so, and what follows from it.
     pub what: String,

@@ -8,6 +8,7 @@ use super::real;
 use super::report::AdviceReport;
 use super::request::{AdviceRequest, Observe};
 use super::simulated;
+use crate::FormatVersion;
 use crate::experiment::Observer;
 use crate::target_name::TargetName;
 use joulio_kernel_io::Disks;
@@ -53,6 +54,7 @@ impl Advising {
             false => real::find(&request, &job, stop, observer)?,
         };
         Ok(AdviceReport {
+            version: FormatVersion,
             command: command::of(&request, &job, &found.advice.chosen().candidate),
             manifest: found.manifest,
             observed,

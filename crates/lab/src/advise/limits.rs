@@ -6,6 +6,7 @@ use joulio_nvme::wait::Promised;
 use joulio_units::{Nanos, Percentile};
 use joulio_workload::LatencySummary;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The latency that a percentile may not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub struct Limit {
 
 /// Source of the limits on latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitSource {
     /// Nothing is promised.
@@ -35,13 +37,35 @@ pub enum LimitSource {
     NoPolling,
 }
 
-/// A promise: limits, and where they come from.
-#[derive(Clone, Debug, PartialEq)]
+/// A promise: limits, and where they come from. In JSON nanoseconds by percentile beside the source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "PromiseInJson")]
 pub struct Limits {
     /// The limits; none: nothing is promised.
     pub limits: Vec<Limit>,
     /// Source of the limits.
     pub source: LimitSource,
+}
+
+/// In JSON.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct PromiseInJson {
+    /// Source of the limits.
+    from: LimitSource,
+    /// Nanoseconds that each percentile may not exceed.
+    #[serde(flatten)]
+    limits: BTreeMap<String, u64>,
+}
+
+impl From<Limits> for PromiseInJson {
+    fn from(promise: Limits) -> PromiseInJson {
+        let named = |limit: &Limit| (limit.percentile.to_string(), limit.latency.0);
+        PromiseInJson {
+            from: promise.source,
+            limits: promise.limits.iter().map(named).collect(),
+        }
+    }
 }
 
 impl Limits {

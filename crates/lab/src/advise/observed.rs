@@ -17,6 +17,7 @@ const SIZES: (u64, u64) = (512, 1 << 20);
 
 /// A workload as it was observed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
     /// Name of the disk or the file that it was observed by.
     pub from: String,

@@ -3,13 +3,17 @@
 use super::advice::Advice;
 use super::diagnosis::Diagnosis;
 use super::observed::Workload;
+use crate::FormatVersion;
 use crate::experiment::Manifest;
 use joulio_workload::Job;
 use serde::Serialize;
 
 /// Advice with what it rests on, as `--output json` prints it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AdviceReport {
+    /// Version of the format.
+    pub version: FormatVersion,
     /// Machine, versions and options: all that is needed beside the figures to repeat and
     /// understand the advice.
     pub manifest: Manifest,

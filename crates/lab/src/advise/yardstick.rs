@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// An energy figure that the runs have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Yardstick {
     /// Boundary of the energy.
     pub boundary: Boundary,

@@ -64,6 +64,7 @@ pub struct EnergySources {
 
 /// The `energy` of a manifest.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyNote {
     /// Noise that the processor adds to its counters; `None` in virtual time.
     energy_filtering: Option<String>,
@@ -76,6 +77,7 @@ pub struct EnergyNote {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MeterNote {
     name: String,
     boundary: Boundary,
@@ -85,12 +87,14 @@ struct MeterNote {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NotRead {
     meter: String,
     why: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct BaselineNote {
     #[serde(flatten)]
     baseline: Baseline,

@@ -20,6 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Use of the machine by a command and the processes that it has waited for.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandUse {
     /// Seconds from its start to its end.
     pub seconds: f64,

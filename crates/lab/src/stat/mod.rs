@@ -5,6 +5,7 @@ mod counter_file;
 mod error;
 mod io_share;
 mod labels;
+mod line;
 mod metrics;
 mod model;
 mod report;
@@ -12,6 +13,7 @@ mod server;
 
 pub use command::{CommandUse, run_command};
 pub use error::StatError;
+pub use line::StatLine;
 pub use metrics::{Metrics, MetricsError, MetricsOutputs, metrics_path};
 pub use model::{DriveProfile, DriveProfileError, StatModel, StatModelError};
 pub use report::{DeviceModel, DeviceRow, EnergyShare, MeterRow, StatReport};

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// Figures of an interval.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatReport {
     /// End of the interval in seconds since 1970.
     pub time: f64,
@@ -34,6 +35,7 @@ impl StatReport {
 
 /// A block device, as `iostat -x` has it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRow {
     /// Name of the device.
     pub name: String,
@@ -72,6 +74,7 @@ pub struct DeviceRow {
 
 /// Energy of a drive by a profile and the kernel's counters. Nothing of it is measured.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceModel {
     /// True, always: the figures are a profile's.
     pub modelled: bool,
@@ -84,6 +87,7 @@ pub struct DeviceModel {
 
 /// Figures of a meter.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeterRow {
     /// Name of the meter.
     pub name: String,
@@ -115,6 +119,7 @@ pub struct MeterRow {
 
 /// Energy over I/Os.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyShare {
     /// True if the energy of the idle machine is subtracted.
     pub idle_subtracted: bool,

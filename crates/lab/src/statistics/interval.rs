@@ -5,12 +5,15 @@ use serde::Serialize;
 
 /// A mean, and the ends of the 95 % interval that it lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Mean of the repetitions.
     pub value: f64,
-    /// Lower end.
+    /// Lower end; `null` in JSON: unknown, as of one repetition.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub low: f64,
-    /// Upper end.
+    /// Upper end; `null` in JSON: unknown, as of one repetition.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub high: f64,
 }
 

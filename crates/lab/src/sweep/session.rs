@@ -6,6 +6,7 @@ use super::real::RealRunner;
 use super::runner::Runner;
 use super::runs::{Sweep, SweepEnd, SweepFailure};
 use super::virtual_runner::VirtualRunner;
+use crate::FormatVersion;
 use crate::experiment::{Manifest, Observer};
 use crate::record::{Point, RecordStore, RunRecord};
 use joulio_kernel_io::{Throttled, Throttles};
@@ -111,7 +112,10 @@ impl<'a> SweepSession<'a> {
 
 /// A sweep's results, as `--output json` prints them.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepReport<'a> {
+    /// Version of the format.
+    pub version: FormatVersion,
     /// Machine, versions and options: all that is needed beside the figures to repeat and
     /// understand the runs.
     pub manifest: &'a Manifest,
@@ -121,6 +125,7 @@ pub struct SweepReport<'a> {
 
 /// A result, with its place among the others.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepRun<'a> {
     /// Factors of the run.
     pub point: &'a Point,
@@ -143,6 +148,7 @@ impl<'a> SweepReport<'a> {
             result: &record.result,
         });
         SweepReport {
+            version: FormatVersion,
             manifest,
             runs: runs.collect(),
         }

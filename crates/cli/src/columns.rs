@@ -72,6 +72,56 @@ pub fn chosen_columns(
     fitted(&header, &rows, left, chosen, terminal_width())
 }
 
+/// A table as [`columns`] makes it, whose last column of words tells the rows apart: where it would be cut,
+/// it stands whole on a line of its own, and the figures below it.
+pub fn told_apart(header: &[&str], rows: &[Vec<String>], left: usize) -> String {
+    let header: Vec<String> = header.iter().map(|cell| clean(cell)).collect();
+    let cells = |row: &Vec<String>| row.iter().map(|cell| clean(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    apart(&header, &rows, left, terminal_width())
+}
+
+fn apart(header: &[String], rows: &[Vec<String>], left: usize, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|width| cuts(header, rows, left, *width)) else {
+        return fitted(header, rows, left, &Chosen::Fitting, width);
+    };
+    let last = left - 1;
+    let others = |cells: &[String]| [&cells[..last], &cells[left..]].concat();
+    let figures: Vec<_> = rows.iter().map(|row| others(row)).collect();
+    let chosen = &Chosen::Fitting;
+    let table = fitted(&others(header), &figures, last, chosen, Some(width));
+    let words = (0..last).map(|index| width_of(header, rows, index) + BETWEEN);
+    let indent = words.sum::<usize>() + 1;
+    let mut text = String::new();
+    let mut lines = table.lines();
+    let above = std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
+    for (row, line) in above.zip(&mut lines) {
+        let begin: String = line.chars().take(indent).collect();
+        let figures: String = line.chars().skip(indent).collect();
+        let blank = " ".repeat(indent);
+        let options = textwrap::Options::new(width)
+            .initial_indent(&begin)
+            .subsequent_indent(&blank);
+        let words = textwrap::wrap(&row[last], options).join("\n");
+        let _ = writeln!(text, "{words}\n{blank}{figures}");
+    }
+    lines.for_each(|line| text += &format!("{line}\n"));
+    text
+}
+
+/// True if a cell of the last of the `left` columns of words would be cut in a table of `width` columns.
+fn cuts(header: &[String], rows: &[Vec<String>], left: usize, width: usize) -> bool {
+    let (words, _) = fitting(header, rows, &groups(header, left), width);
+    words[left - 1] < width_of(header, rows, left - 1)
+}
+
+/// Columns of the longest cell of the column `index`.
+fn width_of(header: &[String], rows: &[Vec<String>], index: usize) -> usize {
+    let cells = rows.iter().filter_map(|row| row.get(index));
+    let cells = cells.chain([&header[index]]);
+    cells.map(|cell| display_width(cell)).max().unwrap_or(0)
+}
+
 /// The table in lines of up to `width` columns.
 fn fitted(
     header: &[String],
@@ -131,12 +181,17 @@ fn fitted(
 /// Columns that stand or go together.
 type Group = std::ops::Range<usize>;
 
-/// The columns of figures, each with the bounds behind it, which mean nothing without it.
+/// The columns of figures, each with the bounds or the other end behind it, which mean nothing without it.
 fn groups(header: &[String], left: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, heading) in header.iter().enumerate().skip(left) {
+        let goes_on = |group: &Group| match plain(heading) {
+            "+-" => true,
+            "to" => plain(&header[group.start]) == "from",
+            _ => false,
+        };
         match groups.last_mut() {
-            Some(group) if plain(heading) == "+-" => group.end = index + 1,
+            Some(group) if goes_on(group) => group.end = index + 1,
             _ => groups.push(index..index + 1),
         }
     }
@@ -150,11 +205,7 @@ fn fitting(
     groups: &[Group],
     width: usize,
 ) -> (Vec<usize>, Vec<Group>) {
-    let width_of = |index: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(index));
-        let cells = cells.chain([&header[index]]);
-        cells.map(|cell| display_width(cell)).max().unwrap_or(0)
-    };
+    let width_of = |index: usize| width_of(header, rows, index);
     let of_group = |group: &Group| {
         group
             .clone()
@@ -347,6 +398,29 @@ mod tests {
             text.contains("hdd-7200") && text.contains('…') && text.contains("12"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn words_that_tell_rows_apart_are_whole() {
+        let owned = |cells: [&str; 4]| cells.map(String::from).to_vec();
+        let header = owned(["source", "what", "published", "error"]);
+        let rows = ["one core", "two cores and some words more"].map(|cores| {
+            let what = format!("useful cycles while polling, {cores}");
+            owned(["HS25", &what, "15.17", "+8.5 %"])
+        });
+        let text = apart(&header, &rows, 2, Some(50));
+        assert_eq!(
+            text,
+            " source  what\n\
+             \x20        published   error\n\
+             \x20HS25    useful cycles while polling, one core\n\
+             \x20            15.17  +8.5 %\n\
+             \x20HS25    useful cycles while polling, two cores and\n\
+             \x20        some words more\n\
+             \x20            15.17  +8.5 %\n"
+        );
+        let wide = apart(&header, &rows, 2, Some(100));
+        assert_eq!(wide, fitted(&header, &rows, 2, &Chosen::All, None));
     }
 
     #[test]

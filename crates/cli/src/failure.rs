@@ -1,6 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
+use crate::output::{columns_of, wrapped};
 use crate::signal::{Signal, signal};
 use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
@@ -233,10 +234,15 @@ pub fn usage_line(error: &clap::Error) -> String {
     one_line(message)
 }
 
-/// Writes `message` to standard error. Where that is closed or full nobody reads it, and the exit
+/// Writes `message` to standard error, broken between words where that is a terminal. Where that is closed or full nobody reads it, and the exit
 /// status alone says what happened.
 pub fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "joulio: {message}");
+    let line = format!("joulio: {message}\n");
+    let line = match columns_of(std::io::stderr()) {
+        Some(width) => wrapped(&line, width),
+        None => line,
+    };
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Removes what would begin a line, or command the terminal.

@@ -27,7 +27,10 @@ pub fn run(args: &ListArgs) -> Outcome {
     if args.output.format == Format::Json {
         return print_json(&json(&rows));
     }
-    print(&table(&rows))?;
+    match rows.is_empty() {
+        true => print("No NVMe namespace on this machine.\n")?,
+        false => print(&table(&rows))?,
+    }
     if args.devices.is_empty() {
         let names: Vec<_> = DeviceProfile::names()
             .map(|name| format!("emulated:{name}"))

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::io::{Write, stdout};
+use std::os::fd::AsFd;
 use textwrap::{Options, WordSplitter, wrap};
 
 /// `--output`.
@@ -51,16 +52,18 @@ pub fn print_data(text: &str) -> Result<(), Failure> {
 /// Columns of the terminal on standard output, or what COLUMNS says where there is none; `None`: neither.
 pub fn terminal_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok();
-    let size = rustix::termios::tcgetwinsize(stdout()).ok();
-    let size = size
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0);
-    size.or_else(|| said?.parse().ok().filter(|columns| *columns > 0))
+    columns_of(stdout()).or_else(|| said?.parse().ok().filter(|columns| *columns > 0))
+}
+
+/// Columns of the terminal `stream`; `None`: it is none.
+pub fn columns_of(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// `text` in lines of up to `width` columns. What follows the first part of a line stands two columns further in; a
 /// command is left whole, to be copied.
-fn wrapped(text: &str, width: usize) -> String {
+pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (content, end) = match line.strip_suffix('\n') {

@@ -17,7 +17,7 @@ use joulio_workload::{CompletionMode, RingOptions, parse_count};
 use std::io;
 use std::path::PathBuf;
 
-/// Columns of the text. A narrower terminal wraps the bars, which stand last.
+/// Columns of the text where there is no terminal.
 const WIDTH: usize = 100;
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]

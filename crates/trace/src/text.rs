@@ -8,6 +8,7 @@ use bar::Scale;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use joulio_units::Joules;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use words::{mark, micros, missing, operation, steps};
 
@@ -18,7 +19,9 @@ const COLUMNS: [&str; 11] = [
 const PLAN_COLUMNS: [&str; 3] = ["plan", "exp", "real"];
 /// Columns of words, which stand to the left.
 const WORDS: [usize; 2] = [2, COLUMNS.len()];
-/// A bar is at least this wide, and a line then longer than requested.
+/// Columns that make room for the bar, the first first: the others tell what they do, or the heading.
+const LEAST_WANTED: [&str; 6] = ["submit", "bytes", "real", "exp", "q", "complete"];
+/// A bar is at least this wide, and a line then longer than requested where all others are needed.
 const MIN_BAR: usize = 10;
 
 /// `timeline` in lines of `width` columns, or of a few more where its figures are long.
@@ -86,27 +89,18 @@ fn core_line(core: &Core) -> String {
 
 /// A line each for I/Os and marks, by time.
 fn lines(timeline: &Timeline, width: usize, text: &mut String) {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
+    let mut header = COLUMNS.to_vec();
     let planned = is_planned(timeline);
-    let columns = |planned_columns: bool| match planned_columns {
-        true => &PLAN_COLUMNS[..],
-        false => &[],
-    };
-    table.set_header(COLUMNS.iter().chain(columns(planned)));
-    for (index, io) in timeline.ios.iter().enumerate() {
+    header.extend(PLAN_COLUMNS.iter().filter(|_| planned));
+    let figures = timeline.ios.iter().enumerate().map(|(index, io)| {
         let mut row = cells(timeline, index, io).to_vec();
-        if planned {
-            row.extend(plan_cells(io));
-        }
-        table.add_row(row);
-    }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if !WORDS.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+        row.extend(plan_cells(io).into_iter().filter(|_| planned));
+        row
+    });
+    let figures: Vec<_> = figures.collect();
+    let room = width.saturating_sub(MIN_BAR + 1);
+    let out = left_out(&header, &figures, room);
+    let table = table(&header, &figures, &out);
     let mut rows = table.lines();
     let header = rows.next().unwrap_or_default();
     let taken = header.chars().count() + 1;
@@ -121,6 +115,50 @@ fn lines(timeline: &Timeline, width: usize, text: &mut String) {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     marks.for_each(|it| mark_line(timeline, it, text));
+    if !out.is_empty() {
+        let _ = writeln!(text, "no room for {}", out.join(", "));
+    }
+}
+
+/// Columns without which the others take at most `room`: of [`LEAST_WANTED`] as few as that takes.
+fn left_out(header: &[&str], rows: &[Vec<String>], room: usize) -> Vec<&'static str> {
+    let width = |(index, heading): (usize, &&str)| {
+        let cells = rows.iter().map(|row| row[index].chars().count());
+        1 + cells.chain([heading.len()]).max().unwrap_or(0)
+    };
+    let named = header.iter().zip(header.iter().enumerate().map(width));
+    let widths: BTreeMap<&str, usize> = named.map(|(name, width)| (*name, width)).collect();
+    let mut taken: usize = widths.values().sum();
+    let mut out = Vec::new();
+    for name in LEAST_WANTED {
+        if taken <= room {
+            break;
+        }
+        if let Some(width) = widths.get(name) {
+            taken -= width;
+            out.push(name);
+        }
+    }
+    out
+}
+
+/// The columns of `header` but those that are left `out`, each followed by a blank.
+fn table(header: &[&str], rows: &[Vec<String>], out: &[&str]) -> Table {
+    let kept = |index: &usize| !out.contains(&header[*index]);
+    let kept: Vec<usize> = (0..header.len()).filter(kept).collect();
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(kept.iter().map(|&index| header[index]));
+    for row in rows {
+        table.add_row(kept.iter().map(|&index| &row[index]));
+    }
+    for (column, index) in table.column_iter_mut().zip(&kept) {
+        column.set_padding((0, 1));
+        if !WORDS.contains(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }
 
 fn mark_line(timeline: &Timeline, it: &TraceMark, text: &mut String) {
@@ -213,14 +251,17 @@ fn legend(timeline: &Timeline, text: &mut String) {
         text.push_str("q: thread and queue; threads count from 0, as listed above.\n");
     }
     text.push_str(
-        "bell: submission to doorbell. woken: the core's last wake-up after the submission, by a\n\
-         timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
-         b blocked for an interrupt, p polling, u user-level wait, - the core ran something else, > cut off.\n",
+        "bell: from submission to doorbell.\n\
+         woken: the core's last wake-up after the submission, by a timer (t) or an\n\
+         \x20 interrupt (i).\n\
+         Bar: . doorbell not rung, z asleep by a timer, b blocked for an interrupt,\n\
+         \x20 p polling, u user-level wait, - the core ran something else, > cut off.\n",
     );
     if is_planned(timeline) {
         text.push_str(
-            "plan: what is done until so many us after the submission, and then; in microjoules of the core,\n\
-             modelled: what that was expected to cost (exp) and what it did (real).\n",
+            "plan: what is done until so many us after the submission, and then; in\n\
+             \x20 microjoules of the core, modelled: what that was expected to cost (exp) and\n\
+             \x20 what it did (real).\n",
         );
     }
     if timeline.overwritten() > 0 {

@@ -34,7 +34,9 @@ pub fn table(rows: &[NamespaceInfo]) -> String {
     if terminal_width().is_some_and(|width| width < all) {
         // What nvme-cli would break in the middle.
         let titles = [0, 3, 4, 5, 6, 7, 2, 1];
-        let pick = |cells: &[String; COLUMNS]| titles.map(|title| cells[title].trim().to_owned());
+        // Without the blanks that align sizes, too.
+        let plain = |cell: &str| cell.split_whitespace().collect::<Vec<_>>().join(" ");
+        let pick = |cells: &[String; COLUMNS]| titles.map(|title| plain(&cells[title]));
         let header = titles.map(|title| TITLES[title]);
         return columns(header, rows.iter().map(pick), 2);
     }

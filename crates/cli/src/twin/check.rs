@@ -2,7 +2,7 @@
 
 use super::{papers, profiles};
 use crate::Outcome;
-use crate::columns::columns;
+use crate::columns::{columns, told_apart};
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use joulio_twin::check::{CheckReport, CheckedClaim, IOS, NumberCheck, Rule, SavingCheck, check};
@@ -62,19 +62,55 @@ fn text(report: &CheckReport) -> String {
         numbers(&mut text, title, &rows.collect::<Vec<_>>());
     }
     orders(&mut text, report);
-    section(&mut text, "In words");
+    let mut claims = String::new();
     for observation in &report.observations {
-        observed(&mut text, observation);
+        observed(&mut claims, observation);
     }
-    section(
+    section_of(&mut text, "In words", &claims);
+    let mut rules = String::new();
+    for rule in &report.rules {
+        ruled(&mut rules, rule);
+    }
+    section_of(
         &mut text,
         "The break-even rule: less energy by whoever takes more CPU, if a busy core draws less than",
+        &rules,
     );
-    for rule in &report.rules {
-        ruled(&mut text, rule);
-    }
     savings(&mut text, &report.savings);
-    section(&mut text, "Printed, and in the profiles as it was");
+    as_printed(&mut text, report);
+    let set = report.by_hand.iter().map(|set| {
+        let to = set.to.join("; ");
+        format!(
+            "{}: {} = {}: {} ({to})\n",
+            set.paper, set.field, set.value, set.why
+        )
+    });
+    let title = "Set by hand, to what makes printed numbers come out";
+    section_of(&mut text, title, &set.collect::<String>());
+    let conflicts = report.conflicts.iter().map(|conflict| {
+        let [modelled, limit] = [conflict.modelled, conflict.limit].map(figure);
+        format!(
+            "{}: {}: {modelled} is past {limit}\n",
+            conflict.paper, conflict.what
+        )
+    });
+    let title = "Contradictions in what was printed";
+    section_of(&mut text, title, &conflicts.collect::<String>());
+    let silent = report.silent.iter();
+    let silent = silent.map(|one| format!("{}: {}: {}\n", one.paper, one.what, one.why));
+    let title = "What the twin cannot speak of";
+    section_of(&mut text, title, &silent.collect::<String>());
+    summary(&mut text, report);
+    broken(&mut text, report);
+    text
+}
+
+/// A line each figure that was printed and is in a profile.
+fn as_printed(text: &mut String, report: &CheckReport) {
+    if report.inputs.is_empty() {
+        return;
+    }
+    section(text, "Printed, and in the profiles as it was");
     let held = report.inputs.iter().map(|held| {
         let verdict = if held.broken() { "BROKEN" } else { "kept" };
         let figures = [figure(held.published), figure(held.held), verdict.into()];
@@ -85,40 +121,7 @@ fn text(report: &CheckReport) -> String {
         .concat()
     });
     let header = ["source", "what", "published", "profile", "verdict"];
-    text.push_str(&columns(header, held, 2));
-    section(
-        &mut text,
-        "Set by hand, to what makes printed numbers come out",
-    );
-    for set in &report.by_hand {
-        let _ = writeln!(
-            text,
-            "{}: {} = {}: {} ({})",
-            set.paper,
-            set.field,
-            set.value,
-            set.why,
-            set.to.join("; ")
-        );
-    }
-    section(&mut text, "Contradictions in what was printed");
-    for conflict in &report.conflicts {
-        let _ = writeln!(
-            text,
-            "{}: {}: {} is past {}",
-            conflict.paper,
-            conflict.what,
-            figure(conflict.modelled),
-            figure(conflict.limit)
-        );
-    }
-    section(&mut text, "What the twin cannot speak of");
-    for silent in &report.silent {
-        let _ = writeln!(text, "{}: {}: {}", silent.paper, silent.what, silent.why);
-    }
-    summary(&mut text, report);
-    broken(&mut text, report);
-    text
+    text.push_str(&told_apart(&header, &held.collect::<Vec<_>>(), 2));
 }
 
 /// A line a gain: what it is at each saving, and at which it is as it was printed.
@@ -180,7 +183,18 @@ fn section(text: &mut String, title: &str) {
     let _ = writeln!(text, "\n{title}");
 }
 
+/// A section, unless it is empty.
+fn section_of(text: &mut String, title: &str, content: &str) {
+    if !content.is_empty() {
+        section(text, title);
+        text.push_str(content);
+    }
+}
+
 fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
+    if rows.is_empty() {
+        return;
+    }
     section(text, title);
     let cells = rows.iter().map(|row| {
         let plus = if row.increment { "+" } else { "" };
@@ -226,7 +240,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
         "allowed",
         "verdict",
     ];
-    text.push_str(&columns(header, cells, 2));
+    text.push_str(&told_apart(&header, &cells.collect::<Vec<_>>(), 2));
     for row in rows {
         if let Some(past) = row.past_tdp {
             let _ = writeln!(text, "past TDP: {}: {}: {past}", row.paper, row.what);

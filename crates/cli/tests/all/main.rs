@@ -10,6 +10,7 @@ mod bench_energy;
 mod bench_twin;
 mod calibrate;
 mod calibrate_watts;
+mod captures;
 mod common;
 mod documents;
 mod ending;

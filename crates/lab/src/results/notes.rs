@@ -45,8 +45,12 @@ pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
         (threads > 0).then_some(threads)
     });
     notes.extend(threads.map(|threads| {
+        let threads = match threads {
+            1 => "a thread".into(),
+            many => format!("{many} threads"),
+        };
         format!(
-            "The emulated device ran on {threads} thread(s) of this machine; CPU us/IO is the jobs' alone."
+            "The emulated device ran on {threads} of this machine; CPU us/IO is the jobs' alone."
         )
     }));
     notes
@@ -203,9 +207,12 @@ fn poller(counts: &Counts) -> Option<String> {
     let usage = counts.threads.kernel;
     let cpu = usage.user_seconds + usage.system_seconds;
     (usage.threads > 0).then(|| {
+        let threads = match usage.threads {
+            1 => "thread".into(),
+            many => format!("{many} threads"),
+        };
         format!(
-            "the kernel's {} thread(s) used {:.2} CPU us/IO beside the jobs",
-            usage.threads,
+            "the kernel's {threads} used {:.2} CPU us/IO beside the jobs",
             cpu * 1e6 / counts.all.ios.max(1) as f64
         )
     })

@@ -177,7 +177,7 @@ fn lost(
     whole: Nanos,
     why: impl FnOnce(&str) -> String,
 ) -> Option<Spoiled> {
-    let share = share(part, whole);
+    let share = share(part, whole).min(1.0);
     let extent = reasons::extent(share, part);
     (share > TOLERATED).then(|| spoiled(by, Some(share), why(&extent)))
 }

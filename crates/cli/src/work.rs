@@ -29,7 +29,8 @@ pub struct WorkArgs {
     /// for them together. count=7: seven equal ones. A+B: a run on A and one on B (bench)
     #[arg(long, default_value = "emulated:optane-900p")]
     device: Vec<ComparedDevices>,
-    /// read, write, randread, randwrite, randrw or rw; in bench a list
+    /// read, write, randread, randwrite, randrw or rw; trim, randtrim (Deallocate, discard, a hole in a
+    /// file), trimwrite, randtrimwrite (each block is trimmed, then written); in bench a list
     #[arg(
         long,
         alias = "readwrite",

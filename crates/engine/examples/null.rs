@@ -1,7 +1,7 @@
 //! Implements an engine that completes every request at once, and does a read by it.
 
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::WaitCounters;
 use std::convert::Infallible;
 
@@ -74,7 +74,7 @@ fn main() -> Result<(), Infallible> {
     let buffer = engine.buffers(0, 1, 4096)?.remove(0);
     let request = Request {
         device: 0,
-        direction: Direction::Read,
+        operation: Operation::Read,
         offset: 0,
         len: 4096,
         tag: 7,

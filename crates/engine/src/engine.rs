@@ -38,7 +38,8 @@ pub trait Engine {
     }
 
     /// Takes a request; there is room for as many as the engine's queue depth, of each device. A request that the
-    /// device or the kernel refuses ends with a completion that says so.
+    /// device or the kernel refuses ends with a completion that says so. A trim or a flush has a buffer too,
+    /// which comes back with its completion; a trim may leave other bytes in it.
     ///
     /// # Errors
     /// The queue is full, or the request does not fit its buffer or the device.

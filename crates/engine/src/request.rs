@@ -1,18 +1,30 @@
 //! Requests to an engine.
 
-use joulio_units::Direction;
+use joulio_units::Operation;
 
-/// A read or a write. Offset and length are multiples of the device's logical block.
+/// An operation on a range of a device. Offset and length are multiples of the device's logical
+/// block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Number of the device among the engine's, from 0.
     pub device: usize,
-    /// Read or write.
-    pub direction: Direction,
-    /// Bytes from the start of the device or file.
+    /// Read, write, trim or flush.
+    pub operation: Operation,
+    /// Bytes from the start of the device or file; of a flush nothing.
     pub offset: u64,
-    /// Length in bytes, at most the buffer's.
+    /// Length in bytes: of a read or a write at most the buffer's, of a flush nothing.
     pub len: u32,
     /// Caller's identifier, returned with the completion.
     pub tag: u64,
+}
+
+impl Request {
+    /// Bytes that move between the buffer and the device.
+    #[inline]
+    pub fn moved(&self) -> u32 {
+        match self.operation.moves_data() {
+            true => self.len,
+            false => 0,
+        }
+    }
 }

@@ -22,7 +22,13 @@ pub struct Counts {
     pub read: DirectionResult,
     /// Writes.
     pub write: DirectionResult,
-    /// Reads and writes together.
+    /// Trims; `None`: the job has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
+    /// Flushes, which are not in `all`; `None`: the job has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<DirectionResult>,
+    /// Reads, writes and trims together.
     pub all: DirectionResult,
     /// Figures of each device, in the order in which the devices were named.
     pub per_device: Vec<DeviceCounts>,

@@ -14,20 +14,22 @@ pub struct DeviceCounts {
     pub read: DirectionResult,
     /// Writes.
     pub write: DirectionResult,
-    /// Reads and writes together.
+    /// Reads, writes and trims together.
     pub all: DirectionResult,
 }
 
 impl DeviceCounts {
-    /// Figures of `device`, whose I/Os were counted in `window`.
+    /// Figures of `device`, whose reads, writes and other I/Os were counted in `window`.
     pub fn new(
         device: String,
         read: &IoStatistics,
         write: &IoStatistics,
+        others: Option<&IoStatistics>,
         window: Nanos,
     ) -> DeviceCounts {
         let mut all = read.clone();
         all.add(write);
+        others.into_iter().for_each(|others| all.add(others));
         DeviceCounts {
             device,
             read: DirectionResult::new(read, window),

@@ -1,10 +1,10 @@
 //! Description of a job, in fio's words.
 
 use crate::{
-    Arrivals, Batches, BlockSizeSplit, BlockSizes, JobError, JobKind, LatencyDetail, Load, Phase,
-    QueuePriorities, RandomDistribution, ReadWrite, Verify,
+    Arrivals, Batches, BlockSizeSplit, BlockSizes, Flushes, JobError, JobKind, LatencyDetail, Load,
+    Phase, QueuePriorities, RandomDistribution, ReadWrite, Verify,
 };
-use joulio_units::{Direction, MIN_WINDOW, Nanos};
+use joulio_units::{Direction, MIN_WINDOW, Nanos, Operation};
 use joulio_wait::Goal;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,9 @@ pub struct Job {
     /// I/Os that go out or come back together.
     #[serde(default)]
     pub batches: Batches,
+    /// Flushes between and after the writes.
+    #[serde(default)]
+    pub flushes: Flushes,
     /// True if every I/O of a real run is logged: [`LoggedIo`](crate::LoggedIo).
     #[serde(default)]
     pub log_ios: bool,
@@ -94,6 +97,7 @@ impl Job {
             goal: Goal::default(),
             latency: LatencyDetail::default(),
             batches: Batches::default(),
+            flushes: Flushes::default(),
             log_ios: false,
         }
     }
@@ -185,6 +189,12 @@ impl Job {
                 "blocks of drawn sizes overlap: give one --bs to verify",
             );
         }
+        if self.verify != Verify::None && self.rw.only_trims() {
+            return wrong(
+                "--verify",
+                "trims write nothing that could be verified: --rw trimwrite writes each block after its trim",
+            );
+        }
         self.check_phases()
     }
 
@@ -211,6 +221,9 @@ impl Job {
             if matches!(phase.load.arrivals, Arrivals::Think { .. }) {
                 return wrong("stalls are of one load: leave out this or --thinktime");
             }
+        }
+        if self.rw.trims() && !self.phases.is_empty() {
+            return wrong("phases are of reads and writes: leave out this, or the trims of --rw");
         }
         if self.verify != Verify::None && !self.phases.is_empty() {
             return wrong("verification is of one load: leave out this or --verify");
@@ -288,6 +301,32 @@ impl Job {
             [] => self.rw.does(direction),
             phases => phases.iter().any(|phase| percent(phase) > 0),
         }
+    }
+
+    /// True if some of the job's requests are `operation`.
+    pub fn has(&self, operation: Operation) -> bool {
+        let writes = self.does(Direction::Write) && !self.rw.only_trims();
+        match operation {
+            Operation::Read => self.does(Direction::Read),
+            Operation::Write => writes,
+            Operation::Trim => self.rw.trims(),
+            Operation::Sync => {
+                let end = self.flushes.end_fsync && self.does(Direction::Write);
+                end || writes && self.flushes.fsync > 0
+            }
+            Operation::DataSync => writes && self.flushes.fdatasync > 0,
+        }
+    }
+
+    /// True if some of the job's requests move no data: trims and flushes.
+    pub fn has_dataless(&self) -> bool {
+        let mut all = Operation::ALL.into_iter();
+        all.any(|operation| !operation.moves_data() && self.has(operation))
+    }
+
+    /// True if some of the job's requests are flushes.
+    pub fn has_flushes(&self) -> bool {
+        self.has(Operation::Sync) || self.has(Operation::DataSync)
     }
 
     /// Percentage of reads, 0 to 100, of a job without phases.

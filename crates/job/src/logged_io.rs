@@ -1,6 +1,6 @@
 //! Single I/Os of a run, as its log has them.
 
-use joulio_units::Nanos;
+use joulio_units::{Nanos, Operation};
 use serde::{Deserialize, Serialize};
 
 /// An I/O that succeeded in the measured part.
@@ -10,8 +10,8 @@ pub struct LoggedIo {
     pub at: Nanos,
     /// Time from its arrival to its completion.
     pub latency: Nanos,
-    /// True of a write.
-    pub is_write: bool,
+    /// Read, write or trim.
+    pub operation: Operation,
     /// Length in bytes.
     pub len: u32,
     /// Bytes from the start of the device.

@@ -22,16 +22,28 @@ pub enum ReadWrite {
     RandRw,
     /// Sequential reads and writes.
     Rw,
+    /// Sequential trims.
+    Trim,
+    /// Random trims.
+    RandTrim,
+    /// Blocks in sequence, each trimmed and then written.
+    TrimWrite,
+    /// Random blocks, each trimmed and then written.
+    RandTrimWrite,
 }
 
 impl ReadWrite {
-    const ALL: [(ReadWrite, &'static str); 6] = [
+    const ALL: [(ReadWrite, &'static str); 10] = [
         (ReadWrite::Read, "read"),
         (ReadWrite::Write, "write"),
         (ReadWrite::RandRead, "randread"),
         (ReadWrite::RandWrite, "randwrite"),
         (ReadWrite::RandRw, "randrw"),
         (ReadWrite::Rw, "rw"),
+        (ReadWrite::Trim, "trim"),
+        (ReadWrite::RandTrim, "randtrim"),
+        (ReadWrite::TrimWrite, "trimwrite"),
+        (ReadWrite::RandTrimWrite, "randtrimwrite"),
     ];
 
     /// Random I/Os of `direction`; reads, where it is neither reading nor writing.
@@ -55,17 +67,45 @@ impl ReadWrite {
     pub fn is_random(self) -> bool {
         matches!(
             self,
-            ReadWrite::RandRead | ReadWrite::RandWrite | ReadWrite::RandRw
+            ReadWrite::RandRead
+                | ReadWrite::RandWrite
+                | ReadWrite::RandRw
+                | ReadWrite::RandTrim
+                | ReadWrite::RandTrimWrite
         )
     }
 
-    /// True if some of the I/Os go in `direction`.
+    /// True if some of the I/Os go in `direction`. A trim counts as a write: data is lost by it.
     pub fn does(self, direction: Direction) -> bool {
+        let reads = matches!(
+            self,
+            ReadWrite::Read | ReadWrite::RandRead | ReadWrite::Rw | ReadWrite::RandRw
+        );
         match direction {
-            Direction::Read => !matches!(self, ReadWrite::Write | ReadWrite::RandWrite),
+            Direction::Read => reads,
             Direction::Write => !matches!(self, ReadWrite::Read | ReadWrite::RandRead),
             Direction::Other => false,
         }
+    }
+
+    /// True if some of the I/Os are trims.
+    pub fn trims(self) -> bool {
+        self.only_trims() || self.trims_and_writes()
+    }
+
+    /// True if all I/Os are trims.
+    pub fn only_trims(self) -> bool {
+        matches!(self, ReadWrite::Trim | ReadWrite::RandTrim)
+    }
+
+    /// True if each block is trimmed and then written.
+    pub fn trims_and_writes(self) -> bool {
+        matches!(self, ReadWrite::TrimWrite | ReadWrite::RandTrimWrite)
+    }
+
+    /// I/Os that count as one where I/Os are numbered, as in fio: a trim and the write of its block do.
+    pub fn ios_of_one(self) -> u64 {
+        1 + u64::from(self.trims_and_writes())
     }
 
     /// Percentage of reads, 0 to 100, where `mix` of a mixed workload are.
@@ -98,7 +138,8 @@ impl FromStr for ReadWrite {
             .find(|(_, name)| *name == text)
             .map(|(rw, _)| *rw)
             .ok_or_else(|| {
-                format!("'{text}' is none of read, write, randread, randwrite, randrw, rw")
+                let names = Self::ALL.map(|(_, name)| name);
+                format!("'{text}' is none of {}", names.join(", "))
             })
     }
 }

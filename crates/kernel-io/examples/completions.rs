@@ -10,7 +10,7 @@ use joulio_kernel_io::{
     Access, Calls, DirectFile, Effective, Interrupts, IoUring, KernelEngine, KernelEngineError,
     Libaio, Psync, Release, RingOptions, expect, judge,
 };
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::now;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ fn read(
         let Some(buffer) = buffers.pop() else { break };
         let request = Request {
             device: 0,
-            direction: Direction::Read,
+            operation: Operation::Read,
             offset: n * 7919 % blocks * u64::from(BLOCK),
             len: BLOCK,
             tag: n,

@@ -1,8 +1,8 @@
 //! The kernel's own view of block devices: counters of /proc and /sys; and its own engines to
 //! read and write them: [`Psync`], [`Libaio`], [`IoUring`].
 //!
-//! Unsafe code is in four modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
-//! libaio, the status of loop devices.
+//! Unsafe code is in five modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
+//! libaio, the status of loop devices, the discard of block devices.
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 
@@ -19,10 +19,12 @@ mod interrupts;
 mod interval;
 mod lock_holder;
 mod loops;
+mod operations;
 mod release;
 mod slots;
 mod stack;
 mod throttle;
+mod trim;
 
 pub use buffer::Buffer;
 pub use cpuidle::{CpuIdle, IdleStateCounters, IdleUse, NoCpuIdle};
@@ -36,5 +38,6 @@ pub use error::{DirectFileError, KernelEngineError, Missing};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::DiskUse;
 pub use lock_holder::LockHolder;
+pub use operations::{NoOperation, check_operation};
 pub use release::Release;
 pub use throttle::{NoThrottles, Throttled, Throttles};

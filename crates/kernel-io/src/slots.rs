@@ -12,7 +12,8 @@ const MAX_ERRNO: i64 = 4095;
 /// A request that the kernel has, or is about to get.
 struct Held {
     tag: u64,
-    len: u32,
+    /// Bytes that are to be read or written.
+    moved: u32,
     buffer: Buffer,
 }
 
@@ -75,7 +76,7 @@ impl Slots {
         slot.sequence = slot.sequence.wrapping_add(1);
         slot.held = Some(Held {
             tag: request.tag,
-            len: request.len,
+            moved: request.moved(),
             buffer,
         });
         Ok(u64::from(slot.sequence) << 32 | u64::from(index))
@@ -90,14 +91,14 @@ impl Slots {
         let held = slot
             .filter(|slot| slot.sequence == sequence)
             .and_then(|slot| slot.held.take());
-        let Some(Held { tag, len, buffer }) = held else {
+        let Some(Held { tag, moved, buffer }) = held else {
             self.strange += 1;
             return None;
         };
         self.free.push(index);
         Some(Completion {
             tag,
-            outcome: outcome(result, len),
+            outcome: outcome(result, moved),
             buffer,
         })
     }
@@ -140,7 +141,7 @@ pub(crate) fn fits(
     request: &Request,
     buffer: &Buffer,
 ) -> Result<(), KernelEngineError> {
-    if request.len as usize <= buffer.len() {
+    if request.moved() as usize <= buffer.len() {
         return Ok(());
     }
     Err(KernelEngineError::Buffer {
@@ -168,13 +169,13 @@ pub(crate) fn outcome(result: i64, requested: u32) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_units::Direction;
+    use joulio_units::Operation;
     use proptest::prelude::*;
 
     fn request(tag: u64) -> Request {
         Request {
             device: 0,
-            direction: Direction::Read,
+            operation: Operation::Read,
             offset: 0,
             len: 4096,
             tag,

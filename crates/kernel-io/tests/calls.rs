@@ -8,7 +8,7 @@ use joulio_job::CompletionMode;
 use joulio_kernel_io::{
     Access, IoUring, KernelEngine, KernelEngineError, Libaio, Psync, RingOptions,
 };
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use std::sync::Arc;
 
 #[test]
@@ -20,7 +20,7 @@ fn an_engine_is_made_in_one_thread_and_used_in_another() {
             continue;
         };
         let user = std::thread::spawn(move || {
-            let done = one(&mut ring, request(Direction::Read, 1, 1));
+            let done = one(&mut ring, request(Operation::Read, 1, 1));
             assert_eq!(done.outcome, Ok(()));
         });
         user.join().unwrap();
@@ -38,7 +38,7 @@ fn the_kernels_thread_is_distinguished() {
     let Some(second) = ring(&file, 1, CompletionMode::SqPoll, options) else {
         return;
     };
-    one(&mut polled, request(Direction::Read, 0, 0));
+    one(&mut polled, request(Operation::Read, 0, 0));
     let (first, second) = (
         polled.kernel_thread().unwrap(),
         second.kernel_thread().unwrap(),
@@ -61,21 +61,21 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     let ios = 100;
     let per_run = |engine: &mut dyn FnMut()| (0..ios).for_each(|_| engine());
     let mut psync = Psync::new(Arc::clone(&file), 1, CompletionMode::Interrupt).unwrap();
-    per_run(&mut || drop(one(&mut psync, request(Direction::Read, 1, 1))));
+    per_run(&mut || drop(one(&mut psync, request(Operation::Read, 1, 1))));
     assert_eq!(psync.calls().system_calls, ios);
     let mut libaio = Libaio::new(Arc::clone(&file), 1, CompletionMode::Interrupt).unwrap();
-    per_run(&mut || drop(one(&mut libaio, request(Direction::Read, 1, 1))));
+    per_run(&mut || drop(one(&mut libaio, request(Operation::Read, 1, 1))));
     let calls = libaio.calls();
     assert_eq!((calls.system_calls, calls.waiting.blocks), (2 * ios, ios));
     let options = RingOptions::default();
     if let Some(mut uring) = ring(&file, 1, CompletionMode::Interrupt, options) {
-        per_run(&mut || drop(one(&mut uring, request(Direction::Read, 1, 1))));
+        per_run(&mut || drop(one(&mut uring, request(Operation::Read, 1, 1))));
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
     }
     for (name, mut ring) in policy_rings(&file, 1) {
-        per_run(&mut || drop(one(&mut ring, request(Direction::Read, 1, 1))));
+        per_run(&mut || drop(one(&mut ring, request(Operation::Read, 1, 1))));
         let calls = ring.calls();
         // A thread that spins asks once a completion was announced: a device that is polled is asked all
         // the time.
@@ -86,7 +86,7 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
         assert!(asked || calls.system_calls <= steps, "{name}: {calls:?}");
     }
     if let Some(mut sqpoll) = ring(&file, 1, CompletionMode::SqPoll, options) {
-        per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));
+        per_run(&mut || drop(one(&mut sqpoll, request(Operation::Read, 1, 1))));
         let calls = sqpoll.calls();
         // What is left are wake-ups, and the core offered after 4096 empty polls.
         let offered = calls.waiting.empty_polls / 4096;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request};
 use joulio_kernel_io::{Access, DirectFile, DirectFileError, FileKind, Interrupts, KernelEngine};
-use joulio_units::Direction;
+use joulio_units::Operation;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::Command;
@@ -90,9 +90,9 @@ struct ABlockDeviceIsRead;
 
 impl Claim for ABlockDeviceIsRead {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
-        let done = one(&mut engine, request(Direction::Write, 2, 4));
+        let done = one(&mut engine, request(Operation::Write, 2, 4));
         assert_eq!(done.outcome, Ok(()), "{name}");
-        let done = one(&mut engine, request(Direction::Read, BLOCKS - 1, 5));
+        let done = one(&mut engine, request(Operation::Read, BLOCKS - 1, 5));
         assert_eq!((done.tag, done.outcome), (5, Ok(())), "{name}");
     }
 }

@@ -4,9 +4,12 @@
 mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
-use joulio_job::CompletionMode;
-use joulio_kernel_io::{Access, DirectFile, Failure, KernelEngine, KernelEngineError, Psync};
-use joulio_units::{Direction, Nanos};
+use joulio_job::{CompletionMode, EngineName};
+use joulio_kernel_io::{
+    Access, DirectFile, Failure, KernelEngine, KernelEngineError, NoOperation, Psync,
+    check_operation,
+};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::now;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -20,7 +23,7 @@ fn pattern(block: u64, salt: u8) -> Vec<u8> {
 }
 
 /// Sends a request for every block, as many at once as the depth, and sees each end once.
-fn sweep(engine: &mut impl KernelEngine, direction: Direction, depth: usize, salt: u8, name: &str) {
+fn sweep(engine: &mut impl KernelEngine, operation: Operation, depth: usize, salt: u8, name: &str) {
     let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
     let (mut next, mut ended) = (0, HashSet::new());
     while ended.len() < BLOCKS as usize {
@@ -30,12 +33,12 @@ fn sweep(engine: &mut impl KernelEngine, direction: Direction, depth: usize, sal
             };
             // Not in order: 97 and 256 have no common factor.
             let block = next * 97 % BLOCKS;
-            match direction {
-                Direction::Write => buffer.copy_from_slice(&pattern(block, salt)),
+            match operation {
+                Operation::Write => buffer.copy_from_slice(&pattern(block, salt)),
                 _ => buffer.fill(0xAA),
             }
             engine
-                .prepare(request(direction, block, block), buffer)
+                .prepare(request(operation, block, block), buffer)
                 .unwrap();
             next += 1;
         }
@@ -64,8 +67,8 @@ struct WhatIsWrittenIsReadBack;
 impl Claim for WhatIsWrittenIsReadBack {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let salt = name.len() as u8 ^ depth as u8;
-        sweep(&mut engine, Direction::Write, depth, salt, name);
-        sweep(&mut engine, Direction::Read, depth, salt, name);
+        sweep(&mut engine, Operation::Write, depth, salt, name);
+        sweep(&mut engine, Operation::Read, depth, salt, name);
         let calls = engine.calls();
         assert_eq!(
             (calls.submitted, calls.completed),
@@ -82,6 +85,82 @@ fn what_is_written_is_read_back() {
     of_every_engine(&scratch.open(Access::Write), &WhatIsWrittenIsReadBack);
 }
 
+/// A completion mode in which the kernel polls, which it does for reads and writes alone.
+fn polls(engine: &mut impl KernelEngine) -> bool {
+    ["poll", "hybrid", "sqpoll+poll"].contains(&engine.effective().as_str())
+}
+
+struct ATrimmedBlockIsZeroAndTheRestIsNot;
+
+impl Claim for ATrimmedBlockIsZeroAndTheRestIsNot {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
+        if polls(&mut engine) {
+            return;
+        }
+        sweep(&mut engine, Operation::Write, depth, 9, name);
+        for tag in [Operation::Trim, Operation::Sync, Operation::DataSync] {
+            let done = one(&mut engine, request(tag, 3, tag as u64));
+            assert_eq!((done.tag, done.outcome), (tag as u64, Ok(())), "{name}");
+            assert_eq!(done.buffer.len(), BLOCK as usize, "{name}");
+        }
+        for block in [2, 3, 4] {
+            let done = one(&mut engine, request(Operation::Read, block, block));
+            let wanted = match block {
+                3 => vec![0; BLOCK as usize],
+                block => pattern(block, 9),
+            };
+            assert!(done.buffer[..] == wanted[..], "{name}: block {block}");
+        }
+        // Longer than its buffer: nothing moves.
+        let buffer = engine.buffers(0, 1, 512).unwrap().pop().unwrap();
+        let request = request(Operation::Trim, 4, 1);
+        engine.prepare(request, buffer).unwrap();
+        engine.submit().unwrap();
+        let mut outcome = None;
+        let ended = engine.reap(1, soon(), |done| outcome = Some(done.outcome));
+        assert_eq!((ended.unwrap(), outcome), (1, Some(Ok(()))), "{name}");
+        let calls = engine.calls();
+        assert_eq!(calls.submitted, calls.completed, "{name}");
+        assert_eq!(calls.strange, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_trimmed_block_is_zero_and_the_rest_is_not() {
+    let scratch = Scratch::new();
+    let file = scratch.open(Access::Write);
+    for engine in [EngineName::Psync, EngineName::Libaio, EngineName::IoUring] {
+        for operation in Operation::ALL {
+            assert_eq!(check_operation(engine, operation, &file, None), Ok(()));
+        }
+    }
+    of_every_engine(&file, &ATrimmedBlockIsZeroAndTheRestIsNot);
+}
+
+struct ATrimOfWhatIsOnlyReadFails;
+
+impl Claim for ATrimOfWhatIsOnlyReadFails {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
+        if polls(&mut engine) {
+            return;
+        }
+        let done = one(&mut engine, request(Operation::Trim, 3, 9));
+        let refused = Failure::Errno(Errno::BADF);
+        assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
+    }
+}
+
+#[test]
+fn a_trim_of_what_is_only_read_fails_and_changes_nothing() {
+    let scratch = Scratch::new();
+    std::fs::write(&scratch.path, vec![7; 1 << 20]).unwrap();
+    let file = scratch.open(Access::Read);
+    let refused = check_operation(EngineName::Psync, Operation::Trim, &file, None);
+    assert_eq!(refused, Err(NoOperation::NoHoles(Errno::BADF)));
+    of_every_engine(&file, &ATrimOfWhatIsOnlyReadFails);
+    assert!(std::fs::read(&scratch.path).unwrap() == vec![7; 1 << 20]);
+}
+
 struct AReadBehindTheEndIsShort;
 
 impl Claim for AReadBehindTheEndIsShort {
@@ -90,9 +169,9 @@ impl Claim for AReadBehindTheEndIsShort {
             moved: 0,
             requested: BLOCK,
         };
-        let done = one(&mut engine, request(Direction::Read, BLOCKS - 1, 5));
+        let done = one(&mut engine, request(Operation::Read, BLOCKS - 1, 5));
         assert_eq!((done.tag, done.outcome), (5, Err(short)), "{name}");
-        let done = one(&mut engine, request(Direction::Read, 0, 6));
+        let done = one(&mut engine, request(Operation::Read, 0, 6));
         assert_eq!((done.tag, done.outcome), (6, Ok(())), "{name}");
     }
 }
@@ -110,11 +189,11 @@ struct AWriteToWhatIsOnlyReadFails;
 
 impl Claim for AWriteToWhatIsOnlyReadFails {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
-        let done = one(&mut engine, request(Direction::Write, 3, 9));
+        let done = one(&mut engine, request(Operation::Write, 3, 9));
         let refused = Failure::Errno(Errno::BADF);
         assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
         assert_eq!(done.buffer.len(), BLOCK as usize);
-        let done = one(&mut engine, request(Direction::Read, 3, 10));
+        let done = one(&mut engine, request(Operation::Read, 3, 10));
         assert_eq!(done.outcome, Ok(()), "{name}");
     }
 }
@@ -136,10 +215,10 @@ impl Claim for ThereIsRoomForTheDepth {
         let mut buffers = engine.buffers(0, depth + 1, BLOCK as usize).unwrap();
         let extra = buffers.pop().unwrap();
         for (tag, buffer) in buffers.into_iter().enumerate() {
-            let request = request(Direction::Read, 0, tag as u64);
+            let request = request(Operation::Read, 0, tag as u64);
             engine.prepare(request, buffer).unwrap();
         }
-        let full = engine.prepare(request(Direction::Read, 0, 99), extra);
+        let full = engine.prepare(request(Operation::Read, 0, 99), extra);
         assert!(
             matches!(full, Err(KernelEngineError::Full { .. })),
             "{name}"
@@ -163,7 +242,7 @@ impl Claim for ShortDeadlinesLoseNothing {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let mut tags = HashSet::new();
         for (tag, buffer) in (0..).zip(engine.buffers(0, depth, BLOCK as usize).unwrap()) {
-            let request = request(Direction::Read, tag, tag);
+            let request = request(Operation::Read, tag, tag);
             engine.prepare(request, buffer).unwrap();
         }
         engine.submit().unwrap();
@@ -195,14 +274,14 @@ impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
         for (block, mut buffer) in (0..).zip(buffers) {
             buffer.copy_from_slice(&pattern(block, salt));
             engine
-                .prepare(request(Direction::Write, block, block), buffer)
+                .prepare(request(Operation::Write, block, block), buffer)
                 .unwrap();
         }
         engine.submit().unwrap();
         drop(engine);
         let mut reader = Psync::new(Arc::clone(self.0), 1, CompletionMode::Interrupt).unwrap();
         for block in 0..depth as u64 {
-            let done = one(&mut reader, request(Direction::Read, block, 0));
+            let done = one(&mut reader, request(Operation::Read, block, 0));
             assert!(
                 done.buffer[..] == pattern(block, salt)[..],
                 "{name}: block {block}"
@@ -225,12 +304,12 @@ impl Claim for WhatWasNotSentIsNotDone<'_> {
         let mut buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
         buffer.fill(0xFF);
         engine
-            .prepare(request(Direction::Write, 7, 0), buffer)
+            .prepare(request(Operation::Write, 7, 0), buffer)
             .unwrap();
         assert_eq!(engine.reap(0, Nanos::MAX, drop).unwrap(), 0, "{name}");
         drop(engine);
         let mut reader = Psync::new(Arc::clone(self.0), 1, CompletionMode::Interrupt).unwrap();
-        let done = one(&mut reader, request(Direction::Read, 7, 0));
+        let done = one(&mut reader, request(Operation::Read, 7, 0));
         assert!(done.buffer.iter().all(|&byte| byte == 0), "{name}");
     }
 }

@@ -9,7 +9,7 @@ mod common;
 use allocation_counter::measure;
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine_and_mode, request, soon};
 use joulio_kernel_io::{Access, Buffer, KernelEngine};
-use joulio_units::Direction;
+use joulio_units::Operation;
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Write;
@@ -25,7 +25,7 @@ fn round(engine: &mut impl KernelEngine, round: u64, buffers: &mut Vec<Buffer>) 
     while let Some(buffer) = buffers.pop() {
         let block = (round * 32 + buffers.len() as u64) % BLOCKS;
         engine
-            .prepare(request(Direction::Read, block, block), buffer)
+            .prepare(request(Operation::Read, block, block), buffer)
             .unwrap();
     }
     engine.submit().unwrap();

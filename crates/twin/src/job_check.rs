@@ -74,6 +74,12 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             "is not modelled: devices serve all queues alike",
         ),
         (
+            !job.rw.trims(),
+            "rw",
+            "trims are not modelled: no profile has their service times",
+        ),
+        (!job.flushes.any(), "flushes", "are not modelled"),
+        (
             job.number_ios.is_some() || job.runtime.is_some(),
             "number_ios",
             "say how much by number_ios, or how long by runtime",

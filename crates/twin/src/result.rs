@@ -163,7 +163,7 @@ impl Counted<'_> {
         let per_device = devices.iter().zip(self.devices);
         let per_device = per_device.map(|(name, device)| {
             let [read, write] = &device.completed;
-            DeviceCounts::new(name.clone(), read, write, self.window)
+            DeviceCounts::new(name.clone(), read, write, None, self.window)
         });
         let per_device = per_device.collect();
         let mut all = self.read.clone();
@@ -179,6 +179,8 @@ impl Counted<'_> {
             seconds: self.window.seconds(),
             read: DirectionResult::detailed(self.read, self.window, &job.latency),
             write: DirectionResult::detailed(self.write, self.window, &job.latency),
+            trim: None,
+            sync: None,
             all: DirectionResult::detailed(&all, self.window, &job.latency),
             per_device,
             per_job: self.per_job.clone(),

@@ -222,7 +222,8 @@ impl Conductor<'_> {
         let by_ios = self.job.number_ios.map(|n| {
             let ios = self.progress.iter().map(|ios| ios.load(Ordering::Relaxed));
             let works = self.job.numjobs.max(self.setup.targets.len());
-            ios.sum::<u64>() as f64 / (n as f64 * works as f64)
+            let all = n.saturating_mul(self.job.rw.ios_of_one());
+            ios.sum::<u64>() as f64 / (all as f64 * works as f64)
         });
         by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
     }

@@ -1,8 +1,9 @@
 //! Result of one job.
 
+use crate::io_totals::IoTotals;
 use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};
-use joulio_job::{IoStatistics, LoggedIo, ThreadUsage};
+use joulio_job::{LoggedIo, ThreadUsage};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::WaitCounters;
 use joulio_trace::Recorded;
@@ -14,10 +15,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct ShareResult {
     /// Number of the device, from 0.
     pub(crate) device: usize,
-    /// Reads.
-    pub(crate) read: IoStatistics,
-    /// Writes.
-    pub(crate) write: IoStatistics,
+    /// I/Os by operation.
+    pub(crate) totals: IoTotals,
 }
 
 /// Figures of one job's measured part. Those of a process come without what only the user-space

@@ -11,6 +11,7 @@ mod control;
 mod cpu;
 mod energy;
 mod external;
+mod io_totals;
 mod job_result;
 mod machine;
 mod pass;
@@ -39,11 +40,12 @@ pub use joulio_engine::Engine;
 pub use joulio_job::{
     Area, Arrivals, Availability, Batches, Better, BlockSizeSplit, BlockSizes, CompletionMode,
     CompletionResult, Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric,
-    EnergyResult, EngineName, FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobCounts,
-    JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo, MachineCounters,
-    Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution, ReadWrite, RunResult,
-    Spoiled, SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify, VerifyResult,
-    WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
+    EnergyResult, EngineName, FaultCounts, FixedWindow, Flushes, IdleCounters, IoStatistics, Job,
+    JobCounts, JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo,
+    MachineCounters, Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution,
+    ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify,
+    VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo,
+    parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

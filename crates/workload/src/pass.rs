@@ -10,7 +10,7 @@ use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Request};
 use joulio_job::VerifyResult;
 use joulio_nvme::wait::now;
-use joulio_units::Direction;
+use joulio_units::Operation;
 
 pub(crate) fn check<B: Buffer>(
     ledger: &mut Ledger,
@@ -48,7 +48,7 @@ impl Pass<'_> {
     ) -> Result<Vec<E::Buffer>, WorkerError> {
         let mut first_error = None;
         let buffers = self.run(
-            Direction::Write,
+            Operation::Write,
             engine,
             buffers,
             ledger,
@@ -77,7 +77,7 @@ impl Pass<'_> {
         let blocks = self.share.blocks.clone();
         let written: Vec<u64> = blocks.filter(|&block| ledger.written(block)).collect();
         self.run(
-            Direction::Read,
+            Operation::Read,
             engine,
             buffers,
             ledger,
@@ -98,7 +98,7 @@ impl Pass<'_> {
 
     fn run<E: Traced>(
         &self,
-        direction: Direction,
+        operation: Operation,
         engine: &mut E,
         mut buffers: Vec<E::Buffer>,
         ledger: &mut Ledger,
@@ -118,12 +118,12 @@ impl Pass<'_> {
                     buffers.push(buffer);
                     break;
                 };
-                if direction == Direction::Write {
+                if operation == Operation::Write {
                     buffer.copy_from(ledger.fill(block));
                 }
                 let request = Request {
                     device: self.device,
-                    direction,
+                    operation,
                     offset: block * bs,
                     len: bs as u32,
                     tag: block,

@@ -2,6 +2,7 @@
 
 use crate::conductor::{Finished, RunOutcome};
 use crate::energy::figures;
+use crate::io_totals::IoTotals;
 use crate::job_result::JobResult;
 use crate::recorded_ios::RecordedIos;
 use crate::setup::Setup;
@@ -129,8 +130,7 @@ impl RunReport<'_> {
         let jobs = sorted.into_iter().map(|job| {
             let mut all = IoStatistics::new();
             for share in &job.shares {
-                all.add(&share.read);
-                all.add(&share.write);
+                all.add(&share.totals.all());
             }
             JobCounts::new(self.job.max_bs(job.index), &all, window)
         });
@@ -151,34 +151,29 @@ impl RunReport<'_> {
             .max()
             .unwrap_or_default();
         let window = end - start;
-        let (mut read, mut write) = (IoStatistics::new(), IoStatistics::new());
+        let mut totals = IoTotals::default();
         let mut counters = WaitCounters::default();
         let mut faults = Faults::default();
         let mut threads = Threads {
             device: done.did.device_threads,
             ..Threads::default()
         };
-        let mut sides = vec![(IoStatistics::new(), IoStatistics::new()); self.setup.targets.len()];
+        let mut of_devices = vec![IoTotals::default(); self.setup.targets.len()];
         for job in &done.jobs {
             for share in &job.shares {
-                let (reads, writes) = &mut sides[share.device];
-                reads.add(&share.read);
-                writes.add(&share.write);
+                of_devices[share.device].add(&share.totals);
             }
             counters += job.counters;
             faults += job.faults;
             threads.submitter.add(job.usage);
             threads.kernel.add(job.kernel_usage);
         }
-        for (reads, writes) in &sides {
-            read.add(reads);
-            write.add(writes);
-        }
-        let mut all = read.clone();
-        all.add(&write);
-        let devices = self.setup.targets.iter().zip(&sides);
-        let per_device = devices.map(|(target, (reads, writes))| {
-            DeviceCounts::new(target.info().name.clone(), reads, writes, window)
+        of_devices.iter().for_each(|one| totals.add(one));
+        let all = totals.all();
+        let devices = self.setup.targets.iter().zip(&of_devices);
+        let per_device = devices.map(|(target, one)| {
+            let name = target.info().name.clone();
+            DeviceCounts::new(name, &one.read, &one.write, Some(&one.trim), window)
         });
         let per_device = per_device.collect();
         let unissued = done.jobs.iter().map(|job| job.unissued).sum();
@@ -210,13 +205,16 @@ impl RunReport<'_> {
             },
         );
         let moments = Moments::now();
+        let detailed = |one| DirectionResult::detailed(one, window, &self.job.latency);
         Counts {
             begin: Some(moments.at(start)),
             end: Some(moments.at(end)),
             seconds: window.seconds(),
-            read: DirectionResult::detailed(&read, window, &self.job.latency),
-            write: DirectionResult::detailed(&write, window, &self.job.latency),
-            all: DirectionResult::detailed(&all, window, &self.job.latency),
+            read: detailed(&totals.read),
+            write: detailed(&totals.write),
+            trim: self.job.rw.trims().then(|| detailed(&totals.trim)),
+            sync: self.job.has_flushes().then(|| detailed(&totals.sync)),
+            all: detailed(&all),
             per_device,
             per_job: self.per_job(&done.jobs, window),
             neighbour_percent: None,

@@ -14,7 +14,7 @@ use crate::worker::Worker;
 use crate::worker_error::WorkerError;
 use joulio_energy::Meters;
 use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, Method, RunResult};
-use joulio_units::Direction;
+use joulio_units::{Direction, Operation};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -103,9 +103,27 @@ pub fn check(
                     ),
                 ));
             }
+            check_operations(job, engine, &**target)?;
             job.area(info.size, info.block_size)
         })
         .collect()
+}
+
+/// Checks that `target` can be trimmed and flushed by `engine`, where the job does that.
+fn check_operations(job: &Job, engine: EngineName, target: &dyn Target) -> Result<(), JobError> {
+    let asked = Operation::ALL.into_iter().filter(|one| job.has(*one));
+    for operation in asked {
+        let refused = |why| JobError {
+            flag: match operation {
+                Operation::Sync => "--fsync",
+                Operation::DataSync => "--fdatasync",
+                _ => "--rw",
+            },
+            problem: format!("{engine} cannot on {}: {why}", target.info().name),
+        };
+        target.can(engine, operation).map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Checks that each job can wait for its devices together, where it has several.

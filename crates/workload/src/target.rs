@@ -17,7 +17,8 @@ pub use verdict::ModeVerdict;
 
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
-use joulio_job::{Counts, Method};
+use joulio_job::{Counts, EngineName, Method};
+use joulio_units::Operation;
 use std::any::Any;
 
 /// A device or file that jobs run on.
@@ -34,6 +35,14 @@ pub trait Target: ObservedTarget + Any + Send + Sync {
     /// process.
     fn for_process(&self) -> Option<ProcessTarget> {
         None
+    }
+
+    /// Checks that `engine` can do `operation` on the target, where data may be lost.
+    ///
+    /// # Errors
+    /// The reason why it cannot.
+    fn can(&self, _engine: EngineName, _operation: Operation) -> Result<(), String> {
+        Ok(())
     }
 
     /// Reports whether one job can wait for this target and `other` together.

@@ -1,6 +1,7 @@
 //! One job, from its engine to its result.
 
 mod device_work;
+mod flush_turn;
 mod in_flight;
 mod io_loop;
 mod job_meter;
@@ -67,8 +68,13 @@ impl Worker<'_> {
         number: usize,
     ) -> Result<Prepared<E::Buffer>, WorkerError> {
         let (bs, share) = (self.bs as usize, &self.shares[number]);
+        let len = match self.job.rw.only_trims() {
+            // Room for a range.
+            true => bs.min(4096),
+            false => bs,
+        };
         let mut buffers = engine
-            .buffers(number, self.job.iodepth, bs)
+            .buffers(number, self.job.iodepth, len)
             .map_err(failed)?;
         let mut content = vec![0; bs];
         rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);

@@ -16,8 +16,8 @@ use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Batches, CompletionMode, EngineName, JobKind, LatencyDetail, RingOptions, Verify, parse_count,
-    parse_percentiles,
+    Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, RingOptions, Verify,
+    parse_count, parse_percentiles,
 };
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -171,6 +171,15 @@ pub struct BenchArgs {
     /// Completions that are waited for before any is taken; where fewer are in flight, those. Default: 1
     #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth-batch-complete-min", "iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_complete_min: Option<usize>,
+    /// A flush after so many writes, as fsync(2); by joulio's own driver the command Flush. 0: none
+    #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
+    fsync: u32,
+    /// The same as fdatasync(2); where a flush of --fsync is due too, that one alone
+    #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
+    fdatasync: u32,
+    /// A flush after the last write or trim, within the measured part
+    #[arg(long = "end_fsync", alias = "end-fsync")]
+    end_fsync: bool,
     /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
     /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
     #[arg(long = "write_lat_log", alias = "write-lat-log", value_name = "PREFIX")]
@@ -274,6 +283,11 @@ impl BenchArgs {
                 batches: Batches {
                     submit: self.iodepth_batch_submit.unwrap_or(0),
                     complete_min: self.iodepth_batch_complete_min.unwrap_or(1),
+                },
+                flushes: Flushes {
+                    fsync: self.fsync,
+                    fdatasync: self.fdatasync,
+                    end_fsync: self.end_fsync,
                 },
                 latency: LatencyDetail {
                     percentiles: self

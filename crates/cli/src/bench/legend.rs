@@ -84,7 +84,10 @@ const LEGEND: [(&str, &str); 31] = [
         "watts with the model's profiles at the upper ends of their bands",
     ),
     ("MiB/J", "mebibytes for a joule"),
-    ("mixed", "the run whose reads and writes are shown apart"),
+    (
+        "mixed",
+        "the run whose reads, writes, trims and flushes (sync) are shown apart",
+    ),
     (
         "completion",
         "the completion mode that was effective; a ! marks a run that the machine spoiled",

@@ -1,9 +1,9 @@
-//! Throughput and latency: of all I/Os in the table of runs, of reads and writes apart below it.
+//! Throughput and latency: of all I/Os in the table of runs, of each operation apart below it.
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
 use joulio_lab::results::{Varied, run_name};
-use joulio_workload::DirectionResult;
+use joulio_workload::{Counts, DirectionResult};
 
 /// The columns of [`cells`].
 pub const NAMES: [&str; 9] = [
@@ -36,14 +36,24 @@ pub fn cells(side: &DirectionResult) -> [String; 9] {
     ]
 }
 
-/// Reads and writes of the runs that did both, a line each; None: there is no such run.
+/// Operations of a run that are shown apart: reads, writes and trims if it did two of them, and flushes.
+fn apart(counts: &Counts) -> Vec<(&'static str, &DirectionResult)> {
+    let mut sides = vec![("read", &counts.read), ("write", &counts.write)];
+    sides.extend(counts.trim.iter().map(|trim| ("trim", trim)));
+    sides.retain(|(_, side)| side.ios > 0);
+    if sides.len() == 1 {
+        sides.clear();
+    }
+    sides.extend(counts.sync.iter().map(|sync| ("sync", sync)));
+    sides
+}
+
+/// Operations of the runs that did several, a line each; None: there is no such run.
 pub fn table(varied: &Varied, records: &[&RunRecord]) -> Option<String> {
     let rows = records.iter().flat_map(|record| {
         let run = &record.result;
-        let counts = run.counts.as_ref();
-        let mixed = counts.filter(|counts| counts.read.ios > 0 && counts.write.ios > 0);
-        let sides = mixed.map(|counts| [("read", &counts.read), ("write", &counts.write)]);
-        sides.into_iter().flatten().map(|(direction, side)| {
+        let sides = run.counts.iter().flat_map(apart);
+        sides.map(|(direction, side)| {
             let words = [run_name(run), direction.to_string()];
             let place = varied.values(&record.point).into_iter();
             place.chain(words).chain(cells(side)).collect()

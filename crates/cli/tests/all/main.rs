@@ -51,6 +51,7 @@ mod stop_in_flight;
 mod sweeps;
 mod tenants;
 mod trace;
+mod trims;
 mod twice;
 mod twin;
 mod verify;

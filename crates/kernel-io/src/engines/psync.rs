@@ -1,4 +1,4 @@
-//! preadv2(2) and pwritev2(2), one request at a time.
+//! preadv2(2), pwritev2(2) and their neighbours, one request at a time.
 
 use crate::engines::common::idle_until;
 use crate::slots::{fits, outcome};
@@ -7,8 +7,9 @@ use crate::{
 };
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::WaitCounters;
+use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 use std::sync::Arc;
 
@@ -74,12 +75,15 @@ impl Psync {
 
     fn call(&mut self, request: &Request, buffer: &mut Buffer) -> Result<usize, Errno> {
         let (fd, at, flags) = (&self.file, request.offset, self.flags);
-        let data = &mut buffer[..request.len as usize];
+        let data = &mut buffer[..request.moved() as usize];
         retry_on_intr(|| {
             self.calls.system_calls += 1;
-            match request.direction {
-                Direction::Write => pwritev2(fd, &[IoSlice::new(data)], at, flags),
-                _ => preadv2(fd, &mut [IoSliceMut::new(data)], at, flags),
+            match request.operation {
+                Operation::Read => preadv2(fd, &mut [IoSliceMut::new(data)], at, flags),
+                Operation::Write => pwritev2(fd, &[IoSlice::new(data)], at, flags),
+                Operation::Trim => fd.trim(at, request.len).map(|()| 0),
+                Operation::Sync => fsync(fd).map(|()| 0),
+                Operation::DataSync => fdatasync(fd).map(|()| 0),
             }
         })
     }
@@ -123,7 +127,7 @@ impl Engine for Psync {
         };
         self.ended = Some(Completion {
             tag: request.tag,
-            outcome: outcome(result, request.len),
+            outcome: outcome(result, request.moved()),
             buffer,
         });
         Ok(())

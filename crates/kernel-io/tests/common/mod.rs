@@ -7,7 +7,7 @@ use joulio_kernel_io::{
     Access, Completion, DirectFile, IoUring, KernelEngine, KernelEngineError, Libaio, Missing,
     PolicyUring, Psync, RingOptions,
 };
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::{AnyPolicy, Policy, now};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,10 +37,10 @@ impl Scratch {
     }
 }
 
-pub fn request(direction: Direction, block: u64, tag: u64) -> Request {
+pub fn request(operation: Operation, block: u64, tag: u64) -> Request {
     Request {
         device: 0,
-        direction,
+        operation,
         offset: block * u64::from(BLOCK),
         len: BLOCK,
         tag,

@@ -57,6 +57,16 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "not modelled",
         ),
         (
+            workload.rw.trims(),
+            "--rw",
+            "trims are not modelled: no profile has their service times",
+        ),
+        (
+            workload.flushes.any(),
+            "--fsync, --fdatasync and --end_fsync",
+            "flushes are not modelled",
+        ),
+        (
             options.io_logs.any(),
             "--write_lat_log and its like",
             "single I/Os are not kept in virtual time",

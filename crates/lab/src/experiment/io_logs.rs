@@ -1,7 +1,7 @@
 //! Logs of single I/Os, in files as fio writes them.
 
 use crate::output_file::{Existing, OutputFile, OutputFileError};
-use joulio_units::Nanos;
+use joulio_units::{Nanos, Operation};
 use joulio_workload::{JobLog, LoggedIo};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -93,12 +93,12 @@ fn path(prefix: &Path, name: &str, kind: Logged, job: usize) -> PathBuf {
     path.into()
 }
 
-/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes), bytes of an I/O, its offset if that
+/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes, 2 trims), bytes of an I/O, its offset if that
 /// is wanted, priority.
 fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> String {
     let mut text = String::new();
-    let mut line = |at: Nanos, value: u64, is_write: bool, len: u32, offset: u64| {
-        let (ms, side) = (at.0 / 1_000_000, u8::from(is_write));
+    let mut line = |at: Nanos, value: u64, side: u8, len: u32, offset: u64| {
+        let ms = at.0 / 1_000_000;
         // Writing to a string does not fail.
         let _ = match with_offset {
             true => writeln!(text, "{ms}, {value}, {side}, {len}, {offset}, 0"),
@@ -112,7 +112,7 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
                 Logged::Bandwidth => per_second(u64::from(io.len), io.latency) / 1024,
                 Logged::Iops => 1,
             };
-            line(io.at, value, io.is_write, io.len, io.offset);
+            line(io.at, value, side(io), io.len, io.offset);
         }
         return text;
     }
@@ -120,8 +120,8 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
     let nth = |io: &LoggedIo| io.at.0 / average.0;
     for window in ios.chunk_by(|one, other| nth(one) == nth(other)) {
         let end = Nanos((nth(&window[0]) + 1).saturating_mul(average.0));
-        for is_write in [false, true] {
-            let side = window.iter().filter(|io| io.is_write == is_write);
+        for number in 0..3 {
+            let side = window.iter().filter(|io| side(io) == number);
             let count = side.clone().count() as u64;
             if count == 0 {
                 continue;
@@ -133,10 +133,19 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
                 }
                 Logged::Iops => per_second(count, average),
             };
-            line(end, value, is_write, 0, 0);
+            line(end, value, number, 0, 0);
         }
     }
     text
+}
+
+/// Number of an I/O's direction in fio's logs.
+fn side(io: &LoggedIo) -> u8 {
+    match io.operation {
+        Operation::Write => 1,
+        Operation::Trim => 2,
+        _ => 0,
+    }
 }
 
 fn per_second(amount: u64, time: Nanos) -> u64 {
@@ -148,10 +157,11 @@ mod tests {
     use super::*;
 
     fn io(at_ms: u64, latency_us: u64, is_write: bool) -> LoggedIo {
+        let operations = [Operation::Read, Operation::Write];
         LoggedIo {
             at: Nanos::from_millis(at_ms),
             latency: Nanos::from_micros(latency_us),
-            is_write,
+            operation: operations[usize::from(is_write)],
             len: 4096,
             offset: 8192,
         }

@@ -4,7 +4,7 @@ use super::goal::GoalOptions;
 use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, Batches, BlockSizes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
+    Arrivals, Batches, BlockSizes, Flushes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
     QueuePriorities, RandomDistribution, ReadWrite, Verify,
 };
 
@@ -61,6 +61,8 @@ pub struct WorkloadOptions {
     pub goal: GoalOptions,
     /// I/Os that go out or come back together.
     pub batches: Batches,
+    /// Flushes between and after the writes.
+    pub flushes: Flushes,
     /// Latencies that results have beside the usual figures.
     pub latency: LatencyDetail,
 }
@@ -103,6 +105,7 @@ impl Default for WorkloadOptions {
             seed: 1,
             goal: GoalOptions::default(),
             batches: Batches::default(),
+            flushes: Flushes::default(),
             latency: LatencyDetail::default(),
         }
     }
@@ -137,6 +140,7 @@ impl WorkloadOptions {
             goal: self.goal.goal(),
             latency: self.latency.clone(),
             batches: self.batches,
+            flushes: self.flushes,
             log_ios: false,
         };
         job.check()?;

@@ -139,12 +139,12 @@ impl SweepSpec {
             let values = list.iter().flat_map(OneOrMore::values);
             values.into_iter().any(|value| value.contains(part))
         };
-        // A pattern that writes has a w in its name.
+        // A pattern that writes has a w in its name; trims lose data too.
         SweepSource {
             name: self.name.clone(),
             on: all.into_iter().filter(|one| self.is_run_on(*one)).collect(),
             made_by: self.made_by.clone(),
-            writes: has(&self.rw, "w") || has(&self.engine, "db_bench"),
+            writes: has(&self.rw, "w") || has(&self.rw, "trim") || has(&self.engine, "db_bench"),
         }
     }
 }

@@ -83,6 +83,12 @@ impl<'a> ExternalRun<'a> {
         if job.batches != Batches::default() && engine != EngineName::Fio {
             return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
         }
+        if job.rw.trims() || job.flushes.any() {
+            return Err(wrong(
+                "its report here is of reads and writes: leave trims, --fsync, --fdatasync and --end_fsync out"
+                    .into(),
+            ));
+        }
         if job.log_ios {
             return Err(wrong(
                 "it writes no log here: leave --write_lat_log out".into(),

@@ -8,9 +8,10 @@ use joulio_nvme::spec::command::QueuePriority;
 use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, WaitCounters, now};
 use joulio_nvme::{
     Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
+    QueuePair, SubmitError,
 };
 use joulio_trace::Recorded;
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use std::sync::Arc;
 
 /// A namespace and its controller.
@@ -23,6 +24,8 @@ pub struct NvmeEngine<D: Device> {
     places: Vec<Place<D>>,
     /// Queues with commands that their device was not rung for yet.
     unrung: Vec<usize>,
+    /// Buffers of the flushes in flight, which carry none to the device, by tag.
+    aside: Vec<(u64, NvmeBuffer)>,
 }
 
 impl<D: Device> NvmeEngine<D> {
@@ -47,6 +50,7 @@ impl<D: Device> NvmeEngine<D> {
         Ok(group.attach().map(|()| NvmeEngine {
             group,
             unrung: Vec::with_capacity(kept.len()),
+            aside: Vec::with_capacity(kept.len() * depth),
             places: kept,
         }))
     }
@@ -95,14 +99,20 @@ impl<D: Device> Engine for NvmeEngine<D> {
         if self.unrung.last() != Some(&request.device) {
             self.unrung.push(request.device);
         }
-        let result = match request.direction {
-            Direction::Write => queue.write(namespace, lba, blocks, buffer.0, request.tag),
-            _ => queue.read(namespace, lba, blocks, buffer.0, request.tag),
+        let result = match request.operation {
+            Operation::Read => queue.read(namespace, lba, blocks, buffer.0, request.tag),
+            Operation::Write => queue.write(namespace, lba, blocks, buffer.0, request.tag),
+            Operation::Trim => {
+                let range = lba..lba + u64::from(blocks);
+                queue.deallocate(namespace, &[range], buffer.0, request.tag)
+            }
+            Operation::Sync | Operation::DataSync => {
+                self.aside.push((request.tag, buffer));
+                let flushed = queue.flush(namespace, request.tag);
+                return flushed.map_err(|reason| unsupported(queue, &reason));
+            }
         };
-        result.map_err(|rejected| NvmeError::Unsupported {
-            device: queue.info().device_name.into(),
-            what: rejected.reason.to_string(),
-        })
+        result.map_err(|rejected| unsupported(queue, &rejected.reason))
     }
 
     #[inline]
@@ -123,9 +133,10 @@ impl<D: Device> Engine for NvmeEngine<D> {
         let mut delivered = 0;
         loop {
             let wanted = min.saturating_sub(delivered);
+            let aside = &mut self.aside;
             let reaped = self.group.reap(wanted, Some(deadline), |_, completed| {
                 delivered += 1;
-                if let Some(completion) = completion(completed) {
+                if let Some(completion) = completion(completed, aside) {
                     sink(completion);
                 }
             });
@@ -182,8 +193,26 @@ impl<D: Device> Traced for NvmeEngine<D> {
     }
 }
 
-/// A request that ended. One whose buffer stays with a dead device ends with the engine.
-fn completion(completed: Completed) -> Option<Completion<NvmeBuffer, Status>> {
+fn unsupported<D: Device>(queue: &QueuePair<D>, reason: &SubmitError) -> NvmeError {
+    NvmeError::Unsupported {
+        device: queue.info().device_name.into(),
+        what: reason.to_string(),
+    }
+}
+
+/// A request that ended, a flush with its buffer from `aside`. One whose buffer stays with a dead device
+/// ends with the engine.
+fn completion(
+    completed: Completed,
+    aside: &mut Vec<(u64, NvmeBuffer)>,
+) -> Option<Completion<NvmeBuffer, Status>> {
+    let buffer = match completed.buffer {
+        Some(buffer) => NvmeBuffer(buffer),
+        None => {
+            let place = aside.iter().position(|(tag, _)| *tag == completed.tag)?;
+            aside.swap_remove(place).1
+        }
+    };
     let outcome = match completed.status {
         status if status.is_success() => Ok(()),
         status => Err(status),
@@ -191,6 +220,6 @@ fn completion(completed: Completed) -> Option<Completion<NvmeBuffer, Status>> {
     Some(Completion {
         tag: completed.tag,
         outcome,
-        buffer: NvmeBuffer(completed.buffer?),
+        buffer,
     })
 }

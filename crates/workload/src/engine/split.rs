@@ -161,22 +161,27 @@ impl<E: Engine> Engine for Split<E> {
     }
 
     fn prepare(&mut self, request: Request, mut buffer: Self::Buffer) -> Result<(), E::Error> {
-        let parts = request.len.div_ceil(self.part).max(1) as usize;
+        // What moves no data goes as it is.
+        let part_len = match request.operation.moves_data() {
+            true => self.part,
+            false => request.len.max(1),
+        };
+        let parts = request.len.div_ceil(part_len).max(1) as usize;
         let slot = self.free.pop().unwrap_or_else(|| {
             // A caller that has more requests than it said.
             self.whole.push(None);
             self.whole.len() - 1
         });
         for place in 0..parts {
-            let before = place as u32 * self.part;
+            let before = place as u32 * part_len;
             let Some(part) = buffer.parts.get_mut(place).and_then(Option::take) else {
                 continue;
             };
             let request = Request {
                 device: request.device,
-                direction: request.direction,
+                operation: request.operation,
                 offset: request.offset + u64::from(before),
-                len: (request.len - before).min(self.part),
+                len: (request.len - before).min(part_len),
                 tag: (slot * self.parts + place) as u64,
             };
             if let Some(device) = self.devices.get_mut(request.device) {

@@ -5,7 +5,7 @@ use crate::Stop;
 use crate::engine::{EngineError, IoError, Traced};
 use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{Arrivals, CompletionMode, Load, Phase, ReadWrite, Schedule};
+use joulio_job::{Arrivals, CompletionMode, Flushes, Load, Phase, ReadWrite, Schedule, Verify};
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 use std::any::Any;
@@ -243,7 +243,8 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
             let mut all = 0;
             for (_, at, request) in issued {
                 let due = schedule.due(Nanos(u64::MAX >> 1)).unwrap();
-                assert_eq!((request.direction, request.len), (due.direction, due.len));
+                let direction = request.operation.direction();
+                assert_eq!((direction, request.len), (due.direction, due.len));
                 assert!(*at >= before + due.arrival, "too early");
                 let end = request.offset + u64::from(request.len);
                 assert!(request.offset % job.max_bs(index) == 0 && end <= 1 << 20);
@@ -281,7 +282,7 @@ fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
         let mut devices = vec![Vec::new(); targets.len()];
         for (index, _, request) in log.lock().unwrap().iter() {
             let device = job.assignments(*index, targets.len())[request.device].device;
-            devices[device].push((request.direction, request.offset, request.len));
+            devices[device].push((request.operation, request.offset, request.len));
         }
         devices
     };
@@ -292,4 +293,87 @@ fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
 #[test]
 fn a_job_s_shortest_window_is_the_meters() {
     assert_eq!(joulio_job::MIN_WINDOW, joulio_energy::MIN_WINDOW);
+}
+
+/// Operations and offsets that `job` gives a device which may be written to, and its counts.
+fn given(job: &Job) -> (Vec<(Operation, u64)>, joulio_job::Counts) {
+    let log = Log::default();
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
+        info: TargetInfo {
+            may_write: true,
+            ..info()
+        },
+        reaps_until_panic: None,
+        log: log.clone(),
+    })];
+    let result = run(job, PSYNC, &setup(&targets), &mut Meters::default()).unwrap();
+    let log = log.lock().unwrap();
+    let given = log
+        .iter()
+        .map(|(_, _, request)| (request.operation, request.offset));
+    (given.collect(), result.counts.unwrap())
+}
+
+#[test]
+fn a_block_is_written_after_its_trim_and_both_count_as_one() {
+    for (rw, verify) in [
+        (ReadWrite::TrimWrite, Verify::None),
+        (ReadWrite::RandTrimWrite, Verify::None),
+        (ReadWrite::RandTrimWrite, Verify::Crc32c),
+    ] {
+        let job = Job {
+            rw,
+            verify,
+            ..job()
+        };
+        let (given, counts) = given(&job);
+        let of = |operation| {
+            let places = given.iter().filter(move |(one, _)| *one == operation);
+            places.map(|(_, offset)| *offset).collect::<Vec<_>>()
+        };
+        let (trims, writes) = (of(Operation::Trim), of(Operation::Write));
+        assert_eq!((trims.len(), &trims), (100, &writes), "{rw}");
+        let (mut trimmed, mut written) = (0, 0);
+        for (operation, _) in given {
+            match operation {
+                Operation::Trim => trimmed += 1,
+                Operation::Write => written += 1,
+                _ => {}
+            }
+            assert!(written <= trimmed && trimmed <= written + 4, "{rw}");
+        }
+        assert_eq!(counts.trim.map(|trim| trim.ios), Some(100));
+        assert_eq!((counts.write.ios, counts.all.ios), (100, 200));
+        assert_eq!((counts.read.ios, counts.sync), (0, None));
+    }
+}
+
+#[test]
+fn flushes_come_between_writes_and_after_the_last() {
+    let job = Job {
+        rw: ReadWrite::Write,
+        iodepth: 1,
+        number_ios: Some(8),
+        flushes: Flushes {
+            fsync: 4,
+            fdatasync: 2,
+            end_fsync: true,
+        },
+        ..job()
+    };
+    let (given, counts) = given(&job);
+    let initials: String = given.iter().map(|(one, _)| &one.name()[..1]).collect();
+    // None after the last write, as in fio, but for the one of the end.
+    assert_eq!(initials, "wwdwwswwdwws");
+    assert_eq!(counts.sync.map(|sync| sync.ios), Some(4));
+    assert_eq!((counts.write.ios, counts.all.ios), (8, 8));
+    let trims = Job {
+        rw: ReadWrite::RandTrim,
+        ..job
+    };
+    let (given, counts) = self::given(&trims);
+    let initials: String = given.iter().map(|(one, _)| &one.name()[..1]).collect();
+    assert_eq!(initials, "tttttttts");
+    assert_eq!(counts.sync.map(|sync| sync.ios), Some(1));
+    assert_eq!(counts.trim.map(|trim| trim.ios), Some(8));
 }

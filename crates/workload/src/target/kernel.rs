@@ -10,6 +10,7 @@ use joulio_kernel_io::{
     expect, judge,
 };
 use joulio_nvme::wait::{AnyPolicy, StepSet};
+use joulio_units::Operation;
 use std::sync::Arc;
 
 /// Most jobs: more threads are a mistake.
@@ -157,6 +158,11 @@ impl Target for KernelTarget {
         }
     }
 
+    fn can(&self, engine: EngineName, operation: Operation) -> Result<(), String> {
+        let able = kernel::check_operation(engine, operation, &self.file, Release::running());
+        able.map_err(|why| why.to_string())
+    }
+
     fn for_process(&self) -> Option<ProcessTarget> {
         Some(ProcessTarget {
             path: self.file.path().into(),
@@ -178,6 +184,10 @@ impl Target for KernelTarget {
         }
         if let Err(reason) = check(mode) {
             return worker.refuse(Availability::Unavailable(reason));
+        }
+        if mode.polls_device() && worker.job.has_dataless() {
+            let reason = "the kernel polls for reads and writes alone, not for trims and flushes: --completion interrupt";
+            return worker.refuse(Availability::Unavailable(reason.into()));
         }
         let expected = self.expected(engine, mode);
         if let Some(reason) = expected.reason {

@@ -9,6 +9,7 @@ use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{StepKind, Waiter};
 use joulio_nvme::{Controller, Namespace, NvmeError};
+use joulio_units::Operation;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -94,6 +95,16 @@ impl<D: Device + 'static> ObservedTarget for NvmeTarget<D> {
 impl<D: Device + 'static> Target for NvmeTarget<D> {
     fn info(&self) -> &TargetInfo {
         &self.info
+    }
+
+    fn can(&self, _: EngineName, operation: Operation) -> Result<(), String> {
+        let able = self.namespace.attributes().deallocate;
+        match operation {
+            Operation::Trim if !able => {
+                Err("the controller has no Dataset Management (ONCS bit 2)".into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn joins(&self, other: &dyn Target) -> bool {

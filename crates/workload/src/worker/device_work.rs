@@ -1,12 +1,15 @@
 //! A job's work on one of its devices.
 
+use super::flush_turn::FlushTurn;
 use super::in_flight::InFlight;
 use super::parts::Worker;
+use crate::io_totals::IoTotals;
 use crate::pattern::Pattern;
 use crate::share::Share;
 use crate::verify::Ledger;
-use joulio_job::{IoStatistics, Schedule, VerifyResult};
-use joulio_units::{Direction, Nanos};
+use joulio_job::{Schedule, VerifyResult};
+use joulio_units::{Direction, Nanos, Operation};
+use std::collections::VecDeque;
 
 /// A device ready for I/O: what stands there, and memory for as many I/Os as the queue depth.
 pub(super) struct Prepared<B> {
@@ -15,21 +18,55 @@ pub(super) struct Prepared<B> {
     pub(super) ledger: Option<Ledger>,
 }
 
+/// An I/O that is to go out now.
+pub(super) struct NextIo {
+    pub(super) operation: Operation,
+    /// First block; of a flush nothing.
+    pub(super) block: u64,
+    /// Bytes.
+    pub(super) len: u32,
+    /// Time from which the latency counts.
+    pub(super) arrival: Nanos,
+    /// True if it arrives when it is made.
+    pub(super) closed: bool,
+}
+
+impl NextIo {
+    /// A flush that is made at `at`.
+    pub(super) fn flush(operation: Operation, at: Nanos) -> NextIo {
+        NextIo {
+            operation,
+            block: 0,
+            len: 0,
+            arrival: at,
+            closed: true,
+        }
+    }
+}
+
 /// A job's work on one of its devices: the next I/O, those in flight, those done.
 pub(super) struct DeviceWork<B> {
     /// True if blocks that were not written yet may be.
     may_write: bool,
+    /// True if all I/Os are trims.
+    only_trims: bool,
+    /// True if each block is trimmed and then written.
+    trims_and_writes: bool,
+    /// Bytes of a block, where I/Os draw their sizes; `None`: an I/O is of one block.
+    drawn: Option<u64>,
     pattern: Pattern,
+    flush_turn: FlushTurn,
+    /// First block and length of the trims that ended, and whose writes have not gone out.
+    trimmed: VecDeque<(u64, u32)>,
     pub(super) schedule: Schedule,
     pub(super) ledger: Option<Ledger>,
     pub(super) in_flight: InFlight,
     /// Buffers of no I/O in flight.
     pub(super) buffers: Vec<B>,
-    /// I/Os issued in the ramp, or else in the measured part.
+    /// I/Os issued in the ramp, or else in the measured part; a trim and its write are one.
     pub(super) issued: u64,
     pub(super) checked: VerifyResult,
-    pub(super) read: IoStatistics,
-    pub(super) write: IoStatistics,
+    pub(super) totals: IoTotals,
 }
 
 impl<B> DeviceWork<B> {
@@ -40,31 +77,80 @@ impl<B> DeviceWork<B> {
         start: Nanos,
     ) -> DeviceWork<B> {
         let (job, number) = (worker.job, share.assignment.index);
+        let depth = prepared.buffers.len();
         DeviceWork {
             may_write: share.may_write,
+            only_trims: job.rw.only_trims(),
+            trims_and_writes: job.rw.trims_and_writes(),
+            drawn: job.split().map(|_| job.spacing(worker.index)),
             pattern: Pattern::new(job, number, share.blocks.clone()),
+            flush_turn: FlushTurn::new(job.flushes),
+            trimmed: VecDeque::with_capacity(depth),
             schedule: Schedule::of_assignment(job, worker.index, share.assignment, start),
             ledger: prepared.ledger,
-            in_flight: InFlight::new(prepared.buffers.len()),
+            in_flight: InFlight::new(depth),
             buffers: prepared.buffers,
             issued: 0,
             checked: VerifyResult::default(),
-            read: IoStatistics::new(),
-            write: IoStatistics::new(),
+            totals: IoTotals::default(),
         }
     }
 
     /// Forgets the I/Os of the ramp.
     pub(super) fn begin(&mut self) {
         self.issued = 0;
-        self.read.clear();
-        self.write.clear();
+        self.totals.clear();
+    }
+
+    /// True if there are I/Os to issue where `limit` are all.
+    #[inline]
+    pub(super) fn has_more(&self, limit: u64) -> bool {
+        self.issued < limit || !self.trimmed.is_empty()
+    }
+
+    /// The I/O that goes out at `at`, if one is due and there is room for it; `limit` are all.
+    #[inline]
+    pub(super) fn next_io(&mut self, at: Nanos, limit: u64) -> Option<NextIo> {
+        if self.in_flight.is_full() || !self.has_more(limit) {
+            return None;
+        }
+        if let Some(operation) = self.flush_turn.next() {
+            return Some(NextIo::flush(operation, at));
+        }
+        let due = self.schedule.due(at)?;
+        let mut next = NextIo {
+            operation: match due.direction {
+                Direction::Write => Operation::Write,
+                _ => Operation::Read,
+            },
+            block: 0,
+            len: due.len,
+            arrival: due.arrival,
+            closed: due.closed,
+        };
+        if self.only_trims || self.trims_and_writes {
+            if let Some(trimmed) = self.trimmed.pop_front() {
+                (next.block, next.len) = trimmed;
+                self.flush_turn.wrote();
+                return Some(next);
+            }
+            next.operation = Operation::Trim;
+        } else if next.operation == Operation::Write {
+            self.flush_turn.wrote();
+        }
+        let blocks = match self.drawn {
+            Some(spacing) => u64::from(due.len) / spacing,
+            None => 1,
+        };
+        next.block = self.block(blocks);
+        self.issued += 1;
+        Some(next)
     }
 
     /// The first of the next `len` blocks; with verification, the next that no I/O is on. There is one, because
     /// a share has at least as many blocks as the job has I/Os.
     #[inline]
-    pub(super) fn block(&mut self, len: u64) -> u64 {
+    fn block(&mut self, len: u64) -> u64 {
         let mut block = self.pattern.block(len);
         if let Some(ledger) = &mut self.ledger {
             while !ledger.claim(block) {
@@ -74,15 +160,18 @@ impl<B> DeviceWork<B> {
         block
     }
 
+    /// A trim of `len` bytes from `block` on has ended. True if the block is free for others: its write does
+    /// not go out behind it.
+    #[inline]
+    pub(super) fn trimmed(&mut self, block: u64, len: u32) -> bool {
+        if self.trims_and_writes {
+            self.trimmed.push_back((block, len));
+        }
+        !self.trims_and_writes
+    }
+
     /// Reports whether what is read of `block` can be checked.
     pub(super) fn is_known(&self, ledger: &Ledger, block: u64) -> bool {
         !self.may_write || ledger.written(block)
-    }
-
-    pub(super) fn statistics(&mut self, direction: Direction) -> &mut IoStatistics {
-        match direction {
-            Direction::Write => &mut self.write,
-            _ => &mut self.read,
-        }
     }
 }

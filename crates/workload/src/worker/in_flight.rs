@@ -1,19 +1,19 @@
 //! The I/Os that a job has in flight.
 
 use crate::engine::IoError;
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 
 /// An I/O in flight.
 #[derive(Clone, Copy)]
 pub(super) struct InFlightIo {
     /// Time from which the latency counts.
     pub(super) arrival: Nanos,
-    /// Number of the block.
+    /// Number of the block; of a flush nothing.
     pub(super) block: u64,
     /// Bytes.
     pub(super) len: u32,
-    /// Read or write.
-    pub(super) direction: Direction,
+    /// Read, write, trim or flush.
+    pub(super) operation: Operation,
     /// True if the I/O was issued in the measured part.
     pub(super) measured: bool,
 }
@@ -21,10 +21,10 @@ pub(super) struct InFlightIo {
 impl InFlightIo {
     /// Describes how the I/O failed, where blocks are `bs` bytes apart.
     pub(super) fn describe(&self, bs: u64, error: IoError) -> String {
-        let what = match self.direction {
-            Direction::Write => "write",
-            _ => "read",
-        };
+        let what = self.operation.name();
+        if self.operation.is_sync() {
+            return format!("{what}: {error}");
+        }
         format!(
             "{what} of {} bytes at offset {}: {error}",
             self.len,
@@ -86,7 +86,7 @@ mod tests {
             arrival: Nanos::ZERO,
             block,
             len: 4096,
-            direction: Direction::Read,
+            operation: Operation::Read,
             measured: true,
         };
         let mut in_flight = InFlight::new(2);

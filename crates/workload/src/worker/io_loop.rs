@@ -1,6 +1,6 @@
 //! The run loop of one job.
 
-use super::device_work::{DeviceWork, Prepared};
+use super::device_work::{DeviceWork, NextIo, Prepared};
 use super::in_flight::InFlightIo;
 use super::job_meter::JobMeter;
 use super::parts::Worker;
@@ -13,7 +13,7 @@ use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{Arrivals, Batches, LoggedIo, Verify, VerifyResult};
 use joulio_nvme::wait::now;
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Direction, Nanos, Operation};
 use std::sync::atomic::Ordering;
 
 /// Result of the loop, and what verification goes on with.
@@ -50,9 +50,9 @@ pub(super) struct IoLoop<'a, E: Engine> {
     by_clock: bool,
     /// Bytes between places where I/Os may begin.
     spacing: u64,
-    /// True if I/Os draw their sizes.
-    draws_sizes: bool,
     batches: Batches,
+    /// True if a flush is to come after the last I/O.
+    end_flush: bool,
     /// True if data is verified.
     verifies: bool,
     completed: Vec<Completion<E::Buffer, E::Failure>>,
@@ -89,7 +89,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             in_flight: 0,
             by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
             spacing: worker.job.spacing(worker.index),
-            draws_sizes: worker.job.split().is_some(),
+            end_flush: worker.job.flushes.end_fsync && worker.job.does(Direction::Write),
             batches: worker.job.batches,
             verifies: worker.job.verify != Verify::None,
             completed: Vec::with_capacity(slots),
@@ -126,7 +126,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 everywhere = false;
             }
             self.count(seen);
-            if self.in_flight == 0 && !(issuing && self.has_more()) {
+            if self.in_flight == 0 && !(issuing && self.has_more()) && !self.flush_at_end(at)? {
                 break;
             }
             if !issuing
@@ -171,11 +171,11 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             for io in ios {
                 // Nobody knows what stands there now.
                 if let Some(ledger) = &mut device.ledger
-                    && io.direction == Direction::Write
+                    && matches!(io.operation, Operation::Write | Operation::Trim)
                 {
                     ledger.forget(io.block);
                 }
-                device.statistics(io.direction).errors += 1;
+                device.totals.of(io.operation).errors += 1;
                 self.result.first_error.get_or_insert_with(|| {
                     share.describe(io.describe(self.spacing, IoError::Unfinished))
                 });
@@ -195,8 +195,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         for (device, share) in self.devices.into_iter().zip(&self.worker.shares) {
             self.result.shares.push(ShareResult {
                 device: share.assignment.device,
-                read: device.read,
-                write: device.write,
+                totals: device.totals,
             });
             checked.add(device.checked);
             devices.push(Prepared {
@@ -214,8 +213,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Arrivals of an open loop that were due and were not issued.
     fn unissued(&self) -> u64 {
         let end = self.end.min(now());
+        let arrivals = self.worker.job.rw.ios_of_one();
         let of_device = |device: &DeviceWork<_>| {
-            let left = |n: u64| n.saturating_sub(device.issued);
+            let left = |n: u64| n.saturating_sub(device.issued).saturating_mul(arrivals);
             let wanted = self.worker.job.number_ios.map_or(u64::MAX, left);
             device.schedule.clone().left(end, wanted)
         };
@@ -231,7 +231,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Reports whether a device is still to be given I/Os.
     fn has_more(&self) -> bool {
         let limit = self.limit().unwrap_or(u64::MAX);
-        self.devices.iter().any(|device| device.issued < limit)
+        self.devices.iter().any(|device| device.has_more(limit))
     }
 
     /// Time until which to wait for a completion: the next check for a stop; in an open loop also
@@ -244,7 +244,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         }
         let limit = self.limit().unwrap_or(u64::MAX);
         let open = self.devices.iter().filter(|device| {
-            let more = device.issued < limit && !device.in_flight.is_full();
+            let more = device.has_more(limit) && !device.in_flight.is_full();
             more && device.schedule.next() != Nanos::MAX
         });
         let next = open.map(|device| device.schedule.next()).min();
@@ -280,50 +280,10 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         if self.by_clock && device.in_flight.is_empty() {
             device.schedule.drained(at);
         }
-        while !device.in_flight.is_full() && device.issued < limit {
-            let Some(mut due) = device.schedule.due(at) else {
+        while let Some(next) = self.devices[number].next_io(at, limit) {
+            if !self.start(number, next, at)? {
                 break;
-            };
-            let direction = due.direction;
-            let blocks = match self.draws_sizes {
-                true => u64::from(due.len) / self.spacing,
-                false => 1,
-            };
-            let block = device.block(blocks);
-            let Some(mut buffer) = device.buffers.pop() else {
-                break;
-            };
-            if direction == Direction::Write
-                && let Some(ledger) = &mut device.ledger
-            {
-                buffer.copy_from(ledger.fill(block));
-                if due.closed {
-                    // Making the data took the host's time, not the device's.
-                    due.arrival = now();
-                }
             }
-            let Some(slot) = device.in_flight.start(InFlightIo {
-                arrival: due.arrival,
-                block,
-                len: due.len,
-                direction,
-                measured: self.measuring,
-            }) else {
-                break;
-            };
-            let request = Request {
-                device: number,
-                direction,
-                offset: block * self.spacing,
-                len: due.len,
-                tag: (number as u64) << SLOT_BITS | slot,
-            };
-            if !due.closed && at > due.arrival {
-                self.engine.waited(number, at - due.arrival);
-            }
-            self.engine.prepare(request, buffer).map_err(failed)?;
-            device.issued += 1;
-            self.in_flight += 1;
             made += 1;
             if made == self.batches.submit {
                 made = 0;
@@ -331,6 +291,67 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             }
         }
         Ok(())
+    }
+
+    /// Gives the engine an I/O of device `number`; false if there is no room for it.
+    #[inline]
+    fn start(&mut self, number: usize, next: NextIo, at: Nanos) -> Result<bool, WorkerError> {
+        let device = &mut self.devices[number];
+        let NextIo {
+            operation,
+            block,
+            len,
+            mut arrival,
+            closed,
+        } = next;
+        let Some(mut buffer) = device.buffers.pop() else {
+            return Ok(false);
+        };
+        if operation == Operation::Write
+            && let Some(ledger) = &mut device.ledger
+        {
+            buffer.copy_from(ledger.fill(block));
+            if closed {
+                // Making the data took the host's time, not the device's.
+                arrival = now();
+            }
+        }
+        let Some(slot) = device.in_flight.start(InFlightIo {
+            arrival,
+            block,
+            len,
+            operation,
+            measured: self.measuring,
+        }) else {
+            return Ok(false);
+        };
+        let request = Request {
+            device: number,
+            operation,
+            offset: block * self.spacing,
+            len,
+            tag: (number as u64) << SLOT_BITS | slot,
+        };
+        if !closed && at > arrival {
+            self.engine.waited(number, at - arrival);
+        }
+        self.engine.prepare(request, buffer).map_err(failed)?;
+        self.in_flight += 1;
+        Ok(true)
+    }
+
+    /// Sends the flushes that come after the last I/O of a run that is not stopped, once; true if there are any.
+    fn flush_at_end(&mut self, at: Nanos) -> Result<bool, WorkerError> {
+        let flush = self.end_flush && self.measuring && !self.worker.stop.stopped();
+        if !flush {
+            return Ok(false);
+        }
+        self.end_flush = false;
+        for number in 0..self.devices.len() {
+            self.start(number, NextIo::flush(Operation::Sync, at), at)?;
+        }
+        self.engine.submit().map_err(failed)?;
+        Ok(true)
     }
 
     /// Takes back what completed: the buffers are free again.
@@ -355,15 +376,23 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         };
         self.in_flight -= 1;
         let outcome = completion.outcome.map_err(Into::into);
+        let is_free = match io.operation {
+            Operation::Read | Operation::Write => true,
+            Operation::Trim => device.trimmed(io.block, io.len),
+            // A flush is on no block.
+            Operation::Sync | Operation::DataSync => false,
+        };
         if let Some(mut ledger) = device.ledger.take() {
-            ledger.release(io.block);
-            match (io.direction, outcome) {
-                (Direction::Read, Ok(())) if device.is_known(&ledger, io.block) => {
+            if is_free {
+                ledger.release(io.block);
+            }
+            match (io.operation, outcome) {
+                (Operation::Read, Ok(())) if device.is_known(&ledger, io.block) => {
                     let checked = &mut device.checked;
                     let share = &self.worker.shares[number];
                     check(&mut ledger, &completion.buffer, io.block, checked, share);
                 }
-                (Direction::Write, Err(_)) => ledger.forget(io.block),
+                (Operation::Write, Err(_)) | (Operation::Trim, _) => ledger.forget(io.block),
                 _ => {}
             }
             device.ledger = Some(ledger);
@@ -389,15 +418,18 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             if self.measuring && !io.measured {
                 continue;
             }
-            let statistics = self.devices[device].statistics(io.direction);
+            let statistics = self.devices[device].totals.of(io.operation);
             match outcome {
                 Ok(()) => {
                     statistics.success(at - io.arrival, io.len.into());
+                    if io.operation.is_sync() {
+                        continue;
+                    }
                     if self.worker.job.log_ios {
                         self.result.log.push(LoggedIo {
                             at: at - self.result.started,
                             latency: at - io.arrival,
-                            is_write: io.direction == Direction::Write,
+                            operation: io.operation,
                             len: io.len,
                             offset: io.block * self.spacing,
                         });

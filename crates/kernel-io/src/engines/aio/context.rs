@@ -8,8 +8,9 @@
 use crate::slots::Slots;
 use crate::{Buffer, Completion, DirectFile, KernelEngineError};
 use joulio_engine::Request;
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 // include/uapi/linux/aio_abi.h
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
+const FDSYNC: u16 = 3;
 
 /// `struct iocb`. The order of `key` and `rw_flags` is the machine's byte order; both stay zero.
 #[repr(C)]
@@ -54,6 +57,8 @@ pub(super) struct Context {
     id: libc::c_ulong,
     /// Not yet submitted, oldest first.
     staged: Vec<ControlBlock>,
+    /// Trims, which are no requests of the kernel's: identifier, offset and length.
+    trims: VecDeque<(u64, u64, u32)>,
     pointers: Vec<*mut ControlBlock>,
     events: Vec<Event>,
     slots: Slots,
@@ -76,6 +81,7 @@ impl Context {
         Ok(Context {
             id,
             staged: Vec::with_capacity(depth),
+            trims: VecDeque::with_capacity(depth),
             pointers: Vec::with_capacity(depth),
             events: vec![Event::default(); depth],
             slots,
@@ -92,19 +98,40 @@ impl Context {
     ) -> Result<(), KernelEngineError> {
         let address = buffer.address();
         let data = self.slots.hold(request, buffer)?;
-        self.staged.push(ControlBlock {
+        let block = |opcode| ControlBlock {
             data,
-            opcode: match request.direction {
-                Direction::Write => PWRITE,
-                _ => PREAD,
-            },
+            opcode,
             fd: self.file.as_fd().as_raw_fd() as u32,
+            ..ControlBlock::default()
+        };
+        let transfer = |opcode| ControlBlock {
             address: address as u64,
             bytes: u64::from(request.len),
             offset: request.offset as i64,
-            ..ControlBlock::default()
-        });
+            ..block(opcode)
+        };
+        let block = match request.operation {
+            Operation::Read => transfer(PREAD),
+            Operation::Write => transfer(PWRITE),
+            Operation::Sync => block(FSYNC),
+            Operation::DataSync => block(FDSYNC),
+            Operation::Trim => {
+                self.trims.push_back((data, request.offset, request.len));
+                return Ok(());
+            }
+        };
+        self.staged.push(block);
         Ok(())
+    }
+
+    /// Does the next trim that was staged, by a call that waits for its end; `None`: there is none.
+    pub(super) fn trim(&mut self) -> Option<Completion> {
+        let (id, offset, len) = self.trims.pop_front()?;
+        let result = match self.file.trim(offset, len) {
+            Ok(()) => 0,
+            Err(errno) => -i64::from(errno.raw_os_error()),
+        };
+        self.slots.end(id, result)
     }
 
     /// io_submit(2): how many of what is staged the kernel took, or why not the first of them.
@@ -168,6 +195,11 @@ impl Context {
 
     /// Requests that were taken and are not submitted.
     pub(super) fn staged(&self) -> usize {
+        self.staged.len() + self.trims.len()
+    }
+
+    /// Requests that io_submit(2) takes and that are not submitted.
+    pub(super) fn unsubmitted(&self) -> usize {
         self.staged.len()
     }
 

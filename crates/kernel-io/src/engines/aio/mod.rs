@@ -18,11 +18,13 @@ use std::sync::Arc;
 /// Greatest depth of a context; all contexts together have fs.aio-max-nr.
 const MAX_DEPTH: usize = 65536;
 
-/// A context of the kernel's asynchronous I/O on a file. It waits for interrupts only.
+/// A context of the kernel's asynchronous I/O on a file. It waits for interrupts only. The kernel has
+/// no asynchronous trim here: [`Engine::submit`] does each by a call that waits for its end, as fio's
+/// libaio does.
 pub struct Libaio {
     context: Context,
-    /// Requests that the kernel refused when they were submitted.
-    refused: Vec<Completion>,
+    /// Requests that ended when they were submitted: trims, and what the kernel refused.
+    ended: Vec<Completion>,
     calls: Calls,
 }
 
@@ -61,7 +63,7 @@ impl Libaio {
         })?;
         Ok(Libaio {
             context,
-            refused: Vec::with_capacity(depth),
+            ended: Vec::with_capacity(depth),
             calls: Calls::default(),
         })
     }
@@ -123,12 +125,16 @@ impl Engine for Libaio {
         let staged = self.context.staged();
         self.calls.submits += u64::from(staged > 0);
         self.calls.submitted += staged as u64;
-        while self.context.staged() > 0 {
+        while self.context.unsubmitted() > 0 {
             self.calls.system_calls += 1;
             match self.context.submit() {
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => self.refused.extend(self.context.refuse_first(errno)),
+                Err(errno) => self.ended.extend(self.context.refuse_first(errno)),
             }
+        }
+        while let Some(trimmed) = self.context.trim() {
+            self.calls.system_calls += 1;
+            self.ended.push(trimmed);
         }
         Ok(())
     }
@@ -140,8 +146,8 @@ impl Engine for Libaio {
         mut sink: impl FnMut(Completion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
-        let mut delivered = self.refused.len();
-        self.refused.drain(..).for_each(&mut sink);
+        let mut delivered = self.ended.len();
+        self.ended.drain(..).for_each(&mut sink);
         if min <= delivered && self.sent() > 0 {
             delivered += self.take(0, Some(Nanos::ZERO), &mut sink)?;
         }

@@ -221,13 +221,18 @@ impl Engine for PolicyUring {
     }
 
     fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
-        let class = Class::new(request.direction, request.len);
+        let class = Class::new(request.operation.direction(), request.moved());
         let at = now();
         let Some(tag) = self.out.begin(request.tag, class, at) else {
             return Err(self.out.full());
         };
         let held = Request { tag, ..request };
-        if let Err(error) = self.ring(class).prepare(held, buffer) {
+        let ring = match request.operation.moves_data() {
+            true => self.ring(class),
+            // A ring that polls takes reads and writes alone.
+            false => &mut self.blocking,
+        };
+        if let Err(error) = ring.prepare(held, buffer) {
             self.out.end(tag);
             return Err(error);
         }

@@ -14,7 +14,7 @@ use crate::{Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, Kernel
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use joulio_wait::{WaitCounters, now};
 use poller::Before;
 use ring::Ring;
@@ -107,7 +107,7 @@ impl IoUring {
         let len = file.logical_block();
         let request = Request {
             device: 0,
-            direction: Direction::Read,
+            operation: Operation::Read,
             offset: 0,
             len,
             tag: 0,

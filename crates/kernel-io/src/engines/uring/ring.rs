@@ -7,18 +7,23 @@
 
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::{Buffer, Completion, DirectFile, KernelEngineError};
+use crate::trim::PUNCH_HOLE;
+use crate::{Buffer, Completion, DirectFile, FileKind, KernelEngineError};
 use io_uring::squeue::{Entry, Flags};
-use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, opcode};
 use joulio_engine::Request;
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Nanos, Operation};
 use rustix::io::Errno;
 use std::io;
 use std::mem::transmute;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the range's length is
+/// the first word of the command, its offset the address.
+const DISCARD: u32 = 0x1200;
 
 /// A ring with nothing in it.
 pub(super) type RawRing = IoUring;
@@ -152,17 +157,38 @@ impl Ring {
         } else {
             (Fd(self.file.as_fd().as_raw_fd()), Flags::empty())
         };
-        let entry = match (request.direction, index) {
-            (Direction::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
+        let entry = match (request.operation, index) {
+            (Operation::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
                 .offset(at)
                 .build(),
-            (Direction::Write, None) => opcode::Write::new(fd, address, len).offset(at).build(),
-            (_, Some(index)) => opcode::ReadFixed::new(fd, address, len, index)
+            (Operation::Write, None) => opcode::Write::new(fd, address, len).offset(at).build(),
+            (Operation::Read, Some(index)) => opcode::ReadFixed::new(fd, address, len, index)
                 .offset(at)
                 .build(),
-            (_, None) => opcode::Read::new(fd, address, len).offset(at).build(),
+            (Operation::Read, None) => opcode::Read::new(fd, address, len).offset(at).build(),
+            (Operation::Trim, _) => self.trim(fd, at, len.into()),
+            (Operation::Sync, _) => opcode::Fsync::new(fd).build(),
+            (Operation::DataSync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
         };
         entry.flags(flags)
+    }
+
+    /// A trim: of a file a hole (IORING_OP_FALLOCATE), of a block device a discard.
+    fn trim(&self, fd: Fd, at: u64, len: u64) -> Entry {
+        match self.file.kind() {
+            FileKind::Regular => opcode::Fallocate::new(fd, len)
+                .offset(at)
+                .mode(PUNCH_HOLE)
+                .build(),
+            FileKind::Block => {
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&len.to_ne_bytes());
+                opcode::UringCmd16::new(fd, DISCARD)
+                    .addr(Some(at))
+                    .cmd(command)
+                    .build()
+            }
+        }
     }
 
     /// Puts what is staged into the ring; how many. The ring has an entry for every slot.

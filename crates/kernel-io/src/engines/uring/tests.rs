@@ -45,7 +45,7 @@ fn without_timeouts_the_ring_is_waited_for_by_poll() {
     for (tag, buffer) in (0..).zip(buffers) {
         let request = Request {
             device: 0,
-            direction: Direction::Read,
+            operation: Operation::Read,
             offset: tag * 4096,
             len: 4096,
             tag,
@@ -70,7 +70,7 @@ fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
     let Some(mut ring) = old_ring(1) else { return };
     let request = Request {
         device: 0,
-        direction: Direction::Read,
+        operation: Operation::Read,
         offset: 0,
         len: 4096,
         tag: 0,

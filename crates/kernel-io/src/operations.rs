@@ -1,0 +1,66 @@
+//! Operations that an engine can do on a file, beside reads and writes.
+
+use crate::{DirectFile, FileKind, Release};
+use joulio_job::EngineName;
+use joulio_units::Operation;
+use rustix::io::Errno;
+
+/// The first release whose io_uring discards on block devices (50c52250e2d7).
+const RING_DISCARDS: Release = Release::new(6, 12);
+/// The first release whose io_submit(2) takes flushes (a3c0d439e4d9).
+const AIO_FLUSHES: Release = Release::new(4, 18);
+
+/// Reason why an engine cannot do an operation on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoOperation {
+    /// The block device takes no discards.
+    #[error("the device takes no discards: its queue/discard_max_bytes is 0")]
+    NoDiscards,
+    /// The file system makes no holes.
+    #[error("no holes can be made in a file here (fallocate, FALLOC_FL_PUNCH_HOLE): {0}")]
+    NoHoles(Errno),
+    /// The kernel's io_uring is older than discards by it.
+    #[error(
+        "io_uring discards on block devices since Linux {RING_DISCARDS}, this is {0}: --engine psync does by BLKDISCARD"
+    )]
+    RingTooOld(Release),
+    /// The kernel's asynchronous I/O is older than flushes by it.
+    #[error(
+        "io_submit flushes since Linux {AIO_FLUSHES}, this is {0}: --engine psync does by fsync"
+    )]
+    AioTooOld(Release),
+}
+
+/// Checks that `engine` can do `operation` on `file`, which is open for writing, by a kernel of
+/// `release`. What is not known (`None`) is not held against it: the run will show.
+///
+/// # Errors
+/// [`NoOperation`], with the reason.
+pub fn check_operation(
+    engine: EngineName,
+    operation: Operation,
+    file: &DirectFile,
+    release: Option<Release>,
+) -> Result<(), NoOperation> {
+    match (engine, operation, file.kind()) {
+        (_, Operation::Trim, FileKind::Regular) => file.takes_holes().map_err(NoOperation::NoHoles),
+        (_, Operation::Trim, FileKind::Block) => {
+            let max = file.disk().and_then(|disk| disk.queue.max_discard);
+            if max == Some(0) {
+                return Err(NoOperation::NoDiscards);
+            }
+            match release {
+                Some(is) if engine == EngineName::IoUring && is < RING_DISCARDS => {
+                    Err(NoOperation::RingTooOld(is))
+                }
+                _ => Ok(()),
+            }
+        }
+        (EngineName::Libaio, Operation::Sync | Operation::DataSync, _) => match release {
+            Some(is) if is < AIO_FLUSHES => Err(NoOperation::AioTooOld(is)),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,44 @@
+//! Trims by calls that wait for their end: holes in files (fallocate(2)), discards of block devices
+//! (BLKDISCARD).
+//!
+//! What makes this sound: BLKDISCARD reads two 64-bit integers, a range's offset and length, which
+//! live through the call; it writes no memory.
+#![allow(unsafe_code)]
+
+use crate::{DirectFile, FileKind};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+
+/// A hole in a file that keeps its size.
+const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+
+/// Mode of fallocate(2) that makes a hole in a file that keeps its size.
+pub(crate) const PUNCH_HOLE: i32 = HOLE.bits() as i32;
+
+/// include/uapi/linux/fs.h
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+
+impl DirectFile {
+    /// Gives up `len` bytes from `offset` on: their data is lost. Files read as zeroes there, block
+    /// devices as they will.
+    ///
+    /// # Errors
+    /// The kernel's: `OPNOTSUPP` where the device or the file system has no such thing.
+    pub fn trim(&self, offset: u64, len: u32) -> Result<(), Errno> {
+        let len = u64::from(len);
+        match self.kind() {
+            FileKind::Regular => fallocate(self, HOLE, offset, len),
+            FileKind::Block => {
+                // SAFETY: the kernel reads two integers, which `Setter` keeps through the call.
+                unsafe { ioctl(self, Setter::<BLKDISCARD, [u64; 2]>::new([offset, len])) }
+            }
+        }
+    }
+
+    /// Reports whether holes can be made in the file. Asked behind its end, where there is nothing to lose.
+    pub(crate) fn takes_holes(&self) -> Result<(), Errno> {
+        let end = self.size().next_multiple_of(1 << 20);
+        fallocate(self, HOLE, end, 1 << 12)
+    }
+}

@@ -1,0 +1,73 @@
+//! The turns of flushes between writes.
+
+use joulio_job::Flushes;
+use joulio_units::Operation;
+
+/// Writes since flushes came last, of one device.
+#[derive(Clone, Debug)]
+pub(super) struct FlushTurn {
+    flushes: Flushes,
+    /// True if there are flushes between writes.
+    any: bool,
+    /// Writes that went out.
+    writes: u64,
+    /// True if one has gone out since flushes were thought of.
+    fresh: bool,
+}
+
+impl FlushTurn {
+    pub(super) fn new(flushes: Flushes) -> FlushTurn {
+        FlushTurn {
+            flushes,
+            any: flushes.fsync > 0 || flushes.fdatasync > 0,
+            writes: 0,
+            fresh: false,
+        }
+    }
+
+    /// A write goes out.
+    #[inline]
+    pub(super) fn wrote(&mut self) {
+        self.writes += 1;
+        self.fresh = true;
+    }
+
+    /// The flush that goes out before the next I/O, if it is its turn; where it is both kinds', one of data and
+    /// metadata, as in fio.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Operation> {
+        if !self.any || !self.fresh {
+            return None;
+        }
+        self.fresh = false;
+        let turn = |every: u32| every > 0 && self.writes.is_multiple_of(every.into());
+        if turn(self.flushes.fsync) {
+            return Some(Operation::Sync);
+        }
+        turn(self.flushes.fdatasync).then_some(Operation::DataSync)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_comes_after_as_many_writes_and_fsync_goes_first() {
+        let flushes = Flushes {
+            fsync: 4,
+            fdatasync: 2,
+            end_fsync: true,
+        };
+        let mut turn = FlushTurn::new(flushes);
+        assert_eq!(turn.next(), None);
+        let mut seen = Vec::new();
+        for _ in 0..8 {
+            turn.wrote();
+            seen.push(turn.next());
+            assert_eq!(turn.next(), None, "once");
+        }
+        let (data, all) = (Some(Operation::DataSync), Some(Operation::Sync));
+        assert_eq!(seen, [None, data, None, all, None, data, None, all]);
+    }
+}

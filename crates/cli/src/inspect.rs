@@ -30,7 +30,7 @@ pub struct NamespaceArgs {
 /// `joulio id-ctrl`.
 pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
     let controller = inspect(&args.device, cancel())?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&nvme_cli::id_ctrl::text(controller.identity())),
         Format::Json => print_json(&controller_json(controller.identity())),
     }
@@ -42,7 +42,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let controller = inspect(name, cancel())?;
     let nsid = args.namespace_id.unwrap_or(name.nsid);
     let namespace = controller.namespace(nsid).map_err(Failure::input)?;
-    match args.controller.output.format {
+    match args.controller.output.format() {
         Format::Normal => print(&nvme_cli::id_ns::text(&namespace, nsid)),
         Format::Json => print_json(&namespace_json(&namespace)),
     }
@@ -52,7 +52,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
 pub fn smart_log(args: &ControllerArgs) -> Outcome {
     let controller = inspect(&args.device, cancel())?;
     let log = controller.smart().map_err(Failure::run)?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&nvme_cli::smart_log::text(&log, &args.device.text)),
         Format::Json => print_json(&smart_json(&log)),
     }

@@ -61,7 +61,7 @@ pub fn run(args: &KnobsArgs) -> Outcome {
     let wanted = wanted.map_err(|error: KnobRequestError| Failure::input(error))?;
     changes.knobs(&args.root, &wanted)?;
     let rows = list(&args.root, disk);
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&text(&rows))?,
         Format::Json => print_json(&rows)?,
     }

@@ -24,7 +24,7 @@ pub fn run(args: &ListArgs) -> Outcome {
         ListError::Open(error) => Failure::input(error),
         error => Failure::run(error),
     })?;
-    if args.output.format == Format::Json {
+    if args.output.format() == Format::Json {
         return print_json(&json(&rows));
     }
     match rows.is_empty() {

@@ -36,8 +36,11 @@ mod trace;
 mod twin;
 mod work;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
+use joulio_lab::output_file::Existing;
+use output::Destination;
 use std::process::ExitCode;
 
 /// Joules per I/O: NVMe storage under every completion mode, with the energy beside the latency.
@@ -112,7 +115,7 @@ fn main() -> ExitCode {
 
 /// The command with all its flags and the examples below its help.
 fn written() -> clap::Command {
-    examples::with_examples(Cli::command())
+    output::with_output_flags(examples::with_examples(Cli::command()))
 }
 
 /// The command that was written. Not a part of `main`, whose frame has to fit into any stack.
@@ -124,12 +127,52 @@ fn command() -> ExitCode {
             Err(failure) => failure.report(),
         };
     }
-    let matches = written().try_get_matches();
-    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let parsed = written().try_get_matches().and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        Ok((cli, matches))
+    });
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return failure::usage(&error),
     };
-    let result = match cli.command {
+    let result = open_report(&matches).and_then(|()| output::finish(run(cli.command)));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Has the report go to the file of `--output`, if there is one.
+fn open_report(matches: &ArgMatches) -> Outcome {
+    let mut last = matches;
+    while let Some((_, sub)) = last.subcommand() {
+        last = sub;
+    }
+    let destination = last.try_get_one::<Destination>("output").ok().flatten();
+    let given = |id: &str| {
+        let source = last.try_contains_id(id).is_ok_and(|has| has);
+        source && last.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let force = last.try_get_one::<bool>("force").ok().flatten();
+    let force = force.is_some_and(|force| *force);
+    let files = ["output", "out", "plot", "svg", "file"];
+    if force && !files.into_iter().any(given) && has_report(last) {
+        return Err(Failure::input("--force: the file to overwrite is required"));
+    }
+    match destination {
+        Some(Destination::File(path)) => output::begin(path, Existing::forced(force)),
+        _ => Ok(()),
+    }
+}
+
+/// True of a command that has a report, and so the flags of [`output::Output`].
+fn has_report(matches: &ArgMatches) -> bool {
+    matches.try_get_raw("output_format").is_ok()
+}
+
+/// Runs a subcommand.
+fn run(command: Command) -> Outcome {
+    match command {
         Command::Bench(args) => bench::run(&args),
         Command::Advise(args) => advise::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
@@ -153,10 +196,6 @@ fn command() -> ExitCode {
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
         Command::BenchJob => bench_job::run(),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }
 

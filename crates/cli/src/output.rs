@@ -1,39 +1,79 @@
-//! Writing to standard output, which may be closed.
+//! Reports: their format, and where they go: standard output, which may be closed, or a file.
+
+mod destination;
+mod report_file;
+
+pub use destination::{Destination, with_output_flags};
+pub use report_file::{begin, finish};
 
 use crate::failure::Failure;
 use clap::ValueEnum;
 use serde::Serialize;
-use std::io::{Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 use std::os::fd::AsFd;
 use textwrap::{Options, WordSplitter, wrap};
 
-/// `--output`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// `--output-format` of most commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
+    #[default]
     #[value(alias = "table")]
     Normal,
     /// For programs.
     Json,
 }
 
-/// `-o`, as most commands have it. Not those with another use of the letter, or more to say of it.
-#[derive(clap::Args)]
-pub struct Output {
-    /// normal or json
+/// `--output` and `--output-format`, which mean the same in every command that has a report.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Output<F: ValueEnum + Default + Send + Sync + 'static = Format> {
+    /// Write the report to this file, whole or not at all, in place of standard output: a name with a dot or a
+    /// slash, of a file that is not there, or to be overwritten by --force. A word that is a format is that
     #[arg(
         id = "output",
         short = 'o',
         long = "output",
-        alias = "output-format",
-        value_name = "OUTPUT",
-        value_enum,
-        default_value = "normal"
+        value_name = "FILE",
+        value_parser = Destination::parse::<F>
     )]
-    pub format: Format,
+    destination: Option<Destination>,
+    /// Format of the report
+    #[arg(
+        id = "output_format",
+        long = "output-format",
+        value_name = "FORMAT",
+        value_enum
+    )]
+    format: Option<F>,
 }
 
-/// Writes `text`, which is for people, to standard output: what is longer than the terminal is broken between
+impl<F: ValueEnum + Default + Send + Sync + 'static> Output<F> {
+    /// Format of the report.
+    pub fn format(&self) -> F {
+        let word = match &self.destination {
+            Some(Destination::Format(word)) => F::from_str(word, false).ok(),
+            _ => None,
+        };
+        self.format.clone().or(word).unwrap_or_default()
+    }
+
+    /// File of the report; `None`: standard output.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        match &self.destination {
+            Some(Destination::File(path)) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Writes the `text` that a report begins with: alone it is none.
+pub fn print_begin(text: &str) -> Result<(), Failure> {
+    print(text)?;
+    report_file::only_begun();
+    Ok(())
+}
+
+/// Writes `text`, which is for people, to the report: what is longer than the terminal is broken between
 /// words.
 pub fn print(text: &str) -> Result<(), Failure> {
     match terminal_width() {
@@ -42,17 +82,35 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes `text`, which programs or shells read, to standard output as it is.
+/// Writes `text`, which programs or shells read, to the report as it is.
 pub fn print_data(text: &str) -> Result<(), Failure> {
+    if report_file::add(text) {
+        return Ok(());
+    }
     let mut out = stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Failure::stdout(&error))
 }
 
-/// Columns of the terminal on standard output, or what COLUMNS says where there is none; `None`: neither.
+/// True if the report goes to a file of its own.
+pub fn is_to_file() -> bool {
+    report_file::is_open()
+}
+
+/// True if the report goes to a terminal.
+pub fn is_terminal() -> bool {
+    !report_file::is_open() && stdout().is_terminal()
+}
+
+/// Columns of the terminal that the report goes to, or what COLUMNS says where there is none; `None`: neither.
 pub fn terminal_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok();
-    columns_of(stdout()).or_else(|| said?.parse().ok().filter(|columns| *columns > 0))
+    let terminal = if report_file::is_open() {
+        None
+    } else {
+        columns_of(stdout())
+    };
+    terminal.or_else(|| said?.parse().ok().filter(|columns| *columns > 0))
 }
 
 /// Columns of the terminal `stream`; `None`: it is none.
@@ -91,14 +149,14 @@ pub fn wrapped(text: &str, width: usize) -> String {
     lines
 }
 
-/// Writes `value` to standard output as JSON.
+/// Writes `value` to the report as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
     text.push('\n');
     print_data(&text)
 }
 
-/// Writes `value` to standard output as JSON on one line, of which a run prints several.
+/// Writes `value` to the report as JSON on one line, of which a run prints several.
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string(value).map_err(Failure::run)?;
     text.push('\n');

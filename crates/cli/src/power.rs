@@ -6,7 +6,7 @@ mod watch;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::power_log;
 use crate::signals::{cancel, stop_on_signals};
 use crate::times::seconds;
@@ -51,15 +51,8 @@ pub struct PowerArgs {
     /// ~/.local/state for others
     #[arg(long, requires = "idle")]
     file: Option<PathBuf>,
-    /// normal or json; with --watch an object a line
-    #[arg(
-        short,
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
     /// Read the tree under this folder, captured on another machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true)]
     root: Option<PathBuf>,
@@ -137,7 +130,7 @@ impl Run<'_> {
         }
         let filtering = Filtering::of(&self.root);
         let report = MeterListing::new(&measured, &discovery.others, &filtering);
-        match self.args.output {
+        match self.args.output.format() {
             Format::Normal => print(&table::table(&report)),
             Format::Json => print_json(&report),
         }

@@ -73,7 +73,7 @@ pub fn run(args: &PowerStatesArgs) -> Outcome {
         None if changes.is_empty() => PowerReport::read(&controller)?,
         None => leave(&changes, &controller, say)?,
     };
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&report::text(&report)),
         Format::Json => print_json(&report),
     }

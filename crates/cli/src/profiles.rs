@@ -60,7 +60,7 @@ pub fn run(args: &ProfilesArgs) -> Outcome {
         Some(Command::Measure(args)) => return measure::run(args),
         None => {}
     }
-    let json = args.output.format == Format::Json;
+    let json = args.output.format() == Format::Json;
     let all = AnyProfile::builtin().map_err(Failure::run)?;
     let Some(wanted) = &args.profile else {
         let list: Vec<_> = all.iter().map(|(profile, _)| Listed::of(profile)).collect();

@@ -5,7 +5,7 @@ mod table;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
-use crate::output::Format;
+use crate::output::Output;
 use crate::power::{interval, lines};
 use crate::signals::{cancel, stop_on_signals};
 use joulio_kernel_io::Disks;
@@ -74,15 +74,8 @@ pub struct StatArgs {
     /// it
     #[arg(long, value_name = "FILE")]
     idle_baseline: Option<PathBuf>,
-    /// normal, or json: an object a line
-    #[arg(
-        short,
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
     /// Keep this file up to date for node_exporter's textfile collector: FOLDER/NAME.prom. One of
     /// an earlier joulio stat is replaced, another is not. Its writes are I/Os like others
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
@@ -165,7 +158,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let (model, model_notes) = model.transpose().map_err(Failure::input)?.unzip();
     let (baseline, mut notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     notes.extend(model_notes.into_iter().flatten());
-    let mut out = Out::new(args.output, outputs, notes)?;
+    let mut out = Out::new(args.output.format(), outputs, notes)?;
     out.set_timestamps(args.timestamps);
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
-use crate::output::{print, print_data, terminal_width};
+use crate::output::{Output, print, print_data, terminal_width};
 use crate::signals::stop_on_signals;
 use crate::times::seconds;
 use crate::work::WorkArgs;
@@ -38,22 +38,22 @@ pub struct TraceArgs {
     /// that fits this processor; without one, a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// text, json or perfetto
-    #[arg(long, alias = "output-format", value_enum, default_value = "text")]
-    output: Format,
+    #[command(flatten)]
+    output: Output<Format>,
     /// Write to this file, which must not be there, or be one to overwrite by --force. Default:
     /// standard output
     #[arg(long)]
     file: Option<PathBuf>,
     /// Overwrite the file
-    #[arg(long, requires = "file")]
+    #[arg(long)]
     force: bool,
 }
 
 /// `--output`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people.
+    #[default]
     #[value(alias = "normal")]
     Text,
     /// For programs.
@@ -84,10 +84,10 @@ pub fn run(args: &TraceArgs) -> Outcome {
     }
     // A file is as wide wherever it is written.
     let width = terminal_width().filter(|_| file.is_none()).unwrap_or(WIDTH);
-    let output = render(&timeline, args.output, width).map_err(Failure::run)?;
+    let output = render(&timeline, args.output.format(), width).map_err(Failure::run)?;
     match file {
         Some(file) => file.write(&output).map_err(Failure::run)?,
-        None if args.output == Format::Text => print(&output)?,
+        None if args.output.format() == Format::Text => print(&output)?,
         None => print_data(&output)?,
     }
     let all = std::slice::from_ref(&result);

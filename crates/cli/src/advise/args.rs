@@ -1,6 +1,6 @@
 //! The flags of `joulio advise` beside those of the work.
 
-use crate::output::Format;
+use crate::output::Output;
 use crate::times::{duration, seconds};
 use crate::work::WorkArgs;
 use joulio_lab::advise::{AdviceRequest, Observe};
@@ -76,15 +76,8 @@ pub struct AdviseArgs {
     /// With the table of all candidates
     #[arg(long)]
     pub explain: bool,
-    /// normal or json
-    #[arg(
-        short = 'o',
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    pub output: Format,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// Flags that an observed workload stands in for.

@@ -20,7 +20,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     let stop = stop_on_signals()?;
     let request = advising.request().clone();
     let report = advising.find(&stop, &BenchTerminal::default())?;
-    match args.output {
+    match args.output.format() {
         Format::Normal => print(&text::advice(&request, &report, args.explain))?,
         Format::Json => print_json(&report)?,
     }

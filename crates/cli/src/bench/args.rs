@@ -4,6 +4,7 @@ use super::settings::Flags;
 use super::{means, table};
 use crate::columns::Chosen;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::times::seconds;
 use crate::work::{WorkArgs, whole};
 use clap::ValueEnum;
@@ -11,7 +12,7 @@ use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::{
     EnergyOptions, ExperimentOptions, ExperimentSettings, IoLogs, WorkloadOptions,
 };
-use joulio_lab::sweep::{Order, SweepOptions};
+use joulio_lab::sweep::{Order, SweepOptions, TERSE_PERCENTILES};
 use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
@@ -209,26 +210,26 @@ pub struct BenchArgs {
     /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
     #[arg(long = "percentile_list", alias = "percentile-list", value_name = "PERCENTILES", value_parser = percentiles)]
     percentile_list: Option<Percentiles>,
-    /// normal, json, json+ (with the histograms of the latencies, as fio) or csv (a line a run)
-    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    pub output: BenchFormat,
+    #[command(flatten)]
+    pub output: Output<BenchFormat>,
     /// After the table, draw latency, IOPS and uJ/IO over the number that varies, and the distribution of
     /// latency: a drawing or a page, for light and dark, in this file, which must not be there, or be one to
     /// overwrite by --force
     #[arg(long, value_name = "FILE.svg|html")]
     pub plot: Option<PathBuf>,
-    /// Overwrite the file of --plot
-    #[arg(long, requires = "plot")]
+    /// Overwrite the files of --plot and --output
+    #[arg(long)]
     pub force: bool,
     /// Read the meters of the tree under this folder, captured on another machine, in place of /
     #[arg(long, value_name = "FOLDER", hide = true)]
     root: Option<PathBuf>,
 }
 
-/// `--output` of a bench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// `--output-format` of a bench.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BenchFormat {
     /// For people.
+    #[default]
     #[value(alias = "table")]
     Normal,
     /// For programs.
@@ -236,7 +237,9 @@ pub enum BenchFormat {
     /// For programs, with the histograms of the latencies.
     #[value(name = "json+")]
     JsonPlus,
-    /// For spreadsheets.
+    /// For programs that read fio's version 3, semicolons between the fields: a line a run.
+    Terse,
+    /// For spreadsheets: a line a run.
     Csv,
 }
 
@@ -258,6 +261,15 @@ impl BenchArgs {
         })
     }
 
+    /// Percentiles beside the usual ones: those asked for, or those that the format has.
+    fn percentiles(&self) -> Vec<f64> {
+        let format = match self.output.format() {
+            BenchFormat::Terse => TERSE_PERCENTILES.to_vec(),
+            _ => Vec::new(),
+        };
+        self.percentile_list.clone().map_or(format, |list| list.0)
+    }
+
     /// The experiment that all runs are, but for what the lists say.
     fn base(&self) -> ExperimentOptions {
         let ring = RingOptions {
@@ -266,6 +278,7 @@ impl BenchArgs {
             fixed_buffers: self.ring.fixedbufs,
             registered_file: self.ring.registerfiles,
         };
+        let format = self.output.format();
         ExperimentOptions {
             targets: self.work.targets(ring),
             engines: self.engine.clone(),
@@ -290,12 +303,9 @@ impl BenchArgs {
                     end_fsync: self.end_fsync,
                 },
                 latency: LatencyDetail {
-                    percentiles: self
-                        .percentile_list
-                        .clone()
-                        .map(|it| it.0)
-                        .unwrap_or_default(),
-                    bins: self.output == BenchFormat::JsonPlus || self.plot.is_some(),
+                    percentiles: self.percentiles(),
+                    bins: self.plot.is_some()
+                        || matches!(format, BenchFormat::JsonPlus | BenchFormat::Terse),
                 },
                 ..self.work.workload()
             },

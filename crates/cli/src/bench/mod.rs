@@ -19,7 +19,7 @@ use self::args::BenchFormat;
 use crate::Outcome;
 use crate::columns::Chosen;
 use crate::failure::Failure;
-use crate::output::{print, print_data, print_json};
+use crate::output::{print, print_begin, print_data, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::output_file::{Existing, same_file};
 use joulio_lab::record::{RecordStore, RunRecord};
@@ -27,6 +27,7 @@ use joulio_lab::report::{Plot, PlotFile};
 use joulio_lab::results::Varied;
 use joulio_lab::sweep::{
     Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled, sweep_csv,
+    sweep_terse,
 };
 use joulio_workload::{RingOptions, Stop};
 
@@ -47,9 +48,9 @@ pub fn run(args: &BenchArgs) -> Outcome {
     // After the command's name and the subcommand's.
     let typed: Vec<_> = std::env::args_os().skip(2).collect();
     let benches = job_file::benches(path, &args.section, &typed)?;
-    if benches.len() > 1 && args.output != BenchFormat::Normal {
+    if benches.len() > 1 && args.output.format() != BenchFormat::Normal {
         return Err(Failure::input(
-            "--output json, json+ and csv are of one section: choose it by --section NAME",
+            "--output-format json, json+, terse and csv are of one section: choose it by --section NAME",
         ));
     }
     if benches.len() > 1 && args.state.is_some() {
@@ -97,10 +98,10 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         heading += &format!("\nin virtual time on {machine}: every figure is modelled");
     }
     heading += "\n\n";
-    let people = args.output == BenchFormat::Normal;
+    let people = args.output.format() == BenchFormat::Normal;
     // What takes its time is announced.
     if people && !virtual_time {
-        print(&heading)?;
+        print_begin(&heading)?;
     }
     let sweep = Sweep {
         name: SWEEP,
@@ -110,7 +111,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     };
     let (manifest, end) = opened.run(&sweep, &mut store, &stop, &BenchTerminal::new(args.quiet))?;
     let records = sweep.records(&store);
-    match args.output {
+    match args.output.format() {
         _ if all_failed(&records) => {}
         BenchFormat::Normal => {
             let heading = if virtual_time { heading } else { String::new() };
@@ -125,6 +126,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         BenchFormat::Json | BenchFormat::JsonPlus => {
             print_json(&SweepReport::new(&manifest, &records))?
         }
+        BenchFormat::Terse => print_data(&sweep_terse(&records))?,
         BenchFormat::Csv => print_data(&sweep_csv(&records))?,
     }
     if let Some(file) = plot.filter(|_| !records.is_empty() && !all_failed(&records)) {
@@ -150,6 +152,14 @@ fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
     {
         return Err(refused(format!(
             "{} is the file of --state: name another",
+            path.display()
+        )));
+    }
+    if let Some(report) = args.output.file()
+        && same_file(path, report)
+    {
+        return Err(refused(format!(
+            "{} is the file of --output: name another",
             path.display()
         )));
     }

@@ -6,7 +6,7 @@ mod watts;
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::calibrate::watts::{MeasuredWatts, WattsError};
 use joulio_lab::calibrate::{CalibrateError, Calibration, Checked, Compared};
@@ -30,7 +30,7 @@ pub struct CalibrateArgs {
     #[arg(short, long = "out", value_name = "FILE.toml")]
     out: Option<PathBuf>,
     /// Overwrite the file
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     force: bool,
     /// Write the file though other programs ran on the CPUs meanwhile, or the machine was
     /// disturbed otherwise
@@ -60,9 +60,8 @@ pub struct CalibrateArgs {
     rounds: u32,
     #[command(flatten)]
     watts: watts::WattsArgs,
-    /// normal or json
-    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Serialize)]
@@ -137,7 +136,7 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
         }
         false => None,
     };
-    match args.output {
+    match args.output.format() {
         Format::Normal => {
             print(&report(
                 &calibration,

@@ -25,7 +25,7 @@ pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> O
     bar.finish_and_clear();
     let result = result?;
     // What was measured is shown, whatever became of the file.
-    match run.args.output {
+    match run.args.output.format() {
         Format::Normal => print(&text(&result))?,
         Format::Json => print_json(&result.baseline)?,
     }

@@ -4,12 +4,11 @@ use super::Run;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json_line};
+use crate::output::{Format, is_terminal, print, print_json_line};
 use joulio_energy::{Discovery, MeterResult};
 use joulio_lab::power_log::wall_time::now;
 use joulio_lab::{ListedMeter, pause};
 use serde::Serialize;
-use std::io::{IsTerminal, stdout};
 
 /// A line of JSON.
 #[derive(Serialize)]
@@ -30,7 +29,7 @@ pub fn watch(run: &Run<'_>, mut discovery: Discovery) -> Outcome {
     let mut left = run.args.count;
     while left != Some(0) && pause(run.args.interval, &run.stop, |_| {}) {
         let measured = window.lap(None);
-        match run.args.output {
+        match run.args.output.format() {
             Format::Normal => screen.show(&rows(&measured))?,
             Format::Json => print_line(rows(&measured))?,
         }
@@ -67,7 +66,7 @@ impl Screen {
                 );
             }
         }
-        if !stdout().is_terminal() {
+        if !is_terminal() {
             return print(&format!("{text}\n"));
         }
         // Up to where the last one began, and clear from there.

@@ -30,7 +30,7 @@ pub struct ImportArgs {
 pub fn import(args: &ImportArgs) -> Outcome {
     let log = read_log(&args.file, &args.log.options())?;
     let report = LogReport::new(&log, args.windows.as_deref())?;
-    match args.output.format {
+    match args.output.format() {
         Format::Json => print_json(&report)?,
         Format::Normal => {
             let mut text = log_text(&report.log);

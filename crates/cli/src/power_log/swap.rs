@@ -70,7 +70,7 @@ pub fn swap(args: &SwapArgs) -> Outcome {
     };
     steps.run(&mut person, &mut meters)?;
     let figures = steps.figures();
-    match args.output.format {
+    match args.output.format() {
         Format::Json => print_json(&figures),
         Format::Normal if figures.is_empty() => Ok(()),
         Format::Normal => print(&table(&figures)),

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_data, print_json};
+use crate::output::{Format, Output, print, print_data, print_json};
 use joulio_lab::device_rates::read_rates;
 use joulio_lab::output_file::{Existing, OutputFile};
 use joulio_lab::{machine_profile, profile_text};
@@ -40,11 +40,10 @@ pub struct FitDeviceArgs {
     #[arg(short, long = "out", value_name = "FILE.toml")]
     out: Option<PathBuf>,
     /// Overwrite the file
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     force: bool,
-    /// normal or json
-    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Serialize)]
@@ -94,7 +93,7 @@ pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
     if let Some(out) = out {
         out.write(&text).map_err(Failure::run)?;
     }
-    match args.output {
+    match args.output.format() {
         Format::Json => print_json(&Fitted {
             machine: &machine.name,
             profile: &profile,

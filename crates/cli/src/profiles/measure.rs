@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::say;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::signals::{cancel, stop_on_signals};
 use crate::times::duration;
 use joulio_lab::TargetName;
@@ -61,9 +61,8 @@ pub struct MeasureDeviceArgs {
     /// Runs of each size and depth, in turn, of which the median counts: 1 to 100
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     loops: u32,
-    /// normal or json
-    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 impl MeasureDeviceArgs {
@@ -95,7 +94,7 @@ pub(super) fn run(args: &MeasureDeviceArgs) -> Outcome {
     let profiled = profiling.run(&stop, &mut |point| progress.begun(point));
     progress.end();
     let profiled = profiled?;
-    if args.output == Format::Json {
+    if args.output.format() == Format::Json {
         return print_json(&profiled);
     }
     if let Some(why) = &profiled.not_polled {

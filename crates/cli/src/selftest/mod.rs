@@ -68,7 +68,7 @@ pub fn run(args: &SelftestArgs) -> Outcome {
         device: args.device.clone(),
     };
     let report = selftest(&options, meters)?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&table::text(&report))?,
         Format::Json => print_json(&report)?,
     }

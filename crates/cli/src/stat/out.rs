@@ -4,7 +4,7 @@ use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::{Failure, say};
-use crate::output::{Format, print, print_json_line};
+use crate::output::{Format, is_to_file, print, print_json_line};
 use joulio_lab::FormatVersion;
 use joulio_lab::stat::{CommandUse, Metrics, MetricsOutputs, StatLine, StatReport};
 use joulio_units::Nanos;
@@ -73,8 +73,12 @@ impl Out {
                 let modelled = report.devices.iter().any(|row| row.model.is_some());
                 text.push_str(if modelled { MODELLED } else { "" });
                 text.push_str(&command(used, meterless));
-                // Nobody can be told of an error there.
-                let _ = std::io::stderr().write_all(text.as_bytes());
+                if is_to_file() {
+                    print(&text)?;
+                } else {
+                    // Nobody can be told of an error there.
+                    let _ = std::io::stderr().write_all(text.as_bytes());
+                }
             }
             Format::Json => json_line(Some(used), &report)?,
         }

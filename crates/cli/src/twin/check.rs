@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     let papers = papers(&args.sources)?;
     let profiles = profiles(args.profiles.as_deref())?;
     let report = check(&papers, profiles, args.number_ios).map_err(Failure::run)?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&text(&report))?,
         Format::Json => print_json(&report)?,
     }

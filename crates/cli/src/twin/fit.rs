@@ -49,13 +49,13 @@ pub fn run(args: &FitArgs) -> Outcome {
             )));
         }
         let predictions = hold_out(&papers, &profiles(folder)?, IOS).map_err(Failure::run)?;
-        return match args.output.format {
+        return match args.output.format() {
             Format::Normal => print(&predicted::text(&predictions)),
             Format::Json => print_json(&HoldOutReport::new(&predictions)),
         };
     }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&text(&changes))?,
         Format::Json => print_json(&changes)?,
     }

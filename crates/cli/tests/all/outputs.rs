@@ -184,3 +184,118 @@ fn a_grid_is_kept_in_a_regular_file_that_is_not_its_picture() {
         assert!(said.contains(hint), "{flags}: {said}");
     }
 }
+
+/// A command of each kind, with the beginning of its report for people.
+const REPORTS: [(&str, &str); 5] = [
+    (BENCH, "randread, bs 4k"),
+    (TRACE, "poll"),
+    ("list", ""),
+    ("profiles", ""),
+    ("id-ctrl emulated:instant", "NVME Identify Controller"),
+];
+
+const BENCH: &str = "bench --device emulated:instant,size=1M --number_ios 64 --ramp_time 0 \
+                     --completion poll --quiet --meter none";
+
+#[test]
+fn a_report_goes_to_the_file_of_output_in_every_command() {
+    for (line, _) in REPORTS {
+        for flag in ["--output out.txt", "-o ./out"] {
+            let room = room();
+            let line = format!("{line} {flag} --output-format json");
+            let output = joulio(&line).current_dir(&room).output().expect("it ran");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(
+                output.status.success() && output.stdout.is_empty(),
+                "{line}: {said}"
+            );
+            let files = contents(room.path());
+            assert_eq!(files.len(), 1, "{line}: {files:?}");
+            let text = files.into_values().next().flatten().expect("a file");
+            serde_json::from_slice::<serde_json::Value>(&text).expect("JSON");
+        }
+    }
+}
+
+#[test]
+fn a_report_in_a_file_is_the_one_that_is_printed() {
+    let (line, beginning) = REPORTS[4];
+    let room = room();
+    let printed = joulio(line).output().expect("it ran").stdout;
+    assert!(printed.starts_with(beginning.as_bytes()));
+    joulio(&format!("{line} -o id.txt"))
+        .current_dir(&room)
+        .assert()
+        .success();
+    assert_eq!(fs::read(room.path().join("id.txt")).expect("read"), printed);
+}
+
+#[test]
+fn a_file_of_output_is_kept_or_whole() {
+    for (line, _) in [REPORTS[0], REPORTS[1], REPORTS[4]] {
+        let room = room();
+        let there = room.path().join("there.txt");
+        fs::write(&there, "mine").expect("written");
+        let said = refused(room.path(), &format!("{line} --output there.txt"));
+        assert!(
+            said.contains("--output: there.txt exists") && said.contains("--force"),
+            "{said}"
+        );
+        let line = format!("{line} --output there.txt --force --output-format json");
+        on_a_full_disk(room.path(), &line, "--output: cannot write there.txt");
+        joulio(&line).current_dir(&room).assert().success();
+        let text = fs::read_to_string(&there).expect("read");
+        assert!(text.starts_with('{'), "{text}");
+        assert_eq!(contents(room.path()).len(), 1);
+    }
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_beginning_of_a_report() {
+    let room = room();
+    let line = format!("{BENCH} --output out.txt --faults cfs@#1 --io_timeout 1");
+    let output = joulio(&line).current_dir(&room).output().expect("it ran");
+    assert!(!output.status.success());
+    let files = contents(room.path());
+    let whole = |text: &Vec<u8>| String::from_utf8_lossy(text).contains("IOPS");
+    assert!(files.values().flatten().all(whole), "{files:?}");
+}
+
+#[test]
+fn a_place_for_a_report_that_is_none_is_reported_before_the_work() {
+    for (place, hint) in [
+        ("no/such/place.txt", "there is no folder no/such"),
+        ("jsno", "none of the formats (normal, json"),
+        (".", "a directory"),
+    ] {
+        for (line, _) in [REPORTS[0], REPORTS[4]] {
+            let said = refused(room().path(), &format!("{line} --output {place}"));
+            assert!(said.contains(hint), "{line} {place}: {said}");
+        }
+    }
+    let said = refused(room().path(), "list --force");
+    assert!(said.contains("required"), "{said}");
+}
+
+#[test]
+fn terse_is_a_line_a_run_with_the_fields_of_fio() {
+    let line = format!("{BENCH} --replicates 3 --rw randwrite --output-format terse");
+    let output = joulio(&line).output().expect("it ran");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(text.lines().count(), 3, "{text}");
+    for line in text.lines() {
+        let fields: Vec<_> = line.split(';').collect();
+        assert_eq!(
+            (fields.len(), fields[0], fields[4]),
+            (121, "3", "0"),
+            "{line}"
+        );
+        // Read and written KiB, and the shares of the classes of latencies.
+        assert_eq!((fields[5], fields[46]), ("0", "256"), "{line}");
+        let shares = fields[99..].iter().map(|share| share.trim_end_matches('%'));
+        let sum: f64 = shares
+            .map(|share| share.parse::<f64>().expect("a number"))
+            .sum();
+        assert!((sum - 100.0).abs() < 0.2, "{sum}");
+    }
+}

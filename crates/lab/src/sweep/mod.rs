@@ -12,6 +12,7 @@ mod real;
 mod runner;
 mod runs;
 mod session;
+mod terse;
 mod virtual_runner;
 
 pub use axes::Axes;
@@ -25,4 +26,5 @@ pub use real::{RealRunner, machine_here, platform_here};
 pub use runner::{RunFailure, Runner};
 pub use runs::{Sweep, SweepEnd, SweepFailure, Unfit};
 pub use session::{SweepReport, SweepRun, SweepSession};
+pub use terse::{TERSE_PERCENTILES, sweep_terse};
 pub use virtual_runner::VirtualRunner;

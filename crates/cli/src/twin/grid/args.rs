@@ -1,5 +1,6 @@
 //! The flags of `joulio twin grid`.
 
+use crate::output::Output;
 use crate::times::seconds;
 use clap::ValueEnum;
 use joulio_lab::grid::GridOptions;
@@ -14,9 +15,10 @@ const FULL: u64 = 200_000;
 const SAMPLE: u64 = 40_000;
 
 /// `--output`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum GridFormat {
     /// For people.
+    #[default]
     #[value(alias = "table")]
     Normal,
     /// For programs.
@@ -87,11 +89,10 @@ pub struct GridArgs {
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
     /// Overwrite the file of the maps
-    #[arg(long, requires = "svg")]
+    #[arg(long)]
     pub force: bool,
-    /// normal, json or csv
-    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    pub output: GridFormat,
+    #[command(flatten)]
+    pub output: Output<GridFormat>,
 }
 
 fn size(text: &str) -> Result<u32, String> {

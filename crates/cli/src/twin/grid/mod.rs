@@ -59,7 +59,7 @@ pub fn run(args: &GridArgs) -> Outcome {
         None => Ok(()),
     };
     let header = grid.header();
-    match args.output {
+    match args.output.format() {
         GridFormat::Normal => print(&report::text(&header, &done))?,
         GridFormat::Json => print_json(&Report {
             grid: &header,

@@ -1,0 +1,72 @@
+//! The file that takes the report in place of standard output: whole, when the command is over, or not at all.
+
+use crate::Outcome;
+use crate::failure::Failure;
+use joulio_lab::output_file::{Existing, OutputFile};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A report on its way to a file.
+struct Report {
+    file: OutputFile,
+    text: String,
+    /// True if what follows is still missing.
+    only_begun: bool,
+}
+
+/// The report, if it goes to a file.
+static REPORT: Mutex<Option<Report>> = Mutex::new(None);
+
+fn report() -> MutexGuard<'static, Option<Report>> {
+    REPORT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the report go to the file `path`, of which nothing is created or changed before [`finish`].
+pub fn begin(path: &Path, existing: Existing) -> Outcome {
+    let file = OutputFile::open(path, existing);
+    let file = file.map_err(|error| Failure::input(format!("--output: {error}")))?;
+    *report() = Some(Report {
+        file,
+        text: String::new(),
+        only_begun: false,
+    });
+    Ok(())
+}
+
+/// Adds `text` to the report; false if that goes to standard output.
+pub fn add(text: &str) -> bool {
+    let mut report = report();
+    let Some(report) = &mut *report else {
+        return false;
+    };
+    report.text.push_str(text);
+    report.only_begun = false;
+    true
+}
+
+/// What was added last is the beginning of more.
+pub fn only_begun() {
+    if let Some(report) = &mut *report() {
+        report.only_begun = true;
+    }
+}
+
+/// True if the report goes to a file.
+pub fn is_open() -> bool {
+    report().is_some()
+}
+
+/// Writes the file of a command that has ended so. A report that a command has printed counts though it fails
+/// then, as by --strict; one that only began does not.
+pub fn finish(outcome: Outcome) -> Outcome {
+    let Some(report) = report().take() else {
+        return outcome;
+    };
+    let whole = !report.text.is_empty() && !report.only_begun;
+    if outcome.is_err() && !whole {
+        return outcome;
+    }
+    let written = report.file.write(&report.text);
+    let written = written.map_err(|error| Failure::run(format!("--output: {error}")));
+    outcome.and(written)
+}

@@ -1,6 +1,7 @@
 //! Grids: every policy on every load in virtual time, kept in a state file meanwhile, and drawn
 //! as maps.
 
+mod comparison;
 mod csv;
 mod error;
 mod maps;
@@ -8,6 +9,9 @@ mod state;
 mod summary;
 mod tiles;
 
+pub use comparison::{
+    Comparison, KeptPromises, SharedCpus, comparisons, kept_promises, on_shared_cpus,
+};
 pub use csv::csv;
 pub use error::{PictureError, SweepError};
 pub use maps::{Map, Tile, maps};
@@ -143,6 +147,12 @@ impl Grid {
             machine: &sweep.machine,
             devices: &self.devices,
         }
+    }
+
+    /// Names of all policies: polling, those of the header, and `adaptive`.
+    pub fn policies(&self) -> Vec<&str> {
+        let candidates = self.header().policies;
+        [&["poll"], candidates.as_slice(), &["adaptive"]].concat()
     }
 
     /// Opens the state file `path` of this grid; without a path, a state in memory.

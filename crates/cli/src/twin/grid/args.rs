@@ -77,6 +77,10 @@ pub struct GridArgs {
     /// is the best with some of them. Default: 1, of the sample 3
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=30))]
     replicates: Option<u32>,
+    /// Compare this policy with each other, cell by cell: where it keeps the promise, and its joules over
+    /// the other's
+    #[arg(long, value_name = "POLICY", conflicts_with = "output_format")]
+    pub compare: Option<String>,
     /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
     /// that it holds
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `joulio twin grid`: every policy on every load.
 
 mod args;
+mod compared;
 mod progress;
 mod report;
 
@@ -45,6 +46,14 @@ pub fn run(args: &GridArgs) -> Outcome {
     let picture = picture.map(|path| grid.picture(path, existing));
     let picture = picture.transpose().map_err(Failure::input)?;
     let state = grid.state(args.state.as_deref())?;
+    if let Some(name) = args.compare.as_deref()
+        && !grid.policies().contains(&name)
+    {
+        return Err(Failure::input(format!(
+            "--compare {name}: no policy of the grid: {}",
+            grid.policies().join(", ")
+        )));
+    }
     // Not before: opening the files may wait for whoever reads them.
     let stop = stop_on_signals()?;
     let mut progress = None;
@@ -60,7 +69,7 @@ pub fn run(args: &GridArgs) -> Outcome {
     };
     let header = grid.header();
     match args.output.format() {
-        GridFormat::Normal => print(&report::text(&header, &done))?,
+        GridFormat::Normal => print(&report::text(&header, &done, args.compare.as_deref()))?,
         GridFormat::Json => print_json(&Report {
             grid: &header,
             cells: &done,

@@ -24,7 +24,7 @@ which it keeps the promise; +-: half of the median's 95 % interval over the seed
 const MAX_LINES: usize = 300;
 
 /// For people.
-pub fn text(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
+pub fn text(header: &GridHeader<'_>, rows: &[GridCell], compared: Option<&str>) -> String {
     let axes = header.axes;
     let seeds = match header.replicates {
         1 => String::new(),
@@ -51,6 +51,9 @@ pub fn text(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
                 part.len(),
                 policy_table(&part)
             );
+            if let Some(name) = compared {
+                text.push_str(&super::compared::text(&part, name, shared));
+            }
         }
     }
     text.push_str(KEYS);
@@ -236,6 +239,6 @@ fn policy_table(rows: &[&GridCell]) -> String {
     columns(header, lines, 1)
 }
 
-fn percent(fraction: f64) -> String {
+pub(super) fn percent(fraction: f64) -> String {
     format!("{:.1}", 100.0 * fraction)
 }

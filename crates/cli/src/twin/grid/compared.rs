@@ -1,0 +1,77 @@
+//! One policy beside each other, as tables.
+
+use super::report::percent;
+use crate::columns::columns;
+use joulio_lab::grid::{comparisons, kept_promises, on_shared_cpus};
+use joulio_twin::grid::GridCell;
+use std::fmt::Write;
+
+/// How the policy called `name` does on `rows`, which share their CPUs or not.
+pub fn text(rows: &[&GridCell], name: &str, shared: bool) -> String {
+    let mut text = format!("\n{}\n{}", kept(rows, name), joules(rows, name));
+    if let Some(cpus) = on_shared_cpus(rows, name).filter(|_| shared) {
+        let _ = writeln!(
+            text,
+            "{name}: CPU time an I/O at most 5 % above that of the most frugal that keeps the promise, or of all where none\n\
+             does, in {} of {} cells (median {} %); neither poll nor interrupt has both p99 and p99.9 lower by over\n\
+             10 % in {}; a neighbour that computes does at least 95 % of what it does beside the best in {} of {}.",
+            cpus.frugal,
+            cpus.cells,
+            percent(cpus.cpu.median),
+            cpus.unbeaten,
+            cpus.considerate,
+            cpus.neighbours,
+        );
+    }
+    text
+}
+
+/// A line a load, and one of all.
+fn kept(rows: &[&GridCell], name: &str) -> String {
+    let keeps = format!("{name} keeps*");
+    let header = ["load", "cells", &keeps, "steady", "of these*"].map(String::from);
+    let lines = kept_promises(rows, name).into_iter().map(|one| {
+        let load = one
+            .load
+            .map_or_else(|| "all".into(), |load| load.to_string());
+        let counts = [one.cells, one.keeps, one.steady, one.steady_keeps];
+        let counts = counts.map(|count| count.to_string());
+        [vec![load], counts.to_vec()].concat()
+    });
+    format!(
+        "{}steady: cells in which another seed changes polling's p99.9 by less than 5 %.\n",
+        columns(header, lines, 1)
+    )
+}
+
+/// A line for each other policy.
+fn joules(rows: &[&GridCell], name: &str) -> String {
+    let over = format!("{name} over");
+    let header = [
+        &over,
+        "cells",
+        "mean %*",
+        "median*",
+        "90th*",
+        "worst*",
+        "as good %*",
+    ];
+    let lines = comparisons(rows, name).into_iter().map(|one| {
+        let spread = [
+            one.mean,
+            one.spread.median,
+            one.spread.ninetieth,
+            one.spread.worst,
+        ];
+        let figures = [&spread[..], &[one.as_good]].concat();
+        let figures = figures.into_iter().map(percent);
+        [one.other, one.cells.to_string()]
+            .into_iter()
+            .chain(figures)
+            .collect::<Vec<_>>()
+    });
+    format!(
+        "{}Joules of an I/O over the other's, of the cells in which both keep the promise; as good: at most 1 % more.\n",
+        columns(header, lines, 1)
+    )
+}

@@ -1,0 +1,173 @@
+//! One policy of a grid held against the others, cell by cell.
+
+use super::summary::{Spread, policy_names};
+use joulio_twin::grid::{GridCell, Judged, LoadKind};
+
+/// A policy that uses at most this much more than another, of the other's joules, is as good.
+const AS_GOOD: f64 = 0.01;
+
+/// A figure of the promise is steady where another seed changes polling's p99.9 by less.
+const STEADY: f64 = 0.05;
+
+/// Joules of an I/O of one policy over another's, of the cells in which both keep the promise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Name of the other policy, or of what stands for one.
+    pub other: String,
+    /// Number of those cells.
+    pub cells: usize,
+    /// Mean of the joules over the other's, less one.
+    pub mean: f64,
+    /// Spread of the same.
+    pub spread: Spread,
+    /// Share of the cells with at most a hundredth more, 0 to 1.
+    pub as_good: f64,
+}
+
+/// Cells of one load in which a policy keeps the promise with every seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptPromises {
+    /// The load; `None`: all of them.
+    pub load: Option<LoadKind>,
+    /// Cells in which the policy was simulated.
+    pub cells: usize,
+    /// Those in which it keeps the promise.
+    pub keeps: usize,
+    /// Cells in which another seed changes polling's p99.9 by less than 5 %.
+    pub steady: usize,
+    /// Those of them in which it keeps the promise.
+    pub steady_keeps: usize,
+}
+
+/// A policy beside others on CPUs that are shared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedCpus {
+    /// Cells.
+    pub cells: usize,
+    /// CPU time of an I/O over that of the most frugal policy that keeps the promise, or of the most
+    /// frugal of all where none does, less one.
+    pub cpu: Spread,
+    /// Cells in which that is at most 5 %.
+    pub frugal: usize,
+    /// Cells in which neither polling nor interrupts have both p99 and p99.9 lower by more than a tenth.
+    pub unbeaten: usize,
+    /// Cells with a thread that computes beside each job.
+    pub neighbours: usize,
+    /// Those in which it computes at least 95 % of what it does beside the best policy.
+    pub considerate: usize,
+}
+
+/// The policy called `name` against the best of the others, the oracle of completions, and each other.
+pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
+    let kept: Vec<(&GridCell, &Judged)> = of(rows, name).filter(|(_, one)| one.keeps).collect();
+    let over = |other: &str, joules: &dyn Fn(&GridCell) -> Option<f64>| {
+        let ratio =
+            |(row, one): &(&GridCell, &Judged)| Some(one.joules_per_io / joules(row)? - 1.0);
+        let ratios: Vec<f64> = kept.iter().filter_map(ratio).collect();
+        Some(Comparison {
+            other: other.into(),
+            cells: ratios.len(),
+            mean: ratios.iter().sum::<f64>() / ratios.len() as f64,
+            as_good: ratios.iter().filter(|ratio| **ratio <= AS_GOOD).count() as f64
+                / ratios.len() as f64,
+            spread: Spread::of(ratios.into_iter())?,
+        })
+    };
+    let others = |row: &GridCell| {
+        let keep = row
+            .policies
+            .iter()
+            .filter(|one| one.keeps && one.policy != name);
+        keep.map(|one| one.joules_per_io).min_by(f64::total_cmp)
+    };
+    let oracle = |row: &GridCell| Some(row.oracle_joules_per_io?.completions);
+    let mut all: Vec<Comparison> = Vec::new();
+    all.extend(over("the best other", &others));
+    all.extend(over("the oracle", &oracle));
+    let names = policy_names(rows.iter().copied()).into_iter();
+    all.extend(names.filter(|other| *other != name).filter_map(|other| {
+        over(other, &|row| {
+            let there = row.policies.iter().find(|one| one.policy == other);
+            there.filter(|one| one.keeps).map(|one| one.joules_per_io)
+        })
+    }));
+    all
+}
+
+/// Where the policy called `name` keeps the promise: every load by itself, then all.
+pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
+    let mut loads: Vec<LoadKind> = Vec::new();
+    for row in rows {
+        if !loads.contains(&row.scenario.load) {
+            loads.push(row.scenario.load);
+        }
+    }
+    let loads = loads.into_iter().map(Some).chain([None]);
+    let count = |load: Option<LoadKind>| {
+        let here =
+            of(rows, name).filter(|(row, _)| load.is_none_or(|load| row.scenario.load == load));
+        let here: Vec<_> = here.collect();
+        let steady = |one: &&(&GridCell, &Judged)| one.0.p999_noise < STEADY;
+        let keeps = |one: &&(&GridCell, &Judged)| one.1.keeps;
+        KeptPromises {
+            load,
+            cells: here.len(),
+            keeps: here.iter().filter(keeps).count(),
+            steady: here.iter().filter(steady).count(),
+            steady_keeps: here.iter().filter(steady).filter(keeps).count(),
+        }
+    };
+    loads.map(count).collect()
+}
+
+/// The policy called `name` on CPUs that are shared; `None`: there are no such cells.
+pub fn on_shared_cpus(rows: &[&GridCell], name: &str) -> Option<SharedCpus> {
+    let here: Vec<(&GridCell, &Judged)> = of(rows, name).collect();
+    let cpu: Vec<f64> = here
+        .iter()
+        .map(|(row, one)| one.cpu_ns_per_io / least_cpu(row) - 1.0)
+        .collect();
+    let unbeaten = |(row, one): &&(&GridCell, &Judged)| {
+        let beats = |other: &Judged| {
+            ["poll", "interrupt"].contains(&other.policy.as_str())
+                && other.p99_ns < 0.9 * one.p99_ns
+                && other.p999_ns < 0.9 * one.p999_ns
+        };
+        !row.policies.iter().any(beats)
+    };
+    let beside = here
+        .iter()
+        .filter(|(row, _)| row.scenario.load.neighbours() > 0);
+    let beside: Vec<_> = beside.collect();
+    let considerate = |(row, one): &&&(&GridCell, &Judged)| {
+        let best = row.policies.iter();
+        let best = best.filter(|other| Some(&other.policy) == row.best.as_ref());
+        let best = best.filter_map(|best| best.neighbour_percent).next();
+        one.neighbour_percent.unwrap_or(0.0) >= 0.95 * best.unwrap_or(0.0)
+    };
+    Some(SharedCpus {
+        cells: here.len(),
+        frugal: cpu.iter().filter(|more| **more <= 0.05).count(),
+        cpu: Spread::of(cpu.into_iter())?,
+        unbeaten: here.iter().filter(unbeaten).count(),
+        neighbours: beside.len(),
+        considerate: beside.iter().filter(considerate).count(),
+    })
+}
+
+/// The cells in which the policy called `name` was simulated.
+fn of<'a>(rows: &[&'a GridCell], name: &str) -> impl Iterator<Item = (&'a GridCell, &'a Judged)> {
+    rows.iter().filter_map(move |row| {
+        let one = row.policies.iter().find(|one| one.policy == name);
+        Some((*row, one?))
+    })
+}
+
+/// CPU time of an I/O of the most frugal policy that keeps the promise, or of all where none does.
+fn least_cpu(row: &GridCell) -> f64 {
+    let least = |keeps: bool| {
+        let policies = row.policies.iter().filter(|one| one.keeps || !keeps);
+        policies.map(|one| one.cpu_ns_per_io).min_by(f64::total_cmp)
+    };
+    least(true).or_else(|| least(false)).unwrap_or(f64::NAN)
+}

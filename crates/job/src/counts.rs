@@ -2,7 +2,8 @@
 
 use crate::{
     DeviceCounts, DirectionResult, EnergyResult, FaultCounts, FixedWindow, JobCounts,
-    MachineCounters, Moment, Steadiness, Threads, Unmetered, VerifyResult, WaitCounters,
+    MachineCounters, Moment, Steadiness, SteadyStateResult, Threads, Unmetered, VerifyResult,
+    WaitCounters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct Counts {
     /// Steadiness of the rate; `null`: the run was too short to tell, or in virtual time.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,
+    /// Steady state that was to end the run; `None`: none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<SteadyStateResult>,
     /// CPU time of the threads, by role.
     pub threads: Threads,
     /// Counters of waiting.
@@ -74,6 +78,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// I/Os that failed, flushes among them.
+    pub fn errors(&self) -> u64 {
+        self.all.errors + self.sync.as_ref().map_or(0, |sync| sync.errors)
+    }
+
     /// Interrupts that the jobs took, or, where the kernel takes them, those of the device; `None`:
     /// not counted.
     pub fn interrupts(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Arrivals, Batches, BlockSizeSplit, BlockSizes, Flushes, JobError, JobKind, LatencyDetail, Load,
-    Phase, QueuePriorities, RandomDistribution, ReadWrite, Verify,
+    Phase, QueuePriorities, RandomDistribution, ReadWrite, SteadyState, Verify,
 };
 use joulio_units::{Direction, MIN_WINDOW, Nanos, Operation};
 use joulio_wait::Goal;
@@ -66,6 +66,9 @@ pub struct Job {
     /// Flushes between and after the writes.
     #[serde(default)]
     pub flushes: Flushes,
+    /// Steady state that ends the run early; `None`: nothing does.
+    #[serde(default)]
+    pub steady_state: Option<SteadyState>,
     /// True if every I/O of a real run is logged: [`LoggedIo`](crate::LoggedIo).
     #[serde(default)]
     pub log_ios: bool,
@@ -98,6 +101,7 @@ impl Job {
             latency: LatencyDetail::default(),
             batches: Batches::default(),
             flushes: Flushes::default(),
+            steady_state: None,
             log_ios: false,
         }
     }
@@ -171,6 +175,17 @@ impl Job {
             }
             if window < MIN_WINDOW {
                 return wrong("--window", "give at least 1 s: meters resolve no less");
+            }
+        }
+        if let Some(steady) = &self.steady_state {
+            if let Some(problem) = steady.problem(self.runtime) {
+                return wrong("--steadystate", problem);
+            }
+            if self.kind == JobKind::Process {
+                return wrong(
+                    "--steadystate",
+                    "threads can be ended early alone: leave out --process",
+                );
             }
         }
         let together = Arrivals::Every(Nanos::ZERO);

@@ -19,6 +19,20 @@ impl Steadiness {
     /// Fewest intervals that are judged: SNIA's measurement window has five rounds.
     pub const MIN_INTERVALS: usize = 5;
 
+    /// Slope of the straight line through `rates`, from one to the next; 0 of fewer than two.
+    pub(crate) fn slope(rates: &[f64]) -> f64 {
+        let n = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / n;
+        let middle = (n - 1.0) / 2.0;
+        let places = || (0..rates.len()).map(|at| at as f64 - middle);
+        let products = places().zip(rates).map(|(x, y)| x * (y - mean));
+        let squares: f64 = places().map(|x| x * x).sum();
+        match squares > 0.0 {
+            true => products.sum::<f64>() / squares,
+            false => 0.0,
+        }
+    }
+
     /// Steadiness of `rates`, one an interval; `None`: too few, or nothing was done.
     pub fn of(rates: &[f64]) -> Option<Steadiness> {
         let n = rates.len() as f64;
@@ -26,11 +40,7 @@ impl Steadiness {
         if rates.len() < Steadiness::MIN_INTERVALS || mean <= 0.0 {
             return None;
         }
-        let middle = (n - 1.0) / 2.0;
-        let places = || (0..rates.len()).map(|at| at as f64 - middle);
-        let products = places().zip(rates).map(|(x, y)| x * (y - mean));
-        let squares: f64 = places().map(|x| x * x).sum();
-        let slope = products.sum::<f64>() / squares;
+        let slope = Steadiness::slope(rates);
         let ends = rates
             .iter()
             .fold((f64::MAX, f64::MIN), |(low, high), rate| {

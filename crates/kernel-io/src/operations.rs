@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 /// The first release whose io_uring discards on block devices (50c52250e2d7).
 const RING_DISCARDS: Release = Release::new(6, 12);
-/// The first release whose io_submit(2) takes flushes (a3c0d439e4d9).
+/// The first release whose io_submit(2) takes flushes, by its page of the manual.
 const AIO_FLUSHES: Release = Release::new(4, 18);
 
 /// Reason why an engine cannot do an operation on a file.

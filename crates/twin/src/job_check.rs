@@ -80,6 +80,11 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
         ),
         (!job.flushes.any(), "flushes", "are not modelled"),
         (
+            job.steady_state.is_none(),
+            "steady_state",
+            "ends no run in virtual time: give a runtime",
+        ),
+        (
             job.number_ios.is_some() || job.runtime.is_some(),
             "number_ios",
             "say how much by number_ios, or how long by runtime",

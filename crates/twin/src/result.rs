@@ -187,6 +187,7 @@ impl Counted<'_> {
             neighbour_percent: self.neighbour_percent,
             other_irqs: self.other_irqs,
             steadiness: None,
+            steady_state: None,
             threads: Threads {
                 submitter: self.usage(job, method),
                 ..Threads::default()

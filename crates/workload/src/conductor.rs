@@ -4,6 +4,7 @@
 mod outcome;
 mod rates;
 mod snapshot;
+mod steady;
 
 pub(crate) use outcome::{Finished, RunOutcome};
 
@@ -11,6 +12,7 @@ use crate::control::CHECK_INTERVAL;
 use crate::job_result::JobResult;
 use crate::machine::ThreadCounters;
 use crate::process::head_start;
+use crate::progress::{JobProgress, RunProgress};
 use crate::protocol::{JobMessage, JobOrder};
 use crate::run_error::RunError;
 use crate::setup::Setup;
@@ -21,16 +23,19 @@ use joulio_units::Nanos;
 use rates::Rates;
 pub(crate) use snapshot::MachineSnapshot;
 use snapshot::RunSnapshot;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::sleep;
 use std::time::Duration;
+use steady::SteadyWatch;
 
 pub(crate) struct Conductor<'a> {
     pub(crate) job: &'a Job,
     pub(crate) setup: &'a Setup<'a>,
     /// I/Os done, by job.
-    pub(crate) progress: &'a [AtomicU64],
+    pub(crate) progress: &'a [JobProgress],
+    /// Ends the jobs when the run has reached what it was to reach.
+    pub(crate) enough: &'a AtomicBool,
     pub(crate) inbox: Receiver<JobMessage>,
     /// Dropping them ends the jobs that wait for an order.
     pub(crate) orders: Vec<Sender<JobOrder>>,
@@ -65,7 +70,10 @@ impl Conductor<'_> {
             None => window.restart(),
         }
         let mut rates = Rates::default();
-        let (jobs, late) = self.wait_until_finished(start, &mut rates)?;
+        let measured = start + self.job.ramp_time;
+        let steady = self.job.steady_state;
+        let mut steady = steady.map(|asked| SteadyWatch::new(asked, measured));
+        let (jobs, late) = self.wait_until_finished(start, &mut rates, steady.as_mut())?;
         let end = self.end(&jobs, window);
         self.order(JobOrder::Verify)?;
         let verify = self.wait_until_verified(start)?;
@@ -83,6 +91,7 @@ impl Conductor<'_> {
             window: end.window,
             late,
             steadiness: rates.steadiness(),
+            steady_state: steady.map(|steady| steady.result()),
         })))
     }
 
@@ -117,6 +126,7 @@ impl Conductor<'_> {
         &self,
         start: Nanos,
         rates: &mut Rates,
+        mut steady: Option<&mut SteadyWatch>,
     ) -> Result<(Vec<JobResult>, Nanos), RunError> {
         let (mut jobs, mut late) = (Vec::new(), Nanos::ZERO);
         let mut began = 1;
@@ -129,9 +139,11 @@ impl Conductor<'_> {
                 Some(JobMessage::Began) => began += 1,
                 // Before all have begun, and when one has ended, the sum is of something else.
                 None if began >= self.job.numjobs && jobs.is_empty() => {
-                    let done = self.progress.iter();
-                    let done = done.map(|ios| ios.load(Ordering::Relaxed));
-                    rates.add(now(), done.sum());
+                    let (at, done) = (now(), JobProgress::sum(self.progress));
+                    rates.add(at, done.0);
+                    if steady.as_mut().is_some_and(|steady| steady.add(at, done)) {
+                        self.enough.store(true, Ordering::Relaxed);
+                    }
                 }
                 None => {}
                 Some(_) => return Err(RunError::Panicked),
@@ -165,7 +177,7 @@ impl Conductor<'_> {
         match self.inbox.recv_timeout(duration(CHECK_INTERVAL)) {
             Ok(message) => Ok(Some(message)),
             Err(RecvTimeoutError::Timeout) => {
-                (self.setup.progress)(self.fraction(start));
+                (self.setup.progress)(self.state(start));
                 Ok(None)
             }
             Err(RecvTimeoutError::Disconnected) => Err(RunError::Panicked),
@@ -213,6 +225,21 @@ impl Conductor<'_> {
         }
     }
 
+    /// Progress of the run.
+    fn state(&self, start: Nanos) -> RunProgress {
+        let measured = now().since(start + self.job.ramp_time);
+        let (ios, bytes) = match measured > Nanos::ZERO {
+            true => JobProgress::sum(self.progress),
+            false => (0, 0),
+        };
+        RunProgress {
+            fraction: self.fraction(start),
+            measured,
+            ios,
+            bytes,
+        }
+    }
+
     /// Fraction of the run that is over, 0 to 1, by time or by I/Os.
     fn fraction(&self, start: Nanos) -> f64 {
         let by_time = self
@@ -220,10 +247,10 @@ impl Conductor<'_> {
             .runtime
             .map(|runtime| (now() - start).seconds() / (self.job.ramp_time + runtime).seconds());
         let by_ios = self.job.number_ios.map(|n| {
-            let ios = self.progress.iter().map(|ios| ios.load(Ordering::Relaxed));
+            let (ios, _) = JobProgress::sum(self.progress);
             let works = self.job.numjobs.max(self.setup.targets.len());
             let all = n.saturating_mul(self.job.rw.ios_of_one());
-            ios.sum::<u64>() as f64 / (all as f64 * works as f64)
+            ios as f64 / (all as f64 * works as f64)
         });
         by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
     }

@@ -18,6 +18,7 @@ mod pass;
 mod pattern;
 mod place;
 mod process;
+mod progress;
 mod protocol;
 mod recorded_ios;
 mod report;
@@ -43,13 +44,14 @@ pub use joulio_job::{
     EnergyResult, EngineName, FaultCounts, FixedWindow, Flushes, IdleCounters, IoStatistics, Job,
     JobCounts, JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo,
     MachineCounters, Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution,
-    ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness, ThreadUsage, Threads, Unmetered, Verify,
-    VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo,
-    parse_time,
+    ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness, SteadyCriterion, SteadyRate, SteadyState,
+    SteadyStateResult, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters,
+    WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
+pub use progress::RunProgress;
 pub use recorded_ios::RecordedIos;
 pub use run::{check, run, run_recorded};
 pub use run_error::RunError;

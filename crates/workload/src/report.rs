@@ -88,9 +88,11 @@ impl RunReport<'_> {
             let lost = target.lost_features().into_iter();
             lost.map(|what| settings_lost(&target.info().name, &what))
         });
+        let steady = done.steady_state.as_ref();
+        let early = steady.is_some_and(|steady| steady.attained);
         let mut spoiled = judge(&Evidence {
             window: done.window,
-            jobs: done.jobs.iter().map(|job| self.seen(job)).collect(),
+            jobs: done.jobs.iter().map(|job| self.seen(job, early)).collect(),
             devices: done.did.device_scheduled,
             happened: done.did.happened.clone(),
             cpus: &self.job.cpus_allowed,
@@ -101,11 +103,11 @@ impl RunReport<'_> {
         spoiled
     }
 
-    /// Returns the evidence that shows whether a job was spoiled.
-    fn seen(&self, job: &JobResult) -> JobEvidence {
+    /// Returns the evidence that shows whether a job was spoiled, of a run that may have ended `early`.
+    fn seen(&self, job: &JobResult, early: bool) -> JobEvidence {
         let waits = job.counters.blocks + job.counters.sleeps;
         let due = match (self.job.runtime, self.job.number_ios) {
-            (Some(time), None) if !self.setup.stop.stopped() => time,
+            (Some(time), None) if !early && !self.setup.stop.stopped() => time,
             _ => Nanos::ZERO,
         };
         JobEvidence {
@@ -220,6 +222,7 @@ impl RunReport<'_> {
             neighbour_percent: None,
             other_irqs: None,
             steadiness: done.steadiness,
+            steady_state: done.steady_state,
             threads,
             wait: counters,
             faults: fault_counts(faults),

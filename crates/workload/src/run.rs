@@ -3,6 +3,7 @@
 use crate::conductor::Conductor;
 use crate::place::place;
 use crate::process::relay;
+use crate::progress::JobProgress;
 use crate::protocol::JobMessage;
 use crate::recorded_ios::RecordedIos;
 use crate::report::RunReport;
@@ -15,7 +16,7 @@ use crate::worker_error::WorkerError;
 use joulio_energy::Meters;
 use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, Method, RunResult};
 use joulio_units::{Direction, Operation};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -187,7 +188,8 @@ pub fn run_recorded(
 ) -> Result<(RunResult, RecordedIos), RunError> {
     let areas = check(job, method.engine, setup.targets)?;
     let several = setup.targets.len() > 1;
-    let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
+    let progress: Vec<_> = (0..job.numjobs).map(|_| JobProgress::default()).collect();
+    let enough = &AtomicBool::new(false);
     thread::scope(|scope| {
         let (messages, inbox) = channel();
         let mut orders = Vec::new();
@@ -220,6 +222,7 @@ pub fn run_recorded(
                 wait_costs: setup.wait_costs,
                 trace: setup.trace,
                 progress: done,
+                enough,
                 messages: messages.clone(),
                 orders: inbox_of_job,
             };
@@ -245,6 +248,7 @@ pub fn run_recorded(
             job,
             setup,
             progress: &progress,
+            enough,
             inbox,
             orders,
         };

@@ -1,6 +1,7 @@
 //! Needs of a run beside the job and the method.
 
 use crate::Stop;
+use crate::progress::RunProgress;
 use crate::target::Target;
 use joulio_energy::Baseline;
 use joulio_model::MachineProfile;
@@ -22,8 +23,8 @@ pub struct Setup<'a> {
     /// Root of the machine's own counters that show what spoiled a run: `/`, or a captured
     /// tree.
     pub root: &'a Path,
-    /// Called now and then with the fraction of the run that is over, 0 to 1.
-    pub progress: &'a (dyn Fn(f64) + Sync),
+    /// Called some times a second.
+    pub progress: &'a (dyn Fn(RunProgress) + Sync),
     /// Costs of each step of a wait on this machine, for the completion mode `adaptive`; `None`: as
     /// on a generic server.
     pub wait_costs: Option<&'a WaitCosts>,

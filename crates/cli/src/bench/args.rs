@@ -17,8 +17,8 @@ use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, RingOptions, Verify,
-    parse_count, parse_percentiles,
+    Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, RingOptions,
+    SteadyCriterion, SteadyState, Verify, parse_count, parse_percentiles,
 };
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -181,6 +181,22 @@ pub struct BenchArgs {
     /// A flush after the last write or trim, within the measured part
     #[arg(long = "end_fsync", alias = "end-fsync")]
     end_fsync: bool,
+    /// End a run when its rate is steady, iops or bw: iops:2%, no rate of a window is further than that from
+    /// their mean; iops_slope:0.5%, their line rises or falls by less from one to the next. --runtime is the most
+    #[arg(long, aliases = ["ss"], value_name = "CRITERION", requires = "steadystate_duration")]
+    steadystate: Option<SteadyCriterion>,
+    /// Seconds of the window that is judged
+    #[arg(long = "steadystate_duration", aliases = ["steadystate-duration", "ss_dur"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    steadystate_duration: Option<Nanos>,
+    /// Seconds of the measured part before the first window
+    #[arg(long = "steadystate_ramp_time", aliases = ["steadystate-ramp-time", "ss_ramp"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    steadystate_ramp_time: Option<Nanos>,
+    /// Seconds that each rate of the window is of. Default: 1
+    #[arg(long = "steadystate_check_interval", aliases = ["steadystate-check-interval", "ss_interval"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    steadystate_check_interval: Option<Nanos>,
+    /// Print a run's figures so far each so many seconds, a line on standard error
+    #[arg(long = "status-interval", alias = "status_interval", value_name = "TIME", value_parser = interval)]
+    pub status_interval: Option<Nanos>,
     /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
     /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
     #[arg(long = "write_lat_log", alias = "write-lat-log", value_name = "PREFIX")]
@@ -261,6 +277,18 @@ impl BenchArgs {
         })
     }
 
+    /// Steady state that ends a run.
+    fn steady_state(&self) -> Option<SteadyState> {
+        Some(SteadyState {
+            criterion: self.steadystate?,
+            duration: self.steadystate_duration?,
+            ramp_time: self.steadystate_ramp_time.unwrap_or_default(),
+            check_interval: self
+                .steadystate_check_interval
+                .unwrap_or(Nanos::from_millis(1_000)),
+        })
+    }
+
     /// Percentiles beside the usual ones: those asked for, or those that the format has.
     fn percentiles(&self) -> Vec<f64> {
         let format = match self.output.format() {
@@ -302,6 +330,7 @@ impl BenchArgs {
                     fdatasync: self.fdatasync,
                     end_fsync: self.end_fsync,
                 },
+                steady_state: self.steady_state(),
                 latency: LatencyDetail {
                     percentiles: self.percentiles(),
                     bins: self.plot.is_some()
@@ -336,6 +365,14 @@ impl BenchArgs {
                 },
             }),
         }
+    }
+}
+
+/// Time between two lines of `--status-interval`.
+fn interval(text: &str) -> Result<Nanos, String> {
+    match seconds(text)? {
+        Nanos(0..100_000_000) => Err(format!("'{text}' is too short: give at least 100ms")),
+        time => Ok(time),
     }
 }
 

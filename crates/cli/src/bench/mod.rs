@@ -79,6 +79,11 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
             "--strict with --twin: nothing spoils a run in virtual time",
         ));
     }
+    if args.status_interval.is_some() && virtual_time {
+        return Err(Failure::input(
+            "--status-interval with --twin: a run in virtual time is over at once",
+        ));
+    }
     let axes = options.all_axes()?;
     check(&options, &axes)?;
     let runs = options.runs(&axes)?;
@@ -109,7 +114,8 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         replicates: options.base.replicates,
         unfit: Unfit::Refuse,
     };
-    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &BenchTerminal::new(args.quiet))?;
+    let terminal = BenchTerminal::new(args.quiet, args.status_interval);
+    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &terminal)?;
     let records = sweep.records(&store);
     match args.output.format() {
         _ if all_failed(&records) => {}

@@ -4,7 +4,8 @@ use crate::failure::say;
 use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::experiment::Observer;
-use joulio_workload::{Job, Method};
+use joulio_units::Nanos;
+use joulio_workload::{Job, Method, RunProgress};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
@@ -16,15 +17,67 @@ pub struct BenchTerminal {
     /// Runs that are over, and all of them.
     place: Mutex<Option<(usize, usize)>>,
     quiet: bool,
+    status: Mutex<Option<Status>>,
+}
+
+/// Figures of a run so far, a line each interval.
+struct Status {
+    interval: Nanos,
+    /// The run.
+    name: String,
+    /// Time of the measured part from which on the next line is due.
+    due: Nanos,
+    /// What the last line was of.
+    last: RunProgress,
+}
+
+impl Status {
+    fn new(interval: Nanos) -> Status {
+        Status {
+            interval,
+            name: String::new(),
+            due: interval,
+            last: RunProgress::default(),
+        }
+    }
+
+    /// The line that is due, if one is.
+    fn line(&mut self, progress: RunProgress) -> Option<String> {
+        if progress.measured < self.due {
+            return None;
+        }
+        while self.due <= progress.measured {
+            self.due += self.interval;
+        }
+        let per_second = |amount: u64, time: Nanos| amount as f64 / time.seconds();
+        let last = self.last;
+        let time = progress.measured.since(last.measured);
+        self.last = progress;
+        Some(format!(
+            "{}: {:.1} s, {} I/Os: {:.0} IOPS, {:.1} MiB/s; in the last {:.1} s {:.0} IOPS",
+            self.name,
+            progress.measured.seconds(),
+            progress.ios,
+            per_second(progress.ios, progress.measured),
+            per_second(progress.bytes, progress.measured) / (1 << 20) as f64,
+            time.seconds(),
+            per_second(progress.ios.saturating_sub(last.ios), time),
+        ))
+    }
 }
 
 impl BenchTerminal {
-    /// A terminal that shows neither progress nor notes if `quiet`.
-    pub fn new(quiet: bool) -> BenchTerminal {
+    /// A terminal that shows neither progress nor notes if `quiet`, and a run's figures so far each `interval`.
+    pub fn new(quiet: bool, interval: Option<Nanos>) -> BenchTerminal {
         BenchTerminal {
             quiet,
+            status: Mutex::new(interval.map(Status::new)),
             ..BenchTerminal::default()
         }
+    }
+
+    fn status(&self) -> MutexGuard<'_, Option<Status>> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
@@ -39,21 +92,37 @@ impl Observer for BenchTerminal {
     }
 
     fn begin(&self, method: Method, job: &Job) {
+        let Method { engine, mode } = method;
+        if let Some(status) = &mut *self.status() {
+            *status = Status {
+                name: format!("{engine} {mode} {}", job.rw),
+                ..Status::new(status.interval)
+            };
+        }
         if self.quiet {
             return;
         }
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let place = place.filter(|(_, all)| *all > 1);
         let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
-        let Method { engine, mode } = method;
         let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {elapsed}");
         bar.set_message(format!("{place}{engine} {mode} {}", job.rw));
         *self.bar() = Some(bar);
     }
 
-    fn progress(&self, fraction: f64) {
-        if let Some(bar) = &*self.bar() {
-            bar.set_position((fraction * STEPS as f64) as u64);
+    fn progress(&self, progress: RunProgress) {
+        let line = self
+            .status()
+            .as_mut()
+            .and_then(|status| status.line(progress));
+        let bar = self.bar();
+        if let Some(bar) = &*bar {
+            bar.set_position((progress.fraction * STEPS as f64) as u64);
+        }
+        match (line, &*bar) {
+            (Some(line), Some(bar)) => bar.suspend(|| say(&line)),
+            (Some(line), None) => say(&line),
+            (None, _) => {}
         }
     }
 
@@ -67,5 +136,40 @@ impl Observer for BenchTerminal {
         if !self.quiet {
             say(line);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_each_interval_and_has_the_figures_since() {
+        let mut status = Status::new(Nanos::from_millis(1_000));
+        status.name = "psync interrupt read".into();
+        let mut at = |ms: u64, ios: u64| {
+            let progress = RunProgress {
+                measured: Nanos::from_millis(ms),
+                ios,
+                bytes: ios << 20,
+                ..RunProgress::default()
+            };
+            status.line(progress)
+        };
+        assert_eq!(at(900, 90), None);
+        assert_eq!(
+            at(1_000, 100).as_deref(),
+            Some(
+                "psync interrupt read: 1.0 s, 100 I/Os: 100 IOPS, 100.0 MiB/s; in the last 1.0 s 100 IOPS"
+            )
+        );
+        assert_eq!(at(1_500, 150), None);
+        // One line for what was missed.
+        let line = at(4_000, 1_000).expect("a line");
+        assert!(
+            line.ends_with("4.0 s, 1000 I/Os: 250 IOPS, 250.0 MiB/s; in the last 3.0 s 300 IOPS"),
+            "{line}"
+        );
+        assert_eq!(at(4_999, 1_000), None);
     }
 }

@@ -5,7 +5,7 @@ use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::campaign::CampaignObserver;
 use joulio_lab::experiment::Observer;
-use joulio_workload::{Job, Method};
+use joulio_workload::{Job, Method, RunProgress};
 use std::sync::{Mutex, PoisonError};
 
 /// A bar for all runs, with the time that is left; notes on standard error.
@@ -47,7 +47,7 @@ impl Observer for LabTerminal {
             .set_message(format!("{sweep}: {engine} {mode} {rw} {bs}"));
     }
 
-    fn progress(&self, _: f64) {
+    fn progress(&self, _: RunProgress) {
         self.bar.tick();
     }
 

@@ -1,4 +1,4 @@
-//! Where a report goes: a file; or a format, which the same flag chose before files could be named.
+//! Destination of a report: a file; or a format, which the same flag chose before files could be named.
 
 use clap::{Arg, ArgAction, Command, ValueEnum};
 use std::path::PathBuf;

@@ -44,7 +44,7 @@ pub fn add(text: &str) -> bool {
     true
 }
 
-/// What was added last is the beginning of more.
+/// Marks the text that was added last as the beginning of more.
 pub fn only_begun() {
     if let Some(report) = &mut *report() {
         report.only_begun = true;

@@ -47,6 +47,7 @@ mod serve;
 mod spoiled;
 mod stat;
 mod stat_listen;
+mod steady_state;
 mod stop_in_flight;
 mod sweeps;
 mod tenants;

@@ -10,7 +10,7 @@ use crate::record::{RecordStore, RunRecord};
 use crate::state_file::StateError;
 use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
 use crate::sweep::{PlannedRun, RealRunner, Sweep, SweepEnd, Unfit, VirtualRunner};
-use joulio_workload::{Job, Method, Stop};
+use joulio_workload::{Job, Method, RunProgress, Stop};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -238,8 +238,8 @@ impl Observer for Shifted<'_> {
         self.observer.begin(method, job);
     }
 
-    fn progress(&self, fraction: f64) {
-        self.observer.progress(fraction);
+    fn progress(&self, progress: RunProgress) {
+        self.observer.progress(progress);
     }
 
     fn end(&self) {

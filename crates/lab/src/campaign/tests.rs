@@ -230,7 +230,7 @@ impl Observer for Dying {
     }
 
     fn begin(&self, _: Method, _: &Job) {}
-    fn progress(&self, _: f64) {}
+    fn progress(&self, _: joulio_workload::RunProgress) {}
     fn end(&self) {}
     fn note(&self, _: &str) {}
 }

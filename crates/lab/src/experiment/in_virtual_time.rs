@@ -67,6 +67,11 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "flushes are not modelled",
         ),
         (
+            workload.steady_state.is_some(),
+            "--steadystate",
+            "ends no run in virtual time: give --runtime",
+        ),
+        (
             options.io_logs.any(),
             "--write_lat_log and its like",
             "single I/Os are not kept in virtual time",

@@ -1,6 +1,6 @@
 //! Observer of an experiment's progress.
 
-use joulio_workload::{Job, Method};
+use joulio_workload::{Job, Method, RunProgress};
 
 /// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
@@ -10,8 +10,8 @@ pub trait Observer: Sync {
     /// A run begins.
     fn begin(&self, method: Method, job: &Job);
 
-    /// `fraction` of the run is over.
-    fn progress(&self, fraction: f64);
+    /// The run goes on.
+    fn progress(&self, progress: RunProgress);
 
     /// The run has ended.
     fn end(&self);
@@ -25,7 +25,7 @@ pub(crate) struct Silent;
 
 impl Observer for Silent {
     fn begin(&self, _: Method, _: &Job) {}
-    fn progress(&self, _: f64) {}
+    fn progress(&self, _: RunProgress) {}
     fn end(&self) {}
     fn note(&self, _: &str) {}
 }

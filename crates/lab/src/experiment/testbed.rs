@@ -209,7 +209,7 @@ impl Testbed {
             baseline: baseline.map(|(baseline, _)| baseline),
             stop: &stop.of_another_run(),
             root: &self.root,
-            progress: &|fraction| observer.progress(fraction),
+            progress: &|progress| observer.progress(progress),
             wait_costs: wait_costs.as_ref(),
             trace: None,
         };

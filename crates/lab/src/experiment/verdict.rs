@@ -39,7 +39,7 @@ pub fn judge(runs: &[RunResult], stop: &Stop) -> Result<(), BadResults> {
         let first = first.unwrap_or_default();
         return Err(BadResults::WrongData { blocks, first });
     }
-    let ios: u64 = counts().map(|counts| counts.all.errors).sum();
+    let ios: u64 = counts().map(|counts| counts.errors()).sum();
     if ios > 0 {
         let first = counts().find_map(|counts| counts.first_error.clone());
         let first = first.unwrap_or_default();

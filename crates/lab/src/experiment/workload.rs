@@ -5,7 +5,7 @@ use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
     Arrivals, Batches, BlockSizes, Flushes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
-    QueuePriorities, RandomDistribution, ReadWrite, Verify,
+    QueuePriorities, RandomDistribution, ReadWrite, SteadyState, Verify,
 };
 
 /// A workload as it is requested, in fio's words.
@@ -63,6 +63,8 @@ pub struct WorkloadOptions {
     pub batches: Batches,
     /// Flushes between and after the writes.
     pub flushes: Flushes,
+    /// Steady state that ends a run early.
+    pub steady_state: Option<SteadyState>,
     /// Latencies that results have beside the usual figures.
     pub latency: LatencyDetail,
 }
@@ -106,6 +108,7 @@ impl Default for WorkloadOptions {
             goal: GoalOptions::default(),
             batches: Batches::default(),
             flushes: Flushes::default(),
+            steady_state: None,
             latency: LatencyDetail::default(),
         }
     }
@@ -141,6 +144,7 @@ impl WorkloadOptions {
             latency: self.latency.clone(),
             batches: self.batches,
             flushes: self.flushes,
+            steady_state: self.steady_state,
             log_ios: false,
         };
         job.check()?;

@@ -23,7 +23,8 @@ use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Method, RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
+    LatencyDetail, Method, RingOptions, RunProgress, RunResult, Stop, Target, Threads, Verify,
+    WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -82,6 +83,11 @@ impl<'a> ExternalRun<'a> {
         }
         if job.batches != Batches::default() && engine != EngineName::Fio {
             return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
+        }
+        if job.steady_state.is_some() {
+            return Err(wrong(
+                "joulio does not end it early: leave --steadystate out".into(),
+            ));
         }
         if job.rw.trims() || job.flushes.any() {
             return Err(wrong(
@@ -223,7 +229,7 @@ impl External {
         let window = ExternalWindow::open(&mut self.sources.meters, &self.root)?;
         let done = match (method.engine, &self.database) {
             (EngineName::DbBench, Some(database)) => {
-                database.read(&job, stop, || observer.progress(0.0))
+                database.read(&job, stop, || observer.progress(RunProgress::default()))
             }
             (EngineName::Fio, _) => by_fio(run, &job, stop, observer),
             _ => by_spdk(run, &job, stop, observer),
@@ -279,7 +285,7 @@ impl External {
         let (path, allowed) = (run.path(), run.targets.allow_write);
         let same = |database: &&Database| database.is_for(path, job);
         if self.database.as_ref().filter(same).is_none() {
-            let tick = || observer.progress(0.0);
+            let tick = || observer.progress(RunProgress::default());
             observer.note(&format!(
                 "db_bench: making a file system and a database on {}",
                 path.display()
@@ -330,7 +336,7 @@ fn by_fio(
     let file = tempfile::NamedTempFile::with_suffix(".fio").map_err(system)?;
     std::fs::write(file.path(), text).map_err(system)?;
     let words = [OsString::from("--output-format=json"), file.path().into()];
-    let ended = program.run(&words, stop, || observer.progress(0.0))?;
+    let ended = program.run(&words, stop, || observer.progress(RunProgress::default()))?;
     fio::read(&program, &ended)
 }
 
@@ -342,6 +348,6 @@ fn by_spdk(
 ) -> Result<ProgramReport, ExternalError> {
     let program = Program::find("spdk_nvme_perf", spdk::REMEDY)?;
     let words = spdk::words(job, &run.address()?)?;
-    let ended = program.run(&words, stop, || observer.progress(0.0))?;
+    let ended = program.run(&words, stop, || observer.progress(RunProgress::default()))?;
     spdk::read(&program, &ended, job)
 }

@@ -127,7 +127,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
     let Some(counts) = &run.counts else {
         return notes;
     };
-    let failed = counts.all.errors;
+    let failed = counts.errors();
     let failed = (failed > 0).then(|| format!("{failed} I/Os failed"));
     for (kind, text) in [
         ("failed", failed),
@@ -146,7 +146,11 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         text.into_iter()
             .for_each(|text| add(&requested, kind, text));
     }
-    for (kind, text) in [("window", window(counts)), ("verified", verified(counts))] {
+    for (kind, text) in [
+        ("window", window(counts)),
+        ("steady state", steady_state(counts)),
+        ("verified", verified(counts)),
+    ] {
         text.into_iter().for_each(|text| add(mode, kind, text));
     }
     notes
@@ -175,6 +179,26 @@ fn window(counts: &Counts) -> Option<String> {
             "took {seconds:.3} s: the work does not fit into the window of {} s",
             window.requested_seconds
         ),
+    })
+}
+
+/// Whether the run attained the steady state that it was to end at.
+fn steady_state(counts: &Counts) -> Option<String> {
+    let steady = counts.steady_state.as_ref()?;
+    let unit = if steady.ss.ends_with('%') { " %" } else { "" };
+    let value = match steady.criterion {
+        Some(value) => format!(
+            "{value:.2}{unit} over the last {} s",
+            steady.duration_seconds
+        ),
+        None => format!("no {} s were measured", steady.duration_seconds),
+    };
+    Some(match steady.seconds {
+        Some(seconds) => format!(
+            "steady state {} attained after {seconds:.1} s: {value}",
+            steady.ss
+        ),
+        None => format!("steady state {} not attained: {value}", steady.ss),
     })
 }
 

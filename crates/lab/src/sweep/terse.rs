@@ -37,7 +37,7 @@ fn line(record: &RunRecord, group: usize) -> Vec<String> {
     let result = &record.result;
     let none = Counts::default();
     let counts = result.counts.as_ref().unwrap_or(&none);
-    let failed = result.counts.is_none() || counts.all.errors > 0;
+    let failed = result.counts.is_none() || counts.errors() > 0;
     let mut fields = vec![
         "3".to_owned(),
         format!("joulio-{}", env!("CARGO_PKG_VERSION")),

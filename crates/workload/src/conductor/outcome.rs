@@ -3,7 +3,7 @@
 use super::snapshot::Did;
 use crate::job_result::JobResult;
 use joulio_energy as energy;
-use joulio_job::{Steadiness, VerifyResult};
+use joulio_job::{Steadiness, SteadyStateResult, VerifyResult};
 use joulio_units::Nanos;
 
 /// Outcome of a run.
@@ -32,4 +32,6 @@ pub(crate) struct Finished {
     pub(crate) late: Nanos,
     /// How still the rate held; none: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
+    /// Steady state that was to end the run.
+    pub(crate) steady_state: Option<SteadyStateResult>,
 }

@@ -124,7 +124,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
                     // Nobody listens any more: the process learns it from the end of its input.
                     let _ = messages.send(message);
                 }
-                Ok(Some(Line::Progress(ios))) => progress.store(ios, Ordering::Relaxed),
+                Ok(Some(Line::Progress(ios, bytes))) => progress.set((ios, bytes)),
                 Ok(Some(Line::Ended(ending))) => break Ok(Some(ending)),
                 Ok(None) => break Ok(None),
                 Err(error) => break Err(error),
@@ -158,16 +158,17 @@ fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::JobProgress;
     use crate::protocol::JobMessage;
     use crate::share::Share;
     use joulio_job::{Availability, CompletionMode, EngineName, Job};
-    use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
     /// Returns what comes of a job whose process is a shell with `script`, and its messages.
     fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
-        let (job, stop, progress) = (Job::random_reads(100), Stop::default(), AtomicU64::new(0));
+        let (job, stop) = (Job::random_reads(100), Stop::default());
+        let (progress, enough) = (JobProgress::default(), AtomicBool::new(false));
         let worker = Worker {
             job: &job,
             index: 3,
@@ -182,6 +183,7 @@ mod tests {
             wait_costs: None,
             trace: None,
             progress: &progress,
+            enough: &enough,
             messages,
             orders: go,
         };

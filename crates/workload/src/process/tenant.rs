@@ -3,6 +3,7 @@
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
 use crate::place::place;
+use crate::progress::JobProgress;
 use crate::protocol::{JobMessage, JobOrder};
 use crate::share::Share;
 use crate::target::{KernelTarget, Target};
@@ -12,7 +13,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
 use std::ffi::CString;
 use std::io::{self, BufRead, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -50,7 +51,7 @@ fn serve(
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // For ps and top.
     let _ = set_name(&CString::new(format!("joulio-job-{}", part.index))?);
-    let (stop, progress) = (Stop::default(), AtomicU64::new(0));
+    let (stop, progress) = (Stop::default(), JobProgress::default());
     let ((start, job_orders), (messages, inbox)) = (channel(), channel());
     let orders = thread::Builder::new().name("joulio-orders".into());
     let stopped = stop.clone();
@@ -67,7 +68,7 @@ fn serve(
 fn work(
     part: Part,
     stop: &Stop,
-    progress: &AtomicU64,
+    progress: &JobProgress,
     messages: Sender<JobMessage>,
     orders: Receiver<JobOrder>,
 ) -> Ending {
@@ -97,6 +98,7 @@ fn work(
             wait_costs: None,
             trace: None,
             progress,
+            enough: &AtomicBool::new(false),
             messages,
             orders,
         };
@@ -124,19 +126,24 @@ fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) 
 }
 
 /// Passes on the job's progress until it has ended.
-fn speak(inbox: &Receiver<JobMessage>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
+fn speak(
+    inbox: &Receiver<JobMessage>,
+    progress: &JobProgress,
+    stop: &Stop,
+    output: &mut impl Write,
+) {
     let mut reported = 0;
     loop {
         let line = match inbox.recv_timeout(CHECK_INTERVAL) {
             Ok(message) => Line::Message(message),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let ios = progress.load(Ordering::Relaxed);
+                let (ios, bytes) = progress.get();
                 if ios == reported {
                     continue;
                 }
                 reported = ios;
-                Line::Progress(ios)
+                Line::Progress(ios, bytes)
             }
         };
         if say(output, &line).is_err() {

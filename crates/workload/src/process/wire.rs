@@ -35,8 +35,8 @@ pub(super) enum Order {
 pub(super) enum Line {
     /// For the thread that runs the whole.
     Message(JobMessage),
-    /// I/Os done.
-    Progress(u64),
+    /// I/Os done, and their bytes.
+    Progress(u64, u64),
     /// Nothing follows.
     Ended(Ending),
 }

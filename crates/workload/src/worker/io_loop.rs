@@ -60,8 +60,8 @@ pub(super) struct IoLoop<'a, E: Engine> {
     ramp_end: Nanos,
     end: Nanos,
     measuring: bool,
-    /// I/Os done, for the progress bar.
-    done: u64,
+    /// I/Os done, and their bytes, for whoever watches.
+    done: (u64, u64),
     meter: JobMeter,
     result: JobResult,
 }
@@ -97,7 +97,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             ramp_end,
             end: runtime.map_or(Nanos::MAX, |runtime| ramp_end + runtime),
             measuring: false,
-            done: 0,
+            done: (0, 0),
             meter,
             result: JobResult::new(worker.index, start),
         }
@@ -120,7 +120,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 at = now();
             }
             // Beginning and verifying took their time, which is nobody's latency.
-            let issuing = at < self.end && !self.worker.stop.stopped();
+            let enough = self.worker.enough.load(Ordering::Relaxed);
+            let issuing = at < self.end && !enough && !self.worker.stop.stopped();
             if issuing {
                 self.issue(at, everywhere || self.by_clock)?;
                 everywhere = false;
@@ -156,7 +157,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         for device in &mut self.devices {
             device.begin();
         }
-        self.done = 0;
+        self.done = (0, 0);
         self.result.first_error = None;
         let trace = self.worker.trace;
         self.meter.begin(self.engine, trace, &mut self.result);
@@ -434,7 +435,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                             offset: io.block * self.spacing,
                         });
                     }
-                    self.done += 1;
+                    self.done.0 += 1;
+                    self.done.1 += u64::from(io.len);
                 }
                 Err(error) => {
                     statistics.errors += 1;
@@ -446,6 +448,6 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 }
             }
         }
-        self.worker.progress.store(self.done, Ordering::Relaxed);
+        self.worker.progress.set(self.done);
     }
 }

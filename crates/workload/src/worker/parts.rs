@@ -1,13 +1,14 @@
 //! The parts that a job's thread is given.
 
 use crate::Stop;
+use crate::progress::JobProgress;
 use crate::protocol::{JobMessage, JobOrder};
 use crate::share::Share;
 use crate::worker_error::WorkerError;
 use joulio_job::{Availability, CompletionMode, Job};
 use joulio_nvme::spec::command::QueuePriority;
 use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// One job, ready to be given an engine.
@@ -24,8 +25,10 @@ pub struct Worker<'a> {
     pub(crate) wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep.
     pub(crate) trace: Option<usize>,
-    /// I/Os done, for the progress bar.
-    pub(crate) progress: &'a AtomicU64,
+    /// I/Os done so far.
+    pub(crate) progress: &'a JobProgress,
+    /// Set when the run has reached what it was to reach: nothing more is issued.
+    pub(crate) enough: &'a AtomicBool,
     pub(crate) messages: Sender<JobMessage>,
     pub(crate) orders: Receiver<JobOrder>,
 }

@@ -94,6 +94,13 @@ pub(super) const WORDS: &[&str] = &[
     "rate_min",
     "lat_percentiles",
     "steadystate",
+    "ss",
+    "steadystate_duration",
+    "ss_dur",
+    "steadystate_ramp_time",
+    "ss_ramp",
+    "steadystate_check_interval",
+    "ss_interval",
     "status_interval",
     "zonemode",
 ];
@@ -195,8 +202,11 @@ pub(super) fn word(key: &str) -> Option<Word> {
         }
         "rate" => OfSection,
         "rate_min" => Refused("a run that falls behind its rate says so"),
-        "steadystate" => Refused("the JSON's steadiness judges each run"),
-        "status_interval" => Refused("joulio stat shows a device meanwhile"),
+        "steadystate" | "ss" => Whole("--steadystate"),
+        "steadystate_duration" | "ss_dur" => Same("--steadystate_duration"),
+        "steadystate_ramp_time" | "ss_ramp" => Same("--steadystate_ramp_time"),
+        "steadystate_check_interval" | "ss_interval" => Same("--steadystate_check_interval"),
+        "status_interval" => Same("--status-interval"),
         "zonemode" => Refused("zones are not here"),
         _ => return None,
     })

@@ -5,7 +5,31 @@
 //! ([`vfio_user`]), and the emulated controller of `joulio-emulator`.
 //! Beside them a controller that the kernel's driver has can report its power ([`kernel`]).
 //! The driver is generic over the device, so that nothing on the path of an I/O is a virtual call.
-
+//!
+//! Data buffers are pieces of memory that a device can reach: copied in and out, or slices where the
+//! device is trusted to write them during commands only ([`TrustedDevice`]).
+//!
+//! ```
+//! use joulio_device::{DeviceError, SharedMemory, TrustedArena, TrustedDevice, TrustedMemory};
+//!
+//! /// A page of a cache on `device`, where its content is.
+//! fn page(device: &impl TrustedDevice, content: &[u8]) -> Result<(), DeviceError> {
+//!     let cache = TrustedArena::new(TrustedMemory::allocate(device, 1 << 20)?);
+//!     let mut page = cache.take(4096).expect("it has room");
+//!     page[..content.len()].copy_from_slice(content);
+//!     let rest = page.split_off(512);
+//!     assert_eq!((page.len(), rest.len()), (512, 3584));
+//!     Ok(())
+//! }
+//!
+//! // Memory that others may write at any time is copied in and out.
+//! let memory = SharedMemory::allocate(4096)?;
+//! memory.write(100, b"joules");
+//! let mut copied = [0; 6];
+//! memory.read(100, &mut copied);
+//! assert_eq!(&copied, b"joules");
+//! # Ok::<(), DeviceError>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 mod arena;
 mod buffer;

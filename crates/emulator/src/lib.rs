@@ -8,6 +8,21 @@
 //! [`joulio_device::Device`]. It is run in one of two ways: by a thread of its own, which serves
 //! I/Os at the pace of a device profile ([`EmulatedDevice::spawn`]), or by hand, in a time that a
 //! test makes up ([`EmulatedDevice::stepped`]).
+//!
+//! ```
+//! use joulio_device::Device;
+//! use joulio_emulator::{EmulatedDevice, Fault, Options};
+//! use joulio_model::DeviceProfile;
+//! use joulio_nvme_spec::register::{CSTS, Csts};
+//!
+//! let options = Options::new(DeviceProfile::builtin("optane-900p")?);
+//! let device = EmulatedDevice::spawn(&options)?;
+//! assert!(!Csts::from(device.read32(CSTS)).rdy());
+//! // Pulled out: registers read as all ones, as on PCIe.
+//! device.inject(Fault::Removed);
+//! assert_eq!(device.read32(CSTS), u32::MAX);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 

@@ -27,10 +27,28 @@ pub enum AdminOpcode {
     GET_FEATURES = 0x0a,
     /// Base 5.2.
     ASYNCHRONOUS_EVENT_REQUEST = 0x0c,
+    /// Base 5.23.
+    NAMESPACE_MANAGEMENT = 0x0d,
+    /// Base 5.12.
+    FIRMWARE_IMAGE_DOWNLOAD = 0x11,
+    /// Base 5.22.
+    NAMESPACE_ATTACHMENT = 0x15,
+    /// Base 5.10.
+    DIRECTIVE_SEND = 0x19,
+    /// Base 5.9.
+    DIRECTIVE_RECEIVE = 0x1a,
+    /// Base 5.28.
+    VIRTUALIZATION_MANAGEMENT = 0x1c,
+    /// Base 5.3.
+    CAPACITY_MANAGEMENT = 0x20,
     /// Base 5.8.
     DOORBELL_BUFFER_CONFIG = 0x7c,
     /// Base 5.14: refused by this project.
     FORMAT_NVM = 0x80,
+    /// Base 5.26.
+    SECURITY_SEND = 0x81,
+    /// Base 5.25.
+    SECURITY_RECEIVE = 0x82,
     /// Base 5.24: refused by this project.
     SANITIZE = 0x84,
 }

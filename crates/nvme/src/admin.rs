@@ -5,9 +5,10 @@ use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
 use crate::power::AdminData;
 use crate::queue::completion::CompletionRing;
+use crate::queue::prp;
 use crate::queue::submission::SubmissionRing;
 use crate::registers::Registers;
-use joulio_device::{Device, DmaMemory};
+use joulio_device::{Device, DmaMemory, Iova};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
 use joulio_nvme_spec::{AsyncEvent, Command, CommandId, PAGE_SIZE, QueueId, Status};
 use joulio_units::Nanos;
@@ -39,7 +40,7 @@ pub(crate) struct Admin<D: Device> {
     device: Arc<D>,
     submission: SubmissionRing<D>,
     completion: CompletionRing<D>,
-    /// The rings' pages and a page for data behind them.
+    /// The rings' pages, and behind them a page for data and one for a PRP list.
     memory: Arc<DmaMemory>,
     next: u16,
     limit: Nanos,
@@ -58,6 +59,8 @@ pub(crate) struct Admin<D: Device> {
 
 /// Offset of the data page, in bytes.
 const DATA: usize = 2 * PAGE_SIZE;
+/// Offset of the page of a PRP list, in bytes.
+const LIST: usize = 3 * PAGE_SIZE;
 
 impl<D: Device> Admin<D> {
     pub(crate) fn new(
@@ -66,7 +69,7 @@ impl<D: Device> Admin<D> {
         limit: Nanos,
         cancel: Cancel,
     ) -> Result<Admin<D>, NvmeError> {
-        let memory = Arc::new(device.allocate(3 * PAGE_SIZE)?);
+        let memory = Arc::new(device.allocate(4 * PAGE_SIZE)?);
         let submission = SubmissionRing::new(
             memory.array(0, ENTRIES),
             device.doorbell(submission_doorbell(0, cap.dstrd()))?,
@@ -177,6 +180,25 @@ impl<D: Device> Admin<D> {
             self.memory.read(DATA, bytes);
         }
         Ok(dw0)
+    }
+
+    /// Runs a command with `bytes` of data at `start`, a buffer of the caller's; dword 0 of the completion.
+    /// After an error that is not a status the device may still use it.
+    pub(crate) fn run_with(
+        &mut self,
+        name: &'static str,
+        mut command: Command,
+        (start, bytes): (Iova, u32),
+    ) -> Result<u32, NvmeError> {
+        if self.stuck.is_none() {
+            let list = || self.memory.iova().offset(LIST);
+            let prps = prp::build(start, bytes, list, |index, entry| {
+                self.memory.write(LIST + index * 8, &entry.to_le_bytes());
+            });
+            command.prp1 = U64::new(prps.prp1);
+            command.prp2 = U64::new(prps.prp2);
+        }
+        self.run(name, command)
     }
 
     fn with_data(&self, mut command: Command) -> Command {

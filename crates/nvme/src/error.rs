@@ -177,6 +177,9 @@ pub enum NvmeError {
     /// The controller sent a completion of no outstanding command.
     #[error("{0}")]
     Completion(#[from] crate::CompletionFault),
+    /// An admin command was refused before it was submitted.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// Waiting failed.
     #[error(transparent)]
     Wait(#[from] WaitError),
@@ -294,6 +297,14 @@ pub enum SubmitError {
         /// Whether the command moves data.
         moves: bool,
     },
+    /// A raw admin command that is the driver's own, or would take what it stands on.
+    #[error("admin opcode {opcode:02x}h is not submitted: {why}")]
+    DriverCommand {
+        /// Opcode.
+        opcode: u8,
+        /// Reason.
+        why: &'static str,
+    },
     /// A buffer's part, or the offset in a buffer, begins or ends within a dword.
     #[error(
         "data begins or ends within a dword of its buffer: offsets and lengths are multiples of 4"
@@ -338,6 +349,28 @@ impl fmt::Display for Rejected {
 }
 
 impl std::error::Error for Rejected {}
+
+/// An admin command that has failed, with its buffer.
+pub struct AdminRejected {
+    /// Reason.
+    pub reason: NvmeError,
+    /// The buffer, the caller's again; none where the device may still use it.
+    pub buffer: Option<DmaBuffer>,
+}
+
+impl fmt::Debug for AdminRejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AdminRejected({:?})", self.reason)
+    }
+}
+
+impl fmt::Display for AdminRejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl std::error::Error for AdminRejected {}
 
 /// A command that was not submitted, with the buffers of its list.
 pub struct RejectedList {

@@ -1,7 +1,25 @@
 //! A user-space NVMe driver whose completion mode is a replaceable part.
 //!
-//! Open a [`Controller`] over any [`joulio_device::Device`], take a [`QueuePair`] of it, put the
-//! pair into a [`PollGroup`], submit, and reap:
+//! A read is five lines:
+//!
+//! ```
+//! # use joulio_nvme::{Controller, ControllerOptions};
+//! # use joulio_emulator::{EmulatedDevice, Options};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+//! # let device = EmulatedDevice::spawn(&Options::new(profile))?;
+//! let controller = Controller::open(device, ControllerOptions::default())?;
+//! let mut queue = controller.create_queue_pair(32)?;
+//! queue.read(&controller.namespace(1)?, 0, 8, controller.allocate_trusted(1, 4096)?.remove(0), 0)?;
+//! queue.ring();
+//! while queue.reap(1, |done| println!("{:x?}", done.buffer.unwrap().as_slice()))? == 0 {}
+//! # Ok(()) }
+//! ```
+//!
+//! `device` is any [`joulio_device::Device`]: a PCIe function by VFIO
+//! ([`VfioDevice`](joulio_device::vfio::VfioDevice)), a controller behind a vfio-user socket, or an emulated one.
+//! [`QueuePair`]s wait in a [`PollGroup`], in whatever completion mode ([`wait::AnyPolicy`]), which may change at
+//! any time:
 //!
 //! ```
 //! # use joulio_nvme::{Controller, ControllerOptions, PollGroup};
@@ -40,6 +58,29 @@
 //!     buffer.read(0, &mut bytes);
 //! }
 //! ```
+//!
+//! | wanted | is |
+//! |---|---|
+//! | data without a copy | [`Controller::allocate_trusted`], [`TrustedBuffer`]: a slice while the caller has it |
+//! | many buffers of one mapping | [`Controller::allocate_arena`], [`TrustedArena`] |
+//! | memory of one's own | [`SharedMemory::from_raw`], [`Controller::register_trusted`], [`Controller::register`] |
+//! | a part of a buffer | [`QueuePair::read_at`], [`DmaBuffer::split_off`] |
+//! | several buffers a command | [`BufferList`], [`QueuePair::readv`] |
+//! | any other command | [`QueuePair::submit_with_data`], [`Controller::submit_admin`] |
+//! | an event loop | [`EventGroup`]; futures are `joulio-nvme-async`'s |
+//! | several tenants on a core | [`Reactor`] |
+//!
+//! A queue pair, and a group of them, moves between threads; one controller serves many. What is one
+//! thread's at a time is not shared:
+//!
+//! ```compile_fail,E0277
+//! # use joulio_nvme::QueuePair;
+//! # use joulio_emulator::EmulatedDevice;
+//! fn shared<T: Sync>() {}
+//! shared::<QueuePair<EmulatedDevice>>();
+//! ```
+//!
+//! Start from `examples/`: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
@@ -56,8 +97,8 @@ mod reactor;
 mod registers;
 
 pub use cancel::Cancel;
-pub use controller::{Controller, ControllerOptions};
-pub use error::{NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
+pub use controller::{AdminCompleted, Controller, ControllerOptions};
+pub use error::{AdminRejected, NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
 pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
 pub use joulio_device::{
     Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,

@@ -8,6 +8,25 @@
 //!
 //! Everything here is modelled: times are the `[costs]` of a machine's profile and the service
 //! times of a device's. Nothing reads a clock, and the same seed gives the same result.
+//!
+//! ```
+//! use joulio_job::{CompletionMode, EngineName, Job, Method};
+//! use joulio_model::{DeviceProfile, MachineProfile};
+//! use joulio_twin::{TwinSetup, run};
+//!
+//! let machine = MachineProfile::builtin("generic-server")?;
+//! let devices = [DeviceProfile::builtin("optane-900p")?];
+//! let setup = TwinSetup::new(&machine, &devices);
+//! let blocks = |mode| -> Result<u64, Box<dyn std::error::Error>> {
+//!     let method = Method { engine: EngineName::Nvme, mode };
+//!     let done = run(&Job::random_reads(2_000), method, &setup)?;
+//!     assert_eq!(done.ios(), 2_000);
+//!     Ok(done.counters.blocks)
+//! };
+//! assert_eq!(blocks(CompletionMode::Poll)?, 0);
+//! assert!(blocks(CompletionMode::Interrupt)? > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

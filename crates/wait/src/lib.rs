@@ -4,6 +4,33 @@
 //! no clock and does no I/O, so that the same value decides in real and in virtual time. The
 //! [`Waiter`] does: one tight loop per kind of step, chosen once per wait, so that changing the
 //! policy at run time costs nothing. Neither knows NVMe.
+//!
+//! ```
+//! use joulio_wait::{AnyPolicy, Blocked, Policy, StepKind, Waiter, Watched, Woken};
+//! # use joulio_units::Nanos;
+//! # use std::error::Error;
+//!
+//! /// Something that is there at the third poll.
+//! struct Third(u32);
+//!
+//! impl Watched for Third {
+//!     fn ready(&mut self) -> bool {
+//!         self.0 += 1;
+//!         self.0 == 3
+//!     }
+//! #    fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> { Ok(()) }
+//! #    fn block(&mut self, _: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
+//! #        Ok(Blocked::Interrupted)
+//! #    }
+//! }
+//!
+//! let step = AnyPolicy::POLL.fixed().expect("polling plans the same always");
+//! assert_eq!(step.kind, StepKind::Spin);
+//! let mut third = Third(0);
+//! assert_eq!(Waiter::new().run(step, &mut third)?, Woken::Ready);
+//! assert_eq!(third.0, 3);
+//! # Ok::<(), joulio_wait::WaitError>(())
+//! ```
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -4,8 +4,9 @@ use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
 use crate::power::AdminData;
-use joulio_device::Device;
+use joulio_device::{Device, DmaBuffer};
 use joulio_nvme_spec::{AdminOpcode, Command, QueueId};
+use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 impl<D: Device> Shared<D> {
@@ -52,6 +53,31 @@ impl<D: Device> Shared<D> {
             lock(&self.features).note(name, command, sent);
             Ok(dw0)
         })
+    }
+
+    /// Runs an admin command with `bytes` of `buffer`; dword 0 of its completion, or its status, and the buffer,
+    /// unless the device may still use it.
+    pub(crate) fn run_with(
+        &self,
+        name: &'static str,
+        command: Command,
+        buffer: DmaBuffer,
+        bytes: u32,
+    ) -> (Result<u32, NvmeError>, Option<DmaBuffer>) {
+        let mut buffer = Some(buffer);
+        let result = self.run_or_reset(|admin| {
+            let Some(own) = buffer.take() else {
+                unreachable!("this is called once");
+            };
+            let result = admin.run_with(name, command, (own.iova(), bytes));
+            match &result {
+                Ok(_) | Err(NvmeError::Admin { .. }) => buffer = Some(own),
+                // Before the reset that lets go of it.
+                Err(_) => self.retire(Arc::clone(admin.memory()), vec![own]),
+            }
+            result
+        });
+        (result, buffer)
     }
 
     fn run_or_reset<T>(

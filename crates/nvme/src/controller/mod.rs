@@ -10,10 +10,12 @@ mod namespaces;
 mod options;
 mod power;
 mod queues;
+mod raw;
 pub(crate) mod recovery;
 pub(crate) mod shared;
 
 pub use options::ControllerOptions;
+pub use raw::AdminCompleted;
 pub(crate) use shared::Shared;
 
 use crate::queue::{MAX_SLOTS, prp};

@@ -129,6 +129,11 @@ impl<D: Device> Shared<D> {
         self.identity().icsvscc & 1 != 0
     }
 
+    /// Reports whether vendors' admin commands have the standard format (AVSCC bit 0).
+    pub(super) fn has_vendor_admin_format(&self) -> bool {
+        self.identity().avscc & 1 != 0
+    }
+
     pub(super) fn identity(&self) -> &IdentifyController {
         self.identity.as_ref().expect("set when it was opened")
     }

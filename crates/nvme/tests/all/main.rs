@@ -16,6 +16,7 @@ mod kept_memory;
 mod namespaces;
 mod own_memory;
 mod policies;
+mod raw_admin;
 mod raw_commands;
 mod reactor;
 mod removal;

@@ -1,0 +1,233 @@
+//! Raw admin commands: any that the caller has built, checked for what would break the driver or let the
+//! device reach past a buffer.
+
+use super::Controller;
+use crate::{AdminRejected, NvmeError, SubmitError};
+use joulio_device::{Device, DmaBuffer};
+use joulio_nvme_spec::command::Cdw0;
+use joulio_nvme_spec::feature::FeatureId;
+use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE, Status};
+
+/// Name of a raw command in errors.
+const NAME: &str = "admin command";
+
+/// Opcodes from here on are the vendor's (Base figure 138).
+const VENDOR: u8 = 0xc0;
+
+/// A completed admin command.
+pub struct AdminCompleted {
+    /// Status of the completion.
+    pub status: Status,
+    /// Dword 0 of the completion, specific to the command.
+    pub dw0: u32,
+    /// Buffer of the command, the caller's again.
+    pub buffer: Option<DmaBuffer>,
+}
+
+impl<D: Device> Controller<D> {
+    /// Runs `command` on the admin queue, a command that moves none of the caller's data, and waits for its
+    /// completion. What it changed is not changed again after a reset, features aside.
+    ///
+    /// # Errors
+    /// [`NvmeError::Submit`]: the command moves data, has fields set that are the driver's, or is one that
+    /// the driver keeps to itself ([`SubmitError::DriverCommand`]). Otherwise as [`Controller::feature`], but
+    /// that a status is no error.
+    pub fn submit_admin(&self, command: Command) -> Result<AdminCompleted, NvmeError> {
+        self.check_admin(&command)?;
+        let opcode = command.dword0().opc();
+        // Features go both ways: with data or without.
+        let feature = AdminOpcode(opcode) == AdminOpcode::SET_FEATURES
+            || AdminOpcode(opcode) == AdminOpcode::GET_FEATURES;
+        if opcode & 0b11 != 0 && !feature {
+            return Err(SubmitError::Data {
+                opcode,
+                moves: true,
+            }
+            .into());
+        }
+        if feature {
+            self.without_data(FeatureId(command.cdw10[0].get() as u8))?;
+        }
+        ended(self.shared.run(NAME, command), None).map_err(|rejected| rejected.reason)
+    }
+
+    /// Runs `command` on the admin queue with `buffer`, from which or into which it moves as many bytes as its own
+    /// dwords tell: a log page (NUMD), a page (Identify, features), a part of an image, a security
+    /// protocol's transfer length, NDT of a vendor's command where the controller keeps to that format (AVSCC).
+    ///
+    /// ```
+    /// # use joulio_nvme::{Controller, ControllerOptions};
+    /// # use joulio_nvme::spec::{Command, NamespaceId, log::LogId};
+    /// # use joulio_emulator::{EmulatedDevice, Options};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+    /// # let device = EmulatedDevice::spawn(&Options::new(profile))?;
+    /// # let controller = Controller::open(device, ControllerOptions::default())?;
+    /// let buffer = controller.allocate_buffers(1, 512)?.remove(0);
+    /// let smart = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, 512);
+    /// let done = controller.submit_admin_with_data(smart, buffer)?;
+    /// assert!(done.status.is_success() && done.buffer.is_some());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Controller::submit_admin`]; the buffer is another device's or too short, the command is longer than
+    /// a transfer may be, or how much it moves is not known.
+    pub fn submit_admin_with_data(
+        &self,
+        command: Command,
+        buffer: impl Into<DmaBuffer>,
+    ) -> Result<AdminCompleted, AdminRejected> {
+        let buffer = buffer.into();
+        let bytes = match self.check_admin_data(&command, &buffer) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return Err(AdminRejected {
+                    reason: error.into(),
+                    buffer: Some(buffer),
+                });
+            }
+        };
+        let (result, buffer) = self.shared.run_with(NAME, command, buffer, bytes);
+        ended(result, buffer)
+    }
+
+    /// Refuses what the driver has to set or to do.
+    pub(super) fn check_admin(&self, command: &Command) -> Result<(), SubmitError> {
+        let opcode = command.dword0().opc();
+        let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
+        if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
+            return Err(SubmitError::DriverFields { opcode });
+        }
+        match refusal(command) {
+            Some(why) => Err(SubmitError::DriverCommand { opcode, why }),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes that a command moves, once it and its buffer fit.
+    fn check_admin_data(&self, command: &Command, buffer: &DmaBuffer) -> Result<u32, SubmitError> {
+        self.check_admin(command)?;
+        let opcode = command.dword0().opc();
+        if opcode & 0b11 == 0 {
+            return Err(SubmitError::Data {
+                opcode,
+                moves: false,
+            });
+        }
+        if buffer.domain() != self.shared.admin().memory().domain() {
+            return Err(SubmitError::Foreign);
+        }
+        let vendor = self.shared.has_vendor_admin_format();
+        let bytes = bytes(command, vendor).ok_or(SubmitError::UnknownLength { opcode })?;
+        let max = self.max_transfer();
+        if bytes == 0 || bytes > u64::from(max) {
+            return Err(SubmitError::Length { bytes, max });
+        }
+        if bytes > buffer.len() as u64 {
+            return Err(SubmitError::Buffer { bytes });
+        }
+        Ok(bytes as u32)
+    }
+}
+
+/// A command that has completed, whatever its status, or failed.
+fn ended(
+    result: Result<u32, NvmeError>,
+    buffer: Option<DmaBuffer>,
+) -> Result<AdminCompleted, AdminRejected> {
+    let (status, dw0) = match result {
+        Ok(dw0) => (Status::SUCCESS, dw0),
+        Err(NvmeError::Admin { status, .. }) => (status, 0),
+        Err(reason) => return Err(AdminRejected { reason, buffer }),
+    };
+    Ok(AdminCompleted {
+        status,
+        dw0,
+        buffer,
+    })
+}
+
+/// Why a command is the driver's alone, if it is.
+fn refusal(command: &Command) -> Option<&'static str> {
+    /// Feature 0Dh (Base 5.27.1.11), 0Fh and 19h.
+    const HOST_MEMORY_BUFFER: FeatureId = FeatureId(0x0d);
+    const KEEP_ALIVE_TIMER: FeatureId = FeatureId(0x0f);
+    const COMMAND_SET_PROFILE: FeatureId = FeatureId(0x19);
+    match AdminOpcode(command.dword0().opc()) {
+        AdminOpcode::CREATE_IO_SUBMISSION_QUEUE
+        | AdminOpcode::CREATE_IO_COMPLETION_QUEUE
+        | AdminOpcode::DELETE_IO_SUBMISSION_QUEUE
+        | AdminOpcode::DELETE_IO_COMPLETION_QUEUE => {
+            Some("the driver makes its queues: create_queue_pair")
+        }
+        AdminOpcode::ABORT => Some("identifiers are the driver's, which aborts by itself"),
+        AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST => Some("the driver has it outstanding already"),
+        AdminOpcode::DOORBELL_BUFFER_CONFIG => Some("doorbells are the driver's"),
+        AdminOpcode::VIRTUALIZATION_MANAGEMENT => {
+            Some("it would take queues and vectors that the driver has")
+        }
+        AdminOpcode::FORMAT_NVM
+        | AdminOpcode::SANITIZE
+        | AdminOpcode::NAMESPACE_MANAGEMENT
+        | AdminOpcode::CAPACITY_MANAGEMENT => {
+            Some("it destroys data: use nvme-cli, with the kernel's driver")
+        }
+        AdminOpcode::SET_FEATURES => match FeatureId(command.cdw10[0].get() as u8) {
+            FeatureId::NUMBER_OF_QUEUES => Some("the driver has agreed on the number of queues"),
+            HOST_MEMORY_BUFFER => Some("it would lend memory that the driver does not know of"),
+            KEEP_ALIVE_TIMER => Some("the driver sends no Keep Alive"),
+            COMMAND_SET_PROFILE => Some("it would change the command sets that the driver has"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Bytes that a command moves, by its dwords; none where they do not tell. `vendor`: vendor's commands have
+/// NDT in dword 10 (Base figure 92).
+fn bytes(command: &Command, vendor: bool) -> Option<u64> {
+    let dword = |number: usize| u64::from(command.cdw10[number - 10].get());
+    let dwords = |zeroes_based: u64| (zeroes_based + 1) * 4;
+    let bytes = match AdminOpcode(command.dword0().opc()) {
+        AdminOpcode::GET_LOG_PAGE => dwords((dword(11) & 0xffff) << 16 | dword(10) >> 16),
+        // No feature has more.
+        AdminOpcode::IDENTIFY | AdminOpcode::GET_FEATURES | AdminOpcode::SET_FEATURES => {
+            PAGE_SIZE as u64
+        }
+        AdminOpcode::NAMESPACE_ATTACHMENT => PAGE_SIZE as u64,
+        AdminOpcode::FIRMWARE_IMAGE_DOWNLOAD
+        | AdminOpcode::DIRECTIVE_SEND
+        | AdminOpcode::DIRECTIVE_RECEIVE => dwords(dword(10)),
+        AdminOpcode::SECURITY_SEND | AdminOpcode::SECURITY_RECEIVE => dword(11),
+        AdminOpcode(VENDOR..) if vendor => dword(10) * 4,
+        _ => return None,
+    };
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zerocopy::little_endian::U32;
+
+    #[test]
+    fn each_command_tells_its_bytes() {
+        let table = [
+            (AdminOpcode::GET_LOG_PAGE, [127 << 16 | 2, 0], Some(512)),
+            (AdminOpcode::GET_LOG_PAGE, [0xffff << 16, 1], Some(1 << 19)),
+            (AdminOpcode::IDENTIFY, [1, 0], Some(4096)),
+            (AdminOpcode::FIRMWARE_IMAGE_DOWNLOAD, [1023, 0], Some(4096)),
+            (AdminOpcode::SECURITY_RECEIVE, [0, 100], Some(100)),
+            (AdminOpcode(0xc1), [16, 0], Some(64)),
+            (AdminOpcode(0x1d), [16, 0], None),
+        ];
+        for (opcode, [dword10, dword11], expected) in table {
+            let mut command = Command::admin(opcode);
+            command.cdw10[0] = U32::new(dword10);
+            command.cdw10[1] = U32::new(dword11);
+            assert_eq!(bytes(&command, true), expected, "{opcode:?}");
+        }
+        assert_eq!(bytes(&Command::admin(AdminOpcode(0xc1)), false), None);
+    }
+}

@@ -84,7 +84,7 @@ struct joulio_file_part {
 struct joulio_energy {
   // Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
   char meter[64];
-  // What is included: "wall", "psys", "package", "cores", "dram" or "device".
+  // Boundary of the energy: "wall", "psys", "package", "cores", "dram" or "device".
   char boundary[16];
   // Joules.
   double joules;

@@ -50,13 +50,13 @@ impl Buffer {
         }
     }
 
-    /// The memory, for a command with `tag` on `queue`.
+    /// The memory, for a command with `tag` on `queue`; none: it is in flight.
     #[inline]
-    pub(crate) fn take(&mut self, tag: u64, queue: QueueId) -> Result<DmaBuffer, Failure> {
-        let memory = self.memory.take().ok_or_else(in_flight)?;
+    pub(crate) fn take(&mut self, tag: u64, queue: QueueId) -> Option<DmaBuffer> {
+        let memory = self.memory.take()?;
         self.tag = tag;
         self.queue = queue;
-        Ok(memory)
+        Some(memory)
     }
 
     /// Makes the buffer the caller's again; none: the device keeps it.
@@ -65,7 +65,8 @@ impl Buffer {
         if memory.is_none() {
             self.queue = QueueId::NONE;
         }
-        self.memory = memory;
+        // There is none to drop, while the device has it.
+        std::mem::forget(std::mem::replace(&mut self.memory, memory));
     }
 
     /// True if the device keeps the memory: its queue was destroyed with the buffer in flight.
@@ -75,7 +76,7 @@ impl Buffer {
 }
 
 #[cold]
-fn in_flight() -> Failure {
+pub(crate) fn in_flight() -> Failure {
     Failure::new(
         Errno::BUSY,
         "the buffer is in flight: it can be used again when its command has completed",

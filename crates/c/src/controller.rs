@@ -2,8 +2,10 @@
 
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::opened::{AnyController, open};
+use crate::opened::{AnyController, of, open};
+use joulio_device::Device;
 use joulio_lab::DeviceName;
+use joulio_nvme::Controller;
 use rustix::io::Errno;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -102,6 +104,18 @@ pub unsafe extern "C" fn joulio_open(
             opened,
             may_write: flags & JOULIO_ALLOW_WRITE != 0,
         }))
+    })
+}
+
+/// A handle of a controller that is open, for the example that counts what C costs.
+///
+/// # Panics
+/// It has no namespace 1.
+#[doc(hidden)]
+pub fn controller_of<D: Device>(controller: Controller<D>) -> *mut joulio_controller {
+    handle::make(OpenController {
+        opened: of(controller, 1).expect("a namespace"),
+        may_write: false,
     })
 }
 

@@ -43,6 +43,12 @@ pub(crate) fn guarded(call: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     }
 }
 
+/// The same for what is done for each I/O: `call` keeps its failure's text itself, by [`failed`].
+#[inline]
+pub(crate) fn guarded_io(call: impl FnOnce() -> c_int) -> c_int {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| failed(&panicked()))
+}
+
 /// Runs `call`: its pointer, or null with the failure's text kept.
 pub(crate) fn guarded_pointer<T>(call: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
@@ -61,8 +67,9 @@ fn panicked() -> Failure {
     )
 }
 
+/// Keeps the failure's text; its negative errno.
 #[cold]
-fn failed(failure: &Failure) -> c_int {
+pub(crate) fn failed(failure: &Failure) -> c_int {
     // A NUL would end the text early for C.
     let text = failure.text.replace('\0', " ");
     LAST.set(CString::new(text).unwrap_or_default());

@@ -61,15 +61,14 @@ pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
 /// The memory of a live handle.
 ///
 /// # Safety
-/// `handle` is NULL, or a handle of any kind that was live once, or points to memory of its size.
+/// `handle` is NULL, or a handle of any kind that was live once, or points to eight bytes.
 #[inline]
 unsafe fn live<H: Handle>(handle: *mut H) -> Result<*mut Memory<H::Value>, Failure> {
-    let memory = handle.cast::<Memory<H::Value>>();
-    // SAFETY: by the caller; the memory of handles stays.
-    if memory.is_null() || !memory.is_aligned() || unsafe { (*memory).mark } != H::MARK {
-        return Err(not_live::<H>(memory.is_null()));
+    // SAFETY: by the caller; the memory of handles stays. It may be no handle, and so not aligned.
+    if handle.is_null() || unsafe { handle.cast::<u64>().read_unaligned() } != H::MARK {
+        return Err(not_live::<H>(handle.is_null()));
     }
-    Ok(memory)
+    Ok(handle.cast())
 }
 
 #[cold]
@@ -104,6 +103,16 @@ where
 {
     // SAFETY: by the caller; a marked handle has a value.
     Ok(unsafe { (*live(handle.cast_mut())?).value.assume_init_ref() })
+}
+
+/// The value of a handle that is certainly live.
+///
+/// # Safety
+/// `handle` is live, and nobody else uses it meanwhile.
+#[inline]
+pub(crate) unsafe fn known<'a, H: Handle>(handle: *mut H) -> &'a mut H::Value {
+    // SAFETY: by the caller; a live handle has a value.
+    unsafe { (*handle.cast::<Memory<H::Value>>()).value.assume_init_mut() }
 }
 
 /// Ends a live handle; its value. None for NULL.

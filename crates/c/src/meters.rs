@@ -30,7 +30,7 @@ impl Handle for joulio_meters {
 pub struct joulio_energy {
     /// Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
     pub meter: [c_char; 64],
-    /// What is included: "wall", "psys", "package", "cores", "dram" or "device".
+    /// Boundary of the energy: "wall", "psys", "package", "cores", "dram" or "device".
     pub boundary: [c_char; 16],
     /// Joules.
     pub joules: f64,

@@ -1,17 +1,24 @@
 //! Controllers and queues of any back end behind one type.
 
+use crate::buffer::{in_flight, joulio_buffer};
+use crate::error::{failed, guarded_io};
+use crate::handle;
+use crate::queue::{Sink, refused};
+use crate::queue_id::QueueId;
+use crate::slots::DriverTag;
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Device, DmaBuffer};
 use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
 use joulio_lab::{DeviceKind, DeviceName, OpenError};
 use joulio_nvme::{
-    Completed, Controller, ControllerOptions, EventGroup, Namespace, NvmeError, PolicyError,
-    PollGroup, QueuePair, Rejected, SubmitError,
+    Controller, ControllerOptions, EventGroup, Namespace, NvmeError, PolicyError, PollGroup,
+    QueuePair, Rejected, SubmitError,
 };
 use joulio_nvme_spec::Command;
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, WaitCounters};
+use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -46,35 +53,44 @@ impl<D: Device> AnyStore for NvmeStore<D> {
 
 /// A queue pair in a group of its own, whatever its back end.
 pub(crate) trait AnyQueue: Send {
-    fn submit_with_data(
-        &mut self,
-        command: Command,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected>;
+    /// Number of the queue.
+    fn id(&self) -> QueueId;
+    /// What is done for each I/O.
+    fn calls(&self) -> Calls;
+    /// Submits `what` with a buffer's memory by a driver's tag.
+    fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
-    fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected>;
-    fn write(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64)
-    -> Result<(), Rejected>;
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
-    fn deallocate(
-        &mut self,
-        ranges: &[Range<u64>],
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected>;
     fn ring(&mut self);
     fn reap(
         &mut self,
         min: usize,
         deadline: Option<Nanos>,
-        sink: &mut dyn FnMut(Completed),
+        sink: &mut Sink<'_>,
     ) -> Result<usize, NvmeError>;
     fn arm(&mut self) -> Result<bool, NvmeError>;
     fn fd(&self) -> BorrowedFd<'_>;
     fn outstanding(&mut self) -> usize;
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
     fn counters(&mut self) -> WaitCounters;
+}
+
+/// Submission of a read or a write on a queue, which the first argument points to: with a buffer's handle
+/// and the caller's tag. 0, or a negative errno whose text is kept.
+pub(crate) type SubmitCall =
+    unsafe extern "C" fn(*mut (), u64, u32, *mut joulio_buffer, u64) -> c_int;
+
+/// What is done for each I/O, without a way to unwind, so that who calls them needs none either.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls {
+    pub(crate) read: SubmitCall,
+    pub(crate) write: SubmitCall,
+}
+
+/// A command that moves data, but for reads and writes.
+pub(crate) enum What<'a> {
+    Raw(&'a Command),
+    Deallocate(&'a [Range<u64>]),
 }
 
 /// Opens the device that `name` names, as `joulio bench --device` takes it, with up to `queues` queue
@@ -96,6 +112,14 @@ pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyControll
             Box::new(Opened::new(open_vfio_user(path, how)?, name.nsid, false)?)
         }
     })
+}
+
+/// The emulated `controller` with its namespace `nsid`.
+pub(crate) fn of<D: Device>(
+    controller: Controller<D>,
+    nsid: u32,
+) -> Result<Box<dyn AnyController>, NvmeError> {
+    Ok(Box::new(Opened::new(controller, nsid, true)?))
 }
 
 struct Opened<D: Device> {
@@ -156,6 +180,7 @@ impl<D: Device> AnyController for Opened<D> {
         Ok(Box::new(OpenedQueue {
             group: EventGroup::new(PollGroup::new(vec![queue]))?,
             namespace: self.namespace,
+            id: QueueId::new(),
         }))
     }
 }
@@ -163,6 +188,88 @@ impl<D: Device> AnyController for Opened<D> {
 struct OpenedQueue<D: Device> {
     group: EventGroup<D>,
     namespace: Namespace,
+    id: QueueId,
+}
+
+impl<D: Device> Drop for OpenedQueue<D> {
+    fn drop(&mut self) {
+        self.id.end();
+    }
+}
+
+/// Reads on the queue `this`.
+///
+/// # Safety
+/// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `buffer` is NULL or a buffer.
+unsafe extern "C" fn read<D: Device>(
+    this: *mut (),
+    lba: u64,
+    blocks: u32,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
+    // SAFETY: by the caller.
+    unsafe {
+        with_buffer(buffer, tag, this.id, |memory, tag| {
+            let (queue, namespace) = this.queue_and_namespace();
+            queue.read(namespace, lba, blocks, memory, tag)
+        })
+    }
+}
+
+/// Writes on the queue `this`.
+///
+/// # Safety
+/// As [`read`].
+unsafe extern "C" fn write<D: Device>(
+    this: *mut (),
+    lba: u64,
+    blocks: u32,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
+    // SAFETY: by the caller.
+    unsafe {
+        with_buffer(buffer, tag, this.id, |memory, tag| {
+            let (queue, namespace) = this.queue_and_namespace();
+            queue.write(namespace, lba, blocks, memory, tag)
+        })
+    }
+}
+
+/// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails. 0, or a negative
+/// errno whose text is kept.
+///
+/// # Safety
+/// `buffer` is NULL or a buffer.
+#[inline(always)]
+pub(crate) unsafe fn with_buffer(
+    buffer: *mut joulio_buffer,
+    tag: u64,
+    id: QueueId,
+    submit: impl FnOnce(DmaBuffer, u64) -> Result<(), Rejected>,
+) -> c_int {
+    guarded_io(|| {
+        // SAFETY: by the caller.
+        let held = match unsafe { handle::get(buffer) } {
+            Ok(held) => held,
+            Err(failure) => return failed(&failure),
+        };
+        let Some(memory) = held.take(tag, id) else {
+            return failed(&in_flight());
+        };
+        match submit(memory, DriverTag::of_buffer(buffer)) {
+            Ok(()) => 0,
+            Err(rejected) => {
+                held.put(Some(rejected.buffer));
+                failed(&refused(&rejected.reason))
+            }
+        }
+    })
 }
 
 impl<D: Device> OpenedQueue<D> {
@@ -178,14 +285,23 @@ impl<D: Device> OpenedQueue<D> {
 }
 
 impl<D: Device> AnyQueue for OpenedQueue<D> {
-    fn submit_with_data(
-        &mut self,
-        command: Command,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
+    fn id(&self) -> QueueId {
+        self.id
+    }
+
+    fn calls(&self) -> Calls {
+        Calls {
+            read: read::<D>,
+            write: write::<D>,
+        }
+    }
+
+    fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected> {
         let (queue, namespace) = self.queue_and_namespace();
-        queue.submit_with_data(namespace, command, buffer, tag)
+        match what {
+            What::Raw(command) => queue.submit_with_data(namespace, *command, memory, tag),
+            What::Deallocate(ranges) => queue.deallocate(namespace, ranges, memory, tag),
+        }
     }
 
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError> {
@@ -193,35 +309,9 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         queue.submit(namespace, command, tag)
     }
 
-    fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected> {
-        let (queue, namespace) = self.queue_and_namespace();
-        queue.read(namespace, lba, blocks, buffer, tag)
-    }
-
-    fn write(
-        &mut self,
-        lba: u64,
-        blocks: u32,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
-        let (queue, namespace) = self.queue_and_namespace();
-        queue.write(namespace, lba, blocks, buffer, tag)
-    }
-
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError> {
         let (queue, namespace) = self.queue_and_namespace();
         queue.flush(namespace, tag)
-    }
-
-    fn deallocate(
-        &mut self,
-        ranges: &[Range<u64>],
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
-        let (queue, namespace) = self.queue_and_namespace();
-        queue.deallocate(namespace, ranges, buffer, tag)
     }
 
     fn ring(&mut self) {
@@ -232,11 +322,11 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         &mut self,
         min: usize,
         deadline: Option<Nanos>,
-        sink: &mut dyn FnMut(Completed),
+        sink: &mut Sink<'_>,
     ) -> Result<usize, NvmeError> {
         self.group
             .group()
-            .reap(min, deadline, |_, completed| sink(completed))
+            .reap(min, deadline, |_, completed| sink.put(completed))
     }
 
     fn arm(&mut self) -> Result<bool, NvmeError> {

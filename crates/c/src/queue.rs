@@ -2,14 +2,12 @@
 
 use crate::buffer::joulio_buffer;
 use crate::controller::{joulio_controller, text};
-use crate::error::{Failure, guarded, guarded_pointer};
+use crate::error::{Failure, failed, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::opened::AnyQueue;
-use crate::queue_id::QueueId;
+use crate::opened::{AnyQueue, Calls, What, with_buffer};
 use crate::slots::{DriverTag, Slots};
-use joulio_device::DmaBuffer;
 use joulio_job::{CompletionMode, parse_slo};
-use joulio_nvme::{Completed, MAX_RANGES, Rejected, SubmitError};
+use joulio_nvme::{Completed, MAX_RANGES, SubmitError};
 use joulio_nvme_spec::{Command, NvmOpcode};
 use joulio_units::Nanos;
 use joulio_wait::{
@@ -38,17 +36,12 @@ impl Handle for joulio_queue {
 /// What a queue's handle stands for.
 pub(crate) struct Queue {
     queue: Box<dyn AnyQueue>,
-    id: QueueId,
+    /// Of `queue`.
+    calls: Calls,
     slots: Slots,
     /// Completions that the caller's array had no room for.
     left: VecDeque<joulio_completion>,
     may_write: bool,
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        self.id.end();
-    }
 }
 
 /// A range of logical blocks.
@@ -158,8 +151,8 @@ pub unsafe extern "C" fn joulio_queue_create(
         let queue = controller.opened().queue(depth as usize, policy);
         let queue = queue.map_err(|error| Failure::new(Errno::NODEV, error))?;
         Ok(handle::make(Queue {
+            calls: queue.calls(),
             queue,
-            id: QueueId::new(),
             slots: Slots::new(depth),
             left: VecDeque::with_capacity(depth as usize),
             may_write: controller.may_write(),
@@ -183,27 +176,24 @@ pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) -> c_int
 }
 
 impl Queue {
-    /// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails.
+    /// Submits `what` with `buffer`, which stays the caller's where that fails; 0 or a negative errno.
     ///
     /// # Safety
     /// `buffer` is NULL or a buffer.
-    #[inline]
-    unsafe fn with_buffer(
-        &mut self,
-        buffer: *mut joulio_buffer,
-        tag: u64,
-        submit: impl FnOnce(&mut dyn AnyQueue, DmaBuffer, u64) -> Result<(), Rejected>,
-    ) -> Result<c_int, Failure> {
+    unsafe fn transfer(&mut self, what: What<'_>, buffer: *mut joulio_buffer, tag: u64) -> c_int {
+        let id = self.queue.id();
         // SAFETY: by the caller.
-        let held = unsafe { handle::get(buffer) }?;
-        let memory = held.take(tag, self.id)?;
-        match submit(&mut *self.queue, memory, DriverTag::of_buffer(buffer)) {
-            Ok(()) => Ok(0),
-            Err(rejected) => {
-                held.put(Some(rejected.buffer));
-                Err(refused(&rejected.reason))
-            }
+        unsafe {
+            with_buffer(buffer, tag, id, |memory, tag| {
+                self.queue.transfer(what, memory, tag)
+            })
         }
+    }
+
+    /// Address of the queue, for its calls.
+    #[inline]
+    fn this(&mut self) -> *mut () {
+        (&raw mut *self.queue).cast()
     }
 
     /// Submits a command without data by `submit`.
@@ -222,38 +212,63 @@ impl Queue {
         }
     }
 
-    /// The completion as the caller has it; its buffer is the caller's again.
-    #[inline]
-    fn completed(slots: &mut Slots, done: Completed) -> joulio_completion {
+    fn check_write(&self) -> Result<(), Failure> {
+        match self.may_write {
+            true => Ok(()),
+            false => Err(no_leave()),
+        }
+    }
+}
+
+#[cold]
+fn no_leave() -> Failure {
+    Failure::new(
+        Errno::PERM,
+        "the device was opened without JOULIO_ALLOW_WRITE: nothing on it is changed",
+    )
+}
+
+/// Completions on their way to the caller.
+pub(crate) struct Sink<'a> {
+    /// Next of the caller's array.
+    next: *mut joulio_completion,
+    end: *mut joulio_completion,
+    slots: &'a mut Slots,
+    left: &'a mut VecDeque<joulio_completion>,
+}
+
+impl Sink<'_> {
+    /// Hands `done` out; its buffer is the caller's again.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, done: Completed) {
         let (tag, buffer) = match DriverTag::read(done.tag) {
-            DriverTag::Slot(slot) => (slots.leave(slot), std::ptr::null_mut()),
+            DriverTag::Slot(slot) => (self.slots.leave(slot), std::ptr::null_mut()),
             DriverTag::Buffer(buffer) => {
                 // SAFETY: a buffer in flight cannot be freed.
-                match unsafe { handle::get(buffer) } {
-                    Ok(held) => {
-                        held.put(done.buffer);
-                        (held.tag, buffer)
-                    }
-                    Err(_) => (0, std::ptr::null_mut()),
-                }
+                let held = unsafe { handle::known(buffer) };
+                held.put(done.buffer);
+                (held.tag, buffer)
             }
         };
-        joulio_completion {
+        let completion = joulio_completion {
             tag,
             buffer,
             result: done.dw0,
             status: done.status.field(),
+        };
+        if self.next == self.end {
+            return self.keep(completion);
+        }
+        // SAFETY: before the end, by the caller of joulio_reap().
+        unsafe {
+            self.next.write(completion);
+            self.next = self.next.add(1);
         }
     }
 
-    fn check_write(&self) -> Result<(), Failure> {
-        match self.may_write {
-            true => Ok(()),
-            false => Err(Failure::new(
-                Errno::PERM,
-                "the device was opened without JOULIO_ALLOW_WRITE: nothing on it is changed",
-            )),
-        }
+    #[cold]
+    fn keep(&mut self, completion: joulio_completion) {
+        self.left.push_back(completion);
     }
 }
 
@@ -280,16 +295,13 @@ pub unsafe extern "C" fn joulio_read(
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
-    guarded(|| {
-        // SAFETY: by the caller.
-        let queue = unsafe { handle::get(queue) }?;
-        // SAFETY: by the caller.
-        unsafe {
-            queue.with_buffer(buffer, tag, |queue, data, tag| {
-                queue.read(lba, blocks, data, tag)
-            })
-        }
-    })
+    // SAFETY: by the caller.
+    let queue = match unsafe { handle::get(queue) } {
+        Ok(queue) => queue,
+        Err(failure) => return failed(&failure),
+    };
+    // SAFETY: of this queue, and by the caller. Panics are caught there.
+    unsafe { (queue.calls.read)(queue.this(), lba, blocks, buffer, tag) }
 }
 
 /// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
@@ -305,17 +317,16 @@ pub unsafe extern "C" fn joulio_write(
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
-    guarded(|| {
-        // SAFETY: by the caller.
-        let queue = unsafe { handle::get(queue) }?;
-        queue.check_write()?;
-        // SAFETY: by the caller.
-        unsafe {
-            queue.with_buffer(buffer, tag, |queue, data, tag| {
-                queue.write(lba, blocks, data, tag)
-            })
-        }
-    })
+    // SAFETY: by the caller.
+    let queue = match unsafe { handle::get(queue) } {
+        Ok(queue) => queue,
+        Err(failure) => return failed(&failure),
+    };
+    if !queue.may_write {
+        return failed(&no_leave());
+    }
+    // SAFETY: of this queue, and by the caller. Panics are caught there.
+    unsafe { (queue.calls.write)(queue.this(), lba, blocks, buffer, tag) }
 }
 
 /// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
@@ -345,11 +356,7 @@ pub unsafe extern "C" fn joulio_submit(
         }
         if !buffer.is_null() {
             // SAFETY: by the caller.
-            return unsafe {
-                queue.with_buffer(buffer, tag, |queue, data, tag| {
-                    queue.submit_with_data(command, data, tag)
-                })
-            };
+            return Ok(unsafe { queue.transfer(What::Raw(&command), buffer, tag) });
         }
         queue.without_buffer(tag, |queue, tag| queue.submit(command, tag))
     })
@@ -403,11 +410,7 @@ pub unsafe extern "C" fn joulio_deallocate(
             *range = one.lba..one.lba.saturating_add(one.blocks.into());
         }
         // SAFETY: by the caller.
-        unsafe {
-            queue.with_buffer(buffer, tag, |queue, data, tag| {
-                queue.deallocate(&list[..count], data, tag)
-            })
-        }
+        Ok(unsafe { queue.transfer(What::Deallocate(&list[..count]), buffer, tag) })
     })
 }
 
@@ -479,22 +482,17 @@ pub unsafe extern "C" fn joulio_reap(
             (0, _) | (_, Err(_)) => None,
             (_, Ok(timeout)) => Some(Nanos(now().0.saturating_add(timeout))),
         };
-        let Queue {
-            queue: driven,
-            slots,
-            left,
-            ..
-        } = queue;
-        let reaped = driven.reap(wanted, deadline, &mut |done: Completed| {
-            let completion = Queue::completed(slots, done);
-            if found < max as usize {
-                // SAFETY: below `max`, by the caller.
-                unsafe { completions.add(found).write(completion) };
-                found += 1;
-            } else {
-                left.push_back(completion);
-            }
-        });
+        // SAFETY: the array has room for `max`, by the caller.
+        let (next, end) = unsafe { (completions.add(found), completions.add(max as usize)) };
+        let mut sink = Sink {
+            next,
+            end,
+            slots: &mut queue.slots,
+            left: &mut queue.left,
+        };
+        let reaped = queue.queue.reap(wanted, deadline, &mut sink);
+        // SAFETY: of the same array.
+        let found = unsafe { sink.next.offset_from_unsigned(completions) };
         match reaped {
             // What ended beside the failure is not lost: the failure comes again if it lasts.
             Err(error) if found == 0 => Err(Failure::new(Errno::IO, error)),

@@ -1,0 +1,39 @@
+//! What a read costs through C: the same loop over joulio.h's functions and over the Rust driver.
+//!
+//! `benches/c-instructions` runs both under callgrind, which collects inside `*_submit` and `*_reap` only;
+//! the device is stepped between.
+
+mod rust;
+mod through_c;
+
+use joulio_emulator::{EmulatedDevice, Options, Stepper};
+use joulio_model::DeviceProfile;
+use joulio_nvme::{Controller, ControllerOptions};
+
+/// Blocks of an I/O: 4 KiB.
+const BLOCKS: u32 = 8;
+
+/// A controller that completes what it is given when it is stepped, in no time.
+fn open() -> (Controller<EmulatedDevice>, Stepper) {
+    let profile = DeviceProfile::builtin("instant").expect("built in");
+    let (device, stepper) =
+        EmulatedDevice::stepped(&Options::new(profile)).expect("memory for a controller");
+    let controller = Controller::open(device, ControllerOptions::default()).expect("it opens");
+    (controller, stepper)
+}
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let number = |index: usize| {
+        let number = arguments.get(index).and_then(|n| n.parse().ok());
+        number.filter(|&n: &usize| n > 0)
+    };
+    match (arguments.first().map(String::as_str), number(1), number(2)) {
+        (Some("rust"), Some(ios), Some(depth)) => rust::run(ios, depth),
+        (Some("c"), Some(ios), Some(depth)) => through_c::run(ios, depth),
+        _ => {
+            eprintln!("usage: cost rust|c IOS DEPTH");
+            std::process::exit(2);
+        }
+    }
+}

@@ -44,6 +44,7 @@ pub struct SteadyState {
 }
 
 /// Result of a run that was to end at a steady state.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyStateResult {
     /// Criterion, as fio writes it: `iops:2%`.

@@ -142,6 +142,9 @@ fn command() -> ExitCode {
     }
 }
 
+/// Flags of files that `--force` overwrites.
+const FILES: [&str; 5] = ["output", "out", "plot", "svg", "file"];
+
 /// Has the report go to the file of `--output`, if there is one.
 fn open_report(matches: &ArgMatches) -> Outcome {
     let mut last = matches;
@@ -155,9 +158,14 @@ fn open_report(matches: &ArgMatches) -> Outcome {
     };
     let force = last.try_get_one::<bool>("force").ok().flatten();
     let force = force.is_some_and(|force| *force);
-    let files = ["output", "out", "plot", "svg", "file"];
-    if force && !files.into_iter().any(given) && has_report(last) {
-        return Err(Failure::input("--force: the file to overwrite is required"));
+    if force && has_report(last) && !FILES.into_iter().any(given) {
+        let has = |id: &&str| last.try_get_raw(id).is_ok();
+        let flags: Vec<_> = FILES.iter().filter(|id| has(id)).collect();
+        let flags = flags.iter().map(|id| format!("--{id}"));
+        let flags = flags.collect::<Vec<_>>().join(" or ");
+        return Err(Failure::input(format!(
+            "--force: the file to overwrite is required: {flags}"
+        )));
     }
     match destination {
         Some(Destination::File(path)) => output::begin(path, Existing::forced(force)),

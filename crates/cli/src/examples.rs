@@ -176,8 +176,8 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
                 "of one that joulio drives",
             ),
             (
-                "joulio power-states emulated:samsung-980-pro",
-                "of an emulated one",
+                "joulio power-states nvme0 --measure",
+                "the latencies and watts that they really have",
             ),
         ],
     ),

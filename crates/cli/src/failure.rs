@@ -147,12 +147,20 @@ refusals_or_runs!(
     ExperimentError,
     IdleError,
     PowerLogError,
-    PowerStatesError,
     SelftestError,
     StateError,
     SweepError,
     SweepFailure
 );
+
+impl From<PowerStatesError> for Failure {
+    fn from(error: PowerStatesError) -> Failure {
+        match error {
+            PowerStatesError::Interrupted => Failure::interrupted(error),
+            error => Failure::either(error.is_refusal(), error),
+        }
+    }
+}
 
 impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Failure {

@@ -1,5 +1,6 @@
 //! `joulio power-states`: where a controller idles, how long it takes to wake, what it draws.
 
+mod measured;
 mod report;
 
 use crate::Outcome;
@@ -10,9 +11,12 @@ use crate::times::duration;
 use clap::ValueEnum;
 use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_lab::ControllerName;
-use joulio_lab::power_states::{PowerReport, hold, leave};
+use joulio_lab::power_states::{MeasureOptions, PowerReport, hold, leave, measure_states};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
+
+/// Time in each state for which --measure reads the meters: they are brought up to date each second.
+const WATTS_TIME: Nanos = Nanos::from_millis(3_000);
 
 /// Shows a controller's power states, its transitions by idle time and what it says it draws.
 /// A change is written to a journal before it is made; what the journal has is put back by
@@ -34,6 +38,21 @@ pub struct PowerStatesArgs {
     /// read meanwhile, where it has one; that takes at least 2s
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Nanos>,
+    /// Measure what each power state really takes: microseconds to enter and to leave it, by reads, and
+    /// watts in it, for --for each (3s). The drive is put into every state, and back; its data is only read
+    #[arg(long, conflicts_with_all = ["set", "apst", "coalescing"])]
+    measure: bool,
+    /// Rounds of --measure; the least latency of them counts
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    rounds: u32,
+    /// Meters of the machine for --measure beside the drive's own, a list, as joulio power takes it: wall
+    #[arg(
+        long,
+        value_name = "METER",
+        value_delimiter = ',',
+        requires = "measure"
+    )]
+    meter: Vec<String>,
     #[command(flatten)]
     output: Output,
 }
@@ -59,6 +78,9 @@ impl PowerStatesArgs {
 
 /// `joulio power-states`.
 pub fn run(args: &PowerStatesArgs) -> Outcome {
+    if args.measure {
+        return measure(args);
+    }
     let changes = args.changes();
     if args.duration.is_none() && !changes.is_empty() {
         refuse_useless_change(&args.device)?;
@@ -76,6 +98,23 @@ pub fn run(args: &PowerStatesArgs) -> Outcome {
     match args.output.format() {
         Format::Normal => print(&report::text(&report)),
         Format::Json => print_json(&report),
+    }
+}
+
+/// `--measure`.
+fn measure(args: &PowerStatesArgs) -> Outcome {
+    let options = MeasureOptions {
+        rounds: args.rounds,
+        time: args.duration.unwrap_or(WATTS_TIME),
+        meters: args.meter.clone(),
+    };
+    let mut drive = args.device.open_to_read(cancel())?;
+    // Before there is anything that a signal would leave behind.
+    let stop = stop_on_signals()?;
+    let found = measure_states(&mut drive, &options, &stop, say)?;
+    match args.output.format {
+        Format::Normal => print(&measured::text(&found)),
+        Format::Json => print_json(&found),
     }
 }
 

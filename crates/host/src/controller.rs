@@ -41,11 +41,29 @@ impl AdminController {
                 Arc::new(open_vfio_user(path, options)?)
             }
         };
-        Ok(AdminController {
+        Ok(AdminController::opened(name, address, control))
+    }
+
+    /// The open controller `control` at `address`, which the user calls `name`.
+    pub fn opened(
+        name: impl Into<String>,
+        address: ControllerAddress,
+        control: SharedPowerControl,
+    ) -> AdminController {
+        AdminController {
             name: name.into(),
             address: Some(address),
             control,
-        })
+        }
+    }
+
+    /// The same controller for another owner.
+    pub fn again(&self) -> AdminController {
+        AdminController {
+            name: self.name.clone(),
+            address: self.address.clone(),
+            control: Arc::clone(&self.control),
+        }
     }
 
     /// A controller that ends with this process, as an emulated one does: its changes need no

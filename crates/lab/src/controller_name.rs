@@ -86,7 +86,7 @@ pub struct NamedController {
     /// Admin commands of the controller.
     pub admin: AdminController,
     /// Device of the controller, when it is emulated in this process.
-    emulated: Option<EmulatedDevice>,
+    pub(crate) emulated: Option<EmulatedDevice>,
 }
 
 impl NamedController {

@@ -368,3 +368,63 @@ fn an_entry_that_somebody_works_on_is_left_to_them() {
     client.signal(Signal::INT);
     assert_eq!(client.ended(), Some(0));
 }
+
+#[test]
+fn measured_transitions_take_what_the_drive_was_told() {
+    // A power state's time in nanoseconds is the emulator's own: a read waits for all of it, however busy
+    // the machine is. Above these bounds are the read itself and the machine.
+    let found = json(&format!(
+        "power-states {EVO} --measure --rounds 2 --for 2s -o json"
+    ));
+    let states = found["states"].as_array().expect("states");
+    assert_eq!(states.len(), 5);
+    let number = |ps: usize, key: &str| states[ps][key].as_f64().expect("a figure");
+    for (ps, entry, exit) in [(3, 210.0, 1_500.0), (4, 2_200.0, 6_000.0)] {
+        assert!(number(ps, "first_read_us") >= exit, "{found:#}");
+        assert!(number(ps, "set_and_read_us") >= entry + exit, "{found:#}");
+        let told = [&states[ps]["enlat_us"], &states[ps]["exlat_us"]];
+        assert_eq!(told.map(Value::as_f64), [Some(entry), Some(exit)]);
+        let woken = number(ps, "first_read_us") - number(0, "first_read_us");
+        let exit = states[ps]["exit_us"][0].as_f64().expect("a figure");
+        assert!((exit - woken.max(0.0)).abs() < 0.01, "{found:#}");
+        assert_eq!(states[ps]["operational"], false);
+    }
+    assert_eq!(states[0]["entry_us"], Value::Null);
+    // Idle watts of the profile; deeper down the cap of the state. The log rounds to 0.1 mW.
+    for (ps, watts) in [(0, 2.0), (3, 0.04), (4, 0.005)] {
+        let figure = &states[ps]["watts"][0];
+        assert_eq!(figure["boundary"], "device");
+        assert_eq!(figure["modelled"], true);
+        let found = figure["watts"].as_f64().expect("watts");
+        assert!((found - watts).abs() <= 0.0002, "ps {ps}: {figure}");
+    }
+}
+
+#[test]
+fn what_measuring_changes_is_put_back_even_when_it_is_stopped() {
+    let room = tempdir().expect("a room");
+    let _server = serve(room.path());
+    let line = "power-states vfio-user:s --measure --for 10m";
+    let mut client = Process::start(room.path(), line);
+    // The transitions by idle time, and the power state.
+    wait_for_entries(room.path(), 2);
+    client.signal(Signal::INT);
+    assert_eq!(client.ended(), Some(130));
+    assert_eq!(entries(room.path()), [] as [PathBuf; 0]);
+    let after = ran_json(room.path(), "power-states vfio-user:s");
+    assert_eq!(after["current"]["ps"], 0);
+}
+
+#[test]
+fn measuring_is_refused_beside_changes() {
+    let room = tempdir().expect("a room");
+    for (rest, says) in [
+        ("--measure --set 1 --for 1s", "--set"),
+        ("--rounds 3", "--measure"),
+        ("--measure --rounds 0", "0"),
+        ("--measure --meter nonsense", "nonsense"),
+    ] {
+        let said = refused(room.path(), &format!("power-states {EVO} {rest}"));
+        assert!(said.contains(says), "{rest}: {said}");
+    }
+}

@@ -1,8 +1,19 @@
 //! A controller's power states: what it reports, and changes that are left or held for a while.
 
+mod drive;
 mod json;
+mod latency;
+mod measured;
+
+pub use drive::ReadableController;
+pub use latency::{
+    Bounds, MeasuredLatencies, StateLatency, StateToMeasure, StatefulDrive, measure_latencies,
+};
+pub use measured::{MeasureOptions, MeasuredState, MeasuredStates, StateWatts, measure_states};
 
 use crate::controller_name::NamedController;
+use crate::error::OpenError;
+use crate::meters::MetersError;
 use crate::pause::pause;
 use joulio_emulator::PowerUse;
 use joulio_energy::{Clock, Energy, MeterError, Meters, Monotonic};
@@ -24,6 +35,21 @@ pub enum PowerStatesError {
     /// The controller fails a command.
     #[error(transparent)]
     Controller(#[from] NvmeError),
+    /// The controller cannot be opened.
+    #[error(transparent)]
+    Open(#[from] Box<OpenError>),
+    /// The meters of the machine cannot be had.
+    #[error(transparent)]
+    Meters(#[from] MetersError),
+    /// The kernel has no namespace of the controller.
+    #[error("{0}: no namespace in /sys/block to read: attach one (nvme attach-ns)")]
+    NoNamespace(String),
+    /// The drive fails a read.
+    #[error("reading: {0}")]
+    Read(io::Error),
+    /// A signal ended it.
+    #[error("not all power states were measured")]
+    Interrupted,
     /// No thread could be started to read the meter.
     #[error(transparent)]
     Meter(io::Error),
@@ -34,7 +60,13 @@ impl PowerStatesError {
     pub fn is_refusal(&self) -> bool {
         match self {
             PowerStatesError::Change(error) => !error.leaves_changes(),
-            PowerStatesError::Controller(_) | PowerStatesError::Meter(_) => false,
+            PowerStatesError::Open(_)
+            | PowerStatesError::Meters(_)
+            | PowerStatesError::NoNamespace(_) => true,
+            PowerStatesError::Controller(_)
+            | PowerStatesError::Read(_)
+            | PowerStatesError::Interrupted
+            | PowerStatesError::Meter(_) => false,
         }
     }
 }

@@ -458,7 +458,7 @@ impl<D: Device> Index<usize> for Queues<D> {
 }
 
 impl<D: Device> IndexMut<usize> for Queues<D> {
-    #[inline(always)]
+    #[inline]
     fn index_mut(&mut self, index: usize) -> &mut QueuePair<D> {
         if !self.all[index].noticed {
             self.mark(index);

@@ -315,8 +315,7 @@ impl<D: Device> QueuePair<D> {
             | !offset.is_multiple_of(DWORD)
             | !namespace.has_range(lba, blocks);
         if refuse {
-            let reason = self.refusal(namespace, lba, blocks, (&buffer, offset));
-            return Err(Rejected { reason, buffer });
+            return Err(self.refused(namespace, (lba, blocks), buffer, offset));
         }
         let start = buffer.iova().offset(offset);
         let cid = self.take_slot(buffer, tag)?;
@@ -341,14 +340,24 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Why a transfer may not be done.
+    /// A transfer that may not be done, and why not.
     #[cold]
     #[inline(never)]
+    fn refused(
+        &self,
+        namespace: &Namespace,
+        range: (u64, u32),
+        buffer: DmaBuffer,
+        offset: usize,
+    ) -> Rejected {
+        let reason = self.refusal(namespace, range, (&buffer, offset));
+        Rejected { reason, buffer }
+    }
+
     fn refusal(
         &self,
         namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
+        (lba, blocks): (u64, u32),
         (buffer, offset): (&DmaBuffer, usize),
     ) -> SubmitError {
         if buffer.domain() != self.domain || namespace.domain != self.domain {

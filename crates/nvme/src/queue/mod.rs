@@ -196,7 +196,7 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Writes the command `cid`, which moves `bytes` in `direction`, to the submission queue.
-    #[inline(always)]
+    #[inline]
     fn issue(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {
         self.send(cid, command);
         if self.extras {
@@ -207,7 +207,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn send(&mut self, cid: CommandId, mut command: Command) {
         command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
         self.submission.write(command);

@@ -111,7 +111,7 @@ impl Slots {
 
     /// Puts a command into the free slot that was freed last and names it; gives it back when there
     /// is none.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> Result<CommandId, Entry> {
         let Some(slot) = self.slots.get_mut(usize::from(self.free)) else {
             return Err(entry);

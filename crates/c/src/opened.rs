@@ -1,9 +1,9 @@
 //! Controllers and queues of any back end behind one type.
 
 use crate::buffer::{in_flight, joulio_buffer};
-use crate::error::{failed, guarded_io};
+use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
-use crate::queue::{Sink, refused};
+use crate::queue::{Backlog, Sink, joulio_completion, refused};
 use crate::queue_id::QueueId;
 use crate::slots::DriverTag;
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
@@ -17,7 +17,8 @@ use joulio_nvme::{
 };
 use joulio_nvme_spec::Command;
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, WaitCounters};
+use joulio_wait::{AnyPolicy, WaitCounters, now};
+use rustix::io::Errno;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -61,13 +62,6 @@ pub(crate) trait AnyQueue: Send {
     fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
-    fn ring(&mut self);
-    fn reap(
-        &mut self,
-        min: usize,
-        deadline: Option<Nanos>,
-        sink: &mut Sink<'_>,
-    ) -> Result<usize, NvmeError>;
     fn arm(&mut self) -> Result<bool, NvmeError>;
     fn fd(&self) -> BorrowedFd<'_>;
     fn outstanding(&mut self) -> usize;
@@ -85,7 +79,15 @@ pub(crate) type SubmitCall =
 pub(crate) struct Calls {
     pub(crate) read: SubmitCall,
     pub(crate) write: SubmitCall,
+    pub(crate) ring: unsafe extern "C" fn(*mut ()) -> c_int,
+    pub(crate) reap: ReapCall,
 }
+
+/// Completions of a queue, which the first argument points to: at least and at most how many, a timeout in
+/// nanoseconds (below zero: none), the caller's array, and what the queue keeps. How many there are, or a
+/// negative errno whose text is kept.
+pub(crate) type ReapCall =
+    unsafe extern "C" fn(*mut (), u32, u32, i64, *mut joulio_completion, *mut Backlog) -> c_int;
 
 /// A command that moves data, but for reads and writes.
 pub(crate) enum What<'a> {
@@ -241,6 +243,50 @@ unsafe extern "C" fn write<D: Device>(
     }
 }
 
+/// Rings the doorbell of the queue `this`.
+///
+/// # Safety
+/// `this` is an [`OpenedQueue`] of this device, which nobody else uses.
+unsafe extern "C" fn ring<D: Device>(this: *mut ()) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
+    guarded_io(|| {
+        this.queue().ring();
+        0
+    })
+}
+
+/// Reaps completions of the queue `this`.
+///
+/// # Safety
+/// As [`ring`]; `completions` has room for `max`, `backlog` is the queue's.
+unsafe extern "C" fn reap<D: Device>(
+    this: *mut (),
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+    backlog: *mut Backlog,
+) -> c_int {
+    // SAFETY: by the caller.
+    let (this, backlog) = unsafe { (&mut *this.cast::<OpenedQueue<D>>(), &mut *backlog) };
+    guarded_io(|| {
+        let deadline = match u64::try_from(timeout_ns) {
+            Ok(timeout) if min > 0 => Some(Nanos(now().0.saturating_add(timeout))),
+            _ => None,
+        };
+        // SAFETY: by the caller.
+        let mut sink = unsafe { Sink::new(completions, max, backlog) };
+        let group = this.group.group();
+        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done));
+        match (reaped, sink.found()) {
+            // What ended beside the failure is not lost: the failure comes again if it lasts.
+            (Err(error), 0) => failed(&Failure::new(Errno::IO, error)),
+            (_, found) => found,
+        }
+    })
+}
+
 /// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails. 0, or a negative
 /// errno whose text is kept.
 ///
@@ -293,6 +339,8 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         Calls {
             read: read::<D>,
             write: write::<D>,
+            ring: ring::<D>,
+            reap: reap::<D>,
         }
     }
 
@@ -312,21 +360,6 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError> {
         let (queue, namespace) = self.queue_and_namespace();
         queue.flush(namespace, tag)
-    }
-
-    fn ring(&mut self) {
-        self.queue().ring();
-    }
-
-    fn reap(
-        &mut self,
-        min: usize,
-        deadline: Option<Nanos>,
-        sink: &mut Sink<'_>,
-    ) -> Result<usize, NvmeError> {
-        self.group
-            .group()
-            .reap(min, deadline, |_, completed| sink.put(completed))
     }
 
     fn arm(&mut self) -> Result<bool, NvmeError> {

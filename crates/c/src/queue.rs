@@ -9,10 +9,7 @@ use crate::slots::{DriverTag, Slots};
 use joulio_job::{CompletionMode, parse_slo};
 use joulio_nvme::{Completed, MAX_RANGES, SubmitError};
 use joulio_nvme_spec::{Command, NvmOpcode};
-use joulio_units::Nanos;
-use joulio_wait::{
-    Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, WaitCounters, Waiter, now,
-};
+use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, WaitCounters, Waiter};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
@@ -38,10 +35,16 @@ pub(crate) struct Queue {
     queue: Box<dyn AnyQueue>,
     /// Of `queue`.
     calls: Calls,
+    backlog: Backlog,
+    may_write: bool,
+}
+
+/// What a queue keeps between calls.
+pub(crate) struct Backlog {
+    /// Tags of commands without a buffer.
     slots: Slots,
     /// Completions that the caller's array had no room for.
     left: VecDeque<joulio_completion>,
-    may_write: bool,
 }
 
 /// A range of logical blocks.
@@ -153,8 +156,10 @@ pub unsafe extern "C" fn joulio_queue_create(
         Ok(handle::make(Queue {
             calls: queue.calls(),
             queue,
-            slots: Slots::new(depth),
-            left: VecDeque::with_capacity(depth as usize),
+            backlog: Backlog {
+                slots: Slots::new(depth),
+                left: VecDeque::with_capacity(depth as usize),
+            },
             may_write: controller.may_write(),
         }))
     })
@@ -202,11 +207,11 @@ impl Queue {
         tag: u64,
         submit: impl FnOnce(&mut dyn AnyQueue, u64) -> Result<(), SubmitError>,
     ) -> Result<c_int, Failure> {
-        let slot = self.slots.enter(tag)?;
+        let slot = self.backlog.slots.enter(tag)?;
         match submit(&mut *self.queue, slot) {
             Ok(()) => Ok(0),
             Err(reason) => {
-                self.slots.leave((slot >> 1) as u32);
+                self.backlog.slots.leave((slot >> 1) as u32);
                 Err(refused(&reason))
             }
         }
@@ -230,19 +235,45 @@ fn no_leave() -> Failure {
 
 /// Completions on their way to the caller.
 pub(crate) struct Sink<'a> {
+    begin: *mut joulio_completion,
     /// Next of the caller's array.
     next: *mut joulio_completion,
     end: *mut joulio_completion,
-    slots: &'a mut Slots,
-    left: &'a mut VecDeque<joulio_completion>,
+    backlog: &'a mut Backlog,
 }
 
-impl Sink<'_> {
+impl<'a> Sink<'a> {
+    /// A sink with the caller's array of `max`.
+    ///
+    /// # Safety
+    /// `completions` has room for `max`.
+    #[inline]
+    pub(crate) unsafe fn new(
+        completions: *mut joulio_completion,
+        max: u32,
+        backlog: &'a mut Backlog,
+    ) -> Sink<'a> {
+        Sink {
+            begin: completions,
+            next: completions,
+            // SAFETY: by the caller.
+            end: unsafe { completions.add(max as usize) },
+            backlog,
+        }
+    }
+
+    /// Number of completions in the caller's array.
+    #[inline]
+    pub(crate) fn found(&self) -> c_int {
+        // SAFETY: of the same array.
+        unsafe { self.next.offset_from(self.begin) as c_int }
+    }
+
     /// Hands `done` out; its buffer is the caller's again.
     #[inline(always)]
     pub(crate) fn put(&mut self, done: Completed) {
         let (tag, buffer) = match DriverTag::read(done.tag) {
-            DriverTag::Slot(slot) => (self.slots.leave(slot), std::ptr::null_mut()),
+            DriverTag::Slot(slot) => (self.backlog.slots.leave(slot), std::ptr::null_mut()),
             DriverTag::Buffer(buffer) => {
                 // SAFETY: a buffer in flight cannot be freed.
                 let held = unsafe { handle::known(buffer) };
@@ -268,7 +299,7 @@ impl Sink<'_> {
 
     #[cold]
     fn keep(&mut self, completion: joulio_completion) {
-        self.left.push_back(completion);
+        self.backlog.left.push_back(completion);
     }
 }
 
@@ -434,11 +465,13 @@ fn only_reads(opcode: NvmOpcode) -> bool {
 /// `queue` is NULL or a queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
-    guarded(|| {
-        // SAFETY: by the caller.
-        unsafe { handle::get(queue) }?.queue.ring();
-        Ok(0)
-    })
+    // SAFETY: by the caller.
+    let queue = match unsafe { handle::get(queue) } {
+        Ok(queue) => queue,
+        Err(failure) => return failed(&failure),
+    };
+    // SAFETY: of this queue. Panics are caught there.
+    unsafe { (queue.calls.ring)(queue.this()) }
 }
 
 /// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
@@ -456,49 +489,80 @@ pub unsafe extern "C" fn joulio_reap(
     timeout_ns: i64,
     completions: *mut joulio_completion,
 ) -> c_int {
-    guarded(|| {
+    // SAFETY: by the caller.
+    let queue = match unsafe { handle::get(queue) } {
+        Ok(queue) => queue,
+        Err(failure) => return failed(&failure),
+    };
+    if completions.is_null() || min > max || max == 0 || max > c_int::MAX as c_uint {
+        return failed(&no_room(min, max, completions.is_null()));
+    }
+    if !queue.backlog.left.is_empty() {
         // SAFETY: by the caller.
-        let queue = unsafe { handle::get(queue) }?;
-        if completions.is_null() {
-            return Err(Failure::null("completions"));
-        }
-        if min > max || max == 0 || max > c_int::MAX as c_uint {
-            let text = format!("min {min}, max {max}: max is at least 1 and at least min");
-            return Err(Failure::new(Errno::INVAL, text));
-        }
-        let mut found = 0_usize;
-        while found < max as usize
-            && let Some(completion) = queue.left.pop_front()
-        {
-            // SAFETY: below `max`, by the caller.
-            unsafe { completions.add(found).write(completion) };
-            found += 1;
-        }
-        if found == max as usize {
-            return Ok(found as c_int);
-        }
-        let wanted = (min as usize).saturating_sub(found);
-        let deadline = match (wanted, u64::try_from(timeout_ns)) {
-            (0, _) | (_, Err(_)) => None,
-            (_, Ok(timeout)) => Some(Nanos(now().0.saturating_add(timeout))),
-        };
-        // SAFETY: the array has room for `max`, by the caller.
-        let (next, end) = unsafe { (completions.add(found), completions.add(max as usize)) };
-        let mut sink = Sink {
-            next,
-            end,
-            slots: &mut queue.slots,
-            left: &mut queue.left,
-        };
-        let reaped = queue.queue.reap(wanted, deadline, &mut sink);
-        // SAFETY: of the same array.
-        let found = unsafe { sink.next.offset_from_unsigned(completions) };
-        match reaped {
-            // What ended beside the failure is not lost: the failure comes again if it lasts.
-            Err(error) if found == 0 => Err(Failure::new(Errno::IO, error)),
-            _ => Ok(found as c_int),
-        }
-    })
+        return unsafe { hand_out_left(queue, min, max, timeout_ns, completions) };
+    }
+    let this = queue.this();
+    // SAFETY: of this queue, and by the caller. Panics are caught there.
+    unsafe {
+        (queue.calls.reap)(
+            this,
+            min,
+            max,
+            timeout_ns,
+            completions,
+            &raw mut queue.backlog,
+        )
+    }
+}
+
+#[cold]
+fn no_room(min: c_uint, max: c_uint, null: bool) -> Failure {
+    match null {
+        true => Failure::null("completions"),
+        false => Failure::new(
+            Errno::INVAL,
+            format!("min {min}, max {max}: max is at least 1 and at least min"),
+        ),
+    }
+}
+
+/// Hands out what there was no room for, and then as joulio_reap().
+///
+/// # Safety
+/// `completions` has room for `max`.
+#[cold]
+unsafe fn hand_out_left(
+    queue: &mut Queue,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    let mut found: c_uint = 0;
+    while found < max
+        && let Some(completion) = queue.backlog.left.pop_front()
+    {
+        // SAFETY: below `max`, by the caller.
+        unsafe { completions.add(found as usize).write(completion) };
+        found += 1;
+    }
+    if found == max {
+        return found as c_int;
+    }
+    let (this, min) = (queue.this(), min.saturating_sub(found));
+    // SAFETY: of this queue; the array has so much room left.
+    let more = unsafe {
+        (queue.calls.reap)(
+            this,
+            min,
+            max - found,
+            timeout_ns,
+            completions.add(found as usize),
+            &raw mut queue.backlog,
+        )
+    };
+    // A failure comes again if it lasts.
+    found as c_int + more.max(0)
 }
 
 /// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
@@ -525,7 +589,7 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
         let queue = unsafe { handle::get(queue) }?;
-        if !queue.left.is_empty() {
+        if !queue.backlog.left.is_empty() {
             return Ok(0);
         }
         let armed = queue.queue.arm();
@@ -543,7 +607,7 @@ pub unsafe extern "C" fn joulio_outstanding(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
         let queue = unsafe { handle::get(queue) }?;
-        Ok((queue.queue.outstanding() + queue.left.len()) as c_int)
+        Ok((queue.queue.outstanding() + queue.backlog.left.len()) as c_int)
     })
 }
 

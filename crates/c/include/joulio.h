@@ -216,8 +216,8 @@ int joulio_close(struct joulio_controller *controller);
 int joulio_namespace_info(const struct joulio_controller *controller,
                           struct joulio_namespace *namespace_);
 
-// Text of the last failure of the calling thread, one line in English; empty before the first. It is
-// valid until the thread's next failure.
+// Text of the last failure of the calling thread, one line in English of at most 1023 bytes; empty before
+// the first. It is valid until the thread's next failure.
 const char *joulio_error(void);
 
 // Checks that the library has the interface that the program was compiled for: call it with

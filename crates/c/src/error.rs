@@ -1,14 +1,18 @@
 //! Failures as C has them: a negative errno, and a line of text for the thread.
 
 use rustix::io::Errno;
-use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int, c_uint};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// Bytes of a text, with the NUL at its end.
+const TEXT: usize = 1024;
+
 thread_local! {
-    /// What the last call of this thread that failed says.
-    static LAST: RefCell<CString> = RefCell::default();
+    /// What the last call of this thread that failed says. It has no destructor: exit handlers fail too, and
+    /// the main thread's values are destroyed before they run.
+    static LAST: Cell<[u8; TEXT]> = const { Cell::new([0; TEXT]) };
 }
 
 /// A call that failed.
@@ -70,17 +74,24 @@ fn panicked() -> Failure {
 /// Keeps the failure's text; its negative errno.
 #[cold]
 pub(crate) fn failed(failure: &Failure) -> c_int {
-    // A NUL would end the text early for C.
-    let text = failure.text.replace('\0', " ");
-    LAST.set(CString::new(text).unwrap_or_default());
+    let mut end = failure.text.len().min(TEXT - 1);
+    while !failure.text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut text = [0; TEXT];
+    for (to, from) in text.iter_mut().zip(failure.text[..end].bytes()) {
+        // A NUL would end the text early for C.
+        *to = if from == 0 { b' ' } else { from };
+    }
+    LAST.set(text);
     -failure.errno.raw_os_error()
 }
 
-/// Text of the last failure of the calling thread, one line in English; empty before the first. It is
-/// valid until the thread's next failure.
+/// Text of the last failure of the calling thread, one line in English of at most 1023 bytes; empty before
+/// the first. It is valid until the thread's next failure.
 #[unsafe(no_mangle)]
 pub extern "C" fn joulio_error() -> *const c_char {
-    LAST.with_borrow(|text| text.as_ptr())
+    LAST.with(|text| text.as_ptr().cast())
 }
 
 /// Interface that this header is of, for joulio_check_interface().

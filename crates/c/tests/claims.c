@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "joulio.h"
 
 #define DEVICE "emulated:instant,size=16M"
@@ -403,9 +404,33 @@ static void event_loop(void)
 	joulio_close(controller);
 }
 
+/* A text that is too long is cut, between two letters. */
+static void long_text(void)
+{
+	char device[4096] = "emulated:";
+
+	while (strlen(device) < 3000)
+		strcat(device, "\u00e9");
+	CHECK(!joulio_open(device, 1, 0) && strlen(joulio_error()) >= 1022);
+	CHECK(strlen(joulio_error()) <= 1023 && says("unknown"));
+}
+
+/* What the thread has is destroyed before exit handlers run; they fail like everybody. */
+static void at_exit(void)
+{
+	static _Alignas(8) char others[512];
+
+	CHECK(joulio_close((struct joulio_controller *)others) == -EBADF);
+	CHECK(says("controller is not open"));
+	if (failures)
+		_exit(1);
+}
+
 int main(void)
 {
 	CHECK(strlen(joulio_version()) >= 5 && *joulio_error() == 0);
+	CHECK(!atexit(at_exit));
+	long_text();
 	interface();
 	misuse();
 	data();

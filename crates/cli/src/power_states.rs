@@ -112,7 +112,7 @@ fn measure(args: &PowerStatesArgs) -> Outcome {
     // Before there is anything that a signal would leave behind.
     let stop = stop_on_signals()?;
     let found = measure_states(&mut drive, &options, &stop, say)?;
-    match args.output.format {
+    match args.output.format() {
         Format::Normal => print(&measured::text(&found)),
         Format::Json => print_json(&found),
     }

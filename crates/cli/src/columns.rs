@@ -415,8 +415,8 @@ mod tests {
              \x20        published   error\n\
              \x20HS25    useful cycles while polling, one core\n\
              \x20            15.17  +8.5 %\n\
-             \x20HS25    useful cycles while polling, two cores and\n\
-             \x20        some words more\n\
+             \x20HS25    useful cycles while polling, two cores\n\
+             \x20        and some words more\n\
              \x20            15.17  +8.5 %\n"
         );
         let wide = apart(&header, &rows, 2, Some(100));

@@ -176,7 +176,7 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
                 "of one that joulio drives",
             ),
             (
-                "joulio power-states nvme0 --measure",
+                "joulio power-states /dev/nvme0 --measure",
                 "the latencies and watts that they really have",
             ),
         ],

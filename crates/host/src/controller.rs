@@ -57,7 +57,7 @@ impl AdminController {
         }
     }
 
-    /// The same controller for another owner.
+    /// Another handle to this controller.
     pub fn again(&self) -> AdminController {
         AdminController {
             name: self.name.clone(),

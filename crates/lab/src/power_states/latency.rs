@@ -62,7 +62,7 @@ pub struct StateLatency {
     pub set_and_read: Nanos,
 }
 
-/// What [`measure_latencies`] finds.
+/// Findings of [`measure_latencies`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredLatencies {
     /// Latencies of each state.

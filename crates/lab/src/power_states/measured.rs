@@ -1,4 +1,4 @@
-//! What a drive's power states really take: latencies of their transitions, and watts in them.
+//! Power states as they really are: latencies of their transitions, and watts in them.
 
 use super::PowerStatesError;
 use super::drive::{MeasuredDrive, ReadableController};

@@ -1,4 +1,4 @@
-//! What reaps for the futures of a queue.
+//! Drivers: reapers for the futures of a queue.
 
 use crate::state::{Shared, Wakers};
 use crate::{IoError, IoFailure};
@@ -14,7 +14,7 @@ use std::task::{Poll, Waker};
 /// Completions that [`Driver::run`] takes at once.
 const BATCH: usize = 256;
 
-/// What reaps for the futures of an [`AsyncQueue`](crate::AsyncQueue), and wakes them. The order is
+/// Reaper for the futures of an [`AsyncQueue`](crate::AsyncQueue), which wakes them. The order is
 /// [`Driver::arm`], wait for the descriptor, [`Driver::reap`], and again, as for an
 /// [`EventGroup`](joulio_nvme::EventGroup):
 ///

@@ -201,7 +201,7 @@ impl<'a, D: Device, T> Io<'a, D, T> {
 }
 
 impl Progress<'_> {
-    /// Whatever is not the common case.
+    /// Cases that are not the common one.
     #[inline(never)]
     fn poll<D: Device>(
         &mut self,
@@ -260,7 +260,7 @@ impl Progress<'_> {
         Poll::Ready(Err(self.refused(IoFailure::Controller(ended))))
     }
 
-    /// What comes of a command that the queue did not take: it waits for room, or has failed.
+    /// Outcome of a command that the queue did not take: it waits for room, or has failed.
     #[cold]
     fn not_submitted<D: Device>(
         &mut self,

@@ -63,7 +63,7 @@ impl<D: Device> AsyncQueue<D> {
         })
     }
 
-    /// Creates what reaps for the futures, instead of each that is polled. There is one at a time.
+    /// Creates the driver, which reaps for the futures instead of each that is polled. There is one at a time.
     ///
     /// # Errors
     /// No descriptor is left.

@@ -135,7 +135,7 @@ static sqlite3_vfs joulio_vfs = {
 };
 
 /* The entry point that `.load` and sqlite3_load_extension() call. */
-int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api)
+__attribute__((visibility("default"))) int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api)
 {
 	int result;
 

@@ -42,10 +42,14 @@ fn every_io_ends_when_the_loop_waits_for_the_descriptor_alone() {
     let mut buffers = controller.allocate_buffers(12, 512).unwrap();
     let (mut sent, mut ended) = (0_u64, vec![false; 3_000]);
     let mut waits = 0;
-    while ended.iter().any(|ended| !ended) {
+    // On a busy machine the device may be done each time before the loop looks: it goes on until it has waited.
+    while waits == 0 || ended.iter().any(|ended| !ended) {
+        if ended.iter().all(|ended| *ended) {
+            ended.resize(ended.len() + 12, false);
+        }
         for index in 0..3 {
             let queue = &mut group.group().queues()[index];
-            while queue.outstanding() < 4 && sent < 3_000 {
+            while queue.outstanding() < 4 && sent < ended.len() as u64 {
                 let buffer = buffers.pop().unwrap();
                 queue.read(&namespace, sent % 64, 1, buffer, sent).unwrap();
                 sent += 1;
@@ -62,7 +66,6 @@ fn every_io_ends_when_the_loop_waits_for_the_descriptor_alone() {
         });
         reaped.unwrap();
     }
-    assert!(waits > 0);
     assert_eq!(buffers.len(), 12);
     // Nothing is outstanding: what is left of interrupts keeps nobody awake.
     assert!(group.arm().unwrap());

@@ -72,7 +72,7 @@ impl Arena {
     }
 }
 
-/// As [`Arena`], of memory of a trusted device: its buffers are slices.
+/// [`Arena`] of memory of a trusted device: its buffers are slices.
 #[derive(Clone)]
 pub struct TrustedArena(Arena);
 

@@ -94,7 +94,7 @@ pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
     all
 }
 
-/// Where the policy called `name` keeps the promise: every load by itself, then all.
+/// Promises that the policy called `name` keeps: every load by itself, then all.
 pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
     let mut loads: Vec<LoadKind> = Vec::new();
     for row in rows {

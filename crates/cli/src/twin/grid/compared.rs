@@ -6,7 +6,7 @@ use joulio_lab::grid::{comparisons, kept_promises, on_shared_cpus};
 use joulio_twin::grid::GridCell;
 use std::fmt::Write;
 
-/// How the policy called `name` does on `rows`, which share their CPUs or not.
+/// Tables of the policy called `name` on `rows`, which share their CPUs or not.
 pub fn text(rows: &[&GridCell], name: &str, shared: bool) -> String {
     let mut text = format!("\n{}\n{}", kept(rows, name), joules(rows, name));
     if let Some(cpus) = on_shared_cpus(rows, name).filter(|_| shared) {

@@ -17,19 +17,6 @@ fn stat(device: &Loop) -> Vec<u64> {
     numbers.collect::<Result<_, _>>().expect("numbers")
 }
 
-fn set_discard_max_bytes(device: &Loop, bytes: &str) {
-    let name = device.device.trim_start_matches("/dev/");
-    let max = format!("/sys/block/{name}/queue/discard_max_bytes");
-    fs::write(max, bytes).expect("set");
-}
-
-/// The kernel keeps what was set here when a loop device gets another file.
-fn allow_discards(device: &Loop) {
-    let name = device.device.trim_start_matches("/dev/");
-    let most = format!("/sys/block/{name}/queue/discard_max_hw_bytes");
-    set_discard_max_bytes(device, fs::read_to_string(most).expect("read").trim());
-}
-
 const DISCARDED_SECTORS: usize = 13;
 const FLUSHES: usize = 15;
 
@@ -48,7 +35,6 @@ fn a_block_device_is_trimmed_and_flushed_as_often_as_was_said() {
         let Some(disk) = Loop::new() else {
             return;
         };
-        allow_discards(&disk);
         let before = stat(&disk);
         let flags = format!("--engine {engine} --rw trim --iodepth {iodepth}");
         let flags = format!("{flags} --offset 1M --size 1M --number_ios 256");
@@ -147,22 +133,4 @@ fn trims_are_refused_where_data_would_be_lost_or_nobody_can() {
         &["--fsync", "not modelled"],
     );
     refused_with(&format!("{emulated} --rw discard"), &["randtrimwrite"]);
-}
-
-#[test]
-fn a_device_without_discards_is_not_trimmed() {
-    let Some(disk) = Loop::new() else {
-        return;
-    };
-    set_discard_max_bytes(&disk, "0");
-    for (engine, _) in ENGINES {
-        let line = format!(
-            "bench --device {} --engine {engine} --rw trim --number_ios 10 --allow-write",
-            disk.device
-        );
-        refused_with(&line, &["--rw", engine, "discard_max_bytes"]);
-    }
-    allow_discards(&disk);
-    let image = fs::read(disk.room.path().join("disk.img")).expect("read");
-    assert!(image.iter().all(|byte| *byte == 7));
 }

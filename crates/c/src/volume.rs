@@ -5,9 +5,7 @@ use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::opened::AnyStore;
 use crate::queue::{joulio_counters, policies};
-use ::joulio_volume::{
-    BlockStore, FormatOptions, ReadPart, StoreError, Volume, VolumeError, WritePart,
-};
+use ::joulio_volume::{FormatOptions, StoreError, Volume, VolumeError};
 use rustix::io::Errno;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
@@ -32,30 +30,8 @@ impl Handle for joulio_volume {
     }
 }
 
-/// The namespace below a volume.
-pub(crate) struct Store(Box<dyn AnyStore>);
-
-impl BlockStore for Store {
-    fn block_size(&self) -> u32 {
-        self.0.block_size()
-    }
-
-    fn blocks(&self) -> u64 {
-        self.0.blocks()
-    }
-
-    fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
-        self.0.read(parts)
-    }
-
-    fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
-        self.0.write(parts)
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.0.flush()
-    }
-}
+/// The namespace below a volume, whatever its back end.
+pub(crate) type Store = Box<dyn AnyStore>;
 
 impl From<VolumeError> for Failure {
     fn from(error: VolumeError) -> Failure {
@@ -103,7 +79,7 @@ pub unsafe extern "C" fn joulio_volume_open(
             ));
         }
         let store = controller.opened().store(policy, may_write);
-        let store = Store(store.map_err(|error| Failure::new(Errno::NODEV, error))?);
+        let store = store.map_err(|error| Failure::new(Errno::NODEV, error))?;
         if format {
             let options = FormatOptions {
                 overwrite,
@@ -299,7 +275,7 @@ pub unsafe extern "C" fn joulio_volume_counters(
         if counters.is_null() {
             return Err(Failure::null("counters"));
         }
-        let counted = volume.store().0.counters().into();
+        let counted = volume.store().counters().into();
         // SAFETY: by the caller.
         unsafe { counters.write(counted) };
         Ok(0)

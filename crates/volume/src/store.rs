@@ -1,6 +1,7 @@
 //! Blocks that a volume lies on.
 
 use crate::StoreError;
+use std::ops::Deref;
 
 /// Bytes to read, at any alignment.
 #[derive(Debug)]
@@ -50,29 +51,11 @@ pub trait BlockStore: Send + Sync {
     fn flush(&self) -> Result<(), StoreError>;
 }
 
-impl<S: BlockStore + ?Sized> BlockStore for &S {
-    fn block_size(&self) -> u32 {
-        (**self).block_size()
-    }
-
-    fn blocks(&self) -> u64 {
-        (**self).blocks()
-    }
-
-    fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
-        (**self).read(parts)
-    }
-
-    fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
-        (**self).write(parts)
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        (**self).flush()
-    }
-}
-
-impl<S: BlockStore + ?Sized> BlockStore for Box<S> {
+/// A reference to a store, or a box of one, is a store.
+impl<P> BlockStore for P
+where
+    P: Deref<Target: BlockStore> + Send + Sync,
+{
     fn block_size(&self) -> u32 {
         (**self).block_size()
     }

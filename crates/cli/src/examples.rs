@@ -271,28 +271,48 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
     ),
 ];
 
-/// `command` with the examples of its subcommands below their help.
+/// Examples of the command itself.
+const FIRST: [(&str, &str); 3] = [
+    (
+        "joulio bench",
+        "completion modes beside each other, on an emulated drive",
+    ),
+    (
+        "joulio advise --observe 60s --device /dev/nvme0n1",
+        "what to choose for the load that a disk has",
+    ),
+    (
+        "joulio stat -x 1 5",
+        "disks as iostat has them, with watts and joules",
+    ),
+];
+
+/// `command` with examples below its help and that of its subcommands.
 pub fn with_examples(command: Command) -> Command {
+    let command = with_lines(command, &FIRST);
     EXAMPLES
         .into_iter()
         .fold(command, |command, (name, lines)| {
-            command.mut_subcommand(name, |subcommand| {
-                let widest = lines.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
-                let mut text = match subcommand.get_after_help() {
-                    Some(text) => format!("{text}\n\n"),
-                    None => String::new(),
-                };
-                text.push_str("Examples:");
-                for (line, what) in lines {
-                    // Below one another where one is long.
-                    text.push_str(&match widest > 44 {
-                        true => format!("\n  {line}\n      {what}"),
-                        false => format!("\n  {line:<widest$}  {what}"),
-                    });
-                }
-                subcommand.after_help(text)
-            })
+            command.mut_subcommand(name, |subcommand| with_lines(subcommand, &lines))
         })
+}
+
+/// `command` with examples below its help.
+fn with_lines(command: Command, lines: &[(&str, &str)]) -> Command {
+    let widest = lines.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
+    let mut text = match command.get_after_help() {
+        Some(text) => format!("{text}\n\n"),
+        None => String::new(),
+    };
+    text.push_str("Examples:");
+    for (line, what) in lines {
+        // Below one another where one is long.
+        text.push_str(&match widest > 44 {
+            true => format!("\n  {line}\n      {what}"),
+            false => format!("\n  {line:<widest$}  {what}"),
+        });
+    }
+    command.after_help(text)
 }
 
 #[cfg(test)]
@@ -302,7 +322,7 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_that_can_be_written() {
-        for (_, lines) in EXAMPLES {
+        for lines in EXAMPLES.iter().map(|(_, lines)| lines).chain([&FIRST]) {
             for (line, _) in lines {
                 let parsed = written().try_get_matches_from(line.split_whitespace());
                 let help = line.ends_with("--help");

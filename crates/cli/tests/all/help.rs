@@ -98,7 +98,7 @@ fn a_mistyped_subcommand_is_refused_in_one_line() {
 
 #[test]
 fn every_subcommand_has_three_examples() {
-    for subcommand in SUBCOMMANDS {
+    for subcommand in SUBCOMMANDS.into_iter().chain([""]) {
         let output = joulio(&format!("{subcommand} --help")).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let (_, examples) = text

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Faults of devices, and what was done about them, all jobs together, ramp included.
+/// Faults of devices, and what was done about them, all jobs together, ramp and verification included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultCounts {

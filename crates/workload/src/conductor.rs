@@ -13,11 +13,12 @@ use crate::job_result::JobResult;
 use crate::machine::ThreadCounters;
 use crate::process::head_start;
 use crate::progress::{JobProgress, RunProgress};
-use crate::protocol::{JobMessage, JobOrder};
+use crate::protocol::{JobMessage, JobOrder, Verified};
 use crate::run_error::RunError;
 use crate::setup::Setup;
 use joulio_energy::{MeterResult, Meters, Window};
 use joulio_job::{Availability, Job, VerifyResult};
+use joulio_nvme::Faults;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use rates::Rates;
@@ -76,7 +77,10 @@ impl Conductor<'_> {
         let (jobs, late) = self.wait_until_finished(start, &mut rates, steady.as_mut())?;
         let end = self.end(&jobs, window);
         self.order(JobOrder::Verify)?;
-        let verify = self.wait_until_verified(start)?;
+        let Verified {
+            checked: verify,
+            faults,
+        } = self.wait_until_verified(start)?;
         let threads = jobs.iter().map(|job| &job.counted);
         let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
         let targets = self.setup.targets.iter();
@@ -90,6 +94,7 @@ impl Conductor<'_> {
             energy: end.energy,
             window: end.window,
             late,
+            faults,
             steadiness: rates.steadiness(),
             steady_state: steady.map(|steady| steady.result()),
         })))
@@ -153,14 +158,15 @@ impl Conductor<'_> {
     }
 
     /// Waits until all jobs have verified what they wrote, and adds up their results.
-    fn wait_until_verified(&self, start: Nanos) -> Result<VerifyResult, RunError> {
-        let mut sum = VerifyResult::default();
+    fn wait_until_verified(&self, start: Nanos) -> Result<Verified, RunError> {
+        let (mut checked, mut faults) = (VerifyResult::default(), Faults::default());
         let (mut verified, mut ended) = (0, 0);
         while verified < self.job.numjobs {
             match self.next(start)? {
-                Some(JobMessage::Verified(result)) => {
+                Some(JobMessage::Verified(one)) => {
                     verified += 1;
-                    sum.add(result);
+                    checked.add(one.checked);
+                    faults += one.faults;
                 }
                 // A job that ends without having verified has failed.
                 Some(JobMessage::Ended) if ended < verified => ended += 1,
@@ -168,8 +174,8 @@ impl Conductor<'_> {
                 None => {}
             }
         }
-        self.name_other_writer(&mut sum);
-        Ok(sum)
+        self.name_other_writer(&mut checked);
+        Ok(Verified { checked, faults })
     }
 
     /// The next message of a job; none when none has come for a while, and progress is reported.

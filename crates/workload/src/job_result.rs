@@ -4,7 +4,6 @@ use crate::io_totals::IoTotals;
 use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};
 use joulio_job::{LoggedIo, ThreadUsage};
-use joulio_nvme::Faults;
 use joulio_nvme::wait::WaitCounters;
 use joulio_trace::Recorded;
 use joulio_units::Nanos;
@@ -35,9 +34,6 @@ pub(crate) struct JobResult {
     pub(crate) counters: WaitCounters,
     /// True if the counters hold the time blocked and asleep.
     pub(crate) counts_waiting: bool,
-    /// Faults of the device.
-    #[serde(skip)]
-    pub(crate) faults: Faults,
     /// Trace of each queue.
     #[serde(skip)]
     pub(crate) recorded: Vec<Recorded>,
@@ -75,7 +71,6 @@ impl JobResult {
             shares: Vec::new(),
             counters: WaitCounters::default(),
             counts_waiting: true,
-            faults: Faults::default(),
             recorded: Vec::new(),
             usage: ThreadUsage::default(),
             kernel_usage: ThreadUsage::default(),

@@ -26,6 +26,7 @@
 
 use crate::job_result::JobResult;
 use joulio_job::{Availability, VerifyResult};
+use joulio_nvme::Faults;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +40,20 @@ pub(crate) enum JobMessage {
     /// The measured part is over.
     Finished(Box<JobResult>),
     /// Verification is over, or there was none.
-    Verified(VerifyResult),
+    Verified(Verified),
     /// The job's thread ends.
     #[serde(skip)]
     Ended,
+}
+
+/// End of a job: what its verification found, and what its devices did wrong until then.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Verified {
+    pub(crate) checked: VerifyResult,
+    /// Faults of the devices since the job began. A process has none: only the user-space driver
+    /// counts them.
+    #[serde(skip)]
+    pub(crate) faults: Faults,
 }
 
 /// Order of the conductor to a job.

@@ -155,7 +155,6 @@ impl RunReport<'_> {
         let window = end - start;
         let mut totals = IoTotals::default();
         let mut counters = WaitCounters::default();
-        let mut faults = Faults::default();
         let mut threads = Threads {
             device: done.did.device_threads,
             ..Threads::default()
@@ -166,7 +165,6 @@ impl RunReport<'_> {
                 of_devices[share.device].add(&share.totals);
             }
             counters += job.counters;
-            faults += job.faults;
             threads.submitter.add(job.usage);
             threads.kernel.add(job.kernel_usage);
         }
@@ -225,7 +223,7 @@ impl RunReport<'_> {
             steady_state: done.steady_state,
             threads,
             wait: counters,
-            faults: fault_counts(faults),
+            faults: fault_counts(done.faults),
             system_calls: system_calls(&done.jobs),
             machine: done.did.machine,
             energy,

@@ -9,7 +9,7 @@ mod parts;
 
 use crate::engine::Traced;
 use crate::pass::Pass;
-use crate::protocol::{JobMessage, JobOrder};
+use crate::protocol::{JobMessage, JobOrder, Verified};
 use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
 use device_work::Prepared;
@@ -51,7 +51,8 @@ impl Worker<'_> {
                 pass.read_back(engine, device.buffers, &mut ledger, &mut checked)?;
             }
         }
-        self.report(JobMessage::Verified(checked))
+        let faults = engine.faults();
+        self.report(JobMessage::Verified(Verified { checked, faults }))
     }
 
     /// Buffers with content, and what stands on each device, laid out if the job verifies.

@@ -42,6 +42,20 @@ fn a_fault_reaches_the_run() {
 }
 
 #[test]
+fn a_fault_while_blocks_are_read_back_is_counted() {
+    // 10 blocks are written in the run, and then read back.
+    for number in [5, 15] {
+        let report = json(&format!(
+            "bench --device emulated:instant,size=1m --completion poll --rw randwrite --number_ios 10 --ramp_time 0 \
+             --verify crc32c --output json --max_retries 1 --faults status=2/81@#{number}"
+        ));
+        let run = &report["runs"][0];
+        assert_eq!(run["verify"]["blocks"], 10, "{number}");
+        assert_eq!(run["faults"]["retries"], 1, "{number}");
+    }
+}
+
+#[test]
 fn a_plan_that_makes_no_sense_is_refused_with_the_kinds() {
     let room = tempfile::tempdir().unwrap();
     for command in [BENCH, "serve --device emulated:instant,size=1m --socket s"] {

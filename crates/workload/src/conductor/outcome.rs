@@ -4,6 +4,7 @@ use super::snapshot::Did;
 use crate::job_result::JobResult;
 use joulio_energy as energy;
 use joulio_job::{Steadiness, SteadyStateResult, VerifyResult};
+use joulio_nvme::Faults;
 use joulio_units::Nanos;
 
 /// Outcome of a run.
@@ -32,6 +33,8 @@ pub(crate) struct Finished {
     pub(crate) late: Nanos,
     /// How still the rate held; none: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
+    /// Faults of the devices, until the last block was read back.
+    pub(crate) faults: Faults,
     /// Steady state that was to end the run.
     pub(crate) steady_state: Option<SteadyStateResult>,
 }

@@ -78,7 +78,6 @@ impl JobMeter {
         result.stopped = stopped::times() != before.stops;
         result.learning.to_the_end = engine.learning() > Nanos::ZERO;
         result.counts_waiting = engine.counts_waiting();
-        result.faults = engine.faults();
         result.recorded = engine.take_trace();
         result.usage = cpu::thread_usage().since(before.usage);
     }

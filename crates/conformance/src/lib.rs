@@ -6,6 +6,7 @@
 //! never about time.
 #![forbid(unsafe_code)]
 
+mod awaited;
 mod claims;
 mod content;
 mod endure;
@@ -33,16 +34,24 @@ pub struct Bench<D: Device> {
     pub namespace: Namespace,
     /// Seed of every random number; failures print it.
     pub seed: u64,
+    /// I/Os of a mixed run; other claims do a share of as many.
+    pub ios: u64,
 }
 
 impl<D: Device> Bench<D> {
-    /// Namespace `nsid` of `controller`.
+    /// Namespace `nsid` of `controller`, for mixed runs of 10,000 I/Os.
     pub fn new(controller: Controller<D>, nsid: u32, seed: u64) -> Result<Bench<D>> {
         let namespace = controller.namespace(nsid)?;
         Ok(Bench {
             controller,
             namespace,
             seed,
+            ios: 10_000,
         })
+    }
+
+    /// The same with mixed runs of `ios` I/Os.
+    pub fn with_ios(self, ios: u64) -> Bench<D> {
+        Bench { ios, ..self }
     }
 }

@@ -1,14 +1,10 @@
 //! One line of memory that the interrupts of several queues write.
 
 use crate::Bench;
+use crate::awaited::awaited;
 use anyhow::{Result, anyhow, bail, ensure};
 use joulio_device::Device;
 use joulio_nvme::PollGroup;
-use joulio_nvme::wait::now;
-use joulio_units::Nanos;
-
-/// The longest time until an awaited word is written.
-const LIMIT: Nanos = Nanos::from_millis(60_000);
 
 /// Reads one block at a time on two queues of each controller, `each` times on every queue. Every
 /// completion is to write its queue's word of the one line, and no other, after the completion is
@@ -36,11 +32,8 @@ pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
             let queue = &mut group.queues()[index];
             queue.read(&bench.namespace, tag, 1, buffer, tag)?;
             queue.ring();
-            let end = now() + LIMIT;
-            while !written(&mut group, index)? {
-                ensure!(now() < end, "queue {index} wrote no word for I/O {tag}");
-                std::hint::spin_loop();
-            }
+            let came = awaited(|| written(&mut group, index))?;
+            ensure!(came, "queue {index} wrote no word for I/O {tag}");
             let mut seen = false;
             group.queues()[index].reap(1, |completed| {
                 seen = completed.tag == tag && completed.status.is_success();

@@ -31,6 +31,9 @@ enum Command {
         /// Seed of all random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// I/Os of a mixed run
+        #[arg(long, default_value_t = 10_000)]
+        ios: u64,
     },
     /// Let the queues of several PCIe devices raise one line of memory; data is only read
     Line {
@@ -52,6 +55,9 @@ enum Command {
         /// Seed of all random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// I/Os of a mixed run
+        #[arg(long, default_value_t = 10_000)]
+        ios: u64,
     },
     /// Check that what the last claim stamped stands in the device's backing file
     File {
@@ -72,9 +78,15 @@ fn main() -> Result<()> {
             address,
             nsid,
             seed,
-        } => run(VfioDevice::open(address)?, nsid, seed),
+            ios,
+        } => run(bench(VfioDevice::open(address)?, nsid, seed)?.with_ios(ios)),
         Command::Line { addresses, each } => line(&addresses, each),
-        Command::VfioUser { path, nsid, seed } => run(VfioUserDevice::connect(&path)?, nsid, seed),
+        Command::VfioUser {
+            path,
+            nsid,
+            seed,
+            ios,
+        } => run(bench(VfioUserDevice::connect(&path)?, nsid, seed)?.with_ios(ios)),
         Command::File { path, lba, seed } => check(&path, lba, seed),
     }
 }
@@ -95,8 +107,7 @@ fn line(addresses: &[PciAddress], each: u64) -> Result<()> {
     Ok(())
 }
 
-fn run<D: Device>(device: D, nsid: u32, seed: u64) -> Result<()> {
-    let bench = bench(device, nsid, seed)?;
+fn run<D: Device>(bench: Bench<D>) -> Result<()> {
     let mut failed = 0;
     for claim in claims() {
         match (claim.check)(&bench) {

@@ -12,9 +12,6 @@ use joulio_nvme::wait::{
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// I/Os of each policy.
-const IOS: u64 = 1_000;
-
 /// Blocks for one command in so many, and spins for the others.
 struct BlockOnceIn {
     every: u64,
@@ -95,7 +92,7 @@ pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
         if !group.queues()[0].info().masks_between_blocks {
             return Ok("not there: the table of its vectors is not mapped".into());
         }
-        reads(bench, &mut group, IOS)?;
+        reads(bench, &mut group, bench.ios / 10)?;
         let counters = settled(bench, &mut group)?;
         // A completion that came between the arming and the poll after it has raised one, and
         // needed no block.

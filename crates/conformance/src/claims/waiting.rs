@@ -3,6 +3,7 @@
 use super::support::{group_of_one, reads, settle};
 use crate::Bench;
 use crate::QueueMode;
+use crate::awaited::awaited;
 use crate::line::one_line;
 use crate::mixed::mixed;
 use crate::turns::arm;
@@ -12,9 +13,6 @@ use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, StepKind, WaitCounters, now};
 use joulio_nvme::{PollGroup, QueuePair};
 use joulio_units::Nanos;
 use std::sync::Arc;
-
-/// I/Os of a mixed run.
-const IOS: u64 = 10_000;
 
 /// The interval at which a group that waits checks on its queues, when the time limit
 /// is the default.
@@ -30,54 +28,54 @@ fn summary(counters: WaitCounters, ios: u64) -> String {
 pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    let counters = mixed(bench, QueueMode::Poll, 32, IOS)?;
+    let counters = mixed(bench, QueueMode::Poll, 32, bench.ios)?;
     ensure!(
         counters.interrupts == 0 && counters.blocks == 0,
         "{counters:?}"
     );
-    Ok(summary(counters, IOS))
+    Ok(summary(counters, bench.ios))
 }
 
 pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     // A deep queue seldom has to wait.
-    let mut counters = mixed(bench, QueueMode::Interrupt, 1, IOS / 2)?;
-    counters += mixed(bench, QueueMode::Interrupt, 32, IOS / 2)?;
+    let mut counters = mixed(bench, QueueMode::Interrupt, 1, bench.ios / 2)?;
+    counters += mixed(bench, QueueMode::Interrupt, 32, bench.ios / 2)?;
     ensure!(
         counters.interrupts > 0 && counters.blocks > 0,
         "{counters:?}"
     );
     ensure!(
-        counters.interrupts <= IOS && counters.wakes <= IOS,
+        counters.interrupts <= bench.ios && counters.wakes <= bench.ios,
         "{counters:?}"
     );
-    Ok(summary(counters, IOS))
+    Ok(summary(counters, bench.ios))
 }
 
 pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<String> {
     // At depth 1 nothing is in flight when it switches, so that its interrupts are on at once.
-    let mut counters = mixed(bench, QueueMode::Switching, 1, IOS / 2)?;
-    counters += mixed(bench, QueueMode::Switching, 32, IOS / 2)?;
+    let mut counters = mixed(bench, QueueMode::Switching, 1, bench.ios / 2)?;
+    counters += mixed(bench, QueueMode::Switching, 32, bench.ios / 2)?;
     ensure!(
-        counters.interrupts > 0 && counters.interrupts < IOS,
+        counters.interrupts > 0 && counters.interrupts < bench.ios,
         "{counters:?}"
     );
-    Ok(summary(counters, IOS))
+    Ok(summary(counters, bench.ios))
 }
 
 pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    let counters = mixed(bench, QueueMode::Hybrid, 32, IOS)?;
-    ensure!(counters.sleeps <= IOS, "{counters:?}");
+    let counters = mixed(bench, QueueMode::Hybrid, 32, bench.ios)?;
+    ensure!(counters.sleeps <= bench.ios, "{counters:?}");
     ensure!(
         counters.interrupts == 0 && counters.blocks == 0,
         "{counters:?}"
     );
     Ok(format!(
-        "{IOS} I/Os, {} sleeps, {} over",
-        counters.sleeps, counters.oversleeps
+        "{} I/Os, {} sleeps, {} over",
+        bench.ios, counters.sleeps, counters.oversleeps
     ))
 }
 
@@ -88,9 +86,9 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
     for mode in QueueMode::PUBLISHED {
         let mut counters = WaitCounters::default();
         for depth in [1, 4, 32] {
-            counters += mixed(bench, mode, depth, IOS / 5)?;
+            counters += mixed(bench, mode, depth, bench.ios / 10)?;
         }
-        let ios = 3 * (IOS / 5);
+        let ios = 3 * (bench.ios / 10);
         ensure!(counters.sleeps <= ios, "{mode:?}: {counters:?}");
         let steps = mode.first().steps();
         let took = [
@@ -250,11 +248,8 @@ pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
         };
         group.queues()[0].read(&bench.namespace, tag, 1, taken, tag)?;
         group.queues()[0].ring();
-        let end = now() + Nanos::from_millis(60_000);
-        while flag.memory().load_u32(0) != DATA {
-            ensure!(now() < end, "no word was written for I/O {tag}");
-            std::hint::spin_loop();
-        }
+        let came = awaited(|| Ok(flag.memory().load_u32(0) == DATA))?;
+        ensure!(came, "no word was written for I/O {tag}");
         // The completion is visible by the time that the word is.
         let mut seen = false;
         group.queues()[0].reap(1, |completed| {

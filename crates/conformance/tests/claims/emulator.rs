@@ -1,7 +1,7 @@
 //! The claims on the emulated controller in process, with blocks of 512 and 4096 bytes, at once
 //! and at a device's pace.
 
-use crate::alone;
+use crate::{alone, ios};
 use joulio_conformance::{Bench, claims, one_line};
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
@@ -23,7 +23,8 @@ fn bench(profile: &str, block: u32, sgls: bool) -> Bench<EmulatedDevice> {
         sgls,
         ..ControllerOptions::default()
     };
-    Bench::new(Controller::open(device, options).unwrap(), 1, 42).unwrap()
+    let controller = Controller::open(device, options).unwrap();
+    Bench::new(controller, 1, 42).unwrap().with_ios(ios())
 }
 
 fn all_hold(profile: &str, block: u32) {

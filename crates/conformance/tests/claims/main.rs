@@ -11,3 +11,11 @@ pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// I/Os of a mixed run; more with JOULIO_THOROUGH.
+pub fn ios() -> u64 {
+    match std::env::var_os("JOULIO_THOROUGH") {
+        Some(_) => 10_000,
+        None => 2_000,
+    }
+}

@@ -1,7 +1,7 @@
 //! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with
 //! blocks of 512 and 4096 bytes, with doorbells that are mapped and doorbells that are messages.
 
-use crate::alone;
+use crate::{alone, ios};
 use joulio_conformance::{Bench, claims};
 use joulio_device::vfio_user::VfioUserDevice;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
@@ -57,7 +57,8 @@ impl Served {
             queues: 4,
             ..ControllerOptions::default()
         };
-        Bench::new(Controller::open(device, options).unwrap(), 1, 42).unwrap()
+        let controller = Controller::open(device, options).unwrap();
+        Bench::new(controller, 1, 42).unwrap().with_ios(ios())
     }
 }
 

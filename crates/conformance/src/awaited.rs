@@ -1,0 +1,26 @@
+//! Waiting for a word in memory, without the driver.
+
+use anyhow::Result;
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+
+/// The longest wait.
+const LIMIT: Nanos = Nanos::from_millis(60_000);
+
+/// Polls before the CPU is left to others: the device may be a thread that needs it.
+const POLLS: u32 = 256;
+
+/// Polls until `check` is true; false: it was not within a minute.
+pub(crate) fn awaited(mut check: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let end = now() + LIMIT;
+    while now() < end {
+        for _ in 0..POLLS {
+            if check()? {
+                return Ok(true);
+            }
+            std::hint::spin_loop();
+        }
+        std::thread::yield_now();
+    }
+    Ok(false)
+}

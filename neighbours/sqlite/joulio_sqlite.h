@@ -16,8 +16,8 @@ struct open_file {
 	struct node *node;
 	/* SQLITE_LOCK_NONE to SQLITE_LOCK_EXCLUSIVE. */
 	int level;
-	/* Bits of the log's locks that this connection holds. */
-	unsigned int shared, exclusive;
+	/* Bits of the log's locks that this connection holds shared; `node` has who holds one exclusively. */
+	unsigned int shared;
 	/* Removed when it is closed. */
 	char *temporary;
 };

@@ -185,7 +185,6 @@ int index_lock(struct open_file *file, int first, int count, int flags)
 	}
 	if (flags & SQLITE_SHM_UNLOCK) {
 		file->shared &= ~bits;
-		file->exclusive &= ~bits;
 	} else if (result == SQLITE_OK) {
 		for (int i = first; i < first + count; i++) {
 			if (flags & SQLITE_SHM_EXCLUSIVE)
@@ -193,7 +192,8 @@ int index_lock(struct open_file *file, int first, int count, int flags)
 			else if (!(file->shared & (1u << i)))
 				node->index_readers[i]++;
 		}
-		*(flags & SQLITE_SHM_EXCLUSIVE ? &file->exclusive : &file->shared) |= bits;
+		if (!(flags & SQLITE_SHM_EXCLUSIVE))
+			file->shared |= bits;
 	}
 	pthread_mutex_unlock(&mutex);
 	return result;
@@ -207,6 +207,5 @@ void index_barrier(void)
 
 void index_unmap(struct open_file *file)
 {
-	if (file->shared || file->exclusive)
-		index_lock(file, 0, SQLITE_SHM_NLOCK, SQLITE_SHM_UNLOCK);
+	index_lock(file, 0, SQLITE_SHM_NLOCK, SQLITE_SHM_UNLOCK);
 }

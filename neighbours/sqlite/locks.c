@@ -10,9 +10,9 @@ struct node {
 	struct node *next;
 	char *name;
 	int handles;
-	/* Connections that read, and the one that is to write. */
+	/* Connections that read, the one that is to write, and the one that does or waits for the readers. */
 	int readers;
-	struct open_file *reserved, *pending, *exclusive;
+	struct open_file *reserved, *pending;
 	/* The index of the log, and who holds its locks. */
 	void **regions;
 	int region_count;
@@ -79,7 +79,7 @@ int lock(struct open_file *file, int level)
 		return SQLITE_OK;
 	pthread_mutex_lock(&mutex);
 	if (level == SQLITE_LOCK_SHARED) {
-		if (others(node->pending, file) || others(node->exclusive, file))
+		if (others(node->pending, file))
 			result = SQLITE_BUSY;
 		else
 			node->readers++;
@@ -96,8 +96,6 @@ int lock(struct open_file *file, int level)
 			file->level = SQLITE_LOCK_PENDING;
 			if (level == SQLITE_LOCK_EXCLUSIVE && node->readers > 1)
 				result = SQLITE_BUSY;
-			else if (level == SQLITE_LOCK_EXCLUSIVE)
-				node->exclusive = file;
 		}
 	}
 	if (result == SQLITE_OK)
@@ -121,7 +119,6 @@ int unlock(struct open_file *file, int level)
 	pthread_mutex_lock(&mutex);
 	drop(&node->reserved, file);
 	drop(&node->pending, file);
-	drop(&node->exclusive, file);
 	if (level == SQLITE_LOCK_NONE)
 		node->readers--;
 	file->level = level;
@@ -134,7 +131,7 @@ int reserved(struct open_file *file)
 	int held;
 
 	pthread_mutex_lock(&mutex);
-	held = file->node->reserved || file->node->pending || file->node->exclusive;
+	held = file->node->reserved || file->node->pending;
 	pthread_mutex_unlock(&mutex);
 	return held;
 }

@@ -5,7 +5,8 @@
 
 The shell inserts rows, each a transaction of its own, and prints each when SQLite has acknowledged it. After a
 number of them that is drawn it is killed with SIGKILL. The next shell has to find every acknowledged row as it was
-written, at most one more, and a database that PRAGMA integrity_check finds nothing wrong with.
+written, at most as many more as the shell had been given ahead (AHEAD), and a database that PRAGMA integrity_check
+finds nothing wrong with.
 """
 import hashlib
 import random
@@ -13,6 +14,8 @@ import subprocess
 import sys
 
 MODES = ("delete", "truncate", "persist", "wal")
+# Rows that the shell is given before they are acknowledged, so that the kill comes in the midst of something.
+AHEAD = 40
 
 
 def open_lines(extension, disk, more=""):
@@ -38,10 +41,9 @@ def insert_until_killed(extension, disk, mode, first, count):
     opened = open_lines(extension, disk) + f"pragma journal_mode={mode};\npragma synchronous=full;\n"
     with subprocess.Popen(["sqlite3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         acknowledged = first - 1
-        rows = iter(range(first, first + count + 40))
+        rows = iter(range(first, first + count + AHEAD))
         process.stdin.write(opened)
-        # Some rows ahead of what is acknowledged, so that the kill comes in the midst of something.
-        for _ in range(40):
+        for _ in range(AHEAD):
             put(process, next(rows))
         process.stdin.flush()
         for line in process.stdout:
@@ -77,7 +79,7 @@ def check(extension, disk, acknowledged):
     for number, (row, text) in enumerate(rows, 1):
         if int(row) != number or text != value(number):
             sys.exit(f"row {number} is not what was written: {row}, {text[:40]}")
-    if not acknowledged <= len(rows) <= acknowledged + 40:
+    if not acknowledged <= len(rows) <= acknowledged + AHEAD:
         sys.exit(f"{acknowledged} rows were acknowledged, {len(rows)} are there")
     return len(rows)
 

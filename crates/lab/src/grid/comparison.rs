@@ -1,6 +1,6 @@
 //! One policy of a grid held against the others, cell by cell.
 
-use super::summary::{Spread, policy_names};
+use super::summary::{Spread, policy_names, simulated};
 use joulio_twin::grid::{GridCell, Judged, LoadKind};
 
 /// A policy that uses at most this much more than another, of the other's joules, is as good.
@@ -59,7 +59,8 @@ pub struct SharedCpus {
 
 /// The policy called `name` against the best of the others, the oracle of completions, and each other.
 pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
-    let kept: Vec<(&GridCell, &Judged)> = of(rows, name).filter(|(_, one)| one.keeps).collect();
+    let kept: Vec<(&GridCell, &Judged)> =
+        simulated(rows, name).filter(|(_, one)| one.keeps).collect();
     let over = |other: &str, joules: &dyn Fn(&GridCell) -> Option<f64>| {
         let ratio =
             |(row, one): &(&GridCell, &Judged)| Some(one.joules_per_io / joules(row)? - 1.0);
@@ -104,8 +105,8 @@ pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
     }
     let loads = loads.into_iter().map(Some).chain([None]);
     let count = |load: Option<LoadKind>| {
-        let here =
-            of(rows, name).filter(|(row, _)| load.is_none_or(|load| row.scenario.load == load));
+        let here = simulated(rows, name)
+            .filter(|(row, _)| load.is_none_or(|load| row.scenario.load == load));
         let here: Vec<_> = here.collect();
         let steady = |one: &&(&GridCell, &Judged)| one.0.p999_noise < STEADY;
         let keeps = |one: &&(&GridCell, &Judged)| one.1.keeps;
@@ -122,7 +123,7 @@ pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
 
 /// The policy called `name` on CPUs that are shared; `None`: there are no such cells.
 pub fn on_shared_cpus(rows: &[&GridCell], name: &str) -> Option<SharedCpus> {
-    let here: Vec<(&GridCell, &Judged)> = of(rows, name).collect();
+    let here: Vec<(&GridCell, &Judged)> = simulated(rows, name).collect();
     let cpu: Vec<f64> = here
         .iter()
         .map(|(row, one)| one.cpu_ns_per_io / least_cpu(row) - 1.0)
@@ -152,14 +153,6 @@ pub fn on_shared_cpus(rows: &[&GridCell], name: &str) -> Option<SharedCpus> {
         unbeaten: here.iter().filter(unbeaten).count(),
         neighbours: beside.len(),
         considerate: beside.iter().filter(considerate).count(),
-    })
-}
-
-/// The cells in which the policy called `name` was simulated.
-fn of<'a>(rows: &[&'a GridCell], name: &str) -> impl Iterator<Item = (&'a GridCell, &'a Judged)> {
-    rows.iter().filter_map(move |row| {
-        let one = row.policies.iter().find(|one| one.policy == name);
-        Some((*row, one?))
     })
 }
 

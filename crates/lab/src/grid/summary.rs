@@ -72,11 +72,7 @@ pub fn policies(rows: &[&GridCell]) -> Vec<PolicySummary> {
 
 impl PolicySummary {
     fn of(name: &str, rows: &[&GridCell]) -> PolicySummary {
-        let at = |row: &GridCell| row.policies.iter().position(|one| one.policy == name);
-        let there = rows
-            .iter()
-            .filter_map(|row| Some((*row, &row.policies[at(row)?])));
-        let there: Vec<(&GridCell, &Judged)> = there.collect();
+        let there: Vec<(&GridCell, &Judged)> = simulated(rows, name).collect();
         let kept = there.iter().map(|one| one.1).filter(|one| one.keeps);
         let kept: Vec<&Judged> = kept.collect();
         let counted =
@@ -96,6 +92,17 @@ impl PolicySummary {
             neighbour_percent: Spread::of(neighbour).map(|all| all.median),
         }
     }
+}
+
+/// The cells in which the policy called `name` was simulated, and how it did there.
+pub(super) fn simulated<'a>(
+    rows: &[&'a GridCell],
+    name: &str,
+) -> impl Iterator<Item = (&'a GridCell, &'a Judged)> {
+    rows.iter().filter_map(move |row| {
+        let one = row.policies.iter().find(|one| one.policy == name);
+        Some((*row, one?))
+    })
 }
 
 /// Returns true if the policy called `name` is the best of `row`, and no tie.

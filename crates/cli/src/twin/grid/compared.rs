@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Tables of the policy called `name` on `rows`, which share their CPUs or not.
 pub fn text(rows: &[&GridCell], name: &str, shared: bool) -> String {
     let mut text = format!("\n{}\n{}", kept(rows, name), joules(rows, name));
-    if let Some(cpus) = on_shared_cpus(rows, name).filter(|_| shared) {
+    if let Some(cpus) = shared.then(|| on_shared_cpus(rows, name)).flatten() {
         let _ = writeln!(
             text,
             "{name}: CPU time an I/O at most 5 % above that of the most frugal that keeps the promise, or of all where none\n\

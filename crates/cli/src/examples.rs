@@ -39,11 +39,11 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
         "calibrate",
         [
             (
-                "joulio calibrate -o here.toml",
+                "joulio calibrate --write-profile here.toml",
                 "this machine's costs, as a profile",
             ),
             (
-                "joulio calibrate --watts -o here.toml",
+                "joulio calibrate --watts --write-profile here.toml",
                 "and its watts, where a meter can be read",
             ),
             ("joulio calibrate --check", "the twin beside real reads"),

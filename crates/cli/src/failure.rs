@@ -1,7 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
-use crate::output::{columns_of, wrapped};
+use crate::output::{Earlier, columns_of, wrapped};
 use crate::signal::{Signal, signal};
 use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
@@ -19,6 +19,7 @@ use joulio_lab::selftest::SelftestError;
 use joulio_lab::state_file::StateError;
 use joulio_lab::sweep::{FactorError, FailedRuns, SweepFailure, SweepOptionsError};
 use joulio_lab::{DiskError, OpenError};
+use std::error::Error;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -231,6 +232,13 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 /// Clap's message about a wrong flag, in one line.
 pub fn usage_line(error: &clap::Error) -> String {
+    // Complete without what was "invalid".
+    if let Some(earlier) = error
+        .source()
+        .and_then(|source| source.downcast_ref::<Earlier>())
+    {
+        return one_line(&earlier.to_string());
+    }
     let text = error.to_string();
     // The message, then the tips; usage and the pointer to --help are for the help.
     let message = text.split("\n\nUsage:").next().unwrap_or(&text);

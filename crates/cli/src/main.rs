@@ -127,10 +127,12 @@ fn command() -> ExitCode {
             Err(failure) => failure.report(),
         };
     }
-    let parsed = written().try_get_matches().and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches)?;
-        Ok((cli, matches))
-    });
+    let parsed = output::with_earlier_flags(written())
+        .try_get_matches()
+        .and_then(|matches| {
+            let cli = Cli::from_arg_matches(&matches)?;
+            Ok((cli, matches))
+        });
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return failure::usage(&error),
@@ -143,7 +145,7 @@ fn command() -> ExitCode {
 }
 
 /// Flags of files that `--force` overwrites.
-const FILES: [&str; 5] = ["output", "out", "plot", "svg", "file"];
+const FILES: [&str; 5] = ["output", "write_profile", "plot", "svg", "file"];
 
 /// Has the report go to the file of `--output`, if there is one.
 fn open_report(matches: &ArgMatches) -> Outcome {
@@ -161,7 +163,7 @@ fn open_report(matches: &ArgMatches) -> Outcome {
     if force && has_report(last) && !FILES.into_iter().any(given) {
         let has = |id: &&str| last.try_get_raw(id).is_ok();
         let flags: Vec<_> = FILES.iter().filter(|id| has(id)).collect();
-        let flags = flags.iter().map(|id| format!("--{id}"));
+        let flags = flags.iter().map(|id| format!("--{}", id.replace('_', "-")));
         let flags = flags.collect::<Vec<_>>().join(" or ");
         return Err(Failure::input(format!(
             "--force: the file to overwrite is required: {flags}"

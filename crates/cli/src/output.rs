@@ -1,9 +1,11 @@
 //! Reports: their format, and where they go: standard output, which may be closed, or a file.
 
 mod destination;
+mod earlier;
 mod report_file;
 
 pub use destination::{Destination, with_output_flags};
+pub use earlier::{Earlier, with_earlier_flags};
 pub use report_file::{begin, finish};
 
 use crate::failure::Failure;

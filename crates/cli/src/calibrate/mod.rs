@@ -27,14 +27,14 @@ const MAX_IOS: u64 = 1_000_000;
 pub struct CalibrateArgs {
     /// Write the profile to this file, for --machine; it must not be there, or be one to overwrite
     /// by --force
-    #[arg(short, long = "out", value_name = "FILE.toml")]
-    out: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.toml")]
+    write_profile: Option<PathBuf>,
     /// Overwrite the file
     #[arg(long)]
     force: bool,
     /// Write the file though other programs ran on the CPUs meanwhile, or the machine was
     /// disturbed otherwise
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "write_profile")]
     allow_busy: bool,
     /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
     /// Default: the one that fits this processor, or a generic server
@@ -82,11 +82,11 @@ struct Report<'a> {
 
 /// `joulio calibrate`.
 pub fn run(args: &CalibrateArgs) -> Outcome {
-    let out = args.out.as_deref();
+    let out = args.write_profile.as_deref();
     let out = out.map(|path| OutputFile::open(path, Existing::forced(args.force)));
     let out = out
         .transpose()
-        .map_err(|error| Failure::input(format!("-o: {error}")))?;
+        .map_err(|error| Failure::input(format!("--write-profile: {error}")))?;
     if !(1..=MAX_IOS).contains(&args.number_ios) {
         return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }
@@ -94,7 +94,7 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
     let stop = stop_on_signals()?;
     // The file that is written only if nothing spoils the figures.
-    let strict = args.out.as_deref().filter(|_| !args.allow_busy);
+    let strict = args.write_profile.as_deref().filter(|_| !args.allow_busy);
     if let Some(file) = args.watts.record() {
         let watts = args.watts.calibration(args.rounds, false)?;
         return watts::record(watts, file, &stop);
@@ -188,7 +188,7 @@ fn agreement(checked: &Checked) -> Outcome {
 /// measured.
 fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
     Failure::run(format!(
-        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say --allow-busy",
+        "--write-profile {}: not written, the figures are not the machine's own: {}; then calibrate again, or say --allow-busy",
         file.display(),
         spoiled.why
     ))

@@ -52,7 +52,7 @@ pub struct WattsArgs {
     /// Without a meter: do all of it beside a logger at the plug, between two markers, and keep in this file
     /// when it was; with the file there already, go on. Takes windows of 10 s at least
     #[arg(long, value_name = "FILE.json", requires = "watts",
-        conflicts_with_all = ["out", "check", "meter", "power_log"])]
+        conflicts_with_all = ["write_profile", "check", "meter", "power_log"])]
     record: Option<PathBuf>,
     /// The watts are in this export of the logger that was at the plug meanwhile, and --windows says when
     #[arg(long, value_name = "LOG.csv", requires_all = ["watts", "windows"],
@@ -142,7 +142,7 @@ pub fn record(watts: WattsCalibration, file: &Path, stop: &Stop) -> Outcome {
     let file = file.display();
     print(&format!(
         "{file} has the windows. Export the logger's record, and take the watts from it:\n\
-         joulio calibrate --watts --power-log LOG.csv --windows {file} -o here.toml\n"
+         joulio calibrate --watts --power-log LOG.csv --windows {file} --write-profile here.toml\n"
     ))
 }
 

@@ -14,8 +14,8 @@ pub struct MergeArgs {
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Folder of them all together
-    #[arg(short, long, value_name = "FOLDER")]
-    output: PathBuf,
+    #[arg(long, value_name = "FOLDER")]
+    results: PathBuf,
     /// Replace results that are there
     #[arg(long)]
     force: bool,
@@ -23,11 +23,11 @@ pub struct MergeArgs {
 
 /// `joulio lab merge`.
 pub fn run(args: &MergeArgs) -> Outcome {
-    let merged = merge(&args.folders, &args.output, Existing::forced(args.force));
+    let merged = merge(&args.folders, &args.results, Existing::forced(args.force));
     let records = merged.map_err(Failure::input)?;
     print(&format!(
         "{records} record(s) of {} folder(s) are in {}\n",
         args.folders.len(),
-        args.output.display()
+        args.results.display()
     ))
 }

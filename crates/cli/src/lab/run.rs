@@ -21,8 +21,8 @@ pub struct RunArgs {
     campaign: CampaignArgs,
     /// Folder of the results; runs that it has are not done again. Default: the experiment's name and
     /// what it is run on, here
-    #[arg(short, long, value_name = "FOLDER")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
     /// Threads that simulate. Default: one for each CPU
     #[arg(long, value_name = "N", requires = "twin", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -34,7 +34,7 @@ pub fn run(args: &RunArgs) -> Outcome {
     let stop = stop_on_signals()?;
     let usual = thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(usual, usize::from);
-    let folder = args.output.clone().unwrap_or_else(|| folder(&campaign));
+    let folder = args.results.clone().unwrap_or_else(|| folder(&campaign));
     let observer = LabTerminal::default();
     let shard = args.campaign.shard;
     let ended = campaign.run(&folder, shard, threads, &stop, &observer);

@@ -1,7 +1,10 @@
 //! Destination of a report: a file; or a format, which the same flag chose before files could be named.
 
+use super::Format;
+use super::earlier::Earlier;
 use clap::{Arg, ArgAction, Command, ValueEnum};
-use std::path::PathBuf;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 
 /// Value of `--output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +34,30 @@ impl Destination {
             formats.join(", ")
         ))
     }
+
+    /// Parses the value of a command that writes a profile too, which no report is.
+    fn beside_profile(text: &str) -> Result<Destination, Box<dyn Error + Send + Sync>> {
+        match Path::new(text).extension() {
+            Some(extension) if extension == "toml" => Err(Earlier::profile(text).into()),
+            _ => {
+                let parsed = Destination::parse::<Format>(text);
+                Ok(parsed.map_err(|error| format!("{error}; a profile is --write-profile's"))?)
+            }
+        }
+    }
 }
 
-/// `command`, whose subcommands that have `--output` have `--force` too, and `-o` unless that names what they
-/// make: the profile of calibrate, for one.
+/// `command`, whose subcommands that have `--output` have `--force` too; those that make a profile take no such
+/// file for the report's.
 pub fn with_output_flags(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         let sub = with_output_flags(sub);
         let has = |id: &str| sub.get_arguments().any(|arg| arg.get_id() == id);
-        let (reports, makes, forces) = (has("output_format"), has("out"), has("force"));
+        let (reports, makes, forces) = (has("output_format"), has("write_profile"), has("force"));
         let sub = match reports && makes {
-            true => sub.mut_arg("output", |arg| arg.short(None)),
+            true => sub.mut_arg("output", |arg| {
+                arg.value_parser(Destination::beside_profile)
+            }),
             false => sub,
         };
         match reports && !forces {
@@ -59,7 +75,6 @@ pub fn with_output_flags(command: Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Format;
 
     #[test]
     fn a_word_is_a_format_and_a_name_with_a_dot_or_a_slash_a_file() {
@@ -70,5 +85,32 @@ mod tests {
         assert_eq!(parse("a.json"), Ok(Destination::File("a.json".into())));
         let refused = parse("jsno").unwrap_err();
         assert!(refused.contains("normal, json") && refused.contains("./jsno"));
+    }
+
+    /// Flags of `command` and of all its subcommands, with the name of theirs.
+    fn flags(command: &Command, at: &str) -> Vec<(String, Arg)> {
+        let at = format!("{at} {}", command.get_name());
+        let own = command.get_arguments().map(|arg| (at.clone(), arg.clone()));
+        let subs = command.get_subcommands().flat_map(|sub| flags(sub, &at));
+        own.chain(subs).collect()
+    }
+
+    #[test]
+    fn o_is_output_and_output_is_o_in_every_subcommand() {
+        let flags = flags(&crate::written(), "");
+        let named = |arg: &Arg| {
+            (
+                arg.get_short() == Some('o'),
+                arg.get_long() == Some("output"),
+            )
+        };
+        let outputs = flags.iter().filter(|(_, arg)| named(arg) != (false, false));
+        let outputs: Vec<_> = outputs.collect();
+        assert!(outputs.len() > 20, "{}", outputs.len());
+        for (at, arg) in outputs {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(named(arg), (true, true), "{at}");
+            assert!(help.contains("report"), "{at}: {help}");
+        }
     }
 }

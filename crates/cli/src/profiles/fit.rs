@@ -37,8 +37,8 @@ pub struct FitDeviceArgs {
     base: String,
     /// Write the profile to this file, for --device emulated:./FILE.toml; it must not be there, or
     /// be one to overwrite by --force
-    #[arg(short, long = "out", value_name = "FILE.toml")]
-    out: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.toml")]
+    write_profile: Option<PathBuf>,
     /// Overwrite the file
     #[arg(long)]
     force: bool,
@@ -63,16 +63,16 @@ fn polled_or_interrupted(text: &str) -> Result<CompletionMode, String> {
 
 /// `joulio profiles fit`.
 pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
-    let out = args.out.as_deref();
-    let out = out.map(|path| OutputFile::open(path, Existing::forced(args.force)));
+    let file = args.write_profile.as_deref();
+    let out = file.map(|path| OutputFile::open(path, Existing::forced(args.force)));
     let out = out
         .transpose()
-        .map_err(|error| Failure::input(format!("-o: {error}")))?;
+        .map_err(|error| Failure::input(format!("--write-profile: {error}")))?;
     let rates = read_rates(&args.rates).map_err(Failure::input)?;
     let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let base = DeviceProfile::load(&args.base).map_err(Failure::input)?;
     // As its file is called, for that is how it is requested.
-    let named = args.out.as_deref().unwrap_or(&args.rates).file_stem();
+    let named = file.unwrap_or(&args.rates).file_stem();
     let name = named.map_or("fitted".into(), |name| name.to_string_lossy());
     let by = MeasuredBy {
         machine: &machine,

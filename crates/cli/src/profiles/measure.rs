@@ -28,8 +28,8 @@ pub struct MeasureDeviceArgs {
     device: TargetName,
     /// Write the profile to this file, for --device emulated:./FILE.toml, and the rates to FILE.csv
     /// beside it; they must not be there, or be some to overwrite by --force
-    #[arg(short, long = "out", value_name = "FILE.toml")]
-    out: PathBuf,
+    #[arg(long, value_name = "FILE.toml")]
+    write_profile: PathBuf,
     /// Overwrite the files
     #[arg(long)]
     force: bool,
@@ -40,7 +40,7 @@ pub struct MeasureDeviceArgs {
     /// --base's
     #[arg(long)]
     allow_write: bool,
-    /// This machine, whose software is taken off: a name, or a path as of joulio calibrate -o.
+    /// This machine, whose software is taken off: a name, or a path as of joulio calibrate --write-profile.
     /// Default: the one that fits this processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
@@ -80,7 +80,7 @@ impl MeasureDeviceArgs {
             },
             machine: self.machine.clone(),
             base: self.base.clone(),
-            out: self.out.clone(),
+            out: self.write_profile.clone(),
             existing: Existing::forced(self.force),
         }
     }

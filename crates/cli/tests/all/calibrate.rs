@@ -24,7 +24,7 @@ fn checked(room: &TempDir, us: f64, ios: u32) -> Value {
     }
     fs::write(room.path().join("slow.toml"), profile.to_string()).unwrap();
     let line = format!(
-        "calibrate -o here.toml --force --allow-busy --check --device ./slow.toml --number_ios {ios} --rounds 1 --output json"
+        "calibrate --write-profile here.toml --force --allow-busy --check --device ./slow.toml --number_ios {ios} --rounds 1 --output json"
     );
     let output = joulio(&line).current_dir(room).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -155,13 +155,16 @@ fn a_busy_machine_is_not_calibrated() {
     let room = TempDir::new().unwrap();
     // A calibration's jobs run on the first.
     let _busy = Busy::on_the_first_cpu(1);
-    let output = joulio("calibrate -o here.toml")
+    let output = joulio("calibrate --write-profile here.toml")
         .current_dir(&room)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("-o here.toml: not written"), "{said}");
+    assert!(
+        said.contains("--write-profile here.toml: not written"),
+        "{said}"
+    );
     assert!(
         said.contains("ran other programs for") && said.contains("--allow-busy"),
         "{said}"
@@ -173,7 +176,7 @@ fn a_busy_machine_is_not_calibrated() {
 fn a_file_that_is_there_is_not_written_over() {
     let room = TempDir::new().unwrap();
     fs::write(room.path().join("here.toml"), "mine").unwrap();
-    let said = refused(room.path(), "calibrate -o here.toml");
+    let said = refused(room.path(), "calibrate --write-profile here.toml");
     assert!(
         said.contains("here.toml") && said.contains("another"),
         "{said}"

@@ -20,7 +20,7 @@ fn line(tree: &TempDir, more: &str) -> String {
 #[test]
 fn without_a_meter_each_says_why_and_nothing_is_written() {
     let (tree, room) = (guest(), tempdir().expect("a temporary directory"));
-    let assert = joulio(&line(&tree, "-o here.toml"))
+    let assert = joulio(&line(&tree, "--write-profile here.toml"))
         .current_dir(&room)
         .assert();
     let output = assert.get_output();
@@ -80,7 +80,10 @@ fn what_makes_no_sense_is_refused() {
             line(&tree, "--record w.json --window 9"),
             "give at least 10 s",
         ),
-        (line(&tree, "--record w.json -o here.toml"), "'--out"),
+        (
+            line(&tree, "--record w.json --write-profile here.toml"),
+            "'--write-profile",
+        ),
         (line(&tree, "--power-log log.csv"), "--windows"),
         (
             line(&tree, "--power-log log.csv --windows w.json"),
@@ -101,7 +104,10 @@ fn a_meter_that_does_not_see_the_cores_gives_no_profile() {
         return;
     }
     let (tree, room) = (server(), tempdir().expect("a temporary directory"));
-    let line = line(&tree, &format!("{SHORT} --states pause -o here.toml"));
+    let line = line(
+        &tree,
+        &format!("{SHORT} --states pause --write-profile here.toml"),
+    );
     let said = failed(room.path(), &line, 1);
     assert!(said.contains("by powercap:package-0"), "{said}");
     assert!(said.contains("cannot be told from idle ones"), "{said}");
@@ -164,7 +170,7 @@ fn watts_of_cores_that_spin_and_idle_go_into_the_profile() {
     idle_states(&tree);
     let line = line(
         &tree,
-        &format!("{SHORT} --meter wall --states C1 -o here.toml --output json"),
+        &format!("{SHORT} --meter wall --states C1 --write-profile here.toml --output json"),
     );
     let child = program()
         .args(line.split_whitespace())

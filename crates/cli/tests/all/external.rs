@@ -143,7 +143,7 @@ fn db_bench_reads_a_database_of_its_own_under_each_scheduler() {
         .replace("size = 8M\n", "run = { size = \"8M\" }\n");
     fs::write(disk.room.path().join("rocks.toml"), text).unwrap();
     let line = format!(
-        "lab run rocks.toml --device {} --meter none -o out",
+        "lab run rocks.toml --device {} --meter none --results out",
         disk.device
     );
     // Without the word nothing is written.

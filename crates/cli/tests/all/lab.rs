@@ -112,14 +112,14 @@ fn sizes_that_jobs_take_in_turn_can_be_planned() {
 #[test]
 fn an_experiment_runs_on_the_emulator_and_goes_on() {
     let room = room();
-    let text = stdout(room.path(), "lab run small.toml --emulated -o out");
+    let text = stdout(room.path(), "lab run small.toml --emulated --results out");
     assert!(
         text.contains("12 run(s), 12 of them now; 12 with figures"),
         "{text}"
     );
     let text = stdout(
         room.path(),
-        "lab run small.toml --emulated -o out --replicates 3",
+        "lab run small.toml --emulated --results out --replicates 3",
     );
     assert!(
         text.contains("18 run(s), 6 of them now; 18 with figures"),
@@ -135,7 +135,7 @@ fn an_experiment_runs_on_the_emulator_and_goes_on() {
     );
     assert!(manifest["manifest"]["kernel"].is_string());
     // Another platform is another campaign.
-    let said = refused(room.path(), "lab run small.toml --twin -o out");
+    let said = refused(room.path(), "lab run small.toml --twin --results out");
     assert!(said.contains("another bench"), "{said}");
 }
 
@@ -143,7 +143,7 @@ fn an_experiment_runs_on_the_emulator_and_goes_on() {
 fn killed_five_times_a_campaign_has_the_same_runs() {
     let room = room();
     let folder = room.path().join("out");
-    let words = "lab run small.toml --emulated -o out";
+    let words = "lab run small.toml --emulated --results out";
     killed_five_times(room.path(), words, &folder.join("records.jsonl"));
     stdout(room.path(), words);
     let whole = TempDir::new().unwrap();
@@ -163,19 +163,19 @@ fn shards_are_merged_to_the_same_bytes() {
     for shard in 1..=4 {
         stdout(
             room.path(),
-            &format!("lab run small.toml --twin --shard {shard}/4 -o s{shard}"),
+            &format!("lab run small.toml --twin --shard {shard}/4 --results s{shard}"),
         );
     }
     let merge = |order: &str, into: &str| {
-        let text = stdout(room.path(), &format!("lab merge {order} -o {into}"));
+        let text = stdout(room.path(), &format!("lab merge {order} --results {into}"));
         assert!(text.contains("12 record(s) of 4 folder(s)"), "{text}");
         fs::read(room.path().join(into).join("records.jsonl")).unwrap()
     };
     let one = merge("s1 s2 s3 s4", "one");
     assert_eq!(one, merge("s3 s1 s4 s2", "two"));
-    let said = refused(room.path(), "lab merge s1 s2 -o one");
+    let said = refused(room.path(), "lab merge s1 s2 --results one");
     assert!(said.contains("--force"), "{said}");
-    stdout(room.path(), "lab merge s4 s2 s1 s3 -o one --force");
+    stdout(room.path(), "lab merge s4 s2 s1 s3 --results one --force");
     assert_eq!(one, merge("one one s1 s2", "three"));
 }
 
@@ -188,9 +188,11 @@ fn shards_that_run_side_by_side_are_those_of_one_run() {
     let parallel = Path::new("/usr/bin/parallel").exists();
     // The lines of docs/lab.md.
     let script = match parallel {
-        true => "parallel -j 3 \"$JOULIO\" lab run small.toml --twin --shard {}/3 -o s{} ::: 1 2 3",
+        true => {
+            "parallel -j 3 \"$JOULIO\" lab run small.toml --twin --shard {}/3 --results s{} ::: 1 2 3"
+        }
         false => {
-            "for k in 1 2 3; do \"$JOULIO\" lab run small.toml --twin --shard $k/3 -o s$k & done; wait"
+            "for k in 1 2 3; do \"$JOULIO\" lab run small.toml --twin --shard $k/3 --results s$k & done; wait"
         }
     };
     let ended = std::process::Command::new("bash")
@@ -205,8 +207,8 @@ fn shards_that_run_side_by_side_are_those_of_one_run() {
         "{}",
         String::from_utf8_lossy(&ended.stderr)
     );
-    stdout(room.path(), "lab merge s2 s3 s1 -o merged");
-    stdout(room.path(), "lab run small.toml --twin -o whole");
+    stdout(room.path(), "lab merge s2 s3 s1 --results merged");
+    stdout(room.path(), "lab run small.toml --twin --results whole");
     let merged = runs(&room.path().join("merged"));
     assert_eq!(merged, runs(&room.path().join("whole")));
     assert_eq!(merged.len(), 12);
@@ -216,10 +218,10 @@ fn shards_that_run_side_by_side_are_those_of_one_run() {
 fn measured_results_stand_beside_virtual_times_if_asked() {
     let room = room();
     let line = "lab run first-hour --quick --twin";
-    stdout(room.path(), &format!("{line} -o model"));
+    stdout(room.path(), &format!("{line} --results model"));
     stdout(
         room.path(),
-        &format!("{line} --machine xeon-e3-1230v5 -o here"),
+        &format!("{line} --machine xeon-e3-1230v5 --results here"),
     );
     // A machine that is modelled stands for one that is there: its times do not hang on the load.
     let records = room.path().join("here/records.jsonl");
@@ -242,11 +244,11 @@ fn what_differs_between_two_folders_is_listed() {
     let room = room();
     stdout(
         room.path(),
-        "lab run small.toml --twin -o one --replicates 3",
+        "lab run small.toml --twin --results one --replicates 3",
     );
     stdout(
         room.path(),
-        "lab run small.toml --twin -o two --replicates 3 --machine xeon-6230",
+        "lab run small.toml --twin --results two --replicates 3 --machine xeon-6230",
     );
     let text = stdout(room.path(), "lab compare one two");
     assert!(
@@ -256,13 +258,13 @@ fn what_differs_between_two_folders_is_listed() {
     assert!(text.contains("latency_us"), "{text}");
     let same = stdout(room.path(), "lab compare one one");
     assert!(same.contains("0 of "), "{same}");
-    stdout(room.path(), "lab run small.toml --emulated -o three");
+    stdout(room.path(), "lab run small.toml --emulated --results three");
     let said = refused(room.path(), "lab compare one three");
     assert!(
         said.contains("virtual time") && said.contains("an emulated device"),
         "{said}"
     );
-    stdout(room.path(), "lab run tiering --twin --quick -o four");
+    stdout(room.path(), "lab run tiering --twin --quick --results four");
     let said = refused(room.path(), "lab compare one four");
     assert!(
         said.contains("has results of small") && said.contains("of tiering"),
@@ -338,14 +340,18 @@ fn bad_input_is_one_line() {
             "lab run hotstorage23 --emulated --sweep latency",
             "nothing of hotstorage23 can be run here",
         ),
-        ("lab merge a b -o c", "no results"),
+        ("lab merge a b --results c", "no results"),
         ("lab compare a b", "no results"),
     ] {
         let said = refused(room.path(), line);
         assert!(said.contains(hint), "{line}: {said}");
     }
     // What cannot be had is found out in the doing, and is no success.
-    let said = failed(room.path(), "lab run device.toml --emulated -o out", 1);
+    let said = failed(
+        room.path(),
+        "lab run device.toml --emulated --results out",
+        1,
+    );
     assert!(
         said.contains("no run has figures") && said.contains("nothing"),
         "{said}"
@@ -357,7 +363,7 @@ fn a_device_that_vanishes_marks_its_runs_and_the_rest_goes_on() {
     let room = room();
     let disk = room.path().join("disk.img");
     fs::write(&disk, vec![0_u8; 1 << 20]).unwrap();
-    let line = "lab run small.toml --device ./disk.img+./gone.img -o out --meter none";
+    let line = "lab run small.toml --device ./disk.img+./gone.img --results out --meter none";
     let text = SMALL
         .replace("runtime = \"1s\"", "number_ios = 100\nramp_time = \"0\"")
         .replace("\"poll\", ", "");
@@ -403,7 +409,7 @@ fn a_full_disk_ends_with_what_is_to_be_done() {
     let room = room();
     // A limit on files stands for a disk without room.
     let command = format!(
-        "ulimit -f 12; trap '' XFSZ; exec {} lab run small.toml --twin -o out",
+        "ulimit -f 12; trap '' XFSZ; exec {} lab run small.toml --twin --results out",
         assert_cmd::cargo::cargo_bin!("joulio").display()
     );
     let output = std::process::Command::new("bash")
@@ -414,7 +420,7 @@ fn a_full_disk_ends_with_what_is_to_be_done() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("not all runs are in it: make room"), "{said}");
-    let text = stdout(room.path(), "lab run small.toml --twin -o out");
+    let text = stdout(room.path(), "lab run small.toml --twin --results out");
     assert!(text.contains("12 with figures"), "{text}");
     assert_eq!(runs(&room.path().join("out")).len(), 12);
 }

@@ -48,7 +48,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
             "long.toml",
             "--device",
             "vfio-user:a",
-            "-o",
+            "--results",
             "long",
         ])
         .current_dir(&room)
@@ -68,7 +68,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     // The dead one's runs fail, the other's are done; when it is back, its are done too.
     let _ = fs::remove_file(room.path().join("a"));
     let _second = Server::start(room.path(), "b", "16m", &[]);
-    let line = "lab run two.toml --device vfio-user:a+vfio-user:b -o out";
+    let line = "lab run two.toml --device vfio-user:a+vfio-user:b --results out";
     let assert = joulio(line).current_dir(&room).assert().code(1);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert!(said.contains("1 run(s) failed"), "{said}");
@@ -96,7 +96,15 @@ fn a_loop_device_that_is_taken_away_at_work_fails_its_run_and_the_rest_goes_on()
     fs::write(room.path().join("two.toml"), text).unwrap();
     let devices = format!("{}+{}", first.device, second.device);
     let child = crate::common::program()
-        .args(["lab", "run", "two.toml", "--device", &devices, "-o", "out"])
+        .args([
+            "lab",
+            "run",
+            "two.toml",
+            "--device",
+            &devices,
+            "--results",
+            "out",
+        ])
         .current_dir(&room)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -143,8 +151,7 @@ fn a_survey_stands_beside_the_runs_in_one_file() {
         .replace("meter = \"none\"\n", "")
         .replace("[run]", "[run]\nreplicates = 2");
     fs::write(room.path().join("two.toml"), text).unwrap();
-    let line =
-        "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none -o out";
+    let line = "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none --results out";
     let assert = joulio(line).current_dir(&room).assert().success();
     let said = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
     // Where others had the CPUs every run is kept apart, and there is nothing to compare.
@@ -200,7 +207,7 @@ fn a_survey_stands_beside_the_runs_in_one_file() {
     };
     let same = stdout("lab compare clean.jsonl clean.jsonl");
     assert!(same.contains("0 of "), "{same}");
-    stdout("lab run two.toml --twin --device emulated:optane-900p -o model");
+    stdout("lab run two.toml --twin --device emulated:optane-900p --results model");
     let beside = stdout("lab compare clean.jsonl model --model --all");
     assert!(beside.contains("latency_us"), "{beside}");
     stdout("lab report clean.jsonl -o shown");

@@ -74,7 +74,7 @@ needs = "a guest"
 fn reported() -> (TempDir, String) {
     let room = TempDir::new().unwrap();
     fs::write(room.path().join("polling.toml"), POLLING).unwrap();
-    stdout(room.path(), "lab run polling.toml --twin -o out");
+    stdout(room.path(), "lab run polling.toml --twin --results out");
     let text = stdout(room.path(), "lab report out");
     (room, text)
 }

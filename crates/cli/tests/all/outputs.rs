@@ -1,7 +1,7 @@
 //! Files that commands write: refused before the work, whole after it, and what was there is kept.
 
 use crate::common::machine::{file, server};
-use crate::common::{contents, joulio, refused};
+use crate::common::{contents, joulio, refused, refused_with};
 use std::fs;
 use std::path::Path;
 use tempfile::{TempDir, tempdir};
@@ -41,7 +41,7 @@ fn on_a_full_disk(room: &Path, line: &str, hint: &str) -> String {
 #[test]
 fn a_place_that_is_none_is_reported_before_the_work() {
     let lines = [
-        "calibrate -o",
+        "calibrate --write-profile",
         &format!("{GRID} --svg"),
         &format!("{TRACE} --file"),
         "stat --count 1 --openmetrics",
@@ -66,7 +66,7 @@ fn a_place_that_is_none_is_reported_before_the_work() {
 #[test]
 fn a_file_that_is_there_is_kept_without_a_word() {
     for line in [
-        "calibrate -o there",
+        "calibrate --write-profile there",
         &format!("{GRID} --svg there"),
         &format!("{TRACE} --file there"),
     ] {
@@ -298,4 +298,49 @@ fn terse_is_a_line_a_run_with_the_fields_of_fio() {
             .sum();
         assert!((sum - 100.0).abs() < 0.2, "{sum}");
     }
+}
+
+#[test]
+fn a_spelling_of_before_is_refused_and_names_the_one_that_replaces_it() {
+    let measure = "profiles measure --device emulated:instant";
+    for line in ["calibrate", "profiles fit rates.csv", measure] {
+        for flag in ["-o ", "-o", "--output ", "--output=", "--out ", "--out="] {
+            for force in ["", " --force"] {
+                let line = format!("{line} {flag}mine.toml{force}");
+                refused_with(&line, &["--write-profile mine.toml"]);
+            }
+        }
+    }
+    for line in ["lab run hotstorage25 --twin --quick", "lab merge one two"] {
+        for flag in ["-o ", "-o", "--output ", "--output="] {
+            refused_with(&format!("{line} {flag}all"), &["--results all"]);
+        }
+    }
+    // A name that was taken for the profile's, and looks like no file of a report.
+    refused_with("calibrate -o mine", &["normal, json", "--write-profile"]);
+}
+
+#[test]
+fn a_profile_and_a_report_have_a_file_each() {
+    let room = room();
+    let rates = "rw,bs,iodepth,numjobs,iops\nrandread,4k,1,1,65400\nrandread,4k,1,20,639800\n";
+    fs::write(room.path().join("rates.csv"), rates).expect("written");
+    let line = "profiles fit rates.csv --machine xeon-6230 --write-profile mine.toml";
+    let printed = joulio(line).current_dir(&room).output().expect("it ran");
+    let printed = String::from_utf8(printed.stdout).expect("UTF-8");
+    assert!(printed.contains("*: modelled"), "{printed}");
+    let profile = fs::read(room.path().join("mine.toml")).expect("read");
+    let line = format!("{line} --force -o fit.txt");
+    let output = joulio(&line).current_dir(&room).output().expect("it ran");
+    assert!(
+        output.status.success() && output.stdout.is_empty(),
+        "{output:?}"
+    );
+    let report = fs::read_to_string(room.path().join("fit.txt")).expect("read");
+    assert_eq!(report, printed);
+    assert_eq!(
+        fs::read(room.path().join("mine.toml")).expect("read"),
+        profile
+    );
+    assert_eq!(contents(room.path()).len(), 3);
 }

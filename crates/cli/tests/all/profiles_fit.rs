@@ -18,7 +18,7 @@ fn a_profile_is_made_that_the_twin_runs_on() {
         command.current_dir(folder.path()).arg("rates.csv");
         command
     };
-    fit("--machine xeon-6230 -o mine.toml")
+    fit("--machine xeon-6230 --write-profile mine.toml")
         .assert()
         .success()
         .stdout(predicate::str::contains("rates.csv:3"))
@@ -45,7 +45,9 @@ fn a_profile_is_made_that_the_twin_runs_on() {
     let again = fit("--machine xeon-6230 --output json").output().unwrap();
     let json: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(json["rates"].as_array().unwrap().len(), 4);
-    fit("--machine xeon-6230 -o mine.toml").assert().code(2);
+    fit("--machine xeon-6230 --write-profile mine.toml")
+        .assert()
+        .code(2);
     assert_eq!(
         fs::read_to_string(folder.path().join("mine.toml")).unwrap(),
         text
@@ -65,7 +67,7 @@ fn rates_that_make_no_sense_are_one_line_and_status_2() {
         ("bs,iops\n4k,9e6\n", "leave a device no time"),
     ] {
         fs::write(folder.path().join("x.csv"), text).unwrap();
-        let output = joulio("profiles fit x.csv --machine xeon-6230 -o y.toml")
+        let output = joulio("profiles fit x.csv --machine xeon-6230 --write-profile y.toml")
             .current_dir(folder.path())
             .output()
             .unwrap();

@@ -32,7 +32,7 @@ fn figures<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
 fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
     let room = tempdir().unwrap();
     let device = "--device emulated:optane-900p,size=64M --bs 4k,64k";
-    let report = measure(room.path(), &format!("{device} -o mine.toml"));
+    let report = measure(room.path(), &format!("{device} --write-profile mine.toml"));
     assert_eq!(
         (&report["engine"], &report["completion"]),
         (&"nvme".into(), &"poll".into())
@@ -86,7 +86,9 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
     let command = csv
         .lines()
         .find_map(|line| line.strip_prefix("# Fitted by: joulio "));
-    let again = command.unwrap().replace("-o mine.toml", "--output json");
+    let again = command
+        .unwrap()
+        .replace("--write-profile mine.toml", "--output json");
     let output = joulio(&again).current_dir(&room).output().unwrap();
     let again: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(&again["profile"]["service"], service);
@@ -110,9 +112,12 @@ fn writes_are_measured_by_word_alone() {
     let data: Vec<u8> = (0..16_u32 << 20).map(|byte| (byte % 251) as u8).collect();
     fs::write(&disk, &data).unwrap();
     let device = "--device emulated:optane-900p,file=disk.img --bs 4k";
-    measure(room.path(), &format!("{device} -o reads.toml"));
+    measure(room.path(), &format!("{device} --write-profile reads.toml"));
     assert!(fs::read(&disk).unwrap() == data, "reads changed the data");
-    let report = measure(room.path(), &format!("{device} -o both.toml --allow-write"));
+    let report = measure(
+        room.path(),
+        &format!("{device} --write-profile both.toml --allow-write"),
+    );
     assert!(fs::read(&disk).unwrap() != data, "writes changed nothing");
     let write = &report["profile"]["service"]["write"];
     assert_eq!(write.as_array().unwrap().len(), 1);
@@ -130,8 +135,9 @@ fn the_kernel_s_path_measures_a_file_and_leaves_it_as_it_is() {
     let disk = room.path().join("disk.img");
     let data = vec![7_u8; 4 << 20];
     fs::write(&disk, &data).unwrap();
-    let line =
-        format!("profiles measure --device ./disk.img --ioengine psync --bs 4k -o p.toml {SHORT}");
+    let line = format!(
+        "profiles measure --device ./disk.img --ioengine psync --bs 4k --write-profile p.toml {SHORT}"
+    );
     let output = joulio(&line).current_dir(&room).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     // A file may be quicker than the machine that was named; its rates are kept then too.
@@ -158,32 +164,44 @@ fn what_cannot_be_measured_is_refused_before_anything_is_done() {
     fs::write(room.path().join("there.csv"), "mine").unwrap();
     let device = "profiles measure --device emulated:optane-900p";
     for (line, want) in [
-        (format!("{device} -o mine.txt"), "must end in .toml"),
         (
-            format!("{device} -o there.toml"),
+            format!("{device} --write-profile mine.txt"),
+            "must end in .toml",
+        ),
+        (
+            format!("{device} --write-profile there.toml"),
             "there.csv exists already",
         ),
         (
-            format!("{device} -o m.toml --bs 1000"),
+            format!("{device} --write-profile m.toml --bs 1000"),
             "--bs: 1000: give a multiple",
         ),
         (
-            format!("{device} -o m.toml --bs 4k,1M"),
+            format!("{device} --write-profile m.toml --bs 4k,1M"),
             "transfers at most 131072 B",
         ),
         (
-            format!("{device} -o m.toml --ioengine io_uring"),
+            format!("{device} --write-profile m.toml --ioengine io_uring"),
             "takes a block device or a file",
         ),
-        (format!("{device} -o m.toml --base nothing"), "unknown"),
-        (format!("{device} -o m.toml --loops 0"), "1..=100"),
-        (format!("{device} -o m.toml --runtime 0"), "above zero"),
         (
-            "profiles measure --device nowhere -o m.toml".into(),
+            format!("{device} --write-profile m.toml --base nothing"),
+            "unknown",
+        ),
+        (
+            format!("{device} --write-profile m.toml --loops 0"),
+            "1..=100",
+        ),
+        (
+            format!("{device} --write-profile m.toml --runtime 0"),
+            "above zero",
+        ),
+        (
+            "profiles measure --device nowhere --write-profile m.toml".into(),
             "not a device",
         ),
-        ("profiles measure -o m.toml".into(), "--device"),
-        (device.into(), "--out"),
+        ("profiles measure --write-profile m.toml".into(), "--device"),
+        (device.into(), "--write-profile"),
     ] {
         let said = refused(room.path(), &line);
         assert!(said.contains(want), "{line}: no '{want}' in: {said}");
@@ -195,7 +213,7 @@ fn a_signal_ends_it_and_nothing_is_written() {
     let room = tempdir().unwrap();
     let out = room.path().join("mine.toml");
     let line = format!(
-        "profiles measure --device emulated:optane-900p,size=64M --runtime 100 -o {}",
+        "profiles measure --device emulated:optane-900p,size=64M --runtime 100 --write-profile {}",
         out.display()
     );
     let child = begin(&line);

@@ -34,7 +34,7 @@ pub enum MergeError {
         run: String,
     },
     /// The merged results cannot be written.
-    #[error("-o: {0}")]
+    #[error("--results: {0}")]
     Output(#[from] OutputFileError),
 }
 

@@ -13,17 +13,17 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceMeasureError {
     /// The profile's file has another ending.
-    #[error("-o {}: must end in .toml, as every file with a profile does", .0.display())]
+    #[error("--write-profile {}: must end in .toml, as every file with a profile does", .0.display())]
     NoToml(PathBuf),
     /// A file cannot be written: name another.
-    #[error("-o: {0}")]
+    #[error("--write-profile: {0}")]
     File(#[from] OutputFileError),
     /// There is no such machine, or no such profile to take the rest from.
     #[error(transparent)]
     NoProfile(ProfileError),
     /// The rates are not the device's own, and a profile is used for months.
     #[error(
-        "-o {}: not written, the rates are not the device's own: {}; then measure again, or say --allow-busy",
+        "--write-profile {}: not written, the rates are not the device's own: {}; then measure again, or say --allow-busy",
         path.display(),
         spoiled.why
     )]

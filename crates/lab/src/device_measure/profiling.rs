@@ -161,7 +161,7 @@ impl Profiling {
     fn again(&self, method: Method, csv: &Path) -> String {
         let ProfilingOptions { machine, base, .. } = &self.options;
         format!(
-            "Fitted by: joulio profiles fit {} --machine {} --base {base} --ioengine {} --completion {} -o {}",
+            "Fitted by: joulio profiles fit {} --machine {} --base {base} --ioengine {} --completion {} --write-profile {}",
             csv.display(),
             machine.as_ref().unwrap_or(&self.machine.name),
             method.engine,

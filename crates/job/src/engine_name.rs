@@ -18,6 +18,8 @@ pub enum EngineName {
     Libaio,
     /// The kernel, by io_uring(7).
     IoUring,
+    /// The kernel's NVMe driver alone, by io_uring(7): commands to a namespace's character device.
+    IoUringCmd,
     /// fio, by io_uring: another program's figures beside these.
     Fio,
     /// SPDK's example `spdk_nvme_perf`, on a controller of its own driver's.
@@ -28,11 +30,12 @@ pub enum EngineName {
 
 impl EngineName {
     /// Every one.
-    pub const ALL: [EngineName; 7] = [
+    pub const ALL: [EngineName; 8] = [
         EngineName::Nvme,
         EngineName::Psync,
         EngineName::Libaio,
         EngineName::IoUring,
+        EngineName::IoUringCmd,
         EngineName::Fio,
         EngineName::SpdkNvmePerf,
         EngineName::DbBench,
@@ -45,6 +48,7 @@ impl EngineName {
             EngineName::Psync => "psync",
             EngineName::Libaio => "libaio",
             EngineName::IoUring => "io_uring",
+            EngineName::IoUringCmd => "io_uring_cmd",
             EngineName::Fio => "fio",
             EngineName::SpdkNvmePerf => "spdk_nvme_perf",
             EngineName::DbBench => "db_bench",
@@ -58,7 +62,7 @@ impl EngineName {
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
             EngineName::Libaio => "interrupt",
             EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
-            EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
+            EngineName::IoUringCmd | EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
             EngineName::SpdkNvmePerf => "poll",
             EngineName::DbBench => "interrupt",
         }
@@ -75,7 +79,7 @@ impl EngineName {
             ),
             EngineName::Libaio | EngineName::DbBench => mode == Mode::Interrupt,
             EngineName::SpdkNvmePerf => mode == Mode::Poll,
-            EngineName::Fio => matches!(
+            EngineName::IoUringCmd | EngineName::Fio => matches!(
                 mode,
                 Mode::Interrupt | Mode::Poll | Mode::SqPoll | Mode::SqPollPoll
             ),
@@ -95,8 +99,13 @@ impl EngineName {
     pub fn is_kernel(self) -> bool {
         matches!(
             self,
-            EngineName::Psync | EngineName::Libaio | EngineName::IoUring
+            EngineName::Psync | EngineName::Libaio | EngineName::IoUring | EngineName::IoUringCmd
         )
+    }
+
+    /// True for the engines on a ring of io_uring(7), which options of a ring are for.
+    pub fn has_ring(self) -> bool {
+        matches!(self, EngineName::IoUring | EngineName::IoUringCmd)
     }
 
     /// True if another program does the I/O, whose figures are taken as it reports them.

@@ -157,6 +157,11 @@ impl DirectFile {
         self.device
     }
 
+    /// True if it is open for writing.
+    pub fn may_write(&self) -> bool {
+        self.access != Access::Read
+    }
+
     /// Another writer, where there may be one: the cause of data that nobody here wrote.
     pub fn other_writer(&self) -> Option<String> {
         match self.kind {

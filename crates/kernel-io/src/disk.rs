@@ -29,6 +29,8 @@ pub struct Queue {
     pub logical_block: Option<u32>,
     /// Longest I/O in bytes that is not split.
     pub max_io: Option<u32>,
+    /// Longest I/O in bytes that the hardware takes at once.
+    pub max_transfer: Option<u32>,
     /// Longest discard in bytes that is not split; 0: the disk takes none.
     pub max_discard: Option<u64>,
     /// True if there are queues to poll.
@@ -111,6 +113,7 @@ fn queue(folder: &Path) -> Queue {
     Queue {
         logical_block: unsigned("logical_block_size"),
         max_io: unsigned("max_sectors_kb").and_then(|kb| kb.checked_mul(1024)),
+        max_transfer: unsigned("max_hw_sectors_kb").and_then(|kb| kb.checked_mul(1024)),
         max_discard: number("discard_max_bytes").and_then(|n| u64::try_from(n).ok()),
         io_poll: number("io_poll").map(|n| n != 0),
         io_poll_delay: number("io_poll_delay"),
@@ -148,6 +151,7 @@ mod tests {
         write(at, &format!("{disk}/queue/io_poll_delay"), "-1\n");
         write(at, &format!("{disk}/queue/logical_block_size"), "4096\n");
         write(at, &format!("{disk}/queue/max_sectors_kb"), "128\n");
+        write(at, &format!("{disk}/queue/max_hw_sectors_kb"), "512\n");
         write(at, &format!("{disk}/queue/discard_max_bytes"), "0\n");
         link(at, &format!("{disk}/device"), "../../nvme3");
         link(
@@ -161,6 +165,7 @@ mod tests {
         let queue = Queue {
             logical_block: Some(4096),
             max_io: Some(131072),
+            max_transfer: Some(524288),
             max_discard: Some(0),
             io_poll: Some(true),
             io_poll_delay: Some(-1),

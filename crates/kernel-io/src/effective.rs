@@ -196,6 +196,7 @@ mod tests {
     const POLLED: Queue = Queue {
         logical_block: Some(512),
         max_io: None,
+        max_transfer: None,
         max_discard: None,
         io_poll: Some(true),
         io_poll_delay: Some(-1),

@@ -115,6 +115,18 @@ pub enum KernelEngineError {
         /// The buffer's bytes.
         buffer: usize,
     },
+    /// A request that cannot be one command.
+    #[error(
+        "io_uring_cmd: no command for {len} bytes at {offset}: it sends reads and writes of whole blocks within the namespace, of {max} bytes at most, and flushes"
+    )]
+    NoCommand {
+        /// First byte.
+        offset: u64,
+        /// Number of bytes.
+        len: u32,
+        /// The most bytes of a command.
+        max: u32,
+    },
     /// No memory for buffers.
     #[error("{count} buffers of {len} bytes: {source}")]
     Memory {
@@ -170,7 +182,29 @@ pub enum Missing {
     /// ENOMEM for a ring or registered memory.
     #[error("not enough memory may be locked: raise ulimit -l")]
     Memory,
+    /// Commands cannot be passed to the namespace.
+    #[error(transparent)]
+    Passthrough(NoPassthrough),
     /// All contexts are taken.
     #[error("no asynchronous contexts are left: raise fs.aio-max-nr")]
     NoContexts,
+}
+
+/// Reason why a namespace takes no commands by its character device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoPassthrough {
+    /// No whole NVMe namespace.
+    #[error(
+        "commands go to a whole NVMe namespace (/dev/nvme0n1), not to a file, a partition or another disk: --engine io_uring"
+    )]
+    NotNvme,
+    /// Blocks have metadata, for which a command needs room of its own.
+    #[error(
+        "the namespace has metadata beside its blocks: --engine io_uring, or nvme format --ms 0"
+    )]
+    Metadata,
+    /// The character device cannot be opened.
+    #[error("/dev/ngXnY: {0}: Linux 5.13 and newer have it, for root")]
+    Device(Errno),
 }

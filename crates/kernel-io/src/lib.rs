@@ -1,5 +1,5 @@
 //! The kernel's own view of block devices: counters of /proc and /sys; and its own engines to
-//! read and write them: [`Psync`], [`Libaio`], [`IoUring`].
+//! read and write them: [`Psync`], [`Libaio`], [`IoUring`] on files and, by [`NvmeCommands`], on namespaces.
 //!
 //! Unsafe code is in five modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
 //! libaio, the status of loop devices, the discard of block devices.
@@ -34,7 +34,7 @@ pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
 pub use effective::{Effective, Unavailable, expect, judge};
 pub use engines::*;
-pub use error::{DirectFileError, KernelEngineError, Missing};
+pub use error::{DirectFileError, KernelEngineError, Missing, NoPassthrough};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::DiskUse;
 pub use lock_holder::LockHolder;

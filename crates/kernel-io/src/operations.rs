@@ -25,6 +25,9 @@ pub enum NoOperation {
         "io_uring discards on block devices since Linux {RING_DISCARDS}, this is {0}: --engine psync does by BLKDISCARD"
     )]
     RingTooOld(Release),
+    /// Trims are not among the commands that are sent.
+    #[error("it sends reads, writes and flushes: --engine io_uring trims")]
+    NotACommand,
     /// The kernel's asynchronous I/O is older than flushes by it.
     #[error(
         "io_submit flushes since Linux {AIO_FLUSHES}, this is {0}: --engine psync does by fsync"
@@ -44,6 +47,7 @@ pub fn check_operation(
     release: Option<Release>,
 ) -> Result<(), NoOperation> {
     match (engine, operation, file.kind()) {
+        (EngineName::IoUringCmd, Operation::Trim, _) => Err(NoOperation::NotACommand),
         (_, Operation::Trim, FileKind::Regular) => file.takes_holes().map_err(NoOperation::NoHoles),
         (_, Operation::Trim, FileKind::Block) => {
             let max = file.disk().and_then(|disk| disk.queue.max_discard);

@@ -85,6 +85,16 @@ impl Slots {
     /// The request `id` ended with the kernel's `result`: bytes, or a negative error number.
     #[inline]
     pub(crate) fn end(&mut self, id: u64, result: i64) -> Option<Completion> {
+        self.end_by(id, |moved| outcome(result, moved))
+    }
+
+    /// The request `id` ended, by `outcome` of the bytes that were to be read or written.
+    #[inline]
+    pub(crate) fn end_by(
+        &mut self,
+        id: u64,
+        outcome: impl FnOnce(u32) -> Result<(), Failure>,
+    ) -> Option<Completion> {
         let index = id as u32;
         let sequence = (id >> 32) as u32;
         let slot = self.slots.get_mut(index as usize);
@@ -98,7 +108,7 @@ impl Slots {
         self.free.push(index);
         Some(Completion {
             tag,
-            outcome: outcome(result, moved),
+            outcome: outcome(moved),
             buffer,
         })
     }

@@ -56,6 +56,7 @@ pub fn check_method(method: Method, iodepth: usize) -> Result<(), TwinError> {
         EngineName::Psync => {
             engine.takes(mode) || matches!(mode, Mode::Ehp | Mode::Pas | Mode::Dpas(_))
         }
+        EngineName::IoUringCmd => false,
         _ => engine.takes(mode) && mode != Mode::SqPoll && !engine.is_external(),
     };
     if !modelled {

@@ -183,7 +183,7 @@ fn check(options: &SweepOptions, axes: &Axes) -> Outcome {
     }
     let given = options.base.targets.ring != RingOptions::default();
     let engines = axes.values(joulio_lab::sweep::Factor::Engine);
-    if given && !engines.iter().any(|engine| engine == "io_uring") {
+    if given && !engines.iter().any(|engine| engine.starts_with("io_uring")) {
         return Err(Failure::input(
             "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
         ));

@@ -84,6 +84,12 @@ fn what_an_engine_cannot_do_is_unavailable_and_says_why() {
         assert!(run["completion"]["reason"].is_string());
         assert_eq!(run.get("all"), None, "{run:#}");
     }
+    let passed = failed(
+        room.path(),
+        &format!("bench --device {file} --engine io_uring_cmd --number_ios 50"),
+        1,
+    );
+    assert!(passed.contains("to a whole NVMe namespace"), "{passed}");
     let said = failed(
         room.path(),
         &format!(
@@ -122,7 +128,7 @@ fn bad_places_are_refused_and_nothing_is_changed() {
         ),
         (
             format!("--device {file} --engine spdk"),
-            "psync, libaio, io_uring",
+            "psync, libaio, io_uring, io_uring_cmd",
         ),
         (format!("--device {file} --faults drop@1"), "--faults"),
         (format!("--device {file} --bs 1000"), "--bs"),

@@ -12,6 +12,9 @@ pub enum Failure {
     /// Error number of the kernel.
     #[error(transparent)]
     Errno(#[from] Errno),
+    /// Status of an NVMe completion: status code (bits 7:0) and its type (bits 10:8).
+    #[error("NVMe status code type {type_:x}h, code {code:02x}h", type_ = .0 >> 8 & 7, code = .0 & 0xff)]
+    Status(u16),
     /// End of the file: fewer bytes than requested.
     #[error("{moved} of {requested} bytes: the end of the file")]
     Short {

@@ -9,7 +9,7 @@ mod uring;
 pub use aio::Libaio;
 pub use common::{Calls, Completion, Failure, KernelEngine};
 pub use psync::Psync;
-pub use uring::{IoUring, PolicyUring, RingOptions};
+pub use uring::{FileRequests, IoUring, NvmeCommands, PolicyUring, RingOptions};
 
 use crate::{DirectFile, KernelEngineError, Missing};
 use joulio_job::{CompletionMode, EngineName, Method};
@@ -20,10 +20,11 @@ use std::sync::Arc;
 const MAX_DEPTH: usize = 32768;
 
 /// The kernel's engines, each with the greatest queue depth of a job.
-pub const ENGINES: [(EngineName, usize); 3] = [
+pub const ENGINES: [(EngineName, usize); 4] = [
     (EngineName::Psync, 1),
     (EngineName::Libaio, MAX_DEPTH),
     (EngineName::IoUring, MAX_DEPTH),
+    (EngineName::IoUringCmd, MAX_DEPTH),
 ];
 
 /// User of an engine whose type is known only when it is opened.
@@ -58,6 +59,7 @@ pub fn open<U: EngineUser>(
             }
             _ => user.run(IoUring::new(file, depth, mode, ring)),
         },
+        EngineName::IoUringCmd => user.run(IoUring::passthrough(file, depth, mode, ring)),
         EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => user
             .run::<Psync>(Err(KernelEngineError::Missing {
                 engine,

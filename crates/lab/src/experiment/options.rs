@@ -150,7 +150,7 @@ impl ExperimentOptions {
     /// Refuses options of io_uring where that is not among `engines`.
     pub(super) fn check_ring(&self, engines: &[EngineName]) -> Result<(), JobError> {
         let given = self.targets.ring != RingOptions::default();
-        match given && !engines.contains(&EngineName::IoUring) {
+        match given && !engines.iter().any(|engine| engine.has_ring()) {
             true => Err(JobError {
                 flag: "--fixedbufs, --registerfiles, --sqthread_*",
                 problem: "only for io_uring, which is not among the engines: add it to --engine, or leave them out".into(),
@@ -198,6 +198,8 @@ mod tests {
         options.targets.ring.fixed_buffers = true;
         let wrong = options.check_ring(&[EngineName::Psync]).unwrap_err();
         assert!(wrong.to_string().contains("--fixedbufs"), "{wrong}");
-        assert_eq!(options.check_ring(&[EngineName::IoUring]), Ok(()));
+        for engine in [EngineName::IoUring, EngineName::IoUringCmd] {
+            assert_eq!(options.check_ring(&[engine]), Ok(()));
+        }
     }
 }

@@ -27,7 +27,7 @@ const KNOWN: [&[&str]; 5] = [
         "trim",
         "trimwrite",
     ],
-    &["psync", "libaio", "io_uring", "nvme"],
+    &["psync", "libaio", "io_uring", "io_uring_cmd", "nvme"],
     &[
         "hdd-7200",
         "samsung-850-evo",

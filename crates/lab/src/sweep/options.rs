@@ -107,7 +107,7 @@ impl SweepOptions {
         };
         let method = method(point)?;
         (options.engines, options.completion) = (vec![method.engine], vec![method.mode]);
-        if method.engine != EngineName::IoUring {
+        if !method.engine.has_ring() {
             options.targets.ring = RingOptions::default();
         }
         let workload = &mut options.workload;

@@ -193,6 +193,15 @@ impl Target for KernelTarget {
         if let Some(reason) = expected.reason {
             return worker.refuse(Availability::Unavailable(reason.to_string()));
         }
+        let max = self.file.disk().and_then(|disk| disk.queue.max_transfer);
+        if engine == EngineName::IoUringCmd && max.is_some_and(|max| worker.longest() > max.into())
+        {
+            let reason = format!(
+                "nothing splits a command, and the device takes {} KiB at once: a smaller --bs, or --engine io_uring",
+                max.unwrap_or(0) / 1024
+            );
+            return worker.refuse(Availability::Unavailable(reason));
+        }
         let (file, depth) = (Arc::clone(&self.file), worker.depth());
         kernel::open(method, file, depth, self.ring, worker)
     }

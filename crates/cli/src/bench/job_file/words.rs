@@ -232,10 +232,12 @@ fn drawn(flag: &str, value: &str) -> Result<Vec<String>, String> {
 /// The engine of fio's name.
 fn engine(value: &str) -> Result<Vec<String>, String> {
     match value {
-        "io_uring" | "libaio" | "psync" | "nvme" => Ok(vec![format!("--engine={value}")]),
+        "io_uring" | "io_uring_cmd" | "libaio" | "psync" | "nvme" => {
+            Ok(vec![format!("--engine={value}")])
+        }
         "pvsync2" | "pvsync" | "vsync" | "sync" => Ok(vec!["--engine=psync".into()]),
         _ => Err(
-            "engines are io_uring, libaio, psync, and nvme, which is joulio's own driver".into(),
+            "engines are io_uring, io_uring_cmd, libaio, psync, and nvme, which is joulio's own driver".into(),
         ),
     }
 }

@@ -1,22 +1,27 @@
 //! io_uring(7) as an engine.
 
 mod by_policy;
+mod passthrough;
 mod poller;
+mod requests;
 mod ring;
 mod setup;
 mod waiting;
 
 pub use by_policy::PolicyUring;
+pub use passthrough::NvmeCommands;
+pub use requests::FileRequests;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
 use crate::{Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError};
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
-use joulio_job::{CompletionMode, EngineName};
+use joulio_job::CompletionMode;
 use joulio_units::{Nanos, Operation};
 use joulio_wait::{WaitCounters, now};
 use poller::Before;
+use requests::Requests;
 use ring::Ring;
 use rustix::io::Errno;
 use setup::Opened;
@@ -25,7 +30,7 @@ use std::sync::Arc;
 /// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
-/// A ring on a file. It can be made in one thread and used in another, but the thread that first
+/// A ring on a file, or on an NVMe namespace by commands. It can be made in one thread and used in another, but the thread that first
 /// submits keeps it.
 ///
 /// Interrupt mode waits in io_uring_enter(2). The polling modes spin there as well, and a deadline
@@ -33,8 +38,8 @@ const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 /// So the kernel spins only while the deadline is 10 ms away or more; nearer ones are kept by calls
 /// that poll once. A device that does not answer holds the thread until the kernel's own timeout
 /// (30 s for NVMe). In the sqpoll modes the caller polls the ring in user space, as fio does.
-pub struct IoUring {
-    ring: Ring,
+pub struct IoUring<R: Requests = FileRequests> {
+    ring: Ring<R>,
     /// The kernel's thread.
     poller: Option<i32>,
     mode: CompletionMode,
@@ -61,36 +66,68 @@ impl IoUring {
         mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
-        if mode.polls_device() {
-            IoUring::open(Arc::clone(&file), 1, mode, options)?.probe(&file)?;
-        }
-        IoUring::open(file, depth, mode, options)
+        let requests = FileRequests::new(Arc::clone(&file));
+        IoUring::probed(requests, &file, depth, mode, options)
     }
+}
 
-    fn open(
+impl IoUring<NvmeCommands> {
+    /// Makes a ring of `depth` with `mode` for commands to the namespace that `file` is.
+    ///
+    /// # Errors
+    /// As [`IoUring::new`]; and `file` is no whole NVMe namespace, or takes no such commands.
+    pub fn passthrough(
         file: Arc<DirectFile>,
         depth: usize,
         mode: CompletionMode,
         options: RingOptions,
-    ) -> Result<IoUring, KernelEngineError> {
-        let slots = Slots::new(EngineName::IoUring, depth, setup::MAX_DEPTH)?;
+    ) -> Result<IoUring<NvmeCommands>, KernelEngineError> {
+        let commands = NvmeCommands::open(Arc::clone(&file), mode)?;
+        IoUring::probed(commands, &file, depth, mode, options)
+    }
+}
+
+impl<R: Requests + Clone> IoUring<R> {
+    fn probed(
+        requests: R,
+        file: &DirectFile,
+        depth: usize,
+        mode: CompletionMode,
+        options: RingOptions,
+    ) -> Result<IoUring<R>, KernelEngineError> {
+        if mode.polls_device() {
+            IoUring::open(requests.clone(), 1, mode, options)?.probe(file)?;
+        }
+        IoUring::open(requests, depth, mode, options)
+    }
+}
+
+impl<R: Requests> IoUring<R> {
+    fn open(
+        requests: R,
+        depth: usize,
+        mode: CompletionMode,
+        options: RingOptions,
+    ) -> Result<IoUring<R>, KernelEngineError> {
+        let slots = Slots::new(R::ENGINE, depth, setup::MAX_DEPTH)?;
         let before = mode.has_poller_thread().then(Before::now);
         let opened = setup::open(depth, mode, &options)?;
         let poller = before.and_then(Before::newcomer);
-        IoUring::around(opened, poller, file, slots, mode, options)
+        IoUring::around(opened, poller, requests, slots, mode, options)
     }
 
     fn around(
-        opened: Opened,
+        opened: Opened<R>,
         poller: Option<i32>,
-        file: Arc<DirectFile>,
+        requests: R,
         slots: Slots,
         mode: CompletionMode,
         options: RingOptions,
-    ) -> Result<IoUring, KernelEngineError> {
-        let ring = Ring::new(opened.ring, file, slots, options.registered_file);
-        let ring = ring
-            .map_err(|errno| setup::refusal("io_uring_register(files)", errno, mode, &options))?;
+    ) -> Result<IoUring<R>, KernelEngineError> {
+        let ring = Ring::new(opened.ring, requests, slots, options.registered_file);
+        let ring = ring.map_err(|errno| {
+            setup::refusal(R::ENGINE, "io_uring_register(files)", errno, mode, &options)
+        })?;
         Ok(IoUring {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
@@ -134,7 +171,7 @@ impl IoUring {
     }
 
     fn refusal(&self, call: &'static str, errno: Errno) -> KernelEngineError {
-        setup::refusal(call, errno, self.mode, &self.options)
+        setup::refusal(R::ENGINE, call, errno, self.mode, &self.options)
     }
 
     fn enter(
@@ -171,7 +208,7 @@ impl IoUring {
     }
 }
 
-impl Engine for IoUring {
+impl<R: Requests> Engine for IoUring<R> {
     type Buffer = Buffer;
     type Failure = Failure;
     type Error = KernelEngineError;
@@ -247,7 +284,7 @@ impl Engine for IoUring {
     }
 }
 
-impl KernelEngine for IoUring {
+impl<R: Requests> KernelEngine for IoUring<R> {
     fn calls(&self) -> Calls {
         Calls {
             strange: self.ring.strange(),
@@ -256,7 +293,7 @@ impl KernelEngine for IoUring {
     }
 }
 
-impl Drop for IoUring {
+impl<R: Requests> Drop for IoUring<R> {
     fn drop(&mut self) {
         self.ring.unstage();
         if !self.abandoned {

@@ -5,15 +5,15 @@
 //! open as long as the ring; registered memory is held by `fixed`.
 #![allow(unsafe_code)]
 
+use super::requests::{Requests, RingFd};
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::trim::PUNCH_HOLE;
-use crate::{Buffer, Completion, DirectFile, FileKind, KernelEngineError};
-use io_uring::squeue::{Entry, Flags};
-use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, Parameters, opcode};
+use crate::{Buffer, Completion, KernelEngineError};
+use io_uring::squeue::EntryMarker as _;
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, Parameters, cqueue};
 use joulio_engine::Request;
-use joulio_units::{Nanos, Operation};
+use joulio_units::Nanos;
 use rustix::io::Errno;
 use std::io;
 use std::mem::transmute;
@@ -21,12 +21,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the range's length is
-/// the first word of the command, its offset the address.
-const DISCARD: u32 = 0x1200;
-
 /// A ring with nothing in it.
-pub(super) type RawRing = IoUring;
+pub(super) type RawRing<R> = IoUring<<R as Requests>::Entry, <R as Requests>::End>;
 
 /// `struct io_uring_params` (include/uapi/linux/io_uring.h). The crate keeps its own private and
 /// its builder cannot set every flag.
@@ -48,7 +44,7 @@ struct Params {
 const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
 
 /// io_uring_setup(2).
-pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing, Errno> {
+pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<IoUring, Errno> {
     let mut params = Params {
         flags,
         sq_thread_cpu: cpu,
@@ -71,28 +67,28 @@ pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<
 }
 
 /// A ring, its outstanding requests, and the file they go to.
-pub(super) struct Ring {
-    ring: RawRing,
+pub(super) struct Ring<R: Requests> {
+    ring: RawRing<R>,
     /// Not yet in the ring: the kernel's thread would take them at once.
-    staged: Vec<Entry>,
+    staged: Vec<R::Entry>,
     slots: Slots,
-    file: Arc<DirectFile>,
+    requests: R,
     registered_file: bool,
     fixed: Option<Arc<Region>>,
 }
 
-impl Ring {
+impl<R: Requests> Ring<R> {
     pub(super) fn new(
-        ring: RawRing,
-        file: Arc<DirectFile>,
+        ring: RawRing<R>,
+        requests: R,
         slots: Slots,
         register_file: bool,
-    ) -> Result<Ring, Errno> {
+    ) -> Result<Ring<R>, Errno> {
         let nonfixed = ring.params().is_feature_sqpoll_nonfixed();
         // Before Linux 5.11 the kernel's thread knows registered files only.
         let registered_file = register_file || ring.params().is_setup_sqpoll() && !nonfixed;
         if registered_file {
-            let files = [file.as_fd().as_raw_fd()];
+            let files = [requests.fd().as_raw_fd()];
             let registered = ring.submitter().register_files(&files);
             registered.map_err(|error| errno(&error))?;
         }
@@ -100,7 +96,7 @@ impl Ring {
             ring,
             staged: Vec::with_capacity(slots.depth()),
             slots,
-            file,
+            requests,
             registered_file,
             fixed: None,
         })
@@ -143,52 +139,17 @@ impl Ring {
         let address = buffer.address();
         let fixed = self.fixed.as_ref();
         let index = fixed.and_then(|region| buffer.index_in(region));
+        self.requests.check(request)?;
         let id = self.slots.hold(request, buffer)?;
-        let entry = self.entry(request, address, index.map(|index| index as u16));
-        self.staged.push(entry.user_data(id));
+        let fd = match self.registered_file {
+            true => RingFd::Registered,
+            false => RingFd::Plain(Fd(self.requests.fd().as_raw_fd())),
+        };
+        let index = index.map(|index| index as u16);
+        let mut entry = self.requests.entry(request, fd, address, index);
+        entry.set_user_data(id);
+        self.staged.push(entry);
         Ok(())
-    }
-
-    fn entry(&self, request: &Request, address: *mut u8, index: Option<u16>) -> Entry {
-        let (len, at) = (request.len, request.offset);
-        // A registered file is number 0 of the ring's table.
-        let (fd, flags) = if self.registered_file {
-            (Fd(0), Flags::FIXED_FILE)
-        } else {
-            (Fd(self.file.as_fd().as_raw_fd()), Flags::empty())
-        };
-        let entry = match (request.operation, index) {
-            (Operation::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
-                .offset(at)
-                .build(),
-            (Operation::Write, None) => opcode::Write::new(fd, address, len).offset(at).build(),
-            (Operation::Read, Some(index)) => opcode::ReadFixed::new(fd, address, len, index)
-                .offset(at)
-                .build(),
-            (Operation::Read, None) => opcode::Read::new(fd, address, len).offset(at).build(),
-            (Operation::Trim, _) => self.trim(fd, at, len.into()),
-            (Operation::Sync, _) => opcode::Fsync::new(fd).build(),
-            (Operation::DataSync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
-        };
-        entry.flags(flags)
-    }
-
-    /// A trim: of a file a hole (IORING_OP_FALLOCATE), of a block device a discard.
-    fn trim(&self, fd: Fd, at: u64, len: u64) -> Entry {
-        match self.file.kind() {
-            FileKind::Regular => opcode::Fallocate::new(fd, len)
-                .offset(at)
-                .mode(PUNCH_HOLE)
-                .build(),
-            FileKind::Block => {
-                let mut command = [0; 16];
-                command[..8].copy_from_slice(&len.to_ne_bytes());
-                opcode::UringCmd16::new(fd, DISCARD)
-                    .addr(Some(at))
-                    .cmd(command)
-                    .build()
-            }
-        }
     }
 
     /// Puts what is staged into the ring; how many. The ring has an entry for every slot.
@@ -265,7 +226,9 @@ impl Ring {
     pub(super) fn take(&mut self, mut sink: impl FnMut(Completion)) -> usize {
         let mut delivered = 0;
         for entry in self.ring.completion() {
-            let ended = self.slots.end(entry.user_data(), i64::from(entry.result()));
+            let entry: cqueue::Entry = entry.into();
+            let outcome = |moved| R::outcome(entry.result(), moved);
+            let ended = self.slots.end_by(entry.user_data(), outcome);
             if let Some(completion) = ended {
                 delivered += 1;
                 sink(completion);
@@ -303,13 +266,13 @@ impl Ring {
     }
 }
 
-impl AsFd for Ring {
+impl<R: Requests> AsFd for Ring<R> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring's descriptor is open as long as the ring, which is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
     }
 }
 
-fn errno(error: &io::Error) -> Errno {
+pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

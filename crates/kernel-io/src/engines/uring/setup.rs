@@ -1,11 +1,16 @@
 //! Making a ring, and the reasons why one is unavailable.
 
-use super::ring::{RawRing, setup};
+use super::requests::Requests;
+use super::ring::RawRing;
 use crate::{KernelEngineError, Missing, Release};
 use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;
 use std::fs;
 
+/// The call that makes a ring.
+const SETUP: &str = "io_uring_setup";
+/// The first release with commands to NVMe namespaces (456cba386e94).
+const PASSTHROUGH_SINCE: Release = Release::new(5, 19);
 /// Most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
 pub(super) const MAX_DEPTH: usize = 32768;
 
@@ -24,9 +29,9 @@ pub struct RingOptions {
 }
 
 // include/uapi/linux/io_uring.h
-const IOPOLL: u32 = 1 << 0;
-const SQPOLL: u32 = 1 << 1;
-const SQ_AFF: u32 = 1 << 2;
+pub(super) const IOPOLL: u32 = 1 << 0;
+pub(super) const SQPOLL: u32 = 1 << 1;
+pub(super) const SQ_AFF: u32 = 1 << 2;
 pub(super) const R_DISABLED: u32 = 1 << 6;
 const COOP_TASKRUN: u32 = 1 << 8;
 const TASKRUN_FLAG: u32 = 1 << 9;
@@ -38,25 +43,26 @@ const HYBRID_IOPOLL: u32 = 1 << 17;
 /// sets it up, where the kernel has it (6.1). The ring belongs to the thread that enables it, so
 /// that it can be made in one and used in another.
 /// What waits to be handed over is announced in memory, so that a thread that spins need not ask.
-const BY_ONE_THREAD: u32 = COOP_TASKRUN | TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
+pub(super) const BY_ONE_THREAD: u32 =
+    COOP_TASKRUN | TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
 
 /// A ring as it was made.
-pub(super) struct Opened {
-    pub(super) ring: RawRing,
+pub(super) struct Opened<R: Requests> {
+    pub(super) ring: RawRing<R>,
     /// True if the thread that uses the ring must enable it first.
     pub(super) disabled: bool,
 }
 
 /// Makes a ring of `depth` with `mode`.
-pub(super) fn open(
+pub(super) fn open<R: Requests>(
     depth: usize,
     mode: CompletionMode,
     options: &RingOptions,
-) -> Result<Opened, KernelEngineError> {
-    let requested = flags(mode, options)?;
+) -> Result<Opened<R>, KernelEngineError> {
+    let requested = flags(R::ENGINE, mode, options)?;
     let setup = |flags| {
         let cpu = options.poller_cpu.unwrap_or(0);
-        let ring = setup(depth as u32, flags, cpu, options.poller_idle_ms)?;
+        let ring = R::setup(depth as u32, flags, cpu, options.poller_idle_ms)?;
         Ok(Opened {
             ring,
             disabled: flags & R_DISABLED != 0,
@@ -70,11 +76,12 @@ pub(super) fn open(
             other => other,
         }
     };
-    made.map_err(|errno| refusal("io_uring_setup", errno, mode, options))
+    made.map_err(|errno| refusal(R::ENGINE, SETUP, errno, mode, options))
 }
 
 /// Error that an errno of a call on a ring means.
 pub(super) fn refusal(
+    engine: EngineName,
     call: &'static str,
     errno: Errno,
     mode: CompletionMode,
@@ -85,6 +92,11 @@ pub(super) fn refusal(
         (Errno::PERM | Errno::ACCESS, ..) => forbidden(),
         (Errno::NOMEM, ..) => Missing::Memory,
         (Errno::OPNOTSUPP, ..) if mode.polls_device() => Missing::NoPollQueues,
+        (Errno::INVAL, CompletionMode::Interrupt | CompletionMode::Poll, _)
+            if engine == EngineName::IoUringCmd && call == SETUP =>
+        {
+            Missing::TooOld(PASSTHROUGH_SINCE)
+        }
         (Errno::INVAL, CompletionMode::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
         (Errno::INVAL, CompletionMode::SqPoll | CompletionMode::SqPollPoll, Some(cpu)) => {
             Missing::Cpu(cpu)
@@ -97,7 +109,7 @@ pub(super) fn refusal(
         }
     };
     KernelEngineError::Missing {
-        engine: EngineName::IoUring,
+        engine,
         mode,
         missing,
     }
@@ -112,18 +124,22 @@ fn forbidden() -> Missing {
     }
 }
 
-fn flags(mode: CompletionMode, options: &RingOptions) -> Result<u32, KernelEngineError> {
+fn flags(
+    engine: EngineName,
+    mode: CompletionMode,
+    options: &RingOptions,
+) -> Result<u32, KernelEngineError> {
     let flags = match mode {
         CompletionMode::Interrupt => 0,
         CompletionMode::Poll => IOPOLL,
-        CompletionMode::Hybrid => IOPOLL | HYBRID_IOPOLL,
+        CompletionMode::Hybrid if engine == EngineName::IoUring => IOPOLL | HYBRID_IOPOLL,
         CompletionMode::SqPoll => SQPOLL,
         CompletionMode::SqPollPoll => SQPOLL | IOPOLL,
         _ => {
             return Err(KernelEngineError::Missing {
-                engine: EngineName::IoUring,
+                engine,
                 mode,
-                missing: Missing::NotThisEngine(EngineName::IoUring),
+                missing: Missing::NotThisEngine(engine),
             });
         }
     };
@@ -143,7 +159,7 @@ mod tests {
                 poller_cpu: cpu,
                 ..RingOptions::default()
             };
-            refusal("io_uring_setup", errno, mode, &options).to_string()
+            refusal(EngineName::IoUring, SETUP, errno, mode, &options).to_string()
         };
         assert!(of(Errno::INVAL, CompletionMode::Hybrid, None).contains("Linux 6.13"));
         assert!(of(Errno::INVAL, CompletionMode::SqPoll, Some(99)).contains("CPU 99"));
@@ -156,6 +172,7 @@ mod tests {
     #[test]
     fn a_fixed_sleep_is_not_io_urings() {
         let made = flags(
+            EngineName::IoUring,
             CompletionMode::HybridFixed(Nanos::from_micros(4)),
             &RingOptions::default(),
         );

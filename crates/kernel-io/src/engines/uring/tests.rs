@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Access;
-use joulio_job::CompletionMode;
+use joulio_job::{CompletionMode, EngineName};
 use std::io::Write;
 
 /// A ring as Linux before 5.11 makes it, on a file beside this program: no timeout in
@@ -28,7 +28,7 @@ fn old_ring(depth: usize) -> Option<IoUring> {
     let mut ring = IoUring::around(
         opened,
         None,
-        file,
+        FileRequests::new(file),
         slots,
         CompletionMode::Interrupt,
         options,

@@ -1,6 +1,7 @@
 //! Waits for a ring's completions.
 
 use super::IoUring;
+use super::requests::Requests;
 use crate::Completion;
 use crate::engines::common::idle_until;
 use io_uring::EnterFlags;
@@ -19,7 +20,7 @@ const POLLS_PER_CLOCK_READ: u64 = 64;
 /// Empty polls before the core is yielded: the kernel's thread may need it.
 const POLLS_PER_YIELD: u64 = 4096;
 
-impl IoUring {
+impl<R: Requests> IoUring<R> {
     /// Hands out what ended until `min` have or `deadline` is there.
     pub(super) fn wait_for(
         &mut self,

@@ -6,7 +6,7 @@ use crate::report::figure::{Drawing, Figure};
 pub const COUNT: usize = 8;
 
 /// Names that always have the same colour.
-const KNOWN: [(&str, usize); 20] = [
+const KNOWN: [(&str, usize); 21] = [
     ("poll", 0),
     ("interrupt", 1),
     ("hybrid", 2),
@@ -22,6 +22,7 @@ const KNOWN: [(&str, usize); 20] = [
     ("libaio", 1),
     ("io_uring", 2),
     ("nvme", 3),
+    ("io_uring_cmd", 4),
     ("randread", 0),
     ("randwrite", 1),
     ("randrw", 2),

@@ -1,0 +1,148 @@
+//! Ways to write a request as an entry of a ring, and to read how it ended.
+
+use super::ring::{RawRing, setup};
+use crate::{DirectFile, Failure, FileKind, KernelEngineError, slots, trim::PUNCH_HOLE};
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{Fd, FsyncFlags};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use joulio_engine::Request;
+use joulio_job::EngineName;
+use joulio_units::Operation;
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+/// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the range's length is
+/// the first word of the command, its offset the address.
+const DISCARD: u32 = 0x1200;
+
+/// Requests of a ring: to a file, or to an NVMe namespace as commands.
+pub trait Requests: Sized {
+    /// Entry of the submission queue.
+    type Entry: squeue::EntryMarker;
+    /// Entry of the completion queue.
+    type End: cqueue::EntryMarker;
+    /// The engine whose requests they are.
+    const ENGINE: EngineName;
+
+    /// io_uring_setup(2) for such entries.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing<Self>, Errno>;
+
+    /// What is open, and as long as the ring.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Refuses a request that cannot be written as an entry.
+    ///
+    /// # Errors
+    /// [`KernelEngineError`], with the reason.
+    #[inline]
+    fn check(&self, _: &Request) -> Result<(), KernelEngineError> {
+        Ok(())
+    }
+
+    /// The entry of `request`, whose bytes are at `address`, in registered buffer `fixed` if it is
+    /// in one; to `fd`.
+    fn entry(
+        &self,
+        request: &Request,
+        fd: RingFd,
+        address: *mut u8,
+        fixed: Option<u16>,
+    ) -> Self::Entry;
+
+    /// Outcome of a request of `moved` bytes by the `result` of its completion.
+    fn outcome(result: i32, moved: u32) -> Result<(), Failure>;
+}
+
+/// What an entry goes to.
+#[derive(Clone, Copy)]
+pub enum RingFd {
+    /// A descriptor of this process.
+    Plain(Fd),
+    /// Number 0 of the ring's table of registered files.
+    Registered,
+}
+
+impl RingFd {
+    /// The number that an entry has, and the flag that says what it is.
+    #[inline]
+    pub(super) fn parts(self) -> (Fd, Flags) {
+        match self {
+            RingFd::Plain(fd) => (fd, Flags::empty()),
+            RingFd::Registered => (Fd(0), Flags::FIXED_FILE),
+        }
+    }
+}
+
+/// Reads, writes, trims and flushes of a file or block device.
+#[derive(Clone, Debug)]
+pub struct FileRequests {
+    file: Arc<DirectFile>,
+}
+
+impl FileRequests {
+    /// Requests to `file`.
+    pub(super) fn new(file: Arc<DirectFile>) -> FileRequests {
+        FileRequests { file }
+    }
+
+    /// A trim: of a file a hole (IORING_OP_FALLOCATE), of a block device a discard.
+    fn trim(&self, fd: Fd, at: u64, len: u64) -> Entry {
+        match self.file.kind() {
+            FileKind::Regular => opcode::Fallocate::new(fd, len)
+                .offset(at)
+                .mode(PUNCH_HOLE)
+                .build(),
+            FileKind::Block => {
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&len.to_ne_bytes());
+                opcode::UringCmd16::new(fd, DISCARD)
+                    .addr(Some(at))
+                    .cmd(command)
+                    .build()
+            }
+        }
+    }
+}
+
+impl Requests for FileRequests {
+    type Entry = Entry;
+    type End = cqueue::Entry;
+    const ENGINE: EngineName = EngineName::IoUring;
+
+    fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<IoUring, Errno> {
+        setup(entries, flags, cpu, idle_ms)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    #[inline]
+    fn entry(&self, request: &Request, fd: RingFd, address: *mut u8, fixed: Option<u16>) -> Entry {
+        let (len, at) = (request.len, request.offset);
+        let (fd, flags) = fd.parts();
+        let entry = match (request.operation, fixed) {
+            (Operation::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
+                .offset(at)
+                .build(),
+            (Operation::Write, None) => opcode::Write::new(fd, address, len).offset(at).build(),
+            (Operation::Read, Some(index)) => opcode::ReadFixed::new(fd, address, len, index)
+                .offset(at)
+                .build(),
+            (Operation::Read, None) => opcode::Read::new(fd, address, len).offset(at).build(),
+            (Operation::Trim, _) => self.trim(fd, at, len.into()),
+            (Operation::Sync, _) => opcode::Fsync::new(fd).build(),
+            (Operation::DataSync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+        };
+        entry.flags(flags)
+    }
+
+    #[inline]
+    fn outcome(result: i32, moved: u32) -> Result<(), Failure> {
+        slots::outcome(i64::from(result), moved)
+    }
+}

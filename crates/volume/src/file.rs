@@ -4,6 +4,8 @@ use crate::change::FileId;
 use crate::open_files::{FileLock, Tail};
 use crate::volume::Inner;
 use crate::{BlockStore, ReadPart, VolumeError, WritePart};
+use std::mem;
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 
 /// Zeroes that one write puts into a gap.
@@ -69,12 +71,8 @@ impl<S: BlockStore> VolumeFile<S> {
         for read in reads.iter_mut() {
             let left = usize::try_from(size.saturating_sub(read.offset)).unwrap_or(usize::MAX);
             read.done = read.into.len().min(left);
-            let mut into = &mut read.into[..read.done];
-            for (offset, len) in self.runs(read.offset, read.done as u64) {
-                let (now, later) = into.split_at_mut(len as usize);
-                into = later;
-                parts.push(ReadPart { offset, into: now });
-            }
+            let into = &mut read.into[..read.done];
+            parts.extend(self.read_parts(read.offset, into));
         }
         Ok(self.volume.store.read(&mut parts)?)
     }
@@ -129,17 +127,33 @@ impl<S: BlockStore> VolumeFile<S> {
         self.lock.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where on the store `len` bytes from `offset` of the file are.
-    fn runs(&self, offset: u64, len: u64) -> Vec<(u64, u64)> {
-        let layout = &self.volume.layout;
-        let mut runs = self
-            .volume
-            .catalog()
-            .runs(self.id, offset, len, layout.unit);
-        for run in &mut runs {
-            run.0 += layout.units_start;
-        }
-        runs
+    /// Splits `bytes`, those from `offset` of the file, by the runs that they are in: each with its place
+    /// on the store.
+    fn split<B: Default + Deref<Target = [u8]>>(
+        &self,
+        offset: u64,
+        bytes: B,
+        split_at: impl Fn(B, usize) -> (B, B),
+    ) -> impl Iterator<Item = (u64, B)> {
+        let (unit, start) = (self.volume.layout.unit, self.volume.layout.units_start);
+        let len = bytes.len() as u64;
+        let runs = self.volume.catalog().runs(self.id, offset, len, unit);
+        let mut rest = bytes;
+        runs.into_iter().map(move |(at, len)| {
+            let (now, later) = split_at(mem::take(&mut rest), len as usize);
+            rest = later;
+            (start + at, now)
+        })
+    }
+
+    /// What reads `into` from `offset` of the file.
+    fn read_parts<'a>(
+        &self,
+        offset: u64,
+        into: &'a mut [u8],
+    ) -> impl Iterator<Item = ReadPart<'a>> {
+        let split = self.split(offset, into, <[u8]>::split_at_mut);
+        split.map(|(offset, into)| ReadPart { offset, into })
     }
 
     /// Writes zeroes from the end of the file to `offset`, if it is beyond.
@@ -201,17 +215,13 @@ impl<S: BlockStore> VolumeFile<S> {
             let skip = (offset - start) as usize;
             filled[skip..skip + from.len()].copy_from_slice(from);
         }
-        let mut bytes = if aligned { from } else { &filled };
-        let mut parts = Vec::new();
-        for (at, len) in self.runs(start, bytes.len() as u64) {
-            let (now, later) = bytes.split_at(len as usize);
-            bytes = later;
-            parts.push(WritePart {
-                lba: at / block,
-                from: now,
-            });
-        }
-        let written = self.volume.store.write(&parts);
+        let bytes = if aligned { from } else { &filled };
+        let split = self.split(start, bytes, <[u8]>::split_at);
+        let parts = split.map(|(at, from)| WritePart {
+            lba: at / block,
+            from,
+        });
+        let written = self.volume.store.write(&parts.collect::<Vec<_>>());
         *tail = Tail::default();
         written?;
         if end >= size && !whole_end {
@@ -240,13 +250,7 @@ impl<S: BlockStore> VolumeFile<S> {
         }
         let start = index * into.len() as u64;
         let there = size.saturating_sub(start).min(into.len() as u64);
-        let mut into = &mut into[..there as usize];
-        let mut parts = Vec::new();
-        for (offset, len) in self.runs(start, there) {
-            let (now, later) = into.split_at_mut(len as usize);
-            into = later;
-            parts.push(ReadPart { offset, into: now });
-        }
-        Ok(self.volume.store.read(&mut parts)?)
+        let parts = self.read_parts(start, &mut into[..there as usize]);
+        Ok(self.volume.store.read(&mut parts.collect::<Vec<_>>())?)
     }
 }

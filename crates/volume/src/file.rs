@@ -188,11 +188,7 @@ impl<S: BlockStore> VolumeFile<S> {
         if from.is_empty() {
             return Ok(());
         }
-        let most = self.volume.layout.max_file();
         let end = offset.saturating_add(from.len() as u64);
-        if end > most {
-            return Err(VolumeError::TooLarge { end, most });
-        }
         self.reserve(end)?;
         let block = self.volume.layout.block;
         let size = self.size();

@@ -71,7 +71,7 @@ impl Journal {
             sequence: 0,
             used: 0,
         };
-        journal.write(store, layout, &encode(&[])?)
+        journal.append(store, layout, &encode(&[])?)
     }
 
     /// The journal of `store`, and all changes in it.
@@ -107,19 +107,6 @@ impl Journal {
         self.used + layout.record(changes.len()) <= layout.region
     }
 
-    /// Appends a record and makes it durable.
-    ///
-    /// # Errors
-    /// The store could not be written. The caller has seen that there is room.
-    pub fn append(
-        &mut self,
-        store: &impl BlockStore,
-        layout: &Layout,
-        changes: &[u8],
-    ) -> Result<(), VolumeError> {
-        self.write(store, layout, changes)
-    }
-
     /// Goes over to the other region, which begins with `snapshot`.
     ///
     /// # Errors
@@ -141,12 +128,16 @@ impl Journal {
             sequence: 0,
             used: 0,
         };
-        other.write(store, layout, snapshot)?;
+        other.append(store, layout, snapshot)?;
         *self = other;
         Ok(())
     }
 
-    fn write(
+    /// Appends a record and makes it durable.
+    ///
+    /// # Errors
+    /// The store could not be written. The caller has seen that there is room.
+    pub fn append(
         &mut self,
         store: &impl BlockStore,
         layout: &Layout,

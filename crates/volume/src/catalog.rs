@@ -162,9 +162,18 @@ impl Catalog {
         Ok(())
     }
 
-    /// The file of that name.
+    /// The file of that name, if there is one.
     pub fn id(&self, name: &str) -> Option<FileId> {
         self.names.get(name).copied()
+    }
+
+    /// The file of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(&self, name: &str) -> Result<FileId, VolumeError> {
+        let id = self.id(name);
+        id.ok_or_else(|| VolumeError::NotFound(name.into()))
     }
 
     /// Names that begin with `prefix`, in order.
@@ -231,8 +240,7 @@ impl Catalog {
     /// # Errors
     /// There is no such file.
     pub fn remove(&mut self, name: &str) -> Result<FileId, VolumeError> {
-        let id = self.id(name);
-        let id = id.ok_or_else(|| VolumeError::NotFound(name.into()))?;
+        let id = self.find(name)?;
         self.change(Change::Remove { name: name.into() })?;
         Ok(id)
     }
@@ -242,8 +250,7 @@ impl Catalog {
     /// # Errors
     /// There is no file `from`.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<Option<FileId>, VolumeError> {
-        self.id(from)
-            .ok_or_else(|| VolumeError::NotFound(from.into()))?;
+        self.find(from)?;
         let replaced = self.id(to).filter(|_| from != to);
         let (from, to) = (from.into(), to.into());
         self.change(Change::Rename { from, to })?;

@@ -125,11 +125,7 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is none of that name.
     pub fn open_file(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
-        let find = || {
-            let id = self.0.catalog().id(name);
-            id.ok_or_else(|| VolumeError::NotFound(name.into()))
-        };
-        let (id, lock) = self.0.open.open(find)?;
+        let (id, lock) = self.0.open.open(|| self.0.catalog().find(name))?;
         Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
     }
 
@@ -158,9 +154,7 @@ impl<S: BlockStore> Volume<S> {
     /// There is none.
     pub fn size_of(&self, name: &str) -> Result<u64, VolumeError> {
         let catalog = self.0.catalog();
-        let id = catalog.id(name);
-        let id = id.ok_or_else(|| VolumeError::NotFound(name.into()))?;
-        Ok(catalog.size(id))
+        Ok(catalog.size(catalog.find(name)?))
     }
 
     /// Names that begin with `prefix`, in order; all of them with "".

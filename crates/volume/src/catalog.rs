@@ -162,6 +162,14 @@ impl Catalog {
         Ok(())
     }
 
+    /// Makes `change` of the file `id`: one without a name is not in the journal.
+    fn change_file(&mut self, id: FileId, change: Change) -> Result<(), VolumeError> {
+        match self.inode_mut(id)?.name {
+            Some(_) => self.change(change),
+            None => self.apply(&change),
+        }
+    }
+
     /// The file of that name, if there is one.
     pub fn id(&self, name: &str) -> Option<FileId> {
         self.names.get(name).copied()
@@ -275,14 +283,8 @@ impl Catalog {
     /// # Errors
     /// The file is none.
     pub fn truncate(&mut self, id: FileId, size: u64, units: u64) -> Result<(), VolumeError> {
-        let named = self.inode_mut(id)?.name.is_some();
-        let changes = [Change::Resize { id, size }, Change::Shrink { id, units }];
-        for change in changes {
-            match named {
-                true => self.change(change)?,
-                false => self.apply(&change)?,
-            }
-        }
+        self.change_file(id, Change::Resize { id, size })?;
+        self.change_file(id, Change::Shrink { id, units })?;
         self.resized.remove(&id);
         Ok(())
     }
@@ -295,7 +297,6 @@ impl Catalog {
         let mut has = self.units(id);
         while has < units {
             let inode = self.inode_mut(id)?;
-            let named = inode.name.is_some();
             let after = inode.extents.last().map(|last| last.end());
             let after = after.and_then(|after| u32::try_from(after).ok());
             let wanted = u32::try_from(units - has).unwrap_or(u32::MAX);
@@ -305,11 +306,7 @@ impl Catalog {
                     free: self.free.total() * unit,
                 });
             };
-            let change = Change::Extend { id, extent };
-            match named {
-                true => self.change(change)?,
-                false => self.apply(&change)?,
-            }
+            self.change_file(id, Change::Extend { id, extent })?;
             has += u64::from(extent.units);
         }
         Ok(())

@@ -116,8 +116,7 @@ impl<S: BlockStore> Volume<S> {
     /// There is a file of that name, or the name is none.
     pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         check_name(name)?;
-        let (id, lock) = self.0.open.open(|| self.0.catalog().create(name))?;
-        Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
+        self.open_by(|catalog| catalog.create(name))
     }
 
     /// Opens a file.
@@ -125,8 +124,7 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is none of that name.
     pub fn open_file(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
-        let (id, lock) = self.0.open.open(|| self.0.catalog().find(name))?;
-        Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
+        self.open_by(|catalog| catalog.find(name))
     }
 
     /// Opens a file, and makes it if there is none.
@@ -135,11 +133,15 @@ impl<S: BlockStore> Volume<S> {
     /// The name is none.
     pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         check_name(name)?;
-        let find = || {
-            let mut catalog = self.0.catalog();
-            catalog.id(name).map_or_else(|| catalog.create(name), Ok)
-        };
-        let (id, lock) = self.0.open.open(find)?;
+        self.open_by(|catalog| catalog.id(name).map_or_else(|| catalog.create(name), Ok))
+    }
+
+    /// Opens the file that `find` finds.
+    fn open_by(
+        &self,
+        find: impl FnOnce(&mut Catalog) -> Result<FileId, VolumeError>,
+    ) -> Result<VolumeFile<S>, VolumeError> {
+        let (id, lock) = self.0.open.open(|| find(&mut self.0.catalog()))?;
         Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
     }
 
@@ -167,15 +169,7 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is none of that name; or the store failed.
     pub fn remove(&self, name: &str) -> Result<(), VolumeError> {
-        self.0.open.with(|is_open| {
-            let mut catalog = self.0.catalog();
-            let id = catalog.remove(name)?;
-            if !is_open(id) {
-                catalog.forget(id);
-            }
-            Ok::<_, VolumeError>(())
-        })?;
-        self.0.commit()
+        self.unlink(|catalog| catalog.remove(name).map(Some))
     }
 
     /// Gives the file `from` the name `to`, durably and at once; a file that had it is removed.
@@ -184,10 +178,17 @@ impl<S: BlockStore> Volume<S> {
     /// There is no file `from`, or `to` is no name; or the store failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
         check_name(to)?;
+        self.unlink(|catalog| catalog.rename(from, to))
+    }
+
+    /// Makes `change`, durably, and forgets the file that it took the name from, unless that is open.
+    fn unlink(
+        &self,
+        change: impl FnOnce(&mut Catalog) -> Result<Option<FileId>, VolumeError>,
+    ) -> Result<(), VolumeError> {
         self.0.open.with(|is_open| {
             let mut catalog = self.0.catalog();
-            let replaced = catalog.rename(from, to)?;
-            if let Some(id) = replaced.filter(|&id| !is_open(id)) {
+            if let Some(id) = change(&mut catalog)?.filter(|&id| !is_open(id)) {
                 catalog.forget(id);
             }
             Ok::<_, VolumeError>(())

@@ -1,6 +1,8 @@
-//! Volumes: on a namespace, through power cuts, and with damage.
+//! Volumes: on a namespace, through power cuts, with damage, and below redb.
 
+mod coin;
 mod damage;
 mod directory;
 mod namespace;
 mod power_cuts;
+mod redb;

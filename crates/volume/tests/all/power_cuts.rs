@@ -1,5 +1,6 @@
 //! Power cuts at any moment: what was synced is there, whatever of the rest is.
 
+use crate::coin::Coin;
 use joulio_volume::{FormatOptions, MemoryStore, Volume, VolumeFile};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -167,21 +168,14 @@ proptest! {
         Volume::format(&store, options).expect("formatted");
         let volume = Volume::open(store).expect("opened");
         let mut model = Model::default();
-        let mut random = seed | 1;
+        let mut coin = Coin::new(seed);
         for op in &ops {
             apply(&volume, op);
             model.apply(op);
             for (file, bytes) in &model.now {
                 prop_assert_eq!(&contents(&volume, NAMES[*file]), bytes, "without a crash");
             }
-            // Any of the blocks that were not flushed are lost.
-            let cut = volume.store().after_power_cut(|_| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                random & 1 == 0
-            });
-            let after = Volume::open(cut).expect("opened after a power cut");
+            let after = Volume::open(coin.cut_power(volume.store())).expect("opened after a power cut");
             for (file, kept) in &model.synced {
                 let name = NAMES[*file];
                 prop_assert!(after.exists(name), "{name} is gone");

@@ -1,9 +1,10 @@
 //! redb on a volume: its example, and power cuts after each transaction.
 
 #[allow(dead_code, reason = "its main is of the example")]
-#[path = "../examples/redb.rs"]
+#[path = "../../examples/redb.rs"]
 mod example;
 
+use crate::coin::Coin;
 use example::Storage;
 use joulio_volume::{FormatOptions, MemoryStore, Volume};
 use redb::{Database, TableDefinition};
@@ -22,7 +23,7 @@ fn what_was_committed_survives_power_cuts() -> Result<(), Box<dyn Error>> {
     Volume::format(&store, FormatOptions::default())?;
     let volume = Volume::open(store)?;
     let database = Database::builder().create_with_backend(Storage(volume.create("db")?))?;
-    let mut random = 1_u64;
+    let mut coin = Coin::new(1);
     for round in 0..40_u64 {
         let writing = database.begin_write()?;
         {
@@ -36,12 +37,7 @@ fn what_was_committed_survives_power_cuts() -> Result<(), Box<dyn Error>> {
         // A transaction that is not committed, of which any blocks may be on the device.
         let open = database.begin_write()?;
         open.open_table(TABLE)?.insert(5000, round)?;
-        let cut = volume.store().after_power_cut(|_| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random & 1 == 0
-        });
+        let cut = coin.cut_power(volume.store());
         open.abort()?;
         let after = Volume::open(cut)?;
         let after = Database::builder().create_with_backend(Storage(after.open_file("db")?))?;

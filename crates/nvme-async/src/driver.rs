@@ -1,6 +1,6 @@
 //! Drivers: reapers for the futures of a queue.
 
-use crate::state::{Shared, Wakers};
+use crate::state::{Shared, State, Wakers};
 use crate::{IoError, IoFailure};
 use joulio_device::{Device, DeviceError};
 use joulio_nvme::{BufferList, NvmeError};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use std::future::poll_fn;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 /// Completions that [`Driver::run`] takes at once.
 const BATCH: usize = 256;
@@ -71,9 +71,7 @@ impl<D: Device> Driver<D> {
     /// # Errors
     /// The controller is used no more.
     pub fn arm(&mut self) -> Result<bool, Arc<NvmeError>> {
-        let armed = self.shared.lock().arm(&mut self.wake);
-        self.wake();
-        armed
+        self.shared.with(&mut self.wake, State::arm)
     }
 
     /// Rings for the commands that were written since the driver woke, as [`Driver::arm`] and
@@ -88,16 +86,10 @@ impl<D: Device> Driver<D> {
     /// # Errors
     /// The controller is used no more: all futures end with that.
     pub fn reap(&mut self, max: usize) -> Result<usize, Arc<NvmeError>> {
-        let mut state = self.shared.lock();
-        state.parked = false;
-        let reaped = state.reap(max, &mut self.wake);
-        drop(state);
-        self.wake();
-        reaped
-    }
-
-    fn wake(&mut self) {
-        self.wake.drain(..).for_each(Waker::wake);
+        self.shared.with(&mut self.wake, |state, wake| {
+            state.parked = false;
+            state.reap(max, wake)
+        })
     }
 
     /// Whether no handle of the queue is left, and no command outstanding.
@@ -128,9 +120,8 @@ impl<D: Device> Driver<D> {
             what: "wait for a descriptor (poll)".into(),
             source: errno.into(),
         });
-        let failed = self.shared.lock().fail(error, &mut self.wake);
-        self.wake();
-        failed
+        self.shared
+            .with(&mut self.wake, |state, wake| state.fail(error, wake))
     }
 }
 
@@ -148,29 +139,25 @@ impl<D: Device> AsRawFd for Driver<D> {
 
 impl<D: Device> Drop for Driver<D> {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.ring();
-        (state.driven, state.parked) = (false, false);
-        // They poll by themselves from now on.
-        state.wake_all(&mut self.wake);
-        drop(state);
-        self.wake();
+        self.shared.with(&mut self.wake, |state, wake| {
+            state.ring();
+            (state.driven, state.parked) = (false, false);
+            // They poll by themselves from now on.
+            state.wake_all(wake);
+        });
     }
 }
 
 /// Waits until no command is outstanding.
 pub(crate) async fn drain<D: Device>(shared: &Arc<Shared<D>>) -> Result<(), IoError> {
     poll_fn(|cx| {
-        let mut wake = Wakers::new();
-        let mut state = shared.lock();
-        if !state.driven {
-            // An error is found in `ended`.
-            let _ = state.reap(usize::MAX, &mut wake);
-        }
-        let ended = state.ended.clone();
-        let outstanding = state.events.group().outstanding();
-        drop(state);
-        wake.into_iter().for_each(Waker::wake);
+        let (ended, outstanding) = shared.with(&mut Wakers::new(), |state, wake| {
+            if !state.driven {
+                // An error is found in `ended`.
+                let _ = state.reap(usize::MAX, wake);
+            }
+            (state.ended.clone(), state.events.group().outstanding())
+        });
         if let Some(ended) = ended {
             return Poll::Ready(Err(IoError {
                 reason: IoFailure::Controller(ended),

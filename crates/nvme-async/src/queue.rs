@@ -11,7 +11,6 @@ use joulio_nvme::{
     QueuePair,
 };
 use std::sync::Arc;
-use std::task::Waker;
 
 /// A queue pair whose commands are futures, for any number of tasks and threads. A clone is the same queue.
 ///
@@ -35,12 +34,10 @@ struct Handle<D: Device>(Arc<Shared<D>>);
 
 impl<D: Device> Drop for Handle<D> {
     fn drop(&mut self) {
-        let mut wake = Wakers::new();
-        let mut state = self.0.lock();
-        state.closed = true;
-        state.wake_driver(&mut wake);
-        drop(state);
-        wake.into_iter().for_each(Waker::wake);
+        self.0.with(&mut Wakers::new(), |state, wake| {
+            state.closed = true;
+            state.wake_driver(wake);
+        });
     }
 }
 
@@ -210,13 +207,11 @@ impl<D: Device> AsyncQueue<D> {
     /// # Errors
     /// As [`QueuePair::set_policy`]; the policy stays as it was.
     pub fn set_policy(&self, policy: AnyPolicy) -> Result<(), PolicyError> {
-        let mut wake = Wakers::new();
-        let mut state = self.shared.lock();
-        let set = state.queue().set_policy(policy);
-        state.wake_driver(&mut wake);
-        drop(state);
-        wake.into_iter().for_each(Waker::wake);
-        set
+        self.shared.with(&mut Wakers::new(), |state, wake| {
+            let set = state.queue().set_policy(policy);
+            state.wake_driver(wake);
+            set
+        })
     }
 
     /// Counters of the queue and its core so far ([`PollGroup::counters`]).

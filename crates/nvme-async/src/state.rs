@@ -36,6 +36,18 @@ impl<D: Device> Shared<D> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Does `work` under the lock, and wakes what it leaves in `wake` after.
+    #[inline]
+    pub(crate) fn with<T>(
+        &self,
+        wake: &mut Wakers,
+        work: impl FnOnce(&mut State<D>, &mut Wakers) -> T,
+    ) -> T {
+        let done = work(&mut self.lock(), wake);
+        wake.drain(..).for_each(Waker::wake);
+        done
+    }
 }
 
 impl<D: Device> Shared<D> {

@@ -86,13 +86,16 @@ impl<S: BlockStore> Volume<S> {
         superblock::write(store, Some(&layout))
     }
 
-    /// Opens the volume on `store` as it was at its last commit. Nothing is written.
+    /// Opens the volume on `store` as it was at its last commit. Nothing is written; what a process that
+    /// was killed left in the device's cache is made durable.
     ///
     /// # Errors
     /// There is none ([`VolumeError::NotAVolume`]), or it is damaged or of a later format; or the store
     /// failed.
     pub fn open(store: S) -> Result<Volume<S>, VolumeError> {
         let layout = superblock::read(&store)?;
+        // Units that a record sets free are used from now on, and the record must outlive that.
+        store.flush()?;
         let (journal, changes) = Journal::open(&store, &layout)?;
         let catalog = Catalog::replayed(changes, layout.units, layout.unit)?;
         Ok(Volume(Arc::new(Inner {

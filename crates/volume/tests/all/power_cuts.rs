@@ -1,9 +1,13 @@
 //! Power cuts at any moment: what was synced is there, whatever of the rest is.
 
 use crate::coin::Coin;
-use joulio_volume::{FormatOptions, MemoryStore, Volume, VolumeFile};
+use joulio_volume::{
+    BlockStore, FormatOptions, MemoryStore, ReadPart, StoreError, Volume, VolumeError, VolumeFile,
+    WritePart,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -154,6 +158,71 @@ fn contents(volume: &Volume<MemoryStore>, name: &str) -> Vec<u8> {
     let done = file.read_at(0, &mut bytes).expect("read");
     assert_eq!(done, bytes.len());
     bytes
+}
+
+/// A store whose process ends after its first write: no flush comes after it.
+struct Killed<'a> {
+    store: &'a MemoryStore,
+    written: AtomicBool,
+}
+
+impl BlockStore for Killed<'_> {
+    fn block_size(&self) -> u32 {
+        self.store.block_size()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.store.blocks()
+    }
+
+    fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
+        self.store.read(parts)
+    }
+
+    fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
+        self.written.store(true, Ordering::Relaxed);
+        self.store.write(parts)
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        match self.written.load(Ordering::Relaxed) {
+            false => self.store.flush(),
+            true => Err(StoreError::ReadOnly),
+        }
+    }
+}
+
+#[test]
+fn a_removal_that_a_killed_process_left_in_the_cache_is_durable_before_its_units_are_used() {
+    let store = MemoryStore::new(512, 2048);
+    let options = FormatOptions {
+        unit: 4096,
+        journal: Some(64 << 10),
+        ..FormatOptions::default()
+    };
+    Volume::format(&store, options).expect("formatted");
+    let volume = Volume::open(&store).expect("opened");
+    let file = volume.create("a").expect("made");
+    file.append(&[1; 8192]).expect("written");
+    file.sync().expect("synced");
+    let written = AtomicBool::new(false);
+    let killed = Killed {
+        store: &store,
+        written,
+    };
+    let removed = Volume::open(killed).expect("opened").remove("a");
+    assert!(matches!(removed, Err(VolumeError::Store(_))), "{removed:?}");
+
+    let volume = Volume::open(&store).expect("opened");
+    assert!(!volume.exists("a"), "its record is in the cache");
+    let free = volume.space().free;
+    let file = volume.create("b").expect("made");
+    file.append(&vec![2; free as usize]).expect("written");
+    // What went to the journal is lost, and what went to the units is not.
+    let units_start = (4096 + 2 * (64 << 10)) / 512;
+    let cut = store.after_power_cut(|lba| lba >= units_start);
+    let after = Volume::open(cut).expect("opened after a power cut");
+    assert!(!after.exists("a"), "b has its units");
 }
 
 proptest! {

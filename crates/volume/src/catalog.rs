@@ -1,7 +1,7 @@
 //! The directory in memory: names, sizes and extents, and what of it is not durable yet.
 
 use crate::VolumeError;
-use crate::change::{Change, FileId};
+use crate::change::{Change, FileId, check_name};
 use crate::extent::{Extent, FreeUnits, push, shrink};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +57,7 @@ impl Catalog {
     ) -> Result<Catalog, VolumeError> {
         let mut catalog = Catalog::default();
         for change in changes {
+            change.check(units)?;
             catalog.apply(&change)?;
         }
         catalog.files.retain(|_, inode| inode.name.is_some());
@@ -78,16 +79,11 @@ impl Catalog {
         used.sort_unstable_by_key(|extent| extent.start);
         let mut next = 0;
         for extent in used {
-            if u64::from(extent.start) < next || extent.units == 0 {
+            if u64::from(extent.start) < next {
                 return Err(damaged(format!("two files have unit {}", extent.start)));
             }
             self.free_between(next, u64::from(extent.start));
             next = extent.end();
-        }
-        if next > u64::from(units) {
-            return Err(damaged(format!(
-                "a file has units beyond the last, {units}"
-            )));
         }
         self.free_between(next, u64::from(units));
         Ok(())
@@ -109,7 +105,8 @@ impl Catalog {
                 if self.names.contains_key(name) || id.0 < self.next {
                     return Err(damaged(format!("{name} is made twice")));
                 }
-                self.next = id.0.saturating_add(1);
+                let next = id.0.checked_add(1);
+                self.next = next.ok_or_else(|| damaged("a file has the last number".into()))?;
                 self.names.insert(name.clone(), *id);
                 let name = Some(name.clone());
                 self.files.insert(
@@ -232,8 +229,9 @@ impl Catalog {
     /// A new, empty file.
     ///
     /// # Errors
-    /// There is a file of that name.
+    /// There is a file of that name, or the name is none.
     pub fn create(&mut self, name: &str) -> Result<FileId, VolumeError> {
+        check_name(name)?;
         if self.names.contains_key(name) {
             return Err(VolumeError::Exists(name.into()));
         }
@@ -256,8 +254,9 @@ impl Catalog {
     /// Gives a file another name; returns the file that had it.
     ///
     /// # Errors
-    /// There is no file `from`.
+    /// There is no file `from`, or `to` is no name.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<Option<FileId>, VolumeError> {
+        check_name(to)?;
         self.find(from)?;
         let replaced = self.id(to).filter(|_| from != to);
         let (from, to) = (from.into(), to.into());
@@ -367,4 +366,108 @@ fn damaged(what: String) -> VolumeError {
 
 fn missing(name: &str) -> VolumeError {
     damaged(format!("a change of {name}, which is no file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const UNITS: u32 = 16;
+    const UNIT: u64 = 4096;
+
+    fn change() -> impl Strategy<Value = Change> {
+        let id = || prop_oneof![20 => 0..2_u64, 1 => 2..8_u64].prop_map(FileId);
+        let new = prop_oneof![20 => 2..8_u64, 1 => u64::MAX - 1..=u64::MAX].prop_map(FileId);
+        let name = || prop_oneof![20 => "[a-d]", 1 => Just(String::new()), 1 => Just("\0".into())];
+        let start = prop_oneof![20 => 0..UNITS, 1 => any::<u32>(), 1 => u32::MAX - 1..=u32::MAX];
+        let units = prop_oneof![20 => 1..4_u32, 1 => Just(0), 1 => any::<u32>()];
+        let size = prop_oneof![8 => 0..3 * UNIT, 1 => any::<u64>()];
+        prop_oneof![
+            1 => (new, name()).prop_map(|(id, name)| Change::Create { id, name }),
+            1 => name().prop_map(|name| Change::Remove { name }),
+            1 => (name(), name()).prop_map(|(from, to)| Change::Rename { from, to }),
+            1 => (id(), size).prop_map(|(id, size)| Change::Resize { id, size }),
+            5 => (id(), start, units).prop_map(|(id, start, units)| Change::Extend {
+                id,
+                extent: Extent { start, units },
+            }),
+            1 => (id(), any::<u64>()).prop_map(|(id, units)| Change::Shrink { id, units }),
+        ]
+    }
+
+    fn replayed(changes: &[Change]) -> Result<Catalog, VolumeError> {
+        Catalog::replayed(changes.iter().cloned(), UNITS, UNIT)
+    }
+
+    fn created(id: u64, name: &str) -> Change {
+        let (id, name) = (FileId(id), name.into());
+        Change::Create { id, name }
+    }
+
+    fn extended(id: u64, start: u32, units: u32) -> Change {
+        let (id, extent) = (FileId(id), Extent { start, units });
+        Change::Extend { id, extent }
+    }
+
+    #[test]
+    fn a_journal_that_no_volume_can_have_is_refused() {
+        let (id, units) = (FileId(0), 1);
+        for more in [
+            vec![created(1, "")],
+            vec![created(1, "a\0b")],
+            vec![created(1, &"x".repeat(256))],
+            vec![created(u64::MAX, "b"), created(u64::MAX, "c")],
+            vec![extended(0, 3, 0)],
+            vec![extended(0, UNITS, 1)],
+            vec![extended(0, 0, u32::MAX), extended(0, u32::MAX, 2)],
+            vec![extended(0, u32::MAX, 7), Change::Shrink { id, units }],
+            vec![extended(0, 3, 2), extended(0, 4, 2)],
+        ] {
+            let mut changes = vec![created(0, "a")];
+            changes.extend(more);
+            let refused = replayed(&changes);
+            assert!(
+                matches!(refused, Err(VolumeError::Damaged(_))),
+                "{changes:?}"
+            );
+        }
+    }
+
+    proptest! {
+        /// A directory that was accepted has each unit once, and its files can be cut, extended and removed.
+        #[test]
+        fn any_changes_are_refused_or_make_a_directory(
+            more in prop::collection::vec(change(), 0..8),
+        ) {
+            let mut changes = vec![created(0, "a"), created(1, "b")];
+            changes.extend(more);
+            let Ok(mut catalog) = replayed(&changes) else {
+                return Ok(());
+            };
+            let names = catalog.names("");
+            let ids: Vec<_> = names.iter().filter_map(|name| catalog.id(name)).collect();
+            let used: u64 = ids.iter().map(|&id| catalog.units(id)).sum();
+            prop_assert_eq!(catalog.free_units() + used, u64::from(UNITS));
+            for &id in &ids {
+                let runs = catalog.runs(id, 0, u64::MAX, UNIT);
+                let bytes: u64 = runs.iter().map(|(_, len)| len).sum();
+                prop_assert_eq!(bytes, catalog.units(id) * UNIT);
+                catalog.truncate(id, 0, 1).expect("a file");
+            }
+            if let Ok(new) = catalog.create("new") {
+                prop_assert!(!ids.contains(&new));
+                let free = catalog.free_units();
+                catalog.extend(new, free, UNIT).expect("free units");
+                prop_assert_eq!(catalog.units(new), free);
+            }
+            for name in catalog.names("") {
+                let id = catalog.remove(&name).expect("a file");
+                catalog.forget(id);
+            }
+            let batch = catalog.take_batch();
+            catalog.release(batch.freed);
+            prop_assert_eq!(catalog.free_units(), u64::from(UNITS));
+        }
+    }
 }

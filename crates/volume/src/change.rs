@@ -1,7 +1,11 @@
 //! Changes of the directory, as the journal has them.
 
+use crate::VolumeError;
 use crate::extent::Extent;
 use serde::{Deserialize, Serialize};
+
+/// Longest name of a file in bytes.
+const MAX_NAME: usize = 255;
 
 /// Identifier of a file, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,4 +54,37 @@ pub(crate) enum Change {
         /// Number of units that are left.
         units: u64,
     },
+}
+
+impl Change {
+    /// Refuses what a journal on a volume of `units` units cannot have.
+    ///
+    /// # Errors
+    /// A name is none, or units are not on the volume ([`VolumeError::Damaged`]).
+    pub fn check(&self, units: u32) -> Result<(), VolumeError> {
+        match self {
+            Change::Create { name, .. } | Change::Rename { to: name, .. } => {
+                check_name(name).map_err(|error| VolumeError::Damaged(error.to_string()))
+            }
+            Change::Extend { extent, .. }
+                if extent.units == 0 || extent.end() > u64::from(units) =>
+            {
+                let Extent { start, units: more } = extent;
+                let what = format!("a file has {more} units from {start}, of {units}");
+                Err(VolumeError::Damaged(what))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses what cannot be the name of a file.
+///
+/// # Errors
+/// The name is empty, too long, or has a NUL ([`VolumeError::Name`]).
+pub(crate) fn check_name(name: &str) -> Result<(), VolumeError> {
+    match name.len() {
+        1..=MAX_NAME if !name.contains('\0') => Ok(()),
+        len => Err(VolumeError::Name(len)),
+    }
 }

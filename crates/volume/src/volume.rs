@@ -11,9 +11,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Longest name of a file in bytes.
-const MAX_NAME: usize = 255;
-
 /// Options of [`Volume::format`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatOptions {
@@ -118,7 +115,6 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is a file of that name, or the name is none.
     pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
-        check_name(name)?;
         self.open_by(|catalog| catalog.create(name))
     }
 
@@ -135,7 +131,6 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// The name is none.
     pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
-        check_name(name)?;
         self.open_by(|catalog| catalog.id(name).map_or_else(|| catalog.create(name), Ok))
     }
 
@@ -180,7 +175,6 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is no file `from`, or `to` is no name; or the store failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
-        check_name(to)?;
         self.unlink(|catalog| catalog.rename(from, to))
     }
 
@@ -265,12 +259,5 @@ impl<S: BlockStore> Inner<S> {
         }
         self.catalog().release(freed);
         Ok(())
-    }
-}
-
-fn check_name(name: &str) -> Result<(), VolumeError> {
-    match name.len() {
-        1..=MAX_NAME if !name.contains('\0') => Ok(()),
-        len => Err(VolumeError::Name(len)),
     }
 }

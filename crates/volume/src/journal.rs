@@ -110,7 +110,8 @@ impl Journal {
     /// Goes over to the other region, which begins with `snapshot`.
     ///
     /// # Errors
-    /// The snapshot does not fit, or the store could not be written; the journal is then as it was.
+    /// The snapshot does not fit, there is no next generation, or the store could not be written; the
+    /// journal is then as it was.
     pub fn switch(
         &mut self,
         store: &impl BlockStore,
@@ -122,9 +123,11 @@ impl Journal {
             let room = layout.region;
             return Err(VolumeError::DirectoryTooLarge { bytes, room });
         }
+        let next = self.generation.checked_add(1);
+        let last = || VolumeError::Damaged("its journal has the last generation".into());
         let mut other = Journal {
             region: 1 - self.region,
-            generation: self.generation + 1,
+            generation: next.ok_or_else(last)?,
             sequence: 0,
             used: 0,
         };
@@ -227,4 +230,31 @@ fn record(bytes: &[u8]) -> Option<(Header, &[u8])> {
     let changes = rest.get(..header.len.get() as usize)?;
     let whole = header.magic == MAGIC && header.checksum.get() == header.sum(changes);
     whole.then_some((header, changes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FormatOptions, MemoryStore};
+
+    #[test]
+    fn no_generation_follows_the_last() -> Result<(), VolumeError> {
+        let store = MemoryStore::new(512, 2048);
+        let layout = Layout::new(512, 2048, FormatOptions::default(), 7)?;
+        let mut last = Journal {
+            region: 0,
+            generation: u64::MAX,
+            sequence: 0,
+            used: 0,
+        };
+        let snapshot = encode(&[])?;
+        last.append(&store, &layout, &snapshot)?;
+        let (mut journal, changes) = Journal::open(&store, &layout)?;
+        assert_eq!((journal.generation, changes), (u64::MAX, vec![]));
+        let before = store.counts();
+        let refused = journal.switch(&store, &layout, &snapshot);
+        assert!(matches!(refused, Err(VolumeError::Damaged(_))));
+        assert_eq!((store.counts(), journal.region), (before, 0));
+        Ok(())
+    }
 }

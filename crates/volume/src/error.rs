@@ -23,6 +23,24 @@ pub enum StoreError {
         /// Status of the completion.
         status: Status,
     },
+    /// Bytes that are not all on the store.
+    #[error("{len} bytes at byte {offset} are not on the device of {size} bytes")]
+    Range {
+        /// Bytes from the start of the store.
+        offset: u64,
+        /// Number of bytes.
+        len: usize,
+        /// Size of the store in bytes.
+        size: u64,
+    },
+    /// A write that ends within a block.
+    #[error("{len} bytes to write are not whole blocks of {block} bytes")]
+    PartialBlock {
+        /// Number of bytes.
+        len: usize,
+        /// Bytes of a block.
+        block: u32,
+    },
     /// A write to a store that is only read.
     #[error("the device was opened to be read: nothing on it is changed")]
     ReadOnly,

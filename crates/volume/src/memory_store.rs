@@ -1,5 +1,6 @@
 //! A store in memory that can lose power.
 
+use crate::store::{check_reads, check_writes};
 use crate::{BlockStore, ReadPart, StoreError, WritePart};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -79,6 +80,7 @@ impl BlockStore for MemoryStore {
     }
 
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
+        check_reads(self, parts)?;
         let media = self.media();
         let size = self.block_size as usize;
         for part in parts {
@@ -100,6 +102,7 @@ impl BlockStore for MemoryStore {
     }
 
     fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError> {
+        check_writes(self, parts)?;
         let mut media = self.media();
         let size = self.block_size as usize;
         for part in parts {

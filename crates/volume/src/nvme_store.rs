@@ -1,5 +1,6 @@
 //! A namespace as a store: queue pairs that threads take in turn.
 
+use crate::store::{check_reads, check_writes};
 use crate::{BlockStore, ReadPart, StoreError, WritePart};
 use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::wait::{AnyPolicy, WaitCounters};
@@ -268,6 +269,7 @@ impl<D: Device> BlockStore for NvmeStore<D> {
     }
 
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
+        check_reads(self, parts)?;
         let chunks: Vec<Chunk> = parts
             .iter()
             .enumerate()
@@ -295,6 +297,7 @@ impl<D: Device> BlockStore for NvmeStore<D> {
         if !self.may_write {
             return Err(StoreError::ReadOnly);
         }
+        check_writes(self, parts)?;
         let block = u64::from(self.block_size());
         let chunks: Vec<Chunk> = parts
             .iter()

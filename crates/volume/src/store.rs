@@ -35,13 +35,16 @@ pub trait BlockStore: Send + Sync {
     /// Reads all `parts`, side by side.
     ///
     /// # Errors
-    /// The device failed; what the parts hold is then not known.
+    /// A part is not on the store ([`StoreError::Range`]). Or the device failed; what the parts hold is
+    /// then not known.
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError>;
 
     /// Writes all `parts`, side by side; they do not overlap.
     ///
     /// # Errors
-    /// The device failed; which blocks were written is then not known.
+    /// A part is not on the store, or ends within a block ([`StoreError::Range`],
+    /// [`StoreError::PartialBlock`]): nothing was written. Or the device failed; which blocks were written
+    /// is then not known.
     fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError>;
 
     /// Makes what was written durable.
@@ -74,5 +77,42 @@ where
 
     fn flush(&self) -> Result<(), StoreError> {
         (**self).flush()
+    }
+}
+
+/// Refuses parts that are not on `store`.
+pub(crate) fn check_reads(
+    store: &impl BlockStore,
+    parts: &[ReadPart<'_>],
+) -> Result<(), StoreError> {
+    let size = size(store);
+    let mut parts = parts.iter();
+    parts.try_for_each(|part| check_range(part.offset, part.into.len(), size))
+}
+
+/// Refuses parts that are not on `store`, or end within a block.
+pub(crate) fn check_writes(
+    store: &impl BlockStore,
+    parts: &[WritePart<'_>],
+) -> Result<(), StoreError> {
+    let (size, block) = (size(store), store.block_size());
+    for part in parts {
+        let len = part.from.len();
+        check_range(part.lba.saturating_mul(block.into()), len, size)?;
+        if !len.is_multiple_of(block as usize) {
+            return Err(StoreError::PartialBlock { len, block });
+        }
+    }
+    Ok(())
+}
+
+fn size(store: &impl BlockStore) -> u64 {
+    store.blocks().saturating_mul(store.block_size().into())
+}
+
+fn check_range(offset: u64, len: usize, size: u64) -> Result<(), StoreError> {
+    match offset.checked_add(len as u64) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(StoreError::Range { offset, len, size }),
     }
 }

@@ -4,7 +4,10 @@ use joulio_emulator::{EmulatedDevice, Options};
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions};
-use joulio_volume::{FormatOptions, NvmeStore, StoreError, Volume, VolumeError};
+use joulio_volume::{
+    BlockStore, FormatOptions, MemoryStore, NvmeStore, ReadPart, StoreError, Volume, VolumeError,
+    WritePart,
+};
 use std::thread;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -83,4 +86,54 @@ fn a_volume_that_is_only_read_refuses_writes_and_can_be_read() -> Result<()> {
         "{refused:?}"
     );
     Ok(())
+}
+
+/// Tries parts that are not on the store, or no whole blocks, behind one that is.
+fn refuses_what_is_not_on_it(store: &impl BlockStore) -> Result<()> {
+    let (size, blocks) = (store.block_size() as usize, store.blocks());
+    let block = vec![7; size];
+    let good = WritePart {
+        lba: 0,
+        from: &block,
+    };
+    // The last is block 1 where bytes are counted in 64 bits that wrap.
+    for lba in [blocks, u64::MAX, u64::MAX / size as u64 + 2] {
+        let refused = store.write(&[good, WritePart { lba, ..good }]);
+        assert!(
+            matches!(refused, Err(StoreError::Range { .. })),
+            "{refused:?}"
+        );
+    }
+    let part = WritePart {
+        lba: 1,
+        from: &block[1..],
+    };
+    let refused = store.write(&[good, part]);
+    let Err(StoreError::PartialBlock { len, block }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((len, block as usize), (size - 1, size));
+    let mut into = vec![1; 2 * size];
+    for offset in [
+        blocks * size as u64 - 1,
+        u64::MAX - 1,
+        u64::MAX - size as u64 + 1,
+    ] {
+        let into = &mut into;
+        let refused = store.read(&mut [ReadPart { offset, into }]);
+        assert!(
+            matches!(refused, Err(StoreError::Range { .. })),
+            "{refused:?}"
+        );
+    }
+    let (offset, into) = (0, &mut into[..]);
+    store.read(&mut [ReadPart { offset, into }])?;
+    assert!(into.iter().all(|&byte| byte == 0), "nothing was written");
+    Ok(())
+}
+
+#[test]
+fn what_is_not_on_the_store_is_refused_as_a_whole() -> Result<()> {
+    refuses_what_is_not_on_it(&MemoryStore::new(512, 64))?;
+    refuses_what_is_not_on_it(&store(1, || AnyPolicy::INTERRUPT)?)
 }

@@ -65,8 +65,8 @@ impl<D: Device> Driver<D> {
     }
 
     /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
-    /// something does, or the queue is to be checked; `false`: there is something to reap, or the queue's
-    /// policy never blocks, so that it is to be polled.
+    /// something does, or the queue is to be checked; `false`: there is something to reap, the queue's
+    /// policy never blocks, so that it is to be polled, or [`Driver::is_closed`].
     ///
     /// # Errors
     /// The controller is used no more.
@@ -94,8 +94,7 @@ impl<D: Device> Driver<D> {
 
     /// Whether no handle of the queue is left, and no command outstanding.
     pub fn is_closed(&self) -> bool {
-        let mut state = self.shared.lock();
-        state.closed && state.events.group().outstanding() == 0
+        self.shared.lock().is_closed()
     }
 
     /// Drives the queue in the calling thread, a thread of its own, until [`Driver::is_closed`].

@@ -133,12 +133,21 @@ impl<D: Device> State<D> {
         wake.extend(std::mem::take(&mut self.waiting).into_values());
     }
 
+    /// Whether no handle of the queue is left, and no command outstanding.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        self.closed && self.queue().outstanding() == 0
+    }
+
     /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
-    /// something does; `false`: there is something to reap, or the queue's policy never blocks, so that it
-    /// is to be polled.
+    /// something does; `false`: there is something to reap, the queue's policy never blocks, so that it is
+    /// to be polled, or nothing will ever complete.
     pub(crate) fn arm(&mut self, wake: &mut Wakers) -> Result<bool, Arc<NvmeError>> {
         if let Some(ended) = &self.ended {
             return Err(Arc::clone(ended));
+        }
+        if self.is_closed() {
+            // The last handle's word to the driver would be forgotten by arming.
+            return Ok(false);
         }
         self.ring();
         let armed = match self.events.arm() {

@@ -89,6 +89,27 @@ fn a_thread_drives_until_the_last_handle_is_gone() {
     driving.join().unwrap().unwrap();
 }
 
+#[test]
+fn a_driver_that_arms_after_the_last_handle_went_does_not_wait() {
+    let (world, stepper) = World::stepped();
+    let (queue, namespace) = (world.queue(4), world.namespace);
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let mut driver = queue.driver().unwrap();
+    let woken = Arc::new(Woken::default());
+    let mut read = queue.read(&namespace, 0, 1, world.buffer());
+    assert!(poll(&mut read, &woken).is_pending());
+    drop(read);
+    // It looked before, and would arm next.
+    assert!(!driver.is_closed());
+    drop(queue);
+    // A command is outstanding: it waits for that one.
+    assert!(driver.arm().unwrap() && !driver.is_closed());
+    stepper.step(now());
+    assert!(readable(&driver));
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    assert!(!driver.arm().unwrap() && driver.is_closed());
+}
+
 async fn drive(driver: Driver<joulio_emulator::EmulatedDevice>) {
     // SAFETY: the driver owns its descriptor, which stays the same.
     let mut driver = unsafe { AsyncFd::register(driver) }.unwrap();

@@ -52,6 +52,8 @@ pub(crate) struct Journal {
 struct Region {
     journal: Journal,
     records: Vec<Vec<u8>>,
+    /// Generation and number of the last record, but snapshots, of which the header is there.
+    last: Option<(u64, u64)>,
 }
 
 impl Journal {
@@ -77,21 +79,31 @@ impl Journal {
     /// The journal of `store`, and all changes in it.
     ///
     /// # Errors
-    /// No region has a snapshot, or a record's changes cannot be read.
+    /// No region has a snapshot, a record's changes cannot be read, or one that others follow is not whole:
+    /// a power cut tears the last alone.
     pub fn open(
         store: &impl BlockStore,
         layout: &Layout,
     ) -> Result<(Journal, Vec<Change>), VolumeError> {
         let mut regions = Vec::new();
         for region in 0..layout.regions.len() {
-            regions.extend(Region::read(store, layout, region)?);
+            regions.push(Region::read(store, layout, region)?);
         }
+        let last = regions.iter().filter_map(|region| region.last).max();
         let newest = regions
             .into_iter()
+            .filter(|region| !region.records.is_empty())
             .max_by_key(|region| region.journal.generation);
-        let Some(Region { journal, records }) = newest else {
+        let Some(Region {
+            journal, records, ..
+        }) = newest
+        else {
             return Err(VolumeError::Damaged("its journal has no snapshot".into()));
         };
+        if last > Some((journal.generation, journal.sequence)) {
+            let what = "a record of its journal is not whole, and others follow it";
+            return Err(VolumeError::Damaged(what.into()));
+        }
         let mut changes = Vec::new();
         for record in records {
             let more: Vec<Change> = postcard::from_bytes(&record).map_err(|error| {
@@ -172,12 +184,12 @@ impl Journal {
 }
 
 impl Region {
-    /// The region of that number; none without a whole snapshot.
+    /// The region of that number; without a whole snapshot, it has no records.
     fn read(
         store: &impl BlockStore,
         layout: &Layout,
         region: usize,
-    ) -> Result<Option<Region>, VolumeError> {
+    ) -> Result<Region, VolumeError> {
         let mut bytes = vec![0; layout.region as usize];
         store.read(&mut [ReadPart {
             offset: layout.regions[region],
@@ -190,12 +202,11 @@ impl Region {
             used: 0,
         };
         let mut records = Vec::new();
-        while let Some((header, changes)) = record(&bytes[journal.used as usize..]) {
+        while let Some((header, changes)) = record(&bytes[journal.used as usize..], layout.id) {
             if journal.sequence == 0 {
                 journal.generation = header.generation.get();
             }
-            let follows = header.volume.get() == layout.id
-                && header.generation.get() == journal.generation
+            let follows = header.generation.get() == journal.generation
                 && header.sequence.get() == journal.sequence;
             if !follows {
                 break;
@@ -204,7 +215,15 @@ impl Region {
             journal.sequence += 1;
             records.push(changes.to_vec());
         }
-        Ok((journal.sequence > 0).then_some(Region { journal, records }))
+        let blocks = bytes.chunks_exact(layout.block as usize);
+        let headers = blocks.filter_map(|block| header(block, layout.id));
+        let numbers = headers.map(|(header, _)| (header.generation.get(), header.sequence.get()));
+        let last = numbers.filter(|&(_, sequence)| sequence > 0).max();
+        Ok(Region {
+            journal,
+            records,
+            last,
+        })
     }
 }
 
@@ -224,12 +243,18 @@ pub(crate) fn encode(changes: &[Change]) -> Result<Vec<u8>, VolumeError> {
     bytes.map_err(|error| VolumeError::Damaged(format!("changes of the directory: {error}")))
 }
 
-/// The record at the start of `bytes`, if one is there as a whole.
-fn record(bytes: &[u8]) -> Option<(Header, &[u8])> {
+/// The header of a record of `volume` at the start of `bytes`, and what follows it.
+fn header(bytes: &[u8], volume: u64) -> Option<(Header, &[u8])> {
     let (header, rest) = Header::read_from_prefix(bytes).ok()?;
+    let is_one = header.magic == MAGIC && header.volume.get() == volume;
+    is_one.then_some((header, rest))
+}
+
+/// The record of `volume` at the start of `bytes`, if one is there as a whole.
+fn record(bytes: &[u8], volume: u64) -> Option<(Header, &[u8])> {
+    let (header, rest) = header(bytes, volume)?;
     let changes = rest.get(..header.len.get() as usize)?;
-    let whole = header.magic == MAGIC && header.checksum.get() == header.sum(changes);
-    whole.then_some((header, changes))
+    (header.checksum.get() == header.sum(changes)).then_some((header, changes))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Devices that hold something else than a volume.
 
-use joulio_volume::{BlockStore, FormatOptions, MemoryStore, Volume, VolumeError, WritePart};
+use joulio_volume::{
+    BlockStore, FormatOptions, MemoryStore, ReadPart, Volume, VolumeError, WritePart,
+};
 use proptest::prelude::*;
 
 fn formatted() -> MemoryStore {
@@ -54,7 +56,7 @@ fn another_format_or_size_is_refused() {
     let store = formatted();
     let smaller = store.after_power_cut(|_| true);
     let mut first = vec![0; 4096];
-    let mut parts = [joulio_volume::ReadPart {
+    let mut parts = [ReadPart {
         offset: 0,
         into: &mut first,
     }];
@@ -78,6 +80,64 @@ fn another_format_or_size_is_refused() {
     assert!(matches!(Volume::open(&half), Err(VolumeError::Damaged(_))));
 }
 
+/// The store with a byte of block `lba` another.
+fn damaged(store: &MemoryStore, lba: u64) -> MemoryStore {
+    let store = store.after_power_cut(|_| true);
+    let mut block = [0; 512];
+    let (offset, into) = (lba * 512, &mut block[..]);
+    store.read(&mut [ReadPart { offset, into }]).expect("read");
+    block[100] ^= 1;
+    let from = &block;
+    store.write(&[WritePart { lba, from }]).expect("written");
+    store
+}
+
+#[test]
+fn a_journal_whose_last_record_alone_is_torn_opens_and_any_other_is_damaged() {
+    let store = formatted();
+    let volume = Volume::open(&store).expect("opened");
+    // A block each, behind the snapshot in block 8, as the names are long.
+    for name in ["a", "b", "c"] {
+        volume.create(&name.repeat(200)).expect("made");
+        volume.sync().expect("synced");
+    }
+    let names = volume.names("");
+    let torn = Volume::open(damaged(&store, 8 + 3)).expect("opened");
+    assert_eq!(torn.names(""), names[..2]);
+    for lba in [8 + 1, 8 + 2] {
+        let opened = Volume::open(damaged(&store, lba)).map(|volume| volume.names(""));
+        assert!(
+            matches!(opened, Err(VolumeError::Damaged(_))),
+            "{lba}: {opened:?}"
+        );
+    }
+    // Over to the other region, in block 8 + 128, and a record there.
+    let block = |lba: u64| {
+        let mut block = vec![0; 512];
+        let (offset, into) = (lba * 512, &mut block[..]);
+        store.read(&mut [ReadPart { offset, into }]).expect("read");
+        block
+    };
+    let (first, mut renames) = (block(8 + 128), 0);
+    while block(8 + 128) == first {
+        let name = |number: u32| format!("{number:0>200}");
+        match renames {
+            0 => volume.rename(&names[0], &name(1)).expect("renamed"),
+            _ => volume
+                .rename(&name(renames), &name(renames + 1))
+                .expect("renamed"),
+        }
+        renames += 1;
+    }
+    // The snapshot alone could be torn; not with a record behind.
+    let before = Volume::open(damaged(&store, 8 + 128)).expect("opened");
+    assert_eq!(before.names("").len(), 3);
+    volume.create("d").expect("made");
+    volume.sync().expect("synced");
+    let opened = Volume::open(damaged(&store, 8 + 128)).map(|volume| volume.names(""));
+    assert!(matches!(opened, Err(VolumeError::Damaged(_))), "{opened:?}");
+}
+
 proptest! {
     /// No bytes in the superblock and the journal make opening panic, loop or allocate without bound.
     #[test]
@@ -92,7 +152,7 @@ proptest! {
         }
         drop(volume);
         let mut bytes = vec![0; 140 << 10];
-        store.read(&mut [joulio_volume::ReadPart { offset: 0, into: &mut bytes }]).expect("read");
+        store.read(&mut [ReadPart { offset: 0, into: &mut bytes }]).expect("read");
         for (at, byte) in changes {
             bytes[at] = byte;
         }

@@ -50,7 +50,7 @@ impl<D: Device> Bench<D> {
         })
     }
 
-    /// The same with mixed runs of `ios` I/Os.
+    /// Bench of the same namespace, for mixed runs of `ios` I/Os.
     pub fn with_ios(self, ios: u64) -> Bench<D> {
         Bench { ios, ..self }
     }

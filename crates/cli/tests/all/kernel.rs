@@ -84,12 +84,6 @@ fn what_an_engine_cannot_do_is_unavailable_and_says_why() {
         assert!(run["completion"]["reason"].is_string());
         assert_eq!(run.get("all"), None, "{run:#}");
     }
-    let passed = failed(
-        room.path(),
-        &format!("bench --device {file} --engine io_uring_cmd --number_ios 50"),
-        1,
-    );
-    assert!(passed.contains("to a whole NVMe namespace"), "{passed}");
     let said = failed(
         room.path(),
         &format!(
@@ -98,6 +92,19 @@ fn what_an_engine_cannot_do_is_unavailable_and_says_why() {
         1,
     );
     assert!(said.contains("no completion mode"), "{said}");
+}
+
+#[test]
+fn commands_go_to_namespaces_alone() {
+    let (_room, file) = room_with_file();
+    let runs = runs(&format!(
+        "--device {file} --engine psync,io_uring_cmd --number_ios 50"
+    ));
+    let completion = &runs[1]["completion"];
+    assert_eq!(runs[1]["engine"], "io_uring_cmd");
+    assert_eq!(completion["effective"], Value::Null);
+    let reason = completion["reason"].as_str().expect("a reason");
+    assert!(reason.contains("a whole NVMe namespace"), "{reason}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub trait Requests: Sized {
     /// The kernel's.
     fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing<Self>, Errno>;
 
-    /// What is open, and as long as the ring.
+    /// Descriptor of what is open, and as long as the ring.
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Refuses a request that cannot be written as an entry.
@@ -57,7 +57,7 @@ pub trait Requests: Sized {
     fn outcome(result: i32, moved: u32) -> Result<(), Failure>;
 }
 
-/// What an entry goes to.
+/// Descriptor that an entry goes to.
 #[derive(Clone, Copy)]
 pub enum RingFd {
     /// A descriptor of this process.

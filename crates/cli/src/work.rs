@@ -59,7 +59,8 @@ pub struct WorkArgs {
     /// Threads, each with a queue pair on each of its devices, or a ring, of its own; in bench a list
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     numjobs: Vec<usize>,
-    /// Blocks that random I/Os prefer: random (all alike), zipf:THETA, pareto:H or normal:PERCENT, as fio has them
+    /// Blocks that random I/Os prefer: random (all alike), zipf:THETA, pareto:H, normal:PERCENT, or zoned:60/10:40/90
+    /// (60 percent of them in the first 10 of the area, the others in the rest), as fio has them
     #[arg(
         long = "random_distribution",
         alias = "random-distribution",
@@ -298,7 +299,7 @@ impl WorkArgs {
                 .first()
                 .and_then(|text| text.parse().ok()),
             numjobs: self.numjobs.first().copied().unwrap_or(usual.numjobs),
-            random_distribution: self.random_distribution,
+            random_distribution: self.random_distribution.clone(),
             offset: self.offset,
             size: self.size,
             rate_iops: self.rate_iops.first().and_then(|rate| rate.0),

@@ -1,11 +1,12 @@
 //! Distributions of random blocks, as fio has them.
 
+use crate::RandomZones;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// `--random_distribution`: which of the blocks random I/Os prefer. In JSON a text, as `zipf:1.2`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RandomDistribution {
     /// All blocks alike: `random`.
@@ -17,6 +18,8 @@ pub enum RandomDistribution {
     Pareto(f64),
     /// The middle of the area most: standard deviation in percent of the area, above 0 up to 100.
     Normal(f64),
+    /// Parts of the area, each with a share of the I/Os.
+    Zoned(RandomZones),
 }
 
 impl FromStr for RandomDistribution {
@@ -50,8 +53,17 @@ impl FromStr for RandomDistribution {
                 })?;
                 Ok(RandomDistribution::Normal(deviation))
             }
+            "zoned" => {
+                let zones = value.unwrap_or_default().parse();
+                zones
+                    .map(RandomDistribution::Zoned)
+                    .map_err(|why: String| format!("'{text}': {why}"))
+            }
+            "zoned_abs" => Err(format!(
+                "'{text}': zones are percents of the area: zoned:60/10:40/90"
+            )),
             _ => Err(format!(
-                "'{text}': there are random, zipf:THETA, pareto:H and normal:PERCENT"
+                "'{text}': there are random, zipf:THETA, pareto:H, normal:PERCENT and zoned:60/10:40/90"
             )),
         }
     }
@@ -78,6 +90,7 @@ impl fmt::Display for RandomDistribution {
             RandomDistribution::Zipf(theta) => write!(f, "zipf:{theta}"),
             RandomDistribution::Pareto(h) => write!(f, "pareto:{h}"),
             RandomDistribution::Normal(percent) => write!(f, "normal:{percent}"),
+            RandomDistribution::Zoned(zones) => write!(f, "zoned:{zones}"),
         }
     }
 }
@@ -88,7 +101,13 @@ mod tests {
 
     #[test]
     fn texts_are_read_back() {
-        for text in ["random", "zipf:1.2", "pareto:0.2", "normal:20"] {
+        for text in [
+            "random",
+            "zipf:1.2",
+            "pareto:0.2",
+            "normal:20",
+            "zoned:60/10:40/90",
+        ] {
             let distribution: RandomDistribution = text.parse().unwrap();
             assert_eq!(distribution.to_string(), text);
             let json = serde_json::to_string(&distribution).unwrap();
@@ -109,7 +128,9 @@ mod tests {
             "zipf:nan",
             "pareto:1",
             "normal:0",
+            "zoned",
             "zoned:1/2",
+            "zoned_abs:50/1g:50/2g",
             "random:1",
         ] {
             let error = text.parse::<RandomDistribution>().unwrap_err();

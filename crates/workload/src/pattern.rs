@@ -2,6 +2,7 @@
 
 use joulio_job::{Job, RandomDistribution};
 use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::weighted::WeightedAliasIndex;
 use rand_distr::{Distribution, Normal, Zipf};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
@@ -25,19 +26,26 @@ enum Draw {
     Pareto(f64),
     /// In blocks from the area's start.
     Normal(Normal<f64>),
+    /// A zone, and its blocks.
+    Zoned(WeightedAliasIndex<f64>, Vec<Range<u64>>),
 }
 
 impl Draw {
     /// The draw from so many `blocks` as `distribution` says.
-    fn new(distribution: RandomDistribution, blocks: u64) -> Draw {
+    fn new(distribution: &RandomDistribution, blocks: u64) -> Draw {
         let all = blocks as f64;
-        let draw = match distribution {
+        let draw = match *distribution {
             RandomDistribution::Uniform => None,
             RandomDistribution::Zipf(theta) => Zipf::new(all, theta).ok().map(Draw::Zipf),
             RandomDistribution::Pareto(h) => Some(Draw::Pareto(h.ln() / (1.0 - h).ln())),
             RandomDistribution::Normal(percent) => {
                 let deviation = all * percent / 100.0;
                 Normal::new(all / 2.0, deviation).ok().map(Draw::Normal)
+            }
+            RandomDistribution::Zoned(ref zones) => {
+                let access = zones.zones().iter().map(|zone| zone.access);
+                let index = WeightedAliasIndex::new(access.collect()).ok();
+                index.map(|index| Draw::Zoned(index, zones.blocks(blocks)))
             }
         };
         // The parameters were checked where they were read.
@@ -60,6 +68,14 @@ impl Draw {
                     .find(|at| (0.0..blocks as f64).contains(at));
                 (inside.unwrap_or(0.0) as u64).min(blocks - 1)
             }
+            // A zone of a small area may have no block: then the one that it begins in.
+            Draw::Zoned(index, zones) => {
+                let zone = &zones[index.sample(rng)];
+                match zone.is_empty() {
+                    true => zone.start.min(blocks - 1),
+                    false => rng.random_range(zone.clone()),
+                }
+            }
         }
     }
 }
@@ -81,7 +97,7 @@ impl Pattern {
             .unwrap_or(job.seed);
         Pattern {
             random: (job.rw.is_random())
-                .then(|| Draw::new(job.random_distribution, blocks.end - blocks.start)),
+                .then(|| Draw::new(&job.random_distribution, blocks.end - blocks.start)),
             next: blocks.start,
             blocks,
             rng: Pcg64Mcg::seed_from_u64(seed),
@@ -170,6 +186,32 @@ mod tests {
         // Two thirds lie within a standard deviation on either side.
         let normal = fifths("normal:10");
         assert!((0.63..0.73).contains(&normal[0]), "{normal:?}");
+    }
+
+    #[test]
+    fn each_zone_has_its_share_of_the_ios() {
+        let job = Job {
+            random_distribution: "zoned:50/5:30/15:20/".parse().unwrap(),
+            ..job()
+        };
+        let mut pattern = Pattern::new(&job, 0, 100..1100);
+        let mut counts = [0_u32; 3];
+        for _ in 0..100_000 {
+            let zone = match pattern.block(1) {
+                100..150 => 0,
+                150..300 => 1,
+                _ => 2,
+            };
+            counts[zone] += 1;
+        }
+        for (count, percent) in counts.into_iter().zip([50.0, 30.0, 20.0]) {
+            assert!((f64::from(count) / 1e3 - percent).abs() < 1.0, "{counts:?}");
+        }
+        // Of two blocks, the second is of the last zone.
+        let mut small = Pattern::new(&job, 0, 7..9);
+        let drawn: Vec<_> = (0..200).map(|_| small.block(1)).collect();
+        assert!(drawn.contains(&7) && drawn.contains(&8));
+        assert!(drawn.iter().all(|block| (7..9).contains(block)));
     }
 
     #[test]

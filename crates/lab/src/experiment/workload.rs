@@ -128,7 +128,7 @@ impl WorkloadOptions {
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             kind: self.kind,
-            random_distribution: self.random_distribution,
+            random_distribution: self.random_distribution.clone(),
             offset: self.offset,
             size: self.size,
             runtime: self.runtime,

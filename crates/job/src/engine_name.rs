@@ -62,7 +62,8 @@ impl EngineName {
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
             EngineName::Libaio => "interrupt",
             EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
-            EngineName::IoUringCmd | EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
+            EngineName::IoUringCmd => "interrupt, poll, adaptive, sqpoll and sqpoll+poll",
+            EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
             EngineName::SpdkNvmePerf => "poll",
             EngineName::DbBench => "interrupt",
         }
@@ -79,7 +80,11 @@ impl EngineName {
             ),
             EngineName::Libaio | EngineName::DbBench => mode == Mode::Interrupt,
             EngineName::SpdkNvmePerf => mode == Mode::Poll,
-            EngineName::IoUringCmd | EngineName::Fio => matches!(
+            EngineName::IoUringCmd => matches!(
+                mode,
+                Mode::Interrupt | Mode::Poll | Mode::Adaptive | Mode::SqPoll | Mode::SqPollPoll
+            ),
+            EngineName::Fio => matches!(
                 mode,
                 Mode::Interrupt | Mode::Poll | Mode::SqPoll | Mode::SqPollPoll
             ),

@@ -59,7 +59,12 @@ pub fn open<U: EngineUser>(
             }
             _ => user.run(IoUring::new(file, depth, mode, ring)),
         },
-        EngineName::IoUringCmd => user.run(IoUring::passthrough(file, depth, mode, ring)),
+        EngineName::IoUringCmd => match user.policy(mode, PolicyUring::steps()) {
+            Some(policy) if mode == CompletionMode::Adaptive => {
+                user.run(PolicyUring::passthrough(file, depth, policy, ring))
+            }
+            _ => user.run(IoUring::passthrough(file, depth, mode, ring)),
+        },
         EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => user
             .run::<Psync>(Err(KernelEngineError::Missing {
                 engine,

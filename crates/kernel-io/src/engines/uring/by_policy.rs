@@ -1,7 +1,8 @@
 //! io_uring(7) waited for by a policy: a ring that interrupts complete, and one that polls where the
 //! device has queues for it.
 
-use super::{IoUring, RingOptions};
+use super::requests::Requests;
+use super::{FileRequests, IoUring, NvmeCommands, RingOptions};
 use crate::engines::common::idle_until;
 use crate::{
     Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
@@ -21,14 +22,14 @@ use std::time::Duration;
 /// Time between two polls of a ring that no interrupt completes, where the policy would block.
 const BETWEEN_POLLS: Nanos = Nanos::from_micros(50);
 
-/// Two rings on a file, and the policy by which one thread waits for both.
+/// Two rings on a file or a namespace, and the policy by which one thread waits for both.
 ///
 /// A request goes to the polled ring if its plan watches for it, to the other one if the thread is to
 /// block at once. Spinning on the other one takes no system call: the kernel says in memory that an
 /// interrupt has come (IORING_SQ_TASKRUN, Linux 5.19), or puts the completion there.
-pub struct PolicyUring {
-    blocking: IoUring,
-    polled: Option<IoUring>,
+pub struct PolicyUring<R: Requests = FileRequests> {
+    blocking: IoUring<R>,
+    polled: Option<IoUring<R>>,
     policy: AnyPolicy,
     waiter: Waiter,
     run_delay: RunDelay,
@@ -54,13 +55,58 @@ impl PolicyUring {
         policy: AnyPolicy,
         options: RingOptions,
     ) -> Result<PolicyUring, KernelEngineError> {
+        let open = |mode| IoUring::new(Arc::clone(&file), depth, mode, options);
+        PolicyUring::of(open, depth, policy)
+    }
+
+    /// Steps that a thread can wait for a ring by on this machine: there is no cache line to watch, as a
+    /// completion may be announced in either of two, and a user interrupt is a driver's own.
+    pub fn steps() -> StepSet {
+        let can = Waiter::new().can();
+        can.without(StepKind::Monitor)
+            .without(StepKind::UserInterrupt)
+    }
+}
+
+impl PolicyUring<NvmeCommands> {
+    /// Makes the rings for `depth` commands to the namespace that `file` is, waited for by `policy`.
+    ///
+    /// # Errors
+    /// As [`PolicyUring::new`]; and `file` is no whole NVMe namespace, or takes no such commands.
+    pub fn passthrough(
+        file: Arc<DirectFile>,
+        depth: usize,
+        policy: AnyPolicy,
+        options: RingOptions,
+    ) -> Result<PolicyUring<NvmeCommands>, KernelEngineError> {
+        // The kernel reports no missing queues to poll where commands are passed.
+        let polls = file
+            .disk()
+            .is_none_or(|disk| disk.queue.io_poll != Some(false));
+        let open = |mode: CompletionMode| match mode.polls_device() && !polls {
+            true => Err(KernelEngineError::Missing {
+                engine: EngineName::IoUringCmd,
+                mode,
+                missing: Missing::NoPollQueues,
+            }),
+            false => IoUring::passthrough(Arc::clone(&file), depth, mode, options),
+        };
+        PolicyUring::of(open, depth, policy)
+    }
+}
+
+impl<R: Requests> PolicyUring<R> {
+    fn of(
+        open: impl Fn(CompletionMode) -> Result<IoUring<R>, KernelEngineError>,
+        depth: usize,
+        policy: AnyPolicy,
+    ) -> Result<PolicyUring<R>, KernelEngineError> {
         let can = PolicyUring::steps();
         if policy.steps().and(can) != policy.steps() || policy.asks_others() {
             return Err(KernelEngineError::Policy {
                 policy: policy.name().into_owned(),
             });
         }
-        let open = |mode| IoUring::new(Arc::clone(&file), depth, mode, options);
         let polled = match open(CompletionMode::Poll) {
             Ok(ring) => Some(ring),
             Err(KernelEngineError::Missing {
@@ -83,21 +129,13 @@ impl PolicyUring {
         })
     }
 
-    /// Steps that a thread can wait for a ring by on this machine: there is no cache line to watch, as a
-    /// completion may be announced in either of two, and a user interrupt is a driver's own.
-    pub fn steps() -> StepSet {
-        let can = Waiter::new().can();
-        can.without(StepKind::Monitor)
-            .without(StepKind::UserInterrupt)
-    }
-
     /// True if the device has queues to poll, and requests may go there.
     pub fn polls_device(&self) -> bool {
         self.polled.is_some()
     }
 
     /// The ring for a request of `class`.
-    fn ring(&mut self, class: Class) -> &mut IoUring {
+    fn ring(&mut self, class: Class) -> &mut IoUring<R> {
         let planned = self.policy.planned(class);
         let watched = planned.is_none_or(|plan| {
             // Who blocks for it first needs an interrupt, even if it watches later.
@@ -182,21 +220,21 @@ impl PolicyUring {
     /// Whether a completion is there after a sleep.
     fn is_over(&mut self) -> Slept {
         // A failure shows at the next wait.
-        let there = |ring: &mut IoUring| ring.has_completion().unwrap_or(false);
+        let there = |ring: &mut IoUring<R>| ring.has_completion().unwrap_or(false);
         match self.rings().any(there) {
             true => Slept::Over,
             false => Slept::Under,
         }
     }
 
-    fn rings(&mut self) -> impl Iterator<Item = &mut IoUring> {
+    fn rings(&mut self) -> impl Iterator<Item = &mut IoUring<R>> {
         [Some(&mut self.blocking), self.polled.as_mut()]
             .into_iter()
             .flatten()
     }
 }
 
-impl Engine for PolicyUring {
+impl<R: Requests> Engine for PolicyUring<R> {
     type Buffer = Buffer;
     type Failure = Failure;
     type Error = KernelEngineError;
@@ -224,7 +262,7 @@ impl Engine for PolicyUring {
         let class = Class::new(request.operation.direction(), request.moved());
         let at = now();
         let Some(tag) = self.out.begin(request.tag, class, at) else {
-            return Err(self.out.full());
+            return Err(self.out.full(R::ENGINE));
         };
         let held = Request { tag, ..request };
         let ring = match request.operation.moves_data() {
@@ -291,7 +329,7 @@ impl Engine for PolicyUring {
     }
 }
 
-impl KernelEngine for PolicyUring {
+impl<R: Requests> KernelEngine for PolicyUring<R> {
     fn calls(&self) -> Calls {
         let mut all = self.blocking.calls();
         if let Some(polled) = &self.polled {
@@ -311,15 +349,15 @@ impl KernelEngine for PolicyUring {
 }
 
 /// Both rings during one wait.
-struct Rings<'a> {
-    blocking: &'a mut IoUring,
-    polled: Option<&'a mut IoUring>,
+struct Rings<'a, R: Requests> {
+    blocking: &'a mut IoUring<R>,
+    polled: Option<&'a mut IoUring<R>>,
     error: Option<Errno>,
     counters: &'a mut WaitCounters,
     system_calls: &'a mut u64,
 }
 
-impl Watched for Rings<'_> {
+impl<R: Requests> Watched for Rings<'_, R> {
     fn ready(&mut self) -> bool {
         self.counters.polls += 1;
         let rings = [Some(&mut *self.blocking), self.polled.as_deref_mut()];
@@ -404,9 +442,9 @@ impl InFlight {
         Some(sent)
     }
 
-    fn full(&self) -> KernelEngineError {
+    fn full(&self, engine: EngineName) -> KernelEngineError {
         KernelEngineError::Full {
-            engine: EngineName::IoUring,
+            engine,
             depth: self.sent.len(),
         }
     }

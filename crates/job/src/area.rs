@@ -28,6 +28,12 @@ impl Area {
         before + own.start..before + own.end
     }
 
+    /// True if some bytes of the device are in both.
+    pub fn overlaps(self, other: Area) -> bool {
+        let end = |area: Area| area.offset.saturating_add(area.bytes);
+        self.offset < end(other) && other.offset < end(self)
+    }
+
     /// Blocks as [`Area::share`] has them, counted from the area's start.
     fn own(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
         let Some(unit) = self.unit else {

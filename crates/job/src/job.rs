@@ -41,6 +41,9 @@ pub struct Job {
     /// Nanoseconds that energy is counted for, from the beginning of the measured part: whoever is
     /// done earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.
     pub window: Option<Nanos>,
+    /// Nanoseconds from the start of the run to that of the job.
+    #[serde(default)]
+    pub start_delay: Nanos,
     /// Nanoseconds to run before measuring.
     pub ramp_time: Nanos,
     /// Closed or open loop.
@@ -69,6 +72,9 @@ pub struct Job {
     /// Steady state that ends the run early; `None`: nothing does.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
+    /// True if the end of the first job ends all others of the run.
+    #[serde(default)]
+    pub exitall: bool,
     /// True if every I/O of a real run is logged: [`LoggedIo`](crate::LoggedIo).
     #[serde(default)]
     pub log_ios: bool,
@@ -91,6 +97,7 @@ impl Job {
             runtime: None,
             number_ios: Some(number_ios),
             window: None,
+            start_delay: Nanos::ZERO,
             ramp_time: Nanos::ZERO,
             arrivals: Arrivals::Closed,
             phases: Vec::new(),
@@ -102,6 +109,7 @@ impl Job {
             batches: Batches::default(),
             flushes: Flushes::default(),
             steady_state: None,
+            exitall: false,
             log_ios: false,
         }
     }
@@ -187,6 +195,12 @@ impl Job {
                     "threads can be ended early alone: leave out --process",
                 );
             }
+        }
+        if self.exitall && self.kind == JobKind::Process {
+            return wrong(
+                "--exitall",
+                "threads can be ended early alone: leave out --process",
+            );
         }
         let together = Arrivals::Every(Nanos::ZERO);
         if self.arrivals == together || self.arrivals == Arrivals::Poisson(Nanos::ZERO) {

@@ -91,7 +91,7 @@ pub use queue_priorities::QueuePriorities;
 pub use random_distribution::RandomDistribution;
 pub use random_zones::{RandomZone, RandomZones};
 pub use read_write::ReadWrite;
-pub use run_result::RunResult;
+pub use run_result::{RunResult, SectionResult};
 pub use schedule::{Due, Schedule};
 pub use spoiled::{Spoiled, SpoiledBy};
 pub use statistics::IoStatistics;

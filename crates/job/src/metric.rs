@@ -247,7 +247,7 @@ impl Metric {
                 energy: None,
             }),
             // Other programs do not report them, and a zero would be none.
-            waiting if run.engine.is_external() && waiting.is_of_waiting() => None,
+            waiting if run.is_external() && waiting.is_of_waiting() => None,
             plain => Some(MetricValue {
                 value: plain.plain(counts, run.numjobs)?,
                 modelled: run.modelled,

@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 pub struct RunResult {
     /// The devices, as they were named.
     pub devices: Vec<String>,
-    /// Engine, which did the I/O.
-    pub engine: EngineName,
+    /// Engine, which did the I/O; `None`: sections differ in it.
+    pub engine: Option<EngineName>,
     /// Requested and effective completion mode.
     pub completion: CompletionResult,
     /// Settings of the machine that were made for the run, by name. Filled in by who made them.
     pub settings: BTreeMap<String, String>,
-    /// Pattern and direction.
-    pub rw: ReadWrite,
-    /// Bytes of an I/O; a list: jobs take them in turn.
-    pub bs: BlockSizes,
-    /// I/Os in flight, each job on each of its devices.
-    pub iodepth: usize,
-    /// Jobs.
+    /// Pattern and direction; `None`: sections differ in it.
+    pub rw: Option<ReadWrite>,
+    /// Bytes of an I/O; a list: jobs take them in turn; `None`: sections differ in it.
+    pub bs: Option<BlockSizes>,
+    /// I/Os in flight, each job on each of its devices; `None`: sections differ in it.
+    pub iodepth: Option<usize>,
+    /// Jobs, of all sections together.
     pub numjobs: usize,
-    /// Threads or processes.
-    pub job_kind: JobKind,
-    /// Seconds before the measured part.
+    /// Threads or processes; `None`: sections differ in it.
+    pub job_kind: Option<JobKind>,
+    /// Seconds before the measured part, of sections the shortest.
     pub ramp_seconds: f64,
-    /// `closed`, `open`, or `closed and open` in phases.
+    /// `closed`, `open`, or `closed and open` in phases and sections.
     #[serde(rename = "loop")]
     pub loop_: String,
     /// Description of what ended the run without a result; `null`: it did not fail.
@@ -50,9 +50,27 @@ pub struct RunResult {
     /// found nothing, paused or idle.
     #[serde(default)]
     pub useful_cpu_percent: Option<f64>,
-    /// The figures.
+    /// Sections of a job file that ran beside each other, each by itself; empty: the run is of one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionResult>,
+    /// The figures, of all sections together.
     #[serde(flatten)]
     pub counts: Option<Counts>,
+}
+
+/// A section of a run of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionResult {
+    /// Name of the section.
+    pub section: String,
+    /// Factors of the section. Filled in by who knows them.
+    #[serde(default)]
+    pub point: BTreeMap<String, String>,
+    /// Result of the section. Energy, and what the machine and the devices counted, are of all sections
+    /// together, and not in it.
+    #[serde(flatten)]
+    pub result: RunResult,
 }
 
 impl RunResult {
@@ -67,15 +85,15 @@ impl RunResult {
     ) -> RunResult {
         RunResult {
             devices,
-            engine: method.engine,
+            engine: Some(method.engine),
             completion,
             settings: BTreeMap::new(),
-            rw: job.rw,
-            bs: job.bs.clone(),
-            iodepth: job.iodepth,
+            rw: Some(job.rw),
+            bs: Some(job.bs.clone()),
+            iodepth: Some(job.iodepth),
             numjobs: job.numjobs,
-            job_kind: job.kind,
-            ramp_seconds: job.ramp_time.seconds(),
+            job_kind: Some(job.kind),
+            ramp_seconds: (job.start_delay + job.ramp_time).seconds(),
             loop_: job.loop_name().into(),
             failure: None,
             interrupted: false,
@@ -83,8 +101,89 @@ impl RunResult {
             spoiled: Vec::new(),
             past_tdp: None,
             useful_cpu_percent: None,
+            sections: Vec::new(),
             counts,
         }
+    }
+
+    /// True if another program did the I/O.
+    pub fn is_external(&self) -> bool {
+        self.engine.is_some_and(EngineName::is_external)
+    }
+
+    /// Result of `sections`, at least one, on `devices`, with `counts` of all together: what they do not have in
+    /// common is `None`.
+    pub fn of_sections(
+        sections: Vec<SectionResult>,
+        devices: Vec<String>,
+        counts: Option<Counts>,
+    ) -> RunResult {
+        let runs = || sections.iter().map(|section| &section.result);
+        let loops: Vec<_> = runs().map(|run| run.loop_.as_str()).collect();
+        RunResult {
+            devices,
+            engine: common(runs().map(|run| run.engine)),
+            completion: completion(&sections),
+            settings: BTreeMap::new(),
+            rw: common(runs().map(|run| run.rw)),
+            bs: common(runs().map(|run| run.bs.clone())),
+            iodepth: common(runs().map(|run| run.iodepth)),
+            numjobs: runs().map(|run| run.numjobs).sum(),
+            job_kind: common(runs().map(|run| run.job_kind)),
+            ramp_seconds: runs()
+                .map(|run| run.ramp_seconds)
+                .fold(f64::INFINITY, f64::min),
+            loop_: match loops.iter().all(|one| *one == loops[0]) {
+                true => loops[0].to_owned(),
+                false => "closed and open".into(),
+            },
+            failure: None,
+            interrupted: runs().any(|run| run.interrupted),
+            modelled: runs().any(|run| run.modelled),
+            spoiled: Vec::new(),
+            past_tdp: None,
+            useful_cpu_percent: None,
+            counts,
+            sections,
+        }
+    }
+}
+
+/// The value that all `values` have in common.
+fn common<T: PartialEq>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let all: Option<Vec<T>> = values.collect();
+    let mut all = all?.into_iter();
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// The completion modes of `sections`, each once; with the engines where these differ.
+fn completion(sections: &[SectionResult]) -> CompletionResult {
+    let runs = || sections.iter().map(|section| &section.result);
+    let alike = common(runs().map(|run| run.engine)).is_some();
+    let named = |run: &RunResult, mode: &str| match run.engine {
+        Some(engine) if !alike => format!("{engine} {mode}"),
+        _ => mode.to_owned(),
+    };
+    let once = |modes: Vec<String>| {
+        let mut once: Vec<String> = Vec::new();
+        for mode in modes {
+            if !once.contains(&mode) {
+                once.push(mode);
+            }
+        }
+        once.join(", ")
+    };
+    let effective = runs().map(|run| Some(named(run, run.completion.effective.as_deref()?)));
+    let effective: Option<Vec<_>> = effective.collect();
+    CompletionResult {
+        requested: once(
+            runs()
+                .map(|run| named(run, &run.completion.requested))
+                .collect(),
+        ),
+        effective: effective.map(once),
+        reason: runs().find_map(|run| run.completion.reason.clone()),
     }
 }
 

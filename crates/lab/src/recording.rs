@@ -2,16 +2,17 @@
 
 use crate::experiment::{EnergyError, ExperimentError, WorkloadOptions, check_cpus};
 use crate::machine_profile;
-use crate::targets::{Demand, TargetOptions, open_targets};
+use crate::targets::{TargetOptions, open_targets};
 use joulio_energy::Meters;
 use joulio_model::MachineProfile;
 use joulio_trace::{Event, Timeline, WaitKind};
 use joulio_twin::TwinSetup;
 use joulio_wait::{StepKind, WaitCosts};
 use joulio_workload::{
-    CompletionMode, EngineName, Job, Method, RunResult, Setup, Stop, run_recorded,
+    CompletionMode, EngineName, Job, Member, Method, RunResult, Setup, Stop, run_recorded,
 };
 use std::path::Path;
+use std::slice;
 
 /// Events that an I/O takes, generously: a submission, a doorbell, a completion, and some waits
 /// that end too early.
@@ -74,17 +75,17 @@ impl Recording {
             job,
             machine,
         } = self;
-        let demand = Demand {
-            job: job.clone(),
-            engine: EngineName::Nvme,
-        };
-        let targets = open_targets(&options.targets, &[demand])?;
         let method = Method {
             engine: EngineName::Nvme,
             mode: options.completion,
         };
         let costs = joulio_twin::wait_costs(job, method, &TwinSetup::new(machine, &[])).ok();
         let costs = costs.unwrap_or_else(WaitCosts::generic);
+        let members = vec![Member {
+            wait_costs: Some(costs.clone()),
+            ..Member::alone(job.clone(), method, options.targets.devices.len())
+        }];
+        let targets = open_targets(&options.targets, slice::from_ref(&members))?;
         let setup = Setup {
             targets: &targets,
             machine: None,
@@ -93,10 +94,9 @@ impl Recording {
             stop,
             progress: &|_| {},
             root: Path::new("/"),
-            wait_costs: Some(&costs),
             trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
         };
-        let (result, recorded) = run_recorded(job, method, &setup, &mut Meters::default())?;
+        let (result, recorded) = run_recorded(&members, &setup, &mut Meters::default())?;
         let mut timeline = Timeline::new(&recorded.traced);
         timeline.charge(|kind, time| costs.energy(step(kind), time));
         Ok((result, timeline))

@@ -14,7 +14,7 @@ use joulio_nvme::{Cancel, Controller, ControllerOptions};
 use joulio_nvme_spec::feature::Arbitration;
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
+    EmulatedInfo, Job, Member, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
 };
 use std::fs::remove_file;
 use std::path::PathBuf;
@@ -77,14 +77,8 @@ impl TargetOptions {
     }
 }
 
-/// A job that devices are opened for, and the engine that is to do it.
-#[derive(Clone, Debug)]
-pub struct Demand {
-    /// The job.
-    pub job: Job,
-    /// Engine of the job.
-    pub engine: EngineName,
-}
+/// Members of a run that devices are opened for.
+pub type Demand = Vec<Member>;
 
 /// Opens every device with queues for all `demands`, and checks that each of them can run there.
 /// Refuses to write where that takes a word, before anything is opened.
@@ -96,13 +90,13 @@ pub fn open_targets(
     demands: &[Demand],
 ) -> Result<Vec<Box<dyn Target>>, OpenError> {
     for demand in demands {
-        refuse_data_loss(options, &demand.job)?;
+        refuse_data_loss(options, demand)?;
     }
     let mut created = Created::default();
     let targets = open_each(options, demands, &mut created)?;
     for demand in demands {
-        check(&demand.job, demand.engine, &targets)?;
-        check_buffers(&demand.job, targets.len())?;
+        check(demand, &targets)?;
+        check_buffers(demand)?;
     }
     created.0.clear();
     Ok(targets)
@@ -129,33 +123,42 @@ fn open_each(
 ) -> Result<Vec<Box<dyn Target>>, OpenError> {
     refuse_faults(options)?;
     let mut targets = Vec::new();
-    for device in &options.devices {
+    for (number, device) in options.devices.iter().enumerate() {
         let missing = emulated(device).and_then(Emulated::missing_file);
-        targets.push(open_one(options, demands, device)?);
+        targets.push(open_one(options, demands, number)?);
         created.0.extend(missing);
     }
     Ok(targets)
 }
 
-/// Refuses buffers that half of the free memory does not hold, of `job` on so many `devices`.
-pub(crate) fn check_buffers(job: &Job, devices: usize) -> Result<(), OpenError> {
-    let sizes = (0..job.numjobs).map(|index| {
-        let devices = job.assignments(index, devices).len();
-        job.max_bs(index).saturating_mul(devices as u64)
+/// Refuses buffers that half of the free memory does not hold, of all `members` together.
+pub(crate) fn check_buffers(members: &[Member]) -> Result<(), OpenError> {
+    let sizes = members.iter().flat_map(|Member { job, devices, .. }| {
+        (0..job.numjobs).map(|index| {
+            let devices = job.assignments(index, devices.len()).len();
+            let each = job.max_bs(index).saturating_mul(job.iodepth as u64);
+            each.saturating_mul(devices as u64)
+        })
     });
-    let buffers = sizes.fold(0, |sum: u64, bs| {
-        sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
-    });
+    let buffers = sizes.fold(0, u64::saturating_add);
     check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")
 }
 
 /// Refuses to write where that takes a word.
 ///
 /// # Errors
-/// `job` writes, and data would be lost, or the device cannot be written to.
-pub(crate) fn refuse_data_loss(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
-    refuse_to_overwrite(options, job)?;
-    refuse_under_loops(options, job)
+/// One of `members` writes, and data would be lost, or the device cannot be written to.
+pub(crate) fn refuse_data_loss(
+    options: &TargetOptions,
+    members: &[Member],
+) -> Result<(), OpenError> {
+    for member in members {
+        let devices = member.devices.iter();
+        let devices: Vec<_> = devices.map(|&device| &options.devices[device]).collect();
+        refuse_to_overwrite(options, &devices, &member.job)?;
+        refuse_under_loops(options, &devices, &member.job)?;
+    }
+    Ok(())
 }
 
 /// Files that opening created, removed again when the command is refused after all.
@@ -170,11 +173,15 @@ impl Drop for Created {
     }
 }
 
-fn refuse_to_overwrite(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
+fn refuse_to_overwrite(
+    options: &TargetOptions,
+    devices: &[&TargetName],
+    job: &Job,
+) -> Result<(), OpenError> {
     if !job.does(Direction::Write) {
         return Ok(());
     }
-    for device in &options.devices {
+    for device in devices {
         if let Some(path) = emulated(device).and_then(Emulated::read_only_file) {
             return Err(OpenError::ReadOnly {
                 rw: job.rw,
@@ -194,17 +201,19 @@ fn refuse_to_overwrite(options: &TargetOptions, job: &Job) -> Result<(), OpenErr
 
 /// A loop device's data is somebody's, whatever may be lost. What the kernel drives is checked
 /// when it is opened.
-fn refuse_under_loops(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
+fn refuse_under_loops(
+    options: &TargetOptions,
+    devices: &[&TargetName],
+    job: &Job,
+) -> Result<(), OpenError> {
     // What reads are to find is written before.
     if !job.does(Direction::Write) && job.verify == Verify::None {
         return Ok(());
     }
-    let written = options
-        .devices
-        .iter()
-        .filter(|device| may_write(device, options.allow_write));
+    let written = devices.iter();
+    let written = written.filter(|device| may_write(device, options.allow_write));
     written
-        .filter_map(emulated)
+        .filter_map(|device| emulated(device))
         .try_for_each(Emulated::check_loops)
 }
 
@@ -231,12 +240,21 @@ fn refuse_faults(options: &TargetOptions) -> Result<(), OpenError> {
 fn open_one(
     options: &TargetOptions,
     demands: &[Demand],
-    device: &TargetName,
+    number: usize,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let jobs = || demands.iter().map(|demand| &demand.job);
-    let devices = options.devices.len();
-    let jobs_each = jobs().map(|job| job.jobs_on(0, devices)).max();
-    let jobs_each = jobs_each.unwrap_or(1).min(u16::MAX.into()) as u16;
+    let device = &options.devices[number];
+    let here = |member: &&Member| member.devices.contains(&number);
+    let jobs = || {
+        demands
+            .iter()
+            .flatten()
+            .filter(here)
+            .map(|member| &member.job)
+    };
+    let together = |demand: &Demand| demand.iter().map(|member| member.jobs_on(number)).sum();
+    let jobs_each = demands.iter().map(together).max();
+    let jobs_each: usize = jobs_each.unwrap_or(1).max(1);
+    let jobs_each = jobs_each.min(u16::MAX.into()) as u16;
     let may_write = may_write(device, options.allow_write);
     let weighted = jobs().any(|job| job.queue_priority.is_some());
     let how = options.controller(jobs_each, weighted);

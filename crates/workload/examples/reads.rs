@@ -4,7 +4,9 @@ use joulio_emulator::{EmulatedDevice, Options};
 use joulio_energy::Meters;
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
-use joulio_workload::{CompletionMode, EngineName, Job, Method, NvmeTarget, Setup, Stop, run};
+use joulio_workload::{
+    CompletionMode, EngineName, Job, Member, Method, NvmeTarget, Setup, Stop, run,
+};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,19 +23,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stop: &stop,
         root: Path::new("/"),
         progress: &|_| (),
-        wait_costs: None,
         trace: None,
     };
     for name in ["poll", "interrupt"] {
         let mode: CompletionMode = name.parse()?;
         let engine = EngineName::Nvme;
         let method = Method { engine, mode };
-        let result = run(
-            &Job::random_reads(10_000),
-            method,
-            &setup,
-            &mut Meters::default(),
-        )?;
+        let member = Member::alone(Job::random_reads(10_000), method, 1);
+        let result = run(&[member], &setup, &mut Meters::default())?;
         if let Some(counts) = result.counts {
             let latency = counts.all.latency_ns;
             println!("{name:10} p50 {} ns, p99 {} ns", latency.p50, latency.p99);

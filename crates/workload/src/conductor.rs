@@ -5,39 +5,38 @@ mod outcome;
 mod rates;
 mod snapshot;
 mod steady;
+mod watch;
 
-pub(crate) use outcome::{Finished, RunOutcome};
+pub(crate) use outcome::{Finished, FinishedMember, RunOutcome};
 
 use crate::control::CHECK_INTERVAL;
 use crate::job_result::JobResult;
 use crate::machine::ThreadCounters;
+use crate::member::Member;
 use crate::process::head_start;
-use crate::progress::{JobProgress, RunProgress};
-use crate::protocol::{JobMessage, JobOrder, Verified};
+use crate::progress::{MemberProgress, RunProgress, sum};
+use crate::protocol::{JobMessage, JobOrder};
 use crate::run_error::RunError;
 use crate::setup::Setup;
 use joulio_energy::{MeterResult, Meters, Window};
 use joulio_job::{Availability, Job, VerifyResult};
-use joulio_nvme::Faults;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use rates::Rates;
 pub(crate) use snapshot::MachineSnapshot;
 use snapshot::RunSnapshot;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::sleep;
 use std::time::Duration;
-use steady::SteadyWatch;
+use watch::MemberWatch;
 
 pub(crate) struct Conductor<'a> {
-    pub(crate) job: &'a Job,
+    pub(crate) members: &'a [Member],
     pub(crate) setup: &'a Setup<'a>,
-    /// I/Os done, by job.
-    pub(crate) progress: &'a [JobProgress],
-    /// Ends the jobs when the run has reached what it was to reach.
-    pub(crate) enough: &'a AtomicBool,
-    pub(crate) inbox: Receiver<JobMessage>,
+    /// Progress of the members' jobs.
+    pub(crate) progress: &'a [MemberProgress],
+    /// Messages of the jobs, each with its member's number.
+    pub(crate) inbox: Receiver<(usize, JobMessage)>,
     /// Dropping them ends the jobs that wait for an order.
     pub(crate) orders: Vec<Sender<JobOrder>>,
 }
@@ -52,18 +51,21 @@ struct End {
 impl Conductor<'_> {
     /// Starts the jobs together and takes them through their states.
     pub(crate) fn conduct(self, meters: &mut Meters) -> Result<RunOutcome, RunError> {
-        let effective = match self.wait_until_ready()? {
-            Availability::Effective(name) => name,
-            Availability::Unavailable(reason) => return Ok(RunOutcome::Unavailable(reason)),
-        };
+        let watches = self.members.iter().zip(self.progress);
+        let watches = watches.map(|(member, progress)| MemberWatch::new(member, progress));
+        let mut watches: Vec<_> = watches.collect();
+        if let Some((member, reason)) = self.wait_until_ready(&mut watches)? {
+            return Ok(RunOutcome::Unavailable { member, reason });
+        }
         // Before any I/O: a meter may take a second to be read.
         let mut window = meters.open().map_err(RunError::Meters)?;
         // Without a ramp the first I/O counts, and may be over before a job's word is heard.
-        let no_ramp = self.job.ramp_time == Nanos::ZERO;
+        let no_ramp = self.before_measured() == Nanos::ZERO;
         let idle = no_ramp.then(|| MachineSnapshot::now(self.setup.root));
-        let start = now() + head_start(self.job.kind, self.job.numjobs);
+        let start = now() + head_start(self.jobs());
+        watches.iter_mut().for_each(|watch| watch.start(start));
         self.order(JobOrder::Start(start))?;
-        self.wait_until_one_began(start)?;
+        self.wait_until_one_began(start, &mut watches)?;
         let mut before = RunSnapshot::now(self.setup);
         match idle {
             Some(idle) => before.machine = idle,
@@ -71,115 +73,138 @@ impl Conductor<'_> {
             None => window.restart(),
         }
         let mut rates = Rates::default();
-        let measured = start + self.job.ramp_time;
-        let steady = self.job.steady_state;
-        let mut steady = steady.map(|asked| SteadyWatch::new(asked, measured));
-        let (jobs, late) = self.wait_until_finished(start, &mut rates, steady.as_mut())?;
-        let end = self.end(&jobs, window);
-        self.order(JobOrder::Verify)?;
-        let Verified {
-            checked: verify,
-            faults,
-        } = self.wait_until_verified(start)?;
-        let threads = jobs.iter().map(|job| &job.counted);
+        let late = self.wait_until_finished(start, &mut rates, &mut watches)?;
+        let jobs = || watches.iter().flat_map(|watch| &watch.jobs);
+        let end = self.end(jobs(), window);
+        let threads = jobs().map(|job| &job.counted);
         let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
+        self.order(JobOrder::Verify)?;
+        self.wait_until_verified(start, &mut watches)?;
         let targets = self.setup.targets.iter();
         let disks: Vec<_> = targets.map(|target| target.info().disk.as_ref()).collect();
         let did = end.snapshot.since(&before, &disks, &threads);
+        let mut members: Vec<_> = watches.into_iter().map(MemberWatch::outcome).collect();
+        let checked = members.iter_mut().map(|member| &mut member.verify);
+        checked.for_each(|verify| self.name_other_writer(verify));
         Ok(RunOutcome::Finished(Box::new(Finished {
-            effective,
-            jobs,
-            verify,
+            members,
             did,
             energy: end.energy,
             window: end.window,
             late,
-            faults,
             steadiness: rates.steadiness(),
-            steady_state: steady.map(|steady| steady.result()),
         })))
     }
 
-    /// Waits until all jobs are prepared: the effective completion mode, or why one has none.
-    fn wait_until_ready(&self) -> Result<Availability, RunError> {
-        let mut effective = Availability::Effective(String::new());
-        for _ in 0..self.job.numjobs {
+    /// The jobs of each member.
+    fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.members.iter().map(|member| &member.job)
+    }
+
+    /// Time from the start to the first measured part.
+    fn before_measured(&self) -> Nanos {
+        let times = self.jobs().map(|job| job.start_delay + job.ramp_time);
+        times.min().unwrap_or_default()
+    }
+
+    /// Waits until all jobs are prepared; the member whose completion mode is unavailable, and why, if there
+    /// is one.
+    fn wait_until_ready(
+        &self,
+        watches: &mut [MemberWatch<'_>],
+    ) -> Result<Option<(usize, String)>, RunError> {
+        while !watches.iter().all(MemberWatch::is_ready) {
             match self.inbox.recv() {
-                Ok(JobMessage::Ready(no @ Availability::Unavailable(_))) => return Ok(no),
-                Ok(JobMessage::Ready(yes)) => effective = yes,
+                Ok((member, JobMessage::Ready(Availability::Unavailable(reason)))) => {
+                    return Ok(Some((member, reason)));
+                }
+                Ok((member, JobMessage::Ready(Availability::Effective(name)))) => {
+                    let watch = &mut watches[member];
+                    (watch.effective, watch.ready) = (name, watch.ready + 1);
+                }
                 _ => return Err(RunError::Panicked),
             }
         }
-        Ok(effective)
+        Ok(None)
     }
 
     /// Waits until the first job has begun its measured part: the window is that moment to the
     /// last one's end.
-    fn wait_until_one_began(&self, start: Nanos) -> Result<(), RunError> {
+    fn wait_until_one_began(
+        &self,
+        start: Nanos,
+        watches: &mut [MemberWatch<'_>],
+    ) -> Result<(), RunError> {
         loop {
             match self.next(start)? {
-                Some(JobMessage::Began) => return Ok(()),
+                Some((member, JobMessage::Began)) => {
+                    watches[member].began += 1;
+                    return Ok(());
+                }
                 Some(_) => return Err(RunError::Panicked),
                 None => {}
             }
         }
     }
 
-    /// Waits until all jobs have finished: their results, and by how much this thread was late at
-    /// the most. Meanwhile it takes the `rates`.
+    /// Waits until all jobs have finished: by how much this thread was late at the most. Meanwhile it takes the
+    /// `rates` of all together, and each member's.
     fn wait_until_finished(
         &self,
         start: Nanos,
         rates: &mut Rates,
-        mut steady: Option<&mut SteadyWatch>,
-    ) -> Result<(Vec<JobResult>, Nanos), RunError> {
-        let (mut jobs, mut late) = (Vec::new(), Nanos::ZERO);
-        let mut began = 1;
-        while jobs.len() < self.job.numjobs {
+        watches: &mut [MemberWatch<'_>],
+    ) -> Result<Nanos, RunError> {
+        let mut late = Nanos::ZERO;
+        while !watches.iter().all(MemberWatch::is_finished) {
             let due = now() + CHECK_INTERVAL;
             let message = self.next(start)?;
             late = late.max(now().since(due));
             match message {
-                Some(JobMessage::Finished(result)) => jobs.push(*result),
-                Some(JobMessage::Began) => began += 1,
-                // Before all have begun, and when one has ended, the sum is of something else.
-                None if began >= self.job.numjobs && jobs.is_empty() => {
-                    let (at, done) = (now(), JobProgress::sum(self.progress));
-                    rates.add(at, done.0);
-                    if steady.as_mut().is_some_and(|steady| steady.add(at, done)) {
-                        self.enough.store(true, Ordering::Relaxed);
+                Some((member, JobMessage::Finished(result))) => {
+                    watches[member].finished(*result);
+                    if self.members[member].job.exitall {
+                        self.progress.iter().for_each(MemberProgress::end);
                     }
                 }
-                None => {}
+                Some((member, JobMessage::Began)) => watches[member].began += 1,
+                None => {
+                    let at = now();
+                    if watches.iter().all(MemberWatch::is_measured) {
+                        rates.add(at, self.done().0);
+                    }
+                    watches.iter_mut().for_each(|watch| watch.sample(at));
+                }
                 Some(_) => return Err(RunError::Panicked),
             }
         }
-        Ok((jobs, late))
+        Ok(late)
     }
 
-    /// Waits until all jobs have verified what they wrote, and adds up their results.
-    fn wait_until_verified(&self, start: Nanos) -> Result<Verified, RunError> {
-        let (mut checked, mut faults) = (VerifyResult::default(), Faults::default());
+    /// Waits until all jobs have verified what they wrote.
+    fn wait_until_verified(
+        &self,
+        start: Nanos,
+        watches: &mut [MemberWatch<'_>],
+    ) -> Result<(), RunError> {
         let (mut verified, mut ended) = (0, 0);
-        while verified < self.job.numjobs {
+        while !watches.iter().all(MemberWatch::is_verified) {
             match self.next(start)? {
-                Some(JobMessage::Verified(one)) => {
+                Some((member, JobMessage::Verified(one))) => {
                     verified += 1;
-                    checked.add(one.checked);
-                    faults += one.faults;
+                    watches[member].verified(one);
                 }
                 // A job that ends without having verified has failed.
-                Some(JobMessage::Ended) if ended < verified => ended += 1,
+                Some((_, JobMessage::Ended)) if ended < verified => ended += 1,
                 Some(_) => return Err(RunError::Panicked),
                 None => {}
             }
         }
-        self.name_other_writer(&mut checked);
-        Ok(Verified { checked, faults })
+        Ok(())
     }
 
     /// The next message of a job; none when none has come for a while, and progress is reported.
-    fn next(&self, start: Nanos) -> Result<Option<JobMessage>, RunError> {
+    fn next(&self, start: Nanos) -> Result<Option<(usize, JobMessage)>, RunError> {
         match self.inbox.recv_timeout(duration(CHECK_INTERVAL)) {
             Ok(message) => Ok(Some(message)),
             Err(RecvTimeoutError::Timeout) => {
@@ -196,10 +221,15 @@ impl Conductor<'_> {
     }
 
     /// Waits for the end of a fixed window, reads the counters and closes the meters.
-    fn end(&self, jobs: &[JobResult], window: Window<'_>) -> End {
-        let start = jobs.iter().map(|job| job.started).min();
+    fn end<'a>(
+        &self,
+        jobs: impl Iterator<Item = &'a JobResult> + Clone,
+        window: Window<'_>,
+    ) -> End {
+        let start = jobs.clone().map(|job| job.started).min();
         let start = start.unwrap_or_default();
-        if let Some(length) = self.job.window {
+        let fixed = self.jobs().filter_map(|job| job.window).max();
+        if let Some(length) = fixed {
             let end = start + length;
             while now() < end && !self.setup.stop.stopped() {
                 sleep(duration(CHECK_INTERVAL.min(end.since(now()))));
@@ -209,11 +239,11 @@ impl Conductor<'_> {
         // The devices first: the meters may take their time.
         let snapshot = RunSnapshot::now(self.setup);
         let energy = window.close(self.setup.baseline);
-        let worked = jobs.iter().map(|job| job.ended).max().unwrap_or_default();
+        let worked = jobs.map(|job| job.ended).max().unwrap_or_default();
         End {
             snapshot,
             energy,
-            window: match self.job.window {
+            window: match fixed {
                 Some(_) => ended.since(start),
                 None => worked.since(start),
             },
@@ -231,11 +261,16 @@ impl Conductor<'_> {
         }
     }
 
+    /// I/Os and bytes of all jobs so far.
+    fn done(&self) -> (u64, u64) {
+        sum(self.progress.iter().map(MemberProgress::done))
+    }
+
     /// Progress of the run.
     fn state(&self, start: Nanos) -> RunProgress {
-        let measured = now().since(start + self.job.ramp_time);
+        let measured = now().since(start + self.before_measured());
         let (ios, bytes) = match measured > Nanos::ZERO {
-            true => JobProgress::sum(self.progress),
+            true => self.done(),
             false => (0, 0),
         };
         RunProgress {
@@ -246,20 +281,27 @@ impl Conductor<'_> {
         }
     }
 
-    /// Fraction of the run that is over, 0 to 1, by time or by I/Os.
+    /// Fraction of the run that is over, 0 to 1: that of the member that has most before it.
     fn fraction(&self, start: Nanos) -> f64 {
-        let by_time = self
-            .job
-            .runtime
-            .map(|runtime| (now() - start).seconds() / (self.job.ramp_time + runtime).seconds());
-        let by_ios = self.job.number_ios.map(|n| {
-            let (ios, _) = JobProgress::sum(self.progress);
-            let works = self.job.numjobs.max(self.setup.targets.len());
-            let all = n.saturating_mul(self.job.rw.ios_of_one());
-            ios as f64 / (all as f64 * works as f64)
-        });
-        by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
+        let members = self.members.iter().zip(self.progress);
+        let fractions = members.map(|(member, progress)| fraction(member, progress, start));
+        fractions.fold(1.0, f64::min)
     }
+}
+
+/// Fraction of a member's work that is done, 0 to 1, by time or by I/Os.
+fn fraction(member: &Member, progress: &MemberProgress, start: Nanos) -> f64 {
+    let job = &member.job;
+    let by_time = job.runtime.map(|runtime| {
+        let all = job.start_delay + job.ramp_time + runtime;
+        (now() - start).seconds() / all.seconds()
+    });
+    let by_ios = job.number_ios.map(|n| {
+        let works = job.numjobs.max(member.devices.len());
+        let all = n.saturating_mul(job.rw.ios_of_one());
+        progress.done().0 as f64 / (all as f64 * works as f64)
+    });
+    by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
 }
 
 fn duration(length: Nanos) -> Duration {

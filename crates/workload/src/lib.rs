@@ -1,11 +1,12 @@
 //! fio's vocabulary turned into requests.
 //!
-//! A [`Job`] says what to do, a [`Target`] is where, an [`Engine`] how. [`run`] does it
-//! with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
+//! A [`Job`] says what to do, a [`Target`] is where, an [`Engine`] how. [`run`] does some, the
+//! [`Member`]s of a run, beside each other with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
 #![forbid(unsafe_code)]
 
 pub mod engine;
 
+mod check;
 mod conductor;
 mod control;
 mod cpu;
@@ -14,6 +15,7 @@ mod external;
 mod io_totals;
 mod job_result;
 mod machine;
+mod member;
 mod pass;
 mod pattern;
 mod place;
@@ -34,6 +36,7 @@ mod verify;
 mod worker;
 mod worker_error;
 
+pub use check::check;
 pub use control::Stop;
 pub use cpu::thread_usage;
 pub use external::{ExternalMeasured, ExternalWindow};
@@ -44,16 +47,18 @@ pub use joulio_job::{
     EnergyResult, EngineName, FaultCounts, FixedWindow, Flushes, IdleCounters, IoStatistics, Job,
     JobCounts, JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo,
     MachineCounters, Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution,
-    ReadWrite, RunResult, Spoiled, SpoiledBy, Steadiness, SteadyCriterion, SteadyRate, SteadyState,
-    SteadyStateResult, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters,
-    WorkDone, parse_count, parse_percentiles, parse_size, parse_slo, parse_time,
+    ReadWrite, RunResult, SectionResult, Spoiled, SpoiledBy, Steadiness, SteadyCriterion,
+    SteadyRate, SteadyState, SteadyStateResult, ThreadUsage, Threads, Unmetered, Verify,
+    VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo,
+    parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
+pub use member::Member;
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
 pub use progress::RunProgress;
 pub use recorded_ios::RecordedIos;
-pub use run::{check, run, run_recorded};
+pub use run::{run, run_recorded};
 pub use run_error::RunError;
 pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};

@@ -55,18 +55,34 @@ impl Snapshot {
             })
         });
         let mut found = Found(&mut missing);
+        let of_threads = found.of_threads(threads);
         MachineCounters {
             device_interrupts: found.of("device_interrupts", devices),
             timer_interrupts: found.of("timer_interrupts", timer),
             disks: found.of("disks", stats),
             cpuidle: found.of("cpuidle", idle),
-            cycles: found.of("cycles", threads.cycles.clone()),
-            c01_cycles: found.of("c01_cycles", threads.c01.clone()),
-            c02_cycles: found.of("c02_cycles", threads.c02.clone()),
-            instructions: found.of("instructions", threads.instructions.clone()),
             dispatch: found.of("dispatch", dispatch),
             missing,
+            ..of_threads
         }
+    }
+}
+
+/// Counters of jobs alone, which are those of their `threads`; what else there is, is missing for the reason `why`.
+pub(crate) fn of_threads(threads: &ThreadCounters, why: &str) -> MachineCounters {
+    let others = [
+        "device_interrupts",
+        "timer_interrupts",
+        "disks",
+        "cpuidle",
+        "dispatch",
+    ];
+    let others = others.map(|name| (name.to_owned(), why.to_owned()));
+    let mut missing = MissingCounters::from(others);
+    let of_threads = Found(&mut missing).of_threads(threads);
+    MachineCounters {
+        missing,
+        ..of_threads
     }
 }
 
@@ -74,6 +90,17 @@ impl Snapshot {
 struct Found<'a>(&'a mut MissingCounters);
 
 impl Found<'_> {
+    /// What the jobs' threads counted.
+    fn of_threads(&mut self, threads: &ThreadCounters) -> MachineCounters {
+        MachineCounters {
+            cycles: self.of("cycles", threads.cycles.clone()),
+            c01_cycles: self.of("c01_cycles", threads.c01.clone()),
+            c02_cycles: self.of("c02_cycles", threads.c02.clone()),
+            instructions: self.of("instructions", threads.instructions.clone()),
+            ..MachineCounters::default()
+        }
+    }
+
     fn of<T>(&mut self, name: &'static str, counted: Result<T, String>) -> Option<T> {
         counted.map_err(|why| self.0.insert(name.into(), why)).ok()
     }

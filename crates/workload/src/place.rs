@@ -5,11 +5,11 @@ use joulio_job::Job;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;
 
-/// Puts a job's thread on its CPU, and makes its timers exact.
-pub(crate) fn place(job: &Job, index: usize) -> Result<(), WorkerError> {
+/// Puts a job's thread on the CPU whose `turn` it is, and makes its timers exact.
+pub(crate) fn place(job: &Job, turn: usize) -> Result<(), WorkerError> {
     // Timer slack of 1 ns: the default of 50 us would be longer than the I/O (prctl(2)).
     let _ = set_current_timer_slack(NonZero::new(1));
-    let Some(&cpu) = job.cpus_allowed.get(index % job.cpus_allowed.len().max(1)) else {
+    let Some(&cpu) = job.cpus_allowed.get(turn % job.cpus_allowed.len().max(1)) else {
         return Ok(());
     };
     let refuse = |reason: String| WorkerError::Cpu { cpu, reason };

@@ -11,7 +11,7 @@ pub(crate) mod wire;
 pub(crate) use relay::relay;
 pub use tenant::{NoJob, tenant};
 
-use joulio_job::JobKind;
+use joulio_job::{Job, JobKind};
 use joulio_units::Nanos;
 use std::io;
 use std::process::ExitStatus;
@@ -19,14 +19,13 @@ use std::process::ExitStatus;
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
 pub const COMMAND: &str = "bench-job";
 
-/// Nanoseconds before the start at which `jobs` of `kind` are given it, so that all are there in
-/// time.
-pub(crate) fn head_start(kind: JobKind, jobs: usize) -> Nanos {
-    let relayed = match kind {
+/// Nanoseconds before the start at which `jobs` are given it, so that all are there in time.
+pub(crate) fn head_start<'a>(jobs: impl Iterator<Item = &'a Job>) -> Nanos {
+    let relayed = jobs.map(|job| match job.kind {
         JobKind::Thread => 0,
-        JobKind::Process => 100 * jobs as u64,
-    };
-    Nanos::from_micros(1_000 + relayed)
+        JobKind::Process => 100 * job.numjobs as u64,
+    });
+    Nanos::from_micros(1_000 + relayed.sum::<u64>())
 }
 
 /// A job's process that did not do its part.

@@ -1,7 +1,8 @@
 //! Progress of a run, while it goes on.
 
+use joulio_job::Job;
 use joulio_units::Nanos;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,6 +15,40 @@ pub struct RunProgress {
     pub ios: u64,
     /// Bytes of them.
     pub bytes: u64,
+}
+
+/// Progress of a member's jobs, and whether they are to go on.
+#[derive(Debug)]
+pub(crate) struct MemberProgress {
+    /// I/Os done, by job.
+    pub(crate) jobs: Vec<JobProgress>,
+    /// Ends the jobs when they have reached what they were to reach.
+    pub(crate) enough: AtomicBool,
+}
+
+impl MemberProgress {
+    /// Of the jobs of `job`, which have done nothing.
+    pub(crate) fn new(job: &Job) -> MemberProgress {
+        MemberProgress {
+            jobs: (0..job.numjobs).map(|_| JobProgress::default()).collect(),
+            enough: AtomicBool::new(false),
+        }
+    }
+
+    /// I/Os and bytes of all jobs.
+    pub(crate) fn done(&self) -> (u64, u64) {
+        sum(self.jobs.iter().map(JobProgress::get))
+    }
+
+    /// Ends the jobs: nothing more is issued.
+    pub(crate) fn end(&self) {
+        self.enough.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sum of I/Os and bytes.
+pub(crate) fn sum(all: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
 /// I/Os that a job has done, for whoever watches.
@@ -35,11 +70,5 @@ impl JobProgress {
     pub(crate) fn get(&self) -> (u64, u64) {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (self.ios.load(Ordering::Relaxed), bytes)
-    }
-
-    /// I/Os and bytes of all jobs.
-    pub(crate) fn sum(jobs: &[JobProgress]) -> (u64, u64) {
-        let jobs = jobs.iter().map(JobProgress::get);
-        jobs.fold((0, 0), |sum, job| (sum.0 + job.0, sum.1 + job.1))
     }
 }

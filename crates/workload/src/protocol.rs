@@ -17,7 +17,7 @@
 //! Ended         ── Ended ──────────────────────────────▶
 //! ```
 //!
-//! Every job goes through these states once, in this order, and waits in Prepared and Finished for
+//! Every job of every member goes through these states once, in this order, and waits in Prepared and Finished for
 //! the others, so that nobody's opening or verifying is work in another's measured part. A job that
 //! fails or panics sends Ended without Verified; the conductor then ends the run. A job whose
 //! completion mode is unavailable says so in Ready. Orders end when the conductor drops them, which

@@ -1,101 +1,189 @@
 //! Result of a run, from the results of its jobs and devices.
 
-use crate::conductor::{Finished, RunOutcome};
+use crate::conductor::{Finished, FinishedMember, RunOutcome};
 use crate::energy::figures;
 use crate::io_totals::IoTotals;
 use crate::job_result::JobResult;
+use crate::machine::{ThreadCounters, of_threads};
+use crate::member::Member;
 use crate::recorded_ios::RecordedIos;
 use crate::setup::Setup;
 use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
 use crate::target::{ModeVerdict, TargetActivity};
-use joulio_energy::Model;
+use joulio_energy::{Energy, Model};
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
-    IoStatistics, Job, JobCounts, JobLog, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads,
-    Verify, WorkDone,
+    IoStatistics, Job, JobCounts, JobLog, LatencyDetail, Moment, RunResult, SectionResult, Spoiled,
+    ThreadUsage, Threads, Verify, VerifyResult, WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Thread;
 use joulio_units::Nanos;
+use std::collections::BTreeMap;
+use std::slice;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Logs of those jobs that have one.
-fn logs(jobs: &mut [JobResult]) -> Vec<JobLog> {
-    let logs = jobs.iter_mut().map(|job| JobLog {
-        job: job.index,
-        ios: std::mem::take(&mut job.log),
-    });
-    let mut logs: Vec<_> = logs.filter(|log| !log.ios.is_empty()).collect();
-    logs.sort_by_key(|log| log.job);
-    logs
-}
-
-/// Report of a run: the job and the setup that its result is about.
+/// Report of a run: the members and the setup that its result is about.
 pub(crate) struct RunReport<'a> {
-    pub(crate) job: &'a Job,
+    pub(crate) members: &'a [Member],
     pub(crate) setup: &'a Setup<'a>,
 }
 
+/// A member that has finished.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    member: &'a Member,
+    done: &'a FinishedMember,
+}
+
+/// Outcome of a member or of all: the effective completion mode, the reason if that is not the requested one,
+/// the figures.
+type Ran = (Option<String>, Option<String>, Option<Counts>);
+
 impl RunReport<'_> {
-    /// The result of `outcome` by `method`, and what was recorded of its I/Os.
-    pub(crate) fn result(&self, method: Method, outcome: RunOutcome) -> (RunResult, RecordedIos) {
-        let (mut recorded, mut spoiled) = (RecordedIos::default(), Vec::new());
-        let (effective, reason, counts) = match outcome {
-            RunOutcome::Unavailable(reason) => (None, Some(reason), None),
-            RunOutcome::Finished(mut done) => {
-                let effective = done.effective.clone();
-                recorded.traced = threads(&mut done.jobs);
-                recorded.logs = logs(&mut done.jobs);
-                spoiled = self.spoiled(&done);
-                let counts = self.counts(*done);
-                match self.judge(method, &counts) {
-                    ModeVerdict::AsRequested => (Some(effective), None, Some(counts)),
-                    ModeVerdict::Other { effective, reason } => {
-                        (Some(effective), Some(reason), Some(counts))
-                    }
-                }
+    /// The result of `outcome`, and what was recorded of its I/Os.
+    pub(crate) fn result(&self, outcome: RunOutcome) -> (RunResult, RecordedIos) {
+        match outcome {
+            RunOutcome::Unavailable { member, reason } => {
+                (self.unavailable(member, &reason), RecordedIos::default())
             }
-        };
-        let targets = self.setup.targets.iter();
+            RunOutcome::Finished(mut done) => {
+                let recorded = recorded(&mut done.members);
+                (self.finished(&done), recorded)
+            }
+        }
+    }
+
+    /// The result of a run whose member `unavailable` has no completion mode, for the reason `why`.
+    fn unavailable(&self, unavailable: usize, why: &str) -> RunResult {
+        let results = self.members.iter().enumerate().map(|(number, member)| {
+            let reason = match number == unavailable {
+                true => why.to_owned(),
+                false => format!("[{}] beside it: {why}", self.members[unavailable].name),
+            };
+            self.result_of(member, (None, Some(reason), None), Vec::new())
+        });
+        self.together(results.collect(), None, Vec::new())
+    }
+
+    fn finished(&self, done: &Finished) -> RunResult {
+        let parts = self.members.iter().zip(&done.members);
+        let parts = parts.map(|(member, done)| Part { member, done });
+        let parts: Vec<Part<'_>> = parts.collect();
+        let whole = self.counts(&parts, Some(done));
+        let alike = parts
+            .iter()
+            .all(|part| part.member.method == self.members[0].method);
+        let results = parts.iter().map(|part| {
+            let own = slice::from_ref(part);
+            let counts = match parts.len() {
+                1 => whole.clone(),
+                _ => self.counts(own, None),
+            };
+            // What the machine counted is of all members together.
+            let judged = if alike { &whole } else { &counts };
+            let ran = match self.judge(part.member, judged) {
+                ModeVerdict::AsRequested => (part.done.effective.clone(), None),
+                ModeVerdict::Other { effective, reason } => (effective, Some(reason)),
+            };
+            let ran = (Some(ran.0), ran.1, Some(counts));
+            self.result_of(part.member, ran, self.spoiled(own, done))
+        });
+        let results = results.collect();
+        let spoiled = self.spoiled(&parts, done);
+        self.together(results, Some(whole), spoiled)
+    }
+
+    /// The result of `member`.
+    fn result_of(&self, member: &Member, ran: Ran, spoiled: Vec<Spoiled>) -> RunResult {
+        let (effective, reason, counts) = ran;
         let completion = CompletionResult {
-            requested: method.mode.to_string(),
+            requested: member.method.mode.to_string(),
             effective,
             reason,
         };
-        let names = targets.map(|target| target.info().name.clone()).collect();
-        let result = RunResult {
+        let names = member.devices.iter().map(|&device| self.name(device));
+        RunResult {
             interrupted: self.setup.stop.stopped(),
             spoiled,
-            ..RunResult::new(self.job, method, names, completion, counts)
-        };
-        (result, recorded)
+            ..RunResult::new(
+                &member.job,
+                member.method,
+                names.collect(),
+                completion,
+                counts,
+            )
+        }
     }
 
-    /// Judges what the run was, by what the machine counted: the first target that says otherwise
-    /// is right.
-    fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict {
-        let targets = self.setup.targets.iter();
-        let mut verdicts = targets.map(|target| target.judge(method, counts));
+    /// The result of the run: that of its only member, or one of all with `whole` as its figures.
+    fn together(
+        &self,
+        mut results: Vec<RunResult>,
+        whole: Option<Counts>,
+        spoiled: Vec<Spoiled>,
+    ) -> RunResult {
+        if let Some(only) = results.pop_if(|_| self.members.len() == 1) {
+            return only;
+        }
+        let sections = self.members.iter().zip(results);
+        let sections = sections.map(|(member, result)| SectionResult {
+            section: member.name.clone(),
+            point: BTreeMap::new(),
+            result,
+        });
+        let names = (0..self.setup.targets.len()).map(|device| self.name(device));
+        RunResult {
+            spoiled,
+            ..RunResult::of_sections(sections.collect(), names.collect(), whole)
+        }
+    }
+
+    fn name(&self, device: usize) -> String {
+        self.setup.targets[device].info().name.clone()
+    }
+
+    /// Judges what the run of `member` was, by what the machine counted: the first of its targets that says
+    /// otherwise is right.
+    fn judge(&self, member: &Member, counts: &Counts) -> ModeVerdict {
+        let targets = member
+            .devices
+            .iter()
+            .map(|&device| &self.setup.targets[device]);
+        let mut verdicts = targets.map(|target| target.judge(member.method, counts));
         let other = verdicts.find(|verdict| *verdict != ModeVerdict::AsRequested);
         other.unwrap_or(ModeVerdict::AsRequested)
     }
 
-    /// Returns what spoiled the run.
-    fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
-        let lost = self.setup.targets.iter().flat_map(|target| {
+    /// Devices of `parts`, by their numbers.
+    fn devices(&self, parts: &[Part<'_>]) -> Vec<usize> {
+        let all = 0..self.setup.targets.len();
+        let used = |device: &usize| {
+            parts
+                .iter()
+                .any(|part| part.member.devices.contains(device))
+        };
+        all.filter(used).collect()
+    }
+
+    /// Returns what spoiled `parts` of the run that is `done`.
+    fn spoiled(&self, parts: &[Part<'_>], done: &Finished) -> Vec<Spoiled> {
+        let targets = self.devices(parts).into_iter();
+        let lost = targets.flat_map(|device| {
+            let target = &self.setup.targets[device];
             let lost = target.lost_features().into_iter();
             lost.map(|what| settings_lost(&target.info().name, &what))
         });
-        let steady = done.steady_state.as_ref();
-        let early = steady.is_some_and(|steady| steady.attained);
+        // Any of several jobs that end all others may have ended these.
+        let early = self.members.iter().any(|member| member.job.exitall);
         let mut spoiled = judge(&Evidence {
             window: done.window,
-            jobs: done.jobs.iter().map(|job| self.seen(job, early)).collect(),
+            jobs: self.seen(parts, early),
             devices: done.did.device_scheduled,
             happened: done.did.happened.clone(),
-            cpus: &self.job.cpus_allowed,
+            cpus: &cpus(parts),
             late: done.late,
             requested_to_end: self.setup.stop.stopped(),
         });
@@ -103,64 +191,49 @@ impl RunReport<'_> {
         spoiled
     }
 
-    /// Returns the evidence that shows whether a job was spoiled, of a run that may have ended `early`.
-    fn seen(&self, job: &JobResult, early: bool) -> JobEvidence {
-        let waits = job.counters.blocks + job.counters.sleeps;
-        let due = match (self.job.runtime, self.job.number_ios) {
-            (Some(time), None) if !early && !self.setup.stop.stopped() => time,
-            _ => Nanos::ZERO,
-        };
-        JobEvidence {
-            index: job.index,
-            window: job.ended - job.started,
-            due,
-            scheduled: job.scheduled,
-            never_waits: job.counts_waiting && waits == 0,
-            kernel: job.kernel_scheduled,
-            learning: job.learning,
-            stopped: job.stopped,
+    /// Returns the evidence that shows whether jobs of `parts` were spoiled, which may have ended `early`.
+    fn seen(&self, parts: &[Part<'_>], early: bool) -> Vec<JobEvidence> {
+        let mut seen = Vec::new();
+        let mut first = 0;
+        for Part { member, done } in parts {
+            let steady = done.steady_state.as_ref();
+            let early = early || steady.is_some_and(|steady| steady.attained);
+            let due = match (member.job.runtime, member.job.number_ios) {
+                (Some(time), None) if !early && !self.setup.stop.stopped() => time,
+                _ => Nanos::ZERO,
+            };
+            seen.extend(done.jobs.iter().map(|job| JobEvidence {
+                index: first + job.index,
+                window: job.ended - job.started,
+                due,
+                scheduled: job.scheduled,
+                never_waits: job.counts_waiting && job.counters.blocks + job.counters.sleeps == 0,
+                kernel: job.kernel_scheduled,
+                learning: job.learning,
+                stopped: job.stopped,
+            }));
+            first += member.job.numjobs;
         }
+        seen
     }
 
-    /// Figures of each job, where there are several.
-    fn per_job(&self, jobs: &[JobResult], window: Nanos) -> Vec<JobCounts> {
-        if jobs.len() < 2 {
-            return Vec::new();
-        }
-        let mut sorted: Vec<&JobResult> = jobs.iter().collect();
-        sorted.sort_by_key(|job| job.index);
-        let jobs = sorted.into_iter().map(|job| {
-            let mut all = IoStatistics::new();
-            for share in &job.shares {
-                all.add(&share.totals.all());
-            }
-            JobCounts::new(self.job.max_bs(job.index), &all, window)
-        });
-        jobs.collect()
-    }
-
-    fn counts(&self, done: Finished) -> Counts {
-        let start = done
-            .jobs
-            .iter()
-            .map(|job| job.started)
-            .min()
-            .unwrap_or_default();
-        let end = done
-            .jobs
-            .iter()
-            .map(|job| job.ended)
-            .max()
-            .unwrap_or_default();
+    /// Figures of `parts` together; with `whole` those too that can be told of all members alone: what the
+    /// machine, the devices and the meters counted.
+    fn counts(&self, parts: &[Part<'_>], whole: Option<&Finished>) -> Counts {
+        let jobs = || parts.iter().flat_map(|part| &part.done.jobs);
+        let start = jobs().map(|job| job.started).min().unwrap_or_default();
+        let end = jobs().map(|job| job.ended).max().unwrap_or_default();
         let window = end - start;
         let mut totals = IoTotals::default();
         let mut counters = WaitCounters::default();
         let mut threads = Threads {
-            device: done.did.device_threads,
+            device: whole
+                .map(|done| done.did.device_threads)
+                .unwrap_or_default(),
             ..Threads::default()
         };
         let mut of_devices = vec![IoTotals::default(); self.setup.targets.len()];
-        for job in &done.jobs {
+        for job in jobs() {
             for share in &job.shares {
                 of_devices[share.device].add(&share.totals);
             }
@@ -170,80 +243,177 @@ impl RunReport<'_> {
         }
         of_devices.iter().for_each(|one| totals.add(one));
         let all = totals.all();
-        let devices = self.setup.targets.iter().zip(&of_devices);
-        let per_device = devices.map(|(target, one)| {
-            let name = target.info().name.clone();
-            DeviceCounts::new(name, &one.read, &one.write, Some(&one.trim), window)
+        let per_device = self.devices(parts).into_iter().map(|device| {
+            let one = &of_devices[device];
+            DeviceCounts::new(
+                self.name(device),
+                &one.read,
+                &one.write,
+                Some(&one.trim),
+                window,
+            )
         });
         let per_device = per_device.collect();
-        let unissued = done.jobs.iter().map(|job| job.unissued).sum();
-        let model = self.setup.machine.map(|machine| {
-            let home = self.setup.at_home.then_some(machine);
-            let cores = done.jobs.iter().flat_map(|job| residencies(job, home));
-            let cores: Vec<_> = cores.collect();
-            let activity = |a: &TargetActivity| DeviceActivity {
-                window: done.window,
-                read: a.read,
-                write: a.write,
-                idle: a.idle,
-            };
-            let devices = self.setup.targets.iter().zip(&done.did.devices);
-            let devices = devices.map(|(target, a)| (target.info().profile.as_ref(), activity(a)));
-            let model = Model {
-                machine,
-                devices: devices.collect(),
-            };
-            (model.energies(done.window, &cores), model.note(&cores))
-        });
-        let (energy, unmetered) = figures(
-            &done.energy,
-            model,
-            WorkDone {
+        let (energy, unmetered) = whole.map_or_else(Default::default, |whole| {
+            let done = WorkDone {
                 ios: all.ios,
                 bytes: all.bytes,
-                window: done.window,
-            },
-        );
+                window: whole.window,
+            };
+            figures(&whole.energy, self.modelled(parts, whole), done)
+        });
         let moments = Moments::now();
-        let detailed = |one| DirectionResult::detailed(one, window, &self.job.latency);
+        let detail = detail(parts);
+        let detailed = |one| DirectionResult::detailed(one, window, &detail);
+        let any = |has: fn(&Job) -> bool| parts.iter().any(|part| has(&part.member.job));
+        let mut faults = Faults::default();
+        let mut verify = VerifyResult::default();
+        for part in parts {
+            faults += part.done.faults;
+            verify.add(part.done.verify.clone());
+        }
         Counts {
             begin: Some(moments.at(start)),
             end: Some(moments.at(end)),
             seconds: window.seconds(),
             read: detailed(&totals.read),
             write: detailed(&totals.write),
-            trim: self.job.rw.trims().then(|| detailed(&totals.trim)),
-            sync: self.job.has_flushes().then(|| detailed(&totals.sync)),
+            trim: any(|job| job.rw.trims()).then(|| detailed(&totals.trim)),
+            sync: any(Job::has_flushes).then(|| detailed(&totals.sync)),
             all: detailed(&all),
             per_device,
-            per_job: self.per_job(&done.jobs, window),
+            per_job: per_job(parts, window),
             neighbour_percent: None,
             other_irqs: None,
-            steadiness: done.steadiness,
-            steady_state: done.steady_state,
+            steadiness: match (parts, whole) {
+                ([part], _) => part.done.steadiness,
+                (_, whole) => whole.and_then(|done| done.steadiness),
+            },
+            steady_state: match parts {
+                [part] => part.done.steady_state.clone(),
+                _ => None,
+            },
             threads,
             wait: counters,
-            faults: fault_counts(done.faults),
-            system_calls: system_calls(&done.jobs),
-            machine: done.did.machine,
+            faults: fault_counts(faults),
+            system_calls: jobs().map(|job| job.system_calls).sum(),
+            machine: match whole {
+                Some(done) => done.did.machine.clone(),
+                None => of_threads(&counted(jobs()), "counted of all sections together"),
+            },
             energy,
             unmetered,
-            window: self.job.window.map(|requested| FixedWindow {
-                requested_seconds: requested.seconds(),
-                seconds: done.window.seconds(),
-                idle_seconds: done.window.since(window).seconds(),
-                fits: window <= requested,
-            }),
-            arrivals_not_issued: unissued,
-            falls_behind: self.job.falls_behind(
-                self.setup.targets.len(),
-                all.ios + all.errors,
-                unissued,
-            ),
-            verify: (self.job.verify != Verify::None).then_some(done.verify),
-            first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
+            window: whole.and_then(|done| self.fixed_window(done, window)),
+            arrivals_not_issued: jobs().map(|job| job.unissued).sum(),
+            falls_behind: parts.iter().any(Part::falls_behind),
+            verify: any(|job| job.verify != Verify::None).then_some(verify),
+            first_error: jobs().find_map(|job| job.first_error.clone()),
         }
     }
+
+    /// The model's figures of `parts`, the whole run, if there is a model.
+    fn modelled(&self, parts: &[Part<'_>], whole: &Finished) -> Option<Modelled> {
+        let machine = self.setup.machine?;
+        let home = self.setup.at_home.then_some(machine);
+        let jobs = parts.iter().flat_map(|part| &part.done.jobs);
+        let cores: Vec<_> = jobs.flat_map(|job| residencies(job, home)).collect();
+        let activity = |a: &TargetActivity| DeviceActivity {
+            window: whole.window,
+            read: a.read,
+            write: a.write,
+            idle: a.idle,
+        };
+        let devices = self.setup.targets.iter().zip(&whole.did.devices);
+        let devices = devices.map(|(target, a)| (target.info().profile.as_ref(), activity(a)));
+        let model = Model {
+            machine,
+            devices: devices.collect(),
+        };
+        Some((model.energies(whole.window, &cores), model.note(&cores)))
+    }
+
+    /// The fixed window that energy was counted in, if there was one, of a run that worked for `worked`.
+    fn fixed_window(&self, done: &Finished, worked: Nanos) -> Option<FixedWindow> {
+        let requested = self.members.iter().filter_map(|member| member.job.window);
+        let requested = requested.max()?;
+        Some(FixedWindow {
+            requested_seconds: requested.seconds(),
+            seconds: done.window.seconds(),
+            idle_seconds: done.window.since(worked).seconds(),
+            fits: worked <= requested,
+        })
+    }
+}
+
+/// Energies of the model, and what is to be known of them.
+type Modelled = (Vec<Energy>, Option<String>);
+
+impl Part<'_> {
+    /// True if the devices fell behind the arrivals of this member.
+    fn falls_behind(&self) -> bool {
+        let jobs = &self.done.jobs;
+        let mut totals = IoTotals::default();
+        for share in jobs.iter().flat_map(|job| &job.shares) {
+            totals.add(&share.totals);
+        }
+        let all = totals.all();
+        let unissued = jobs.iter().map(|job| job.unissued).sum();
+        let devices = self.member.devices.len();
+        self.member
+            .job
+            .falls_behind(devices, all.ios + all.errors, unissued)
+    }
+}
+
+/// CPUs that jobs of `parts` may use; none: any.
+fn cpus(parts: &[Part<'_>]) -> Vec<usize> {
+    let mut lists = parts.iter().map(|part| &part.member.job.cpus_allowed);
+    match lists.clone().any(Vec::is_empty) {
+        true => Vec::new(),
+        false => lists.by_ref().flatten().copied().collect(),
+    }
+}
+
+/// Latencies beside the usual figures that any of `parts` is to have.
+fn detail(parts: &[Part<'_>]) -> LatencyDetail {
+    let mut detail = LatencyDetail::default();
+    for part in parts {
+        let own = &part.member.job.latency;
+        detail.bins |= own.bins;
+        for percentile in &own.percentiles {
+            if !detail.percentiles.contains(percentile) {
+                detail.percentiles.push(*percentile);
+            }
+        }
+    }
+    detail
+}
+
+/// Figures of each job, where there are several.
+fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
+    let of_part = |part: &Part<'_>| {
+        let job = &part.member.job;
+        let mut sorted: Vec<&JobResult> = part.done.jobs.iter().collect();
+        sorted.sort_by_key(|job| job.index);
+        let counts = sorted.into_iter().map(|done| {
+            let mut all = IoStatistics::new();
+            for share in &done.shares {
+                all.add(&share.totals.all());
+            }
+            JobCounts::new(job.max_bs(done.index), &all, window)
+        });
+        counts.collect::<Vec<_>>()
+    };
+    let jobs: Vec<_> = parts.iter().flat_map(of_part).collect();
+    match jobs.len() {
+        0 | 1 => Vec::new(),
+        _ => jobs,
+    }
+}
+
+/// What the threads of `jobs` counted, all together.
+fn counted<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> ThreadCounters {
+    jobs.fold(ThreadCounters::none(), |sum, job| sum.and(&job.counted))
 }
 
 /// The two clocks at one moment, from which others are reckoned.
@@ -284,20 +454,27 @@ fn fault_counts(f: Faults) -> FaultCounts {
     }
 }
 
-/// Takes what the jobs recorded, if they did.
-fn threads(jobs: &mut [JobResult]) -> Vec<Thread> {
-    // They came in as they ended.
-    jobs.sort_by_key(|job| job.index);
-    let jobs = jobs.iter_mut().map(|job| Thread {
-        name: format!("joulio-job-{}", job.index),
-        recorded: std::mem::take(&mut job.recorded),
-    });
-    jobs.collect()
-}
-
-/// System calls of all jobs, if all are counted.
-fn system_calls(jobs: &[JobResult]) -> Option<u64> {
-    jobs.iter().map(|job| job.system_calls).sum()
+/// Takes what the jobs of `members` recorded, each job with its number among all.
+fn recorded(members: &mut [FinishedMember]) -> RecordedIos {
+    let mut recorded = RecordedIos::default();
+    let mut first = 0;
+    for FinishedMember { jobs, .. } in members {
+        // They came in as they ended.
+        jobs.sort_by_key(|job| job.index);
+        for job in jobs.iter_mut() {
+            let number = first + job.index;
+            recorded.traced.push(Thread {
+                name: format!("joulio-job-{number}"),
+                recorded: std::mem::take(&mut job.recorded),
+            });
+            let ios = std::mem::take(&mut job.log);
+            if !ios.is_empty() {
+                recorded.logs.push(JobLog { job: number, ios });
+            }
+        }
+        first += jobs.len();
+    }
+    recorded
 }
 
 /// A job's core, and the one of the kernel's thread that worked for it.

@@ -1,16 +1,15 @@
-//! Needs of a run beside the job and the method.
+//! Needs of a run beside its members.
 
 use crate::Stop;
 use crate::progress::RunProgress;
 use crate::target::Target;
 use joulio_energy::Baseline;
 use joulio_model::MachineProfile;
-use joulio_nvme::wait::WaitCosts;
 use std::path::Path;
 
-/// Surroundings of a run: all that it needs beside the job and the method.
+/// Surroundings of a run: all that it needs beside its members.
 pub struct Setup<'a> {
-    /// The devices; job i runs on device i modulo their number.
+    /// The devices of all members.
     pub targets: &'a [Box<dyn Target>],
     /// The machine whose watts the model uses; None: no model.
     pub machine: Option<&'a MachineProfile>,
@@ -25,9 +24,6 @@ pub struct Setup<'a> {
     pub root: &'a Path,
     /// Called some times a second.
     pub progress: &'a (dyn Fn(RunProgress) + Sync),
-    /// Costs of each step of a wait on this machine, for the completion mode `adaptive`; `None`: as
-    /// on a generic server.
-    pub wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep, if it is to be traced.
     pub trace: Option<usize>,
 }

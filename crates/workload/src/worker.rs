@@ -7,6 +7,7 @@ mod io_loop;
 mod job_meter;
 mod parts;
 
+use crate::control::CHECK_INTERVAL;
 use crate::engine::Traced;
 use crate::pass::Pass;
 use crate::protocol::{JobMessage, JobOrder, Verified};
@@ -20,6 +21,7 @@ use joulio_job::{Availability, Verify};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -33,9 +35,9 @@ impl Worker<'_> {
         let meter = JobMeter::open();
         let effective = Availability::Effective(engine.effective());
         self.report(JobMessage::Ready(effective))?;
-        let start = self.wait_for_start()?;
+        let start = self.wait_for_start()? + self.job.start_delay;
         let io_loop = IoLoop::new(&self, engine, devices, meter, start);
-        thread::sleep(Duration::from_nanos((start - now()).0));
+        self.sleep_until(start);
         let Measured {
             result,
             devices,
@@ -108,6 +110,15 @@ impl Worker<'_> {
         match self.orders.recv() {
             Ok(JobOrder::Start(at)) => Ok(at),
             _ => Err(WorkerError::NotStarted),
+        }
+    }
+
+    /// Sleeps until `start`, unless the job is to end before.
+    fn sleep_until(&self, start: Nanos) {
+        let ends = || self.stop.stopped() || self.enough.load(Ordering::Relaxed);
+        while now() < start && !ends() {
+            let left = start.since(now()).min(CHECK_INTERVAL);
+            thread::sleep(Duration::from_nanos(left.0));
         }
     }
 

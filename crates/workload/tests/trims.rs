@@ -7,7 +7,7 @@ use joulio_job::{Counts, Flushes};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_workload::{
-    EmulatedInfo, EngineName, Job, Method, NvmeTarget, ReadWrite, Setup, Stop, Target,
+    EmulatedInfo, EngineName, Job, Member, Method, NvmeTarget, ReadWrite, Setup, Stop, Target,
     TargetActivity, Verify, run,
 };
 use std::cell::Cell;
@@ -60,14 +60,18 @@ fn done(job: &Job, mode: &str) -> (Counts, Activity, Vec<u8>) {
         stop: &stop,
         root: Path::new("/"),
         progress: &|_| (),
-        wait_costs: None,
         trace: None,
     };
     let method = Method {
         engine: EngineName::Nvme,
         mode: mode.parse().unwrap(),
     };
-    let result = run(job, method, &setup, &mut Meters::default()).unwrap();
+    let result = run(
+        &[Member::alone(job.clone(), method, 1)],
+        &setup,
+        &mut Meters::default(),
+    )
+    .unwrap();
     let counts = result.counts.unwrap();
     assert_eq!(counts.first_error, None, "{mode}");
     drop(targets);

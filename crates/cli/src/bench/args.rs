@@ -274,6 +274,7 @@ impl BenchArgs {
             base: self.base(),
             axes: self.work.axes()?,
             order: self.order,
+            ..SweepOptions::default()
         })
     }
 

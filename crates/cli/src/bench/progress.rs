@@ -4,8 +4,9 @@ use crate::failure::say;
 use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::experiment::Observer;
+use joulio_lab::results::section_name;
 use joulio_units::Nanos;
-use joulio_workload::{Job, Method, RunProgress};
+use joulio_workload::{Member, RunProgress};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
@@ -85,17 +86,28 @@ impl BenchTerminal {
     }
 }
 
+/// Name of a run of `members`: what the only one does, or the sections.
+fn name(members: &[Member]) -> String {
+    match members {
+        [member] => member.to_string(),
+        members => {
+            let names = members.iter().map(|member| member.name.clone());
+            section_name(&names.collect::<Vec<_>>())
+        }
+    }
+}
+
 impl Observer for BenchTerminal {
     fn planned(&self, over: usize, all: usize) {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some((over, all));
     }
 
-    fn begin(&self, method: Method, job: &Job) {
-        let Method { engine, mode } = method;
+    fn begin(&self, members: &[Member]) {
+        let name = name(members);
         if let Some(status) = &mut *self.status() {
             *status = Status {
-                name: format!("{engine} {mode} {}", job.rw),
+                name: name.clone(),
                 ..Status::new(status.interval)
             };
         }
@@ -106,7 +118,7 @@ impl Observer for BenchTerminal {
         let place = place.filter(|(_, all)| *all > 1);
         let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
         let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {elapsed}");
-        bar.set_message(format!("{place}{engine} {mode} {}", job.rw));
+        bar.set_message(format!("{place}{name}"));
         *self.bar() = Some(bar);
     }
 

@@ -189,7 +189,7 @@ fn cells(run: &RunResult, counts: &Counts) -> impl Iterator<Item = String> {
         per_io(counts.wait.wakes, counts),
         per_io(counts.wait.sleeps, counts),
     ];
-    if run.engine.is_external() {
+    if run.is_external() {
         // How another program waits is not reported.
         more[1..].fill_with(|| "-".into());
     }

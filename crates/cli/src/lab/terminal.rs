@@ -5,7 +5,7 @@ use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::campaign::CampaignObserver;
 use joulio_lab::experiment::Observer;
-use joulio_workload::{Job, Method, RunProgress};
+use joulio_workload::{Member, RunProgress};
 use std::sync::{Mutex, PoisonError};
 
 /// A bar for all runs, with the time that is left; notes on standard error.
@@ -39,12 +39,12 @@ impl Observer for LabTerminal {
         self.bar.set_position(over as u64);
     }
 
-    fn begin(&self, method: Method, job: &Job) {
+    fn begin(&self, members: &[Member]) {
         let sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-        let Method { engine, mode } = method;
-        let (rw, bs) = (job.rw, &job.bs);
-        self.bar
-            .set_message(format!("{sweep}: {engine} {mode} {rw} {bs}"));
+        for member in members {
+            let message = format!("{sweep}: {member} {}", member.job.bs);
+            self.bar.set_message(message);
+        }
     }
 
     fn progress(&self, _: RunProgress) {

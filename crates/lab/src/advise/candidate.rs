@@ -22,13 +22,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate that `run` is a run of.
+    /// The candidate that `run`, which has no sections, is a run of.
     pub fn of(run: &RunResult) -> Candidate {
         Candidate {
-            engine: run.engine,
+            engine: run.engine.expect("a run of one workload"),
             completion: run.completion.requested.clone(),
             settings: run.settings.clone(),
-            iodepth: run.iodepth,
+            iodepth: run.iodepth.expect("a run of one workload"),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::target_name::TargetName;
 use crate::targets::Demand;
 use joulio_host::knobs::{KnobValues, Setting};
 use joulio_host::{Knob, Knobs, Machine};
-use joulio_workload::{Job, Method, Stop, Target};
+use joulio_workload::{CompletionMode, Job, Member, Method, Stop, Target};
 use std::path::Path;
 
 /// Root of the settings, and of what is read of the machine.
@@ -35,13 +35,18 @@ pub(super) fn find(
             device.check(*engine).map_err(ExperimentError::from)?;
         }
     }
-    let demands = engines.iter().map(|&engine| Demand {
-        job: job.clone(),
-        engine,
+    let demands = engines.iter().map(|&engine| {
+        let mode = CompletionMode::Interrupt;
+        let method = Method { engine, mode };
+        vec![Member::alone(
+            job.clone(),
+            method,
+            options.targets.devices.len(),
+        )]
     });
-    let demands: Vec<_> = demands.collect();
+    let demands: Vec<Demand> = demands.collect();
     let mut testbed = Testbed::open(&options.targets, &options.energy, &demands)?;
-    let manifest = testbed.manifest(&options.targets, job);
+    let manifest = testbed.manifest(&options.targets, &[job]);
     let disks = disks(testbed.targets());
     let (schedulers, max_cstates) = settings(&options.settings, &disks);
     let mut all = SeriesResult::default();

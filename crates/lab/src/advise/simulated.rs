@@ -64,7 +64,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     let spin = machine.core_watts.spin.value;
     let energy = EnergyNote::modelled(&machine);
     Ok(Found {
-        manifest: Manifest::modelled(job, devices.unwrap_or_default(), energy),
+        manifest: Manifest::modelled(&[job], devices.unwrap_or_default(), energy),
         advice: Advice::of(&runs, &request.options(job, Some(spin)))?,
         modelled_on: Some(machine.name),
         diagnoses: Vec::new(),

@@ -11,8 +11,8 @@ use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    CompletionMode, Counts, EmulatedInfo, EngineName, Job, Method, NvmeTarget, RunResult, Setup,
-    Stop, Target, run as run_job,
+    CompletionMode, Counts, EmulatedInfo, EngineName, Job, Member, Method, NvmeTarget, RunResult,
+    Setup, Stop, Target, run as run_job,
 };
 use std::path::Path;
 
@@ -226,8 +226,11 @@ fn real(
         stop,
         root: Path::new("/"),
         progress: &|_| {},
-        wait_costs: None,
         trace: None,
     };
-    Ok(run_job(&job, method, &setup, &mut Meters::default())?)
+    Ok(run_job(
+        &[Member::alone(job, method, 1)],
+        &setup,
+        &mut Meters::default(),
+    )?)
 }

@@ -10,7 +10,7 @@ use crate::record::{RecordStore, RunRecord};
 use crate::state_file::StateError;
 use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
 use crate::sweep::{PlannedRun, RealRunner, Sweep, SweepEnd, Unfit, VirtualRunner};
-use joulio_workload::{Job, Method, RunProgress, Stop};
+use joulio_workload::{Member, RunProgress, Stop};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -234,8 +234,8 @@ impl Observer for Shifted<'_> {
         self.observer.planned(self.before + over, self.all);
     }
 
-    fn begin(&self, method: Method, job: &Job) {
-        self.observer.begin(method, job);
+    fn begin(&self, members: &[Member]) {
+        self.observer.begin(members);
     }
 
     fn progress(&self, progress: RunProgress) {

@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::Silent;
 use crate::experiment::{ExperimentOptions, Observer};
 use crate::output_file::Existing;
-use joulio_workload::{Job, Method, Stop};
+use joulio_workload::{Member, Stop};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -229,7 +229,7 @@ impl Observer for Dying {
         }
     }
 
-    fn begin(&self, _: Method, _: &Job) {}
+    fn begin(&self, _: &[Member]) {}
     fn progress(&self, _: joulio_workload::RunProgress) {}
     fn end(&self) {}
     fn note(&self, _: &str) {}

@@ -13,7 +13,9 @@ use joulio_nvme::Cancel;
 use joulio_twin::TwinError;
 use joulio_twin::device_fit::{DeviceFitError, FittedRate, MeasuredBy, fit_device};
 use joulio_units::{Direction, Nanos};
-use joulio_workload::{EngineName, Job, Method, ReadWrite, Stop, Target, TargetInfo, check};
+use joulio_workload::{
+    CompletionMode, EngineName, Job, Member, Method, ReadWrite, Stop, Target, TargetInfo, check,
+};
 
 /// Sizes that are measured at depth 1, in bytes, as far as the device transfers them at once.
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
@@ -91,13 +93,13 @@ impl DeviceMeasurement {
             ..Job::random_reads(1)
         };
         let how = options.targets();
-        refuse_data_loss(&how, &job)?;
-        let demand = Demand {
-            job: job.clone(),
-            engine,
-        };
-        let targets = open_unchecked(&how, &[demand])?;
-        check(&Job { numjobs: 1, ..job }, engine, &targets)?;
+        let mode = CompletionMode::Interrupt;
+        let method = Method { engine, mode };
+        let demand = |job| -> Demand { vec![Member::alone(job, method, how.devices.len())] };
+        let most = demand(job.clone());
+        refuse_data_loss(&how, &most)?;
+        let targets = open_unchecked(&how, &[most])?;
+        check(&demand(Job { numjobs: 1, ..job }), &targets)?;
         let Some(info) = targets.first().map(|target| target.info().clone()) else {
             return Err(DeviceMeasureError::Interrupted);
         };

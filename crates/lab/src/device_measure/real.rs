@@ -5,7 +5,8 @@ use super::point::{RatePoint, RateRun, RateSource};
 use joulio_energy::Meters;
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    CompletionMode, Counts, EngineName, Job, Method, ReadWrite, RunResult, Setup, Stop, Target, run,
+    CompletionMode, Counts, EngineName, Job, Member, Method, ReadWrite, RunResult, Setup, Stop,
+    Target, run,
 };
 use std::path::Path;
 
@@ -87,6 +88,7 @@ impl<'a> RealRates<'a> {
     }
 
     fn result(&self, job: &Job) -> Result<RunResult, DeviceMeasureError> {
+        let member = Member::alone(job.clone(), self.method, self.targets.len());
         let setup = Setup {
             targets: self.targets,
             machine: None,
@@ -95,10 +97,9 @@ impl<'a> RealRates<'a> {
             stop: self.stop,
             root: Path::new("/"),
             progress: &|_| {},
-            wait_costs: None,
             trace: None,
         };
-        let done = run(job, self.method, &setup, &mut Meters::default());
+        let done = run(&[member], &setup, &mut Meters::default());
         // What a run says that was ended is what came of the end.
         if self.stop.is_requested() {
             return Err(DeviceMeasureError::Interrupted);

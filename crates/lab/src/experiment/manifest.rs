@@ -7,6 +7,7 @@ use crate::targets::TargetOptions;
 use joulio_energy::{Processor, Root};
 use joulio_host::Machine;
 use joulio_kernel_io::Throttled;
+use joulio_units::Nanos;
 use joulio_workload::{Job, Target};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -45,10 +46,10 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Manifest of `job` on `targets`, which were opened as `options` say.
+    /// Manifest of `jobs` on `targets`, which were opened as `options` say.
     pub fn new(
         options: &TargetOptions,
-        job: &Job,
+        jobs: &[&Job],
         sources: &EnergySources,
         targets: &[Box<dyn Target>],
     ) -> Manifest {
@@ -77,7 +78,7 @@ impl Manifest {
             faults: (!faults.is_empty()).then(|| faults.to_string()),
             machine: Some(machine(&options.devices)),
             modelled: false,
-            ..Manifest::modelled(job, devices.collect(), sources.note())
+            ..Manifest::modelled(jobs, devices.collect(), sources.note())
         }
     }
 
@@ -96,8 +97,9 @@ impl Manifest {
         }
     }
 
-    /// Manifest of `job` in virtual time.
-    pub fn modelled(job: &Job, devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
+    /// Manifest of `jobs`, at least one, in virtual time: what they do not have in common is `None`.
+    pub fn modelled(jobs: &[&Job], devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
+        let ramp = jobs.iter().map(|job| job.ramp_time).min();
         Manifest {
             joulio: env!("CARGO_PKG_VERSION"),
             command: std::env::args_os()
@@ -107,11 +109,11 @@ impl Manifest {
             kernel: None,
             cpu: None,
             cpus: None,
-            seed: job.seed,
-            runtime_seconds: job.runtime.map(|t| t.seconds()),
-            ramp_seconds: job.ramp_time.seconds(),
-            number_ios: job.number_ios,
-            window_seconds: job.window.map(|t| t.seconds()),
+            seed: jobs.first().map_or(0, |job| job.seed),
+            runtime_seconds: common(jobs, |job| job.runtime).map(Nanos::seconds),
+            ramp_seconds: ramp.unwrap_or_default().seconds(),
+            number_ios: common(jobs, |job| job.number_ios),
+            window_seconds: common(jobs, |job| job.window).map(Nanos::seconds),
             devices,
             faults: None,
             energy,
@@ -122,6 +124,13 @@ impl Manifest {
             not_run: Vec::new(),
         }
     }
+}
+
+/// The value that all `jobs` have in common.
+fn common<T: PartialEq>(jobs: &[&Job], value: impl Fn(&Job) -> Option<T>) -> Option<T> {
+    let mut values = jobs.iter().map(|job| value(job));
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)?
 }
 
 fn machine(devices: &[TargetName]) -> Machine {

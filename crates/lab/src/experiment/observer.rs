@@ -1,14 +1,14 @@
 //! Observer of an experiment's progress.
 
-use joulio_workload::{Job, Method, RunProgress};
+use joulio_workload::{Member, RunProgress};
 
 /// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
     /// Begins, or goes on, with `over` runs of `all` done.
     fn planned(&self, _over: usize, _all: usize) {}
 
-    /// A run begins.
-    fn begin(&self, method: Method, job: &Job);
+    /// A run of `members` begins.
+    fn begin(&self, members: &[Member]);
 
     /// The run goes on.
     fn progress(&self, progress: RunProgress);
@@ -24,7 +24,7 @@ pub trait Observer: Sync {
 pub(crate) struct Silent;
 
 impl Observer for Silent {
-    fn begin(&self, _: Method, _: &Job) {}
+    fn begin(&self, _: &[Member]) {}
     fn progress(&self, _: RunProgress) {}
     fn end(&self) {}
     fn note(&self, _: &str) {}

@@ -8,7 +8,7 @@ use joulio_host::knobs::{
 use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_host::{ChangeError, Changes};
 use joulio_nvme_spec::feature::InterruptCoalescing;
-use joulio_workload::{Method, Target};
+use joulio_workload::{Member, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub enum SettingError {
 }
 
 /// Settings of an experiment: every run is done under each combination of the lists.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExperimentSettings {
     /// I/O schedulers of the disks.
     pub schedulers: Vec<String>,
@@ -166,11 +166,11 @@ impl SettingCombination {
         Ok(())
     }
 
-    /// Sets it all, and what `method` needs of the block layer; put back when that is dropped or
+    /// Sets it all, and what the methods of `members` need of the block layer; put back when that is dropped or
     /// finished. What is left to others is handed to `report`.
     pub(crate) fn apply<'a>(
         &self,
-        method: Method,
+        members: &[Member],
         targets: &[Box<dyn Target>],
         controllers: &'a [AdminController],
         report: impl Fn(&str) + 'a,
@@ -180,14 +180,16 @@ impl SettingCombination {
             .iter()
             .map(|(knob, value)| (knob.clone(), value.as_str()))
             .collect();
-        let delays: Vec<_> = targets
-            .iter()
-            .filter_map(|target| {
-                let delay = target.poll_delay(method)?;
-                let disk = &target.info().disk.as_ref()?.name;
-                Some((Knob::queue(disk, Setting::IoPollDelay), delay.to_string()))
-            })
-            .collect();
+        let of_members = members.iter().flat_map(|member| {
+            let own = member.devices.iter();
+            own.map(|&device| (member.method, &targets[device]))
+        });
+        let delays = of_members.filter_map(|(method, target)| {
+            let delay = target.poll_delay(method)?;
+            let disk = &target.info().disk.as_ref()?.name;
+            Some((Knob::queue(disk, Setting::IoPollDelay), delay.to_string()))
+        });
+        let delays: Vec<_> = delays.collect();
         wanted.extend(
             delays
                 .iter()

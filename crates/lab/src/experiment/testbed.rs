@@ -10,7 +10,7 @@ use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
-use joulio_workload::{Job, JobLog, Method, RunResult, Setup, Stop, Target, run_recorded};
+use joulio_workload::{Job, JobLog, Member, Method, RunResult, Setup, Stop, Target, run_recorded};
 use std::path::{Path, PathBuf};
 
 /// Devices and meters, opened: what all runs of an experiment have in common.
@@ -115,9 +115,9 @@ impl Testbed {
         &self.root
     }
 
-    /// The manifest of `job` here; the devices were opened as `options` say.
-    pub fn manifest(&self, options: &TargetOptions, job: &Job) -> Manifest {
-        Manifest::new(options, job, &self.sources, &self.targets)
+    /// The manifest of `jobs` here; the devices were opened as `options` say.
+    pub fn manifest(&self, options: &TargetOptions, jobs: &[&Job]) -> Manifest {
+        Manifest::new(options, jobs, &self.sources, &self.targets)
     }
 
     /// Every combination of `settings`, checked: nothing is changed when one cannot be had.
@@ -153,7 +153,8 @@ impl Testbed {
                         continue;
                     }
                     let job = (series.job)(method);
-                    let run = self.run_one(&job, combination, method, stop, observer);
+                    let members = vec![Member::alone(job, method, self.targets.len())];
+                    let run = self.run_one(members, combination, stop, observer);
                     let mut run = match run {
                         Ok(run) => run,
                         // What came before it is a result all the same.
@@ -179,28 +180,29 @@ impl Testbed {
         std::mem::take(&mut self.logs)
     }
 
-    /// One run, under settings that are put back after it, whatever comes. A failure ends no other
+    /// One run of `members`, under settings that are put back after it, whatever comes. A failure ends no other
     /// run.
     ///
     /// # Errors
     /// A setting or the run failed.
     pub fn run_one(
         &mut self,
-        job: &Job,
+        mut members: Vec<Member>,
         combination: &SettingCombination,
-        method: Method,
         stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<RunResult, ExperimentError> {
         let note = |line: &str| observer.note(line);
-        let changes = combination.apply(method, &self.targets, &self.controllers, note)?;
-        observer.begin(method, job);
+        let changes = combination.apply(&members, &self.targets, &self.controllers, note)?;
+        observer.begin(&members);
         let machine = self.sources.machine.as_ref();
-        // A profile without costs leaves those of a generic server.
-        let wait_costs = machine.and_then(|machine| {
-            let setup = TwinSetup::new(machine, &[]);
-            joulio_twin::wait_costs(job, method, &setup).ok()
-        });
+        for member in &mut members {
+            // A profile without costs leaves those of a generic server.
+            member.wait_costs = machine.and_then(|machine| {
+                let setup = TwinSetup::new(machine, &[]);
+                joulio_twin::wait_costs(&member.job, member.method, &setup).ok()
+            });
+        }
         let baseline = self.sources.baseline.as_ref();
         let setup = Setup {
             targets: &self.targets,
@@ -210,10 +212,9 @@ impl Testbed {
             stop: &stop.of_another_run(),
             root: &self.root,
             progress: &|progress| observer.progress(progress),
-            wait_costs: wait_costs.as_ref(),
             trace: None,
         };
-        let result = run_recorded(job, method, &setup, &mut self.sources.meters);
+        let result = run_recorded(&members, &setup, &mut self.sources.meters);
         observer.end();
         for note in changes.finish().map_err(Box::new)? {
             observer.note(&note);
@@ -221,6 +222,9 @@ impl Testbed {
         let (mut result, recorded) = result?;
         self.logs = recorded.logs;
         result.settings = combination.values.clone();
+        for section in &mut result.sections {
+            section.result.settings = combination.values.clone();
+        }
         Ok(result)
     }
 }

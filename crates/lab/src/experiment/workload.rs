@@ -65,6 +65,10 @@ pub struct WorkloadOptions {
     pub flushes: Flushes,
     /// Steady state that ends a run early.
     pub steady_state: Option<SteadyState>,
+    /// Nanoseconds from the start of a run to that of the jobs.
+    pub start_delay: Nanos,
+    /// The end of the first job ends all others.
+    pub exitall: bool,
     /// Latencies that results have beside the usual figures.
     pub latency: LatencyDetail,
 }
@@ -109,6 +113,8 @@ impl Default for WorkloadOptions {
             batches: Batches::default(),
             flushes: Flushes::default(),
             steady_state: None,
+            start_delay: Nanos::ZERO,
+            exitall: false,
             latency: LatencyDetail::default(),
         }
     }
@@ -145,6 +151,8 @@ impl WorkloadOptions {
             batches: self.batches,
             flushes: self.flushes,
             steady_state: self.steady_state,
+            start_delay: self.start_delay,
+            exitall: self.exitall,
             log_ios: false,
         };
         job.check()?;

@@ -105,6 +105,7 @@ impl OnPlatform {
                 base: options,
                 axes,
                 order: extras.order,
+                ..SweepOptions::default()
             },
         })
     }

@@ -23,8 +23,8 @@ use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Method, RingOptions, RunProgress, RunResult, Stop, Target, Threads, Verify,
-    WorkDone,
+    LatencyDetail, Member, Method, RingOptions, RunProgress, RunResult, Stop, Target, Threads,
+    Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -112,11 +112,15 @@ impl<'a> ExternalRun<'a> {
                     .into(),
             ));
         }
+        if job.start_delay > Nanos::ZERO {
+            return Err(wrong("it begins at once: leave --startdelay out".into()));
+        }
         let [device] = self.targets.devices.as_slice() else {
             return Err(wrong("one device a run: name one".into()));
         };
         device.check(engine)?;
-        refuse_data_loss(self.targets, job)?;
+        let member = Member::alone(job.clone(), self.method, 1);
+        refuse_data_loss(self.targets, &[member])?;
         match (engine, device) {
             (EngineName::Fio, TargetName::Kernel(path)) => {
                 fio::job_file(job, mode, path)?;
@@ -225,7 +229,7 @@ impl External {
         if method.engine == EngineName::DbBench {
             self.make_database(run, &job, stop, observer)?;
         }
-        observer.begin(method, &job);
+        observer.begin(&[Member::alone(job.clone(), method, 1)]);
         let window = ExternalWindow::open(&mut self.sources.meters, &self.root)?;
         let done = match (method.engine, &self.database) {
             (EngineName::DbBench, Some(database)) => {

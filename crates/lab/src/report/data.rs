@@ -127,11 +127,11 @@ impl Cell {
         let result = &self.runs.first()?.result;
         Some(match factor {
             "device" => result.devices.join(","),
-            "engine" => result.engine.to_string(),
+            "engine" => result.engine?.to_string(),
             "completion" => result.completion.requested.clone(),
-            "rw" => result.rw.to_string(),
-            "bs" => result.bs.to_string(),
-            "iodepth" => result.iodepth.to_string(),
+            "rw" => result.rw?.to_string(),
+            "bs" => result.bs.as_ref()?.to_string(),
+            "iodepth" => result.iodepth?.to_string(),
             "numjobs" => result.numjobs.to_string(),
             _ => return None,
         })

@@ -1,6 +1,7 @@
 //! Factors that differ between runs: the columns before their figures, and their names below the
 //! table.
 
+use super::section_rows::SECTION;
 use crate::record::{Point, RunRecord};
 use crate::sweep::{Axes, Factor};
 
@@ -17,6 +18,8 @@ const NAMED: [Factor; 6] = [
 /// Factors with more than one value that the runs' names do not have.
 #[derive(Clone, Debug, Default)]
 pub struct Varied {
+    /// True if runs have several sections.
+    sections: bool,
     factors: Vec<Factor>,
 }
 
@@ -25,23 +28,39 @@ impl Varied {
     pub fn new(axes: &Axes) -> Varied {
         let mut factors = axes.varied();
         factors.retain(|factor| !NAMED.contains(factor));
-        Varied { factors }
+        Varied {
+            sections: false,
+            factors,
+        }
+    }
+
+    /// The same, of the rows of sections too.
+    pub fn with_sections(self) -> Varied {
+        Varied {
+            sections: true,
+            ..self
+        }
     }
 
     /// Names of the factors.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        self.factors.iter().map(|factor| factor.name().to_owned())
+        let section = self.sections.then_some(SECTION);
+        let factors = self.factors.iter().map(|factor| factor.name());
+        section.into_iter().chain(factors).map(str::to_owned)
     }
 
     /// Values at `point`, one a factor.
     pub fn values(&self, point: &Point) -> Vec<String> {
-        let values = self.factors.iter().map(|factor| factor.text(point));
+        let section = point.get(SECTION).map(String::as_str);
+        let section = self.sections.then_some(section);
+        let factors = self.factors.iter().map(|factor| factor.text(point));
+        let values = section.into_iter().chain(factors);
         values.map(|text| text.unwrap_or("-").to_owned()).collect()
     }
 
     /// Number of factors.
     pub fn count(&self) -> usize {
-        self.factors.len()
+        self.factors.len() + usize::from(self.sections)
     }
 
     /// Prefix of the name of a run of `record` in a sentence: `bs 4k, `.

@@ -81,6 +81,16 @@ pub enum FactorError {
         /// The value.
         value: String,
     },
+    /// A list that is another in the sections that run beside each other.
+    #[error(
+        "{factor}: [{section}] has another list than the sections beside it: give the same, or one value"
+    )]
+    Differs {
+        /// The factor.
+        factor: Factor,
+        /// Name of the section.
+        section: String,
+    },
     /// A point without a factor that every run needs.
     #[error("{0}: is missing")]
     Missing(Factor),

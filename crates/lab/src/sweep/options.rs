@@ -3,10 +3,10 @@
 use super::axes::Axes;
 use super::device_set::DeviceSet;
 use super::factor::{AS_JOBS, Factor, FactorError, method};
+use super::group::BesideError;
 use super::order::{Order, PlannedRun, plan};
 use crate::experiment::{Experiment, ExperimentError, ExperimentOptions};
 use crate::record::Point;
-use crate::targets::Demand;
 use crate::virtual_time::TwinOptions;
 use joulio_host::power_states::coalescing;
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -25,14 +25,56 @@ pub struct SweepOptions {
     pub axes: Axes,
     /// Order of the points within a repetition.
     pub order: Order,
+    /// Name of the section of a job file that it is; empty: of none.
+    pub section: String,
+    /// Sections that run beside it, without any beside them.
+    pub beside: Vec<SweepOptions>,
 }
 
 impl SweepOptions {
-    /// All lists: those of the sweep, and of the experiment's methods and settings.
+    /// All sections: the first, and those that run beside it.
+    pub fn sections(&self) -> impl Iterator<Item = &SweepOptions> {
+        std::iter::once(self).chain(&self.beside)
+    }
+
+    /// All lists of all sections: those of several values, which are the same in every section that has one, and
+    /// the values that are the same in all.
+    ///
+    /// # Errors
+    /// A list has a value twice, or one that makes no sense, or sections have different ones.
+    pub fn all_axes(&self) -> Result<Axes, FactorError> {
+        let sections = self.sections().map(|one| Ok((one, one.own_axes()?)));
+        let sections: Vec<_> = sections.collect::<Result<_, FactorError>>()?;
+        let mut all = Axes::default();
+        for (factor, _) in Factor::ALL {
+            let mut lists = sections
+                .iter()
+                .map(|(one, axes)| (one, axes.values(factor)));
+            let varied = lists.clone().find(|(_, list)| list.len() > 1);
+            if let Some((_, list)) = varied {
+                let other = lists.find(|(_, other)| other.len() > 1 && *other != list);
+                if let Some((section, _)) = other {
+                    let section = section.section.clone();
+                    return Err(FactorError::Differs { factor, section });
+                }
+                all.set(factor, list)?;
+            } else if let Some((_, list)) = lists.next()
+                && !list.is_empty()
+                // All together have more.
+                && (self.beside.is_empty() || factor != Factor::NumJobs)
+                && lists.all(|(_, other)| other == list)
+            {
+                all.set(factor, list)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The lists of this section: those of the sweep, and of the experiment's methods and settings.
     ///
     /// # Errors
     /// A list has a value twice, or one that makes no sense.
-    pub fn all_axes(&self) -> Result<Axes, FactorError> {
+    pub fn own_axes(&self) -> Result<Axes, FactorError> {
         let mut all = self.axes.clone();
         let base = &self.base;
         let mut set = |factor, values: Vec<String>| match values.is_empty() {
@@ -81,17 +123,48 @@ impl SweepOptions {
     /// A point has no method.
     pub fn runs(&self, axes: &Axes) -> Result<Vec<PlannedRun>, FactorError> {
         let mut points = axes.points();
-        if self.axes.values(Factor::Completion).is_empty() {
-            let methods = points.iter().map(method);
-            let methods: Vec<_> = methods.collect::<Result<_, _>>()?;
-            let mut methods = methods.into_iter();
-            points.retain(|_| {
-                let method = methods.next();
-                method.is_some_and(|one| self.base.modes(one.engine).contains(&one.mode))
-            });
+        for section in self.sections() {
+            if section.axes.values(Factor::Completion).is_empty() {
+                let methods = points.iter().map(|point| method(&section.point(point)?));
+                let methods: Vec<_> = methods.collect::<Result<_, _>>()?;
+                let mut methods = methods.into_iter();
+                points.retain(|_| {
+                    let method = methods.next();
+                    method.is_some_and(|one| section.base.modes(one.engine).contains(&one.mode))
+                });
+            }
         }
         let seed = self.base.workload.seed;
         Ok(plan(&points, self.base.replicates, self.order, seed))
+    }
+
+    /// Factors of this section in a run whose are `point`: its own, and of lists of several values those there.
+    ///
+    /// # Errors
+    /// A list makes no sense.
+    pub fn point(&self, point: &Point) -> Result<Point, FactorError> {
+        let axes = self.own_axes()?;
+        let own = axes.lists().map(|(factor, list)| {
+            let value = match list {
+                [one] => Some(one),
+                _ => point.get(factor.name()),
+            };
+            Some((factor.name().to_owned(), value?.clone()))
+        });
+        let mut own: Point = own.flatten().collect();
+        if self.beside.is_empty() && self.section.is_empty() {
+            // A run may have factors that no list has.
+            own.extend(point.clone());
+        }
+        Ok(own)
+    }
+
+    /// `run` as this section does it.
+    pub(super) fn section_run(&self, run: &PlannedRun) -> Result<PlannedRun, FactorError> {
+        Ok(PlannedRun {
+            point: self.point(&run.point)?,
+            ..run.clone()
+        })
     }
 
     /// The experiment of `run` alone. Each repetition has a seed of its own, the same for all of its
@@ -183,7 +256,21 @@ impl SweepOptions {
                 ..TwinOptions::default()
             };
         }
-        json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") })
+        let mut header =
+            json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") });
+        if !self.beside.is_empty() {
+            // What is of a section alone is in no run's factors.
+            let sections = self.sections().map(|one| {
+                let alone = SweepOptions {
+                    beside: Vec::new(),
+                    ..one.clone()
+                };
+                let axes = one.own_axes().map(|axes| axes.points().into_iter().next());
+                json!([one.section, alone.header(), axes.ok()])
+            });
+            header["sections"] = sections.collect();
+        }
+        header
     }
 }
 
@@ -195,16 +282,6 @@ pub(super) fn devices_text(point: &Point) -> Option<String> {
     Some(text.replace(AS_JOBS, &format!("count={jobs}")))
 }
 
-/// What is to be opened for an experiment of one method; `None`: another program does it, and opens it
-/// itself.
-pub(super) fn demand(experiment: &Experiment) -> Option<Demand> {
-    let method = *experiment.methods().first()?;
-    (!method.engine.is_external()).then(|| Demand {
-        job: experiment.job_of(method),
-        engine: method.engine,
-    })
-}
-
 /// A run of a sweep that makes no sense.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepOptionsError {
@@ -214,6 +291,9 @@ pub enum SweepOptionsError {
     /// The values together.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
+    /// Sections that do not go beside each other.
+    #[error(transparent)]
+    Beside(#[from] BesideError),
 }
 
 fn twin_of(twin: &TwinOptions, run: &PlannedRun) -> Result<TwinOptions, FactorError> {

@@ -1,12 +1,11 @@
 //! Runs on this machine.
 
-use super::factor::{Factor, method};
-use super::options::{SweepOptions, SweepOptionsError, demand};
+use super::factor::Factor;
+use super::group::Group;
+use super::options::{SweepOptions, SweepOptionsError, devices_text};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
-use crate::experiment::{
-    Experiment, ExperimentError, ExperimentOptions, Manifest, Neighbours, Observer, Testbed,
-};
+use crate::experiment::{ExperimentError, Manifest, Neighbours, Observer, Testbed};
 use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
@@ -70,33 +69,33 @@ impl<'a> RealRunner<'a> {
     /// # Errors
     /// A run makes no sense, devices cannot be opened, or a run cannot be done.
     pub fn check(&mut self) -> Result<Manifest, SweepOptionsError> {
-        let mut experiments = Vec::new();
+        let mut groups = Vec::new();
         for run in self.runs {
-            let logs = self.options.base.io_logs.check(&self.log_name(run));
-            logs.map_err(ExperimentError::from)?;
-            experiments.push((at(run), self.options.experiment(run)?));
+            for section in self.options.sections() {
+                let logs = section.base.io_logs.check(&self.log_name(run));
+                logs.map_err(ExperimentError::from)?;
+            }
+            groups.push((self.at(run), Group::new(self.options, run)?));
         }
         let mut manifest: Option<Manifest> = None;
         for name in self.device_sets() {
-            let here = experiments.iter().filter(|(at, _)| **at == *name);
-            let here: Vec<_> = here.map(|(_, experiment)| experiment).collect();
+            let here = groups.iter().filter(|(at, _)| **at == *name);
+            let here: Vec<_> = here.map(|(_, group)| group).collect();
             let Some(first) = here.first() else { continue };
-            for experiment in &here {
-                if let Some(run) = ExternalRun::of(experiment) {
+            for group in &here {
+                if let Some(run) = ExternalRun::of(group.first()) {
                     run.check().map_err(ExperimentError::from)?;
                 }
             }
-            let demands: Vec<_> = here.iter().filter_map(|one| demand(one)).collect();
+            let demands: Vec<_> = here.iter().filter_map(|group| group.demand()).collect();
             // What is open may be one of them.
             self.open = None;
-            let ExperimentOptions {
-                targets, energy, ..
-            } = first.options();
-            let testbed = Testbed::open(targets, energy, &demands)?;
-            for experiment in &here {
-                testbed.combinations(&experiment.options().settings)?;
+            let energy = &first.first().options().energy;
+            let testbed = Testbed::open(&first.targets, energy, &demands)?;
+            for group in &here {
+                testbed.combinations(&group.first().options().settings)?;
             }
-            let one = testbed.manifest(targets, first.job());
+            let one = testbed.manifest(&first.targets, &first.jobs());
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -117,17 +116,16 @@ impl<'a> RealRunner<'a> {
         let mut manifest: Option<Manifest> = None;
         for name in self.device_sets() {
             let here = self.runs.iter().find_map(|run| {
-                let experiment = self.options.experiment(run).ok()?;
-                (at(run) == name).then_some((run, experiment))
+                let group = Group::new(self.options, run).ok()?;
+                (self.at(run) == name).then_some((run, group))
             });
-            let Some((run, experiment)) = here else {
+            let Some((run, group)) = here else {
                 continue;
             };
-            let (targets, job) = (&experiment.options().targets, experiment.job());
-            let Ok(testbed) = self.testbed(run, &experiment) else {
+            let Ok(testbed) = self.testbed(run, &group) else {
                 continue;
             };
-            let one = testbed.manifest(targets, job);
+            let one = testbed.manifest(&group.targets, &group.jobs());
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -150,36 +148,45 @@ impl<'a> RealRunner<'a> {
         words.join("-")
     }
 
+    /// Devices of `run`, as text.
+    fn at(&self, run: &PlannedRun) -> String {
+        let sections = self.options.sections().map(|section| {
+            let point = section.point(&run.point).ok();
+            point.and_then(|point| devices_text(&point))
+        });
+        let devices: Vec<_> = sections.map(Option::unwrap_or_default).collect();
+        devices.join(" beside ")
+    }
+
     /// Devices of the runs, each set once, in the order of the runs.
     fn device_sets(&self) -> Vec<String> {
         let mut sets: Vec<String> = Vec::new();
         for run in self.runs {
-            if !sets.contains(&at(run)) {
-                sets.push(at(run));
+            let here = self.at(run);
+            if !sets.contains(&here) {
+                sets.push(here);
             }
         }
         sets
     }
 
-    /// The devices of `run`, whose `experiment` it is: opened if they are not.
+    /// The devices of `run`, whose `group` it is: opened if they are not.
     fn testbed(
         &mut self,
         run: &PlannedRun,
-        experiment: &Experiment,
+        group: &Group,
     ) -> Result<&mut Testbed, ExperimentError> {
-        let name = at(run);
+        let name = self.at(run);
         let (open, testbed) = match self.open.take() {
             Some(open) if open.0 == name => open,
             other => {
                 // What is open may be one of them.
                 drop(other);
-                let here = self.runs.iter().filter(|run| at(run) == name);
-                let experiments = here.filter_map(|run| self.options.experiment(run).ok());
-                let demands: Vec<_> = experiments.filter_map(|one| demand(&one)).collect();
-                let ExperimentOptions {
-                    targets, energy, ..
-                } = experiment.options();
-                let testbed = Testbed::open_unchecked(targets, energy, &demands)?;
+                let here = self.runs.iter().filter(|run| self.at(run) == name);
+                let groups = here.filter_map(|run| Group::new(self.options, run).ok());
+                let demands: Vec<_> = groups.filter_map(|one| one.demand()).collect();
+                let energy = &group.first().options().energy;
+                let testbed = Testbed::open_unchecked(&group.targets, energy, &demands)?;
                 (name, testbed)
             }
         };
@@ -196,34 +203,44 @@ impl<'a> RealRunner<'a> {
         run: &PlannedRun,
         observer: &dyn Observer,
     ) -> Result<RunResult, SweepOptionsError> {
-        let experiment = self.options.experiment(run)?;
-        let method = method(&run.point)?;
-        let job = experiment.job_of(method);
-        if let Some(external) = ExternalRun::of(&experiment) {
-            return self.by_another_program(run, &experiment, &external, observer);
+        let group = Group::new(self.options, run)?;
+        if let Some(external) = ExternalRun::of(group.first()) {
+            return self.by_another_program(run, &group, &external, observer);
         }
-        let devices = experiment.options().targets.devices.len();
-        check_buffers(&job, devices).map_err(ExperimentError::from)?;
+        check_buffers(&group.members).map_err(ExperimentError::from)?;
         let stop = self.stop;
-        let settings = &experiment.options().settings;
-        let testbed = self.testbed(run, &experiment)?;
+        let settings = &group.first().options().settings;
+        let testbed = self.testbed(run, &group)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
         // Of lists of one value there is one combination.
         let combination = combinations.first().cloned().unwrap_or_default();
         let each = Factor::Neighbours.value(&run.point)?.unwrap_or(0);
+        let job = &group.members[0].job;
         if each > 0 && job.cpus_allowed.is_empty() {
             let problem = "threads beside the jobs need a CPU to be on: give cpus_allowed";
             return Err(Factor::Neighbours.wrong(problem).into());
         }
-        let beside = Neighbours::beside(&job, each).map_err(RunError::Threads);
+        let beside = Neighbours::beside(job, each).map_err(RunError::Threads);
         let beside = beside.map_err(ExperimentError::from)?;
-        let result = testbed.run_one(&job, &combination, method, stop, observer);
+        let members = group.members.clone();
+        let result = testbed.run_one(members, &combination, stop, observer);
         let had = beside.end().map_err(RunError::Threads);
         let (mut result, had) = (result?, had.map_err(ExperimentError::from)?);
-        let logs = testbed.take_logs();
-        let written = self.options.base.io_logs.write(&self.log_name(run), &logs);
-        written.map_err(ExperimentError::from)?;
+        let mut logs = testbed.take_logs();
+        let name = self.log_name(run);
+        // Jobs are numbered over all sections, as in fio.
+        let mut end = 0;
+        for (section, member) in self.options.sections().zip(&group.members) {
+            end += member.job.numjobs;
+            let others = logs.split_off(logs.partition_point(|log| log.job < end));
+            let written = section.base.io_logs.write(&name, &logs);
+            written.map_err(ExperimentError::from)?;
+            logs = others;
+        }
+        for (section, done) in self.options.sections().zip(&mut result.sections) {
+            done.point = section.point(&run.point)?;
+        }
         if let Some(counts) = &mut result.counts {
             counts.neighbour_percent = had;
         }
@@ -241,11 +258,11 @@ impl<'a> RealRunner<'a> {
     fn by_another_program(
         &mut self,
         run: &PlannedRun,
-        experiment: &Experiment,
+        group: &Group,
         external: &ExternalRun<'_>,
         observer: &dyn Observer,
     ) -> Result<RunResult, SweepOptionsError> {
-        let options = experiment.options();
+        let options = group.first().options();
         if !self.checked {
             external.check().map_err(ExperimentError::from)?;
         }
@@ -258,11 +275,11 @@ impl<'a> RealRunner<'a> {
             return Err(Factor::Coalescing.wrong(problem).into());
         }
         let settings = &options.settings;
-        let testbed = self.testbed(run, experiment)?;
+        let testbed = self.testbed(run, group)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
         let combination = combinations.first().cloned().unwrap_or_default();
-        let changes = combination.apply(external.method, testbed.targets(), &[], |line| {
+        let changes = combination.apply(&group.members, testbed.targets(), &[], |line| {
             observer.note(line)
         });
         let changes = changes.map_err(ExperimentError::from)?;
@@ -319,9 +336,14 @@ impl Runner for RealRunner<'_> {
     }
 
     fn platform(&self, run: &PlannedRun) -> Platform {
-        let options = self.options.options_of(run);
-        let devices = options.map(|options| options.targets.devices);
-        match devices.is_ok_and(|devices| devices.iter().all(TargetName::is_emulated)) {
+        let emulated = |section: &SweepOptions| {
+            let options = section
+                .section_run(run)
+                .and_then(|run| section.options_of(&run));
+            let devices = options.map(|options| options.targets.devices);
+            devices.is_ok_and(|devices| devices.iter().all(TargetName::is_emulated))
+        };
+        match self.options.sections().all(emulated) {
             true => Platform::Emulated,
             false => platform_here(),
         }
@@ -359,9 +381,4 @@ pub fn platform_here() -> Platform {
         true => Platform::Guest,
         false => Platform::Real,
     }
-}
-
-/// Devices of `run`, as text.
-fn at(run: &PlannedRun) -> String {
-    super::options::devices_text(&run.point).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
 //! Doing the runs of a sweep, each once.
 
-use super::factor::method;
+use super::factor::{FactorError, method};
+use super::options::SweepOptions;
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
 use super::virtual_runner::VirtualRunner;
 use crate::experiment::{ExperimentError, MissingRuns, Observer, run_name};
 use crate::record::{Platform, Point, RecordStore, RunRecord};
 use crate::state_file::StateError;
-use joulio_workload::{CompletionResult, RunResult, Stop};
+use joulio_workload::{CompletionResult, RunResult, SectionResult, Stop};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -225,20 +225,42 @@ fn without_counts(
     why: String,
     failure: Option<String>,
 ) -> Result<RunResult, SweepFailure> {
-    let unfit = |error: &dyn Display| SweepFailure::Unfit(error.to_string());
-    let method = method(&run.point).map_err(|error| unfit(&error))?;
-    let options = runner.options().options_of(run);
-    let options = options.map_err(|error| unfit(&error))?;
+    let sections = runner.options().sections().map(|section| {
+        let own = section.section_run(run)?;
+        let result = section_without_counts(section, &own, &why)?;
+        Ok(SectionResult {
+            section: section.section.clone(),
+            point: own.point,
+            result,
+        })
+    });
+    let sections: Result<Vec<_>, FactorError> = sections.collect();
+    let mut sections = sections.map_err(|error| SweepFailure::Unfit(error.to_string()))?;
+    let result = match sections.len() {
+        1 => sections.remove(0).result,
+        _ => RunResult::of_sections(sections, Vec::new(), None),
+    };
+    Ok(RunResult {
+        failure,
+        modelled: runner.platform(run) == Platform::Twin,
+        ..result
+    })
+}
+
+/// The result of `section` of a run that was not done, for the reason `why`.
+fn section_without_counts(
+    section: &SweepOptions,
+    run: &PlannedRun,
+    why: &str,
+) -> Result<RunResult, FactorError> {
+    let method = method(&run.point)?;
+    let options = section.options_of(run)?;
     let job = options.job().unwrap_or_else(|_| options.workload.nominal());
     let completion = CompletionResult {
         requested: method.mode.to_string(),
         effective: None,
-        reason: Some(why),
+        reason: Some(why.to_owned()),
     };
     let devices = run.point.get("device").cloned().into_iter().collect();
-    Ok(RunResult {
-        failure,
-        modelled: runner.platform(run) == Platform::Twin,
-        ..RunResult::new(&job, method, devices, completion, None)
-    })
+    Ok(RunResult::new(&job, method, devices, completion, None))
 }

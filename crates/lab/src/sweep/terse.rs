@@ -2,7 +2,7 @@
 //! semicolons, times in microseconds.
 
 use crate::record::RunRecord;
-use crate::results::run_name;
+use crate::results::{SECTION, run_name};
 use joulio_workload::{Counts, DirectionResult};
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
@@ -28,8 +28,14 @@ const CLASSES: [u64; 21] = [
 /// of it), the least, greatest and deviation of the bandwidth, page faults, the shares of depths. The disks' part
 /// is left out, as fio leaves it out by `--disk_util=0`.
 pub fn sweep_terse(records: &[&RunRecord]) -> String {
-    let lines = records.iter().enumerate();
-    let lines = lines.map(|(group, record)| line(record, group));
+    // Rows of one run are a group.
+    let (mut groups, mut last) = (0, None);
+    let lines = records.iter().map(|record| {
+        let of_run = record.point.contains_key(SECTION).then_some(record.order);
+        groups += usize::from(of_run.is_none() || of_run != last);
+        last = of_run;
+        line(record, groups - 1)
+    });
     lines.map(|fields| fields.join(";") + "\n").collect()
 }
 
@@ -37,11 +43,13 @@ fn line(record: &RunRecord, group: usize) -> Vec<String> {
     let result = &record.result;
     let none = Counts::default();
     let counts = result.counts.as_ref().unwrap_or(&none);
+    let section = record.point.get(SECTION).cloned();
+    let name = section.unwrap_or_else(|| run_name(result));
     let failed = result.counts.is_none() || counts.errors() > 0;
     let mut fields = vec![
         "3".to_owned(),
         format!("joulio-{}", env!("CARGO_PKG_VERSION")),
-        run_name(result).replace(';', ","),
+        name.replace(';', ","),
         group.to_string(),
         if failed { "5" } else { "0" }.to_owned(),
     ];

@@ -1,5 +1,6 @@
 //! Runs in virtual time.
 
+use super::group::BesideError;
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
@@ -39,12 +40,15 @@ impl<'a> VirtualRunner<'a> {
     /// # Errors
     /// A run, a setting or a device is not modelled, or a profile is missing.
     pub fn check(&self, runs: &[PlannedRun]) -> Result<Manifest, SweepOptionsError> {
+        if !self.options.beside.is_empty() {
+            return Err(BesideError::VirtualTime.into());
+        }
         let note = EnergyNote::modelled(&self.machine);
         let mut manifest: Option<Manifest> = None;
         for run in runs {
             let experiment = self.options.experiment(run)?;
             let devices = experiment.in_virtual_time()?.devices;
-            let one = Manifest::modelled(experiment.job(), devices, note.clone());
+            let one = Manifest::modelled(&[experiment.job()], devices, note.clone());
             match &mut manifest {
                 None => manifest = Some(one),
                 Some(manifest) => manifest.add_devices(one),
@@ -53,7 +57,7 @@ impl<'a> VirtualRunner<'a> {
         let none = || self.options.base.job().map_err(ExperimentError::from);
         Ok(match manifest {
             Some(manifest) => manifest,
-            None => Manifest::modelled(&none()?, Vec::new(), note),
+            None => Manifest::modelled(&[&none()?], Vec::new(), note),
         })
     }
 

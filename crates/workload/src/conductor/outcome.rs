@@ -9,20 +9,21 @@ use joulio_units::Nanos;
 
 /// Outcome of a run.
 pub(crate) enum RunOutcome {
-    /// No I/O: the completion mode is unavailable, for this reason.
-    Unavailable(String),
+    /// No I/O: the completion mode of a member is unavailable.
+    Unavailable {
+        /// The member, by its number.
+        member: usize,
+        /// Reason.
+        reason: String,
+    },
     /// All jobs have finished.
     Finished(Box<Finished>),
 }
 
 /// Figures of a run whose jobs have finished.
 pub(crate) struct Finished {
-    /// Effective completion mode.
-    pub(crate) effective: String,
-    /// Results of the jobs, as they finished.
-    pub(crate) jobs: Vec<JobResult>,
-    /// Verification of all jobs.
-    pub(crate) verify: VerifyResult,
+    /// The members, in their order.
+    pub(crate) members: Vec<FinishedMember>,
     /// Activity of the devices and the machine.
     pub(crate) did: Did,
     /// Results of the meters.
@@ -31,10 +32,22 @@ pub(crate) struct Finished {
     pub(crate) window: Nanos,
     /// Largest delay of the conductor.
     pub(crate) late: Nanos,
-    /// How still the rate held; none: the run was too short to tell.
+    /// How still the rate of all members together held; none: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
+}
+
+/// Figures of a member whose jobs have finished.
+pub(crate) struct FinishedMember {
+    /// Effective completion mode.
+    pub(crate) effective: String,
+    /// Results of the jobs, as they finished.
+    pub(crate) jobs: Vec<JobResult>,
+    /// Verification of all jobs.
+    pub(crate) verify: VerifyResult,
     /// Faults of the devices, until the last block was read back.
     pub(crate) faults: Faults,
-    /// Steady state that was to end the run.
+    /// How still the rate held; none: the run was too short to tell.
+    pub(crate) steadiness: Option<Steadiness>,
+    /// Steady state that was to end the jobs.
     pub(crate) steady_state: Option<SteadyStateResult>,
 }

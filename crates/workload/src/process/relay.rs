@@ -67,6 +67,7 @@ fn attend(
     let part = Part {
         job: worker.job.clone(),
         index: job,
+        turn: worker.turn,
         bs: worker.bs,
         assignment: share.assignment,
         blocks: share.blocks.clone(),
@@ -111,6 +112,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
         stop,
         messages,
         progress,
+        member,
         ..
     } = worker;
     let over = &over;
@@ -122,7 +124,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
             match hear(&mut output) {
                 Ok(Some(Line::Message(message))) => {
                     // Nobody listens any more: the process learns it from the end of its input.
-                    let _ = messages.send(message);
+                    let _ = messages.send((member, message));
                 }
                 Ok(Some(Line::Progress(ios, bytes))) => progress.set((ios, bytes)),
                 Ok(Some(Line::Ended(ending))) => break Ok(Some(ending)),
@@ -170,8 +172,10 @@ mod tests {
         let (job, stop) = (Job::random_reads(100), Stop::default());
         let (progress, enough) = (JobProgress::default(), AtomicBool::new(false));
         let worker = Worker {
+            member: 0,
             job: &job,
             index: 3,
+            turn: 3,
             bs: 4096,
             shares: vec![Share {
                 assignment: job.assignments(0, 1)[0],
@@ -209,7 +213,7 @@ mod tests {
         }));
         let ended = attend(child, worker, method, target.expect("a target"));
         drop(start);
-        (ended, inbox.iter().collect())
+        (ended, inbox.iter().map(|(_, message)| message).collect())
     }
 
     #[test]

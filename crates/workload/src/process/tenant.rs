@@ -69,12 +69,13 @@ fn work(
     part: Part,
     stop: &Stop,
     progress: &JobProgress,
-    messages: Sender<JobMessage>,
+    messages: Sender<(usize, JobMessage)>,
     orders: Receiver<JobOrder>,
 ) -> Ending {
     let Part {
         job,
         index,
+        turn,
         bs,
         assignment,
         blocks,
@@ -82,11 +83,14 @@ fn work(
         method,
         target,
     } = part;
-    let worked = place(&job, index).and_then(|()| {
+    let worked = place(&job, turn).and_then(|()| {
         let target = KernelTarget::of_process(target)?;
         let worker = Worker {
+            // Whoever listens knows which member it is.
+            member: 0,
             job: &job,
             index,
+            turn,
             bs,
             shares: vec![Share {
                 assignment,
@@ -127,7 +131,7 @@ fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) 
 
 /// Passes on the job's progress until it has ended.
 fn speak(
-    inbox: &Receiver<JobMessage>,
+    inbox: &Receiver<(usize, JobMessage)>,
     progress: &JobProgress,
     stop: &Stop,
     output: &mut impl Write,
@@ -135,7 +139,7 @@ fn speak(
     let mut reported = 0;
     loop {
         let line = match inbox.recv_timeout(CHECK_INTERVAL) {
-            Ok(message) => Line::Message(message),
+            Ok((_, message)) => Line::Message(message),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 let (ios, bytes) = progress.get();

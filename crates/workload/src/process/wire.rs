@@ -13,6 +13,7 @@ use std::ops::Range;
 pub(super) struct Part {
     pub(super) job: Job,
     pub(super) index: usize,
+    pub(super) turn: usize,
     pub(super) bs: u64,
     pub(super) assignment: Assignment,
     pub(super) blocks: Range<u64>,

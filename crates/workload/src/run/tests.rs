@@ -5,9 +5,12 @@ use crate::Stop;
 use crate::engine::{EngineError, IoError, Traced};
 use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{Arrivals, CompletionMode, Flushes, Load, Phase, ReadWrite, Schedule, Verify};
+use joulio_job::{
+    Arrivals, CompletionMode, EngineName, Flushes, Job, Load, Method, Phase, ReadWrite, Schedule,
+    Verify,
+};
 use joulio_nvme::wait::{WaitCounters, now};
-use joulio_units::Nanos;
+use joulio_units::{Nanos, Operation};
 use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -157,9 +160,13 @@ fn setup(targets: &[Box<dyn Target>]) -> Setup<'_> {
         stop: &RUNNING,
         root: Path::new("/"),
         progress: &|_| {},
-        wait_costs: None,
         trace: None,
     }
+}
+
+/// The only member, on one device.
+fn alone(job: &Job, method: Method) -> Member {
+    Member::alone(job.clone(), method, 1)
 }
 
 #[test]
@@ -181,7 +188,7 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
         stop: &stop,
         ..setup(&targets)
     };
-    let result = run(&job, PSYNC, &setup, &mut Meters::default());
+    let result = run(&[alone(&job, PSYNC)], &setup, &mut Meters::default());
     assert!(matches!(result, Err(RunError::Panicked)));
     assert!(stop.stopped());
 }
@@ -233,7 +240,12 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
             reaps_until_panic: None,
             log: log.clone(),
         })];
-        let result = run(&job, PSYNC, &setup(&targets), &mut Meters::default()).unwrap();
+        let result = run(
+            &[alone(&job, PSYNC)],
+            &setup(&targets),
+            &mut Meters::default(),
+        )
+        .unwrap();
         let counts = result.counts.unwrap();
         assert_eq!(counts.all.ios, 300 * job.numjobs as u64);
         let log = log.lock().unwrap();
@@ -276,7 +288,8 @@ fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
             rw: ReadWrite::RandRw,
             ..job()
         };
-        let result = run(&job, NVME, &setup(&targets), &mut Meters::default()).unwrap();
+        let member = Member::alone(job.clone(), NVME, targets.len());
+        let result = run(&[member], &setup(&targets), &mut Meters::default()).unwrap();
         let counts = result.counts.unwrap();
         assert!(counts.per_device.iter().all(|device| device.all.ios == 100));
         let mut devices = vec![Vec::new(); targets.len()];
@@ -306,7 +319,12 @@ fn given(job: &Job) -> (Vec<(Operation, u64)>, joulio_job::Counts) {
         reaps_until_panic: None,
         log: log.clone(),
     })];
-    let result = run(job, PSYNC, &setup(&targets), &mut Meters::default()).unwrap();
+    let result = run(
+        &[alone(job, PSYNC)],
+        &setup(&targets),
+        &mut Meters::default(),
+    )
+    .unwrap();
     let log = log.lock().unwrap();
     let given = log
         .iter()
@@ -377,3 +395,5 @@ fn flushes_come_between_writes_and_after_the_last() {
     assert_eq!(counts.sync.map(|sync| sync.ios), Some(1));
     assert_eq!(counts.trim.map(|trim| trim.ios), Some(8));
 }
+
+mod members;

@@ -13,9 +13,13 @@ use std::sync::mpsc::{Receiver, Sender};
 
 /// One job, ready to be given an engine.
 pub struct Worker<'a> {
+    /// Number of the member that the job is of, from 0.
+    pub(crate) member: usize,
     pub(crate) job: &'a Job,
-    /// Number of the job, from 0.
+    /// Number of the job among those of its member, from 0.
     pub(crate) index: usize,
+    /// Place in the turn in which jobs take the CPUs that they may use, from 0.
+    pub(crate) turn: usize,
     /// Bytes of the job's longest I/O.
     pub(crate) bs: u64,
     /// Shares of the job's devices, at least one.
@@ -27,9 +31,9 @@ pub struct Worker<'a> {
     pub(crate) trace: Option<usize>,
     /// I/Os done so far.
     pub(crate) progress: &'a JobProgress,
-    /// Set when the run has reached what it was to reach: nothing more is issued.
+    /// Set when the member has reached what it was to reach: nothing more is issued.
     pub(crate) enough: &'a AtomicBool,
-    pub(crate) messages: Sender<JobMessage>,
+    pub(crate) messages: Sender<(usize, JobMessage)>,
     pub(crate) orders: Receiver<JobOrder>,
 }
 
@@ -66,7 +70,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn report(&self, message: JobMessage) -> Result<(), WorkerError> {
-        let sent = self.messages.send(message);
+        let sent = self.messages.send((self.member, message));
         sent.map_err(|_| WorkerError::NotStarted)
     }
 }

@@ -1,0 +1,142 @@
+//! A run of a sweep as it is done: its sections beside each other, or its one workload.
+
+use super::factor::method;
+use super::options::{SweepOptions, SweepOptionsError};
+use super::order::PlannedRun;
+use crate::experiment::Experiment;
+use crate::target_name::TargetName;
+use crate::targets::{Demand, TargetOptions};
+use joulio_workload::{EngineName, Job, Member, RingOptions};
+
+/// Sections that cannot run beside each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BesideError {
+    /// Settings of the machine that differ.
+    #[error(
+        "[{0}] has other settings of the machine than the sections beside it: give the same to all, or write stonewall into it"
+    )]
+    Settings(String),
+    /// Rings that differ.
+    #[error(
+        "[{0}] has other options of io_uring than the sections beside it: give the same fixedbufs, registerfiles and sqthread_poll_cpu to all, or write stonewall into it"
+    )]
+    Rings(String),
+    /// Another program.
+    #[error("[{0}] is another program's work, which runs alone: write stonewall into it")]
+    External(String),
+    /// Virtual time.
+    #[error(
+        "--twin: sections that run beside each other are not simulated: choose one by --section NAME, or write stonewall into each"
+    )]
+    VirtualTime,
+}
+
+/// A run's experiments, one a section, and the devices of all.
+pub(super) struct Group {
+    /// Experiments of the sections, at least one, in their order.
+    pub(super) experiments: Vec<Experiment>,
+    /// Devices of all sections, each once, and how they are opened.
+    pub(super) targets: TargetOptions,
+    /// What is to be done, a member a section.
+    pub(super) members: Vec<Member>,
+}
+
+impl Group {
+    /// The group of `run`, one of those of `options`.
+    ///
+    /// # Errors
+    /// A section makes no sense, or cannot run beside the others.
+    pub(super) fn new(
+        options: &SweepOptions,
+        run: &PlannedRun,
+    ) -> Result<Group, SweepOptionsError> {
+        let mut experiments = Vec::new();
+        let mut members = Vec::new();
+        let mut devices = Vec::new();
+        for section in options.sections() {
+            let run = section.section_run(run)?;
+            let experiment = section.experiment(&run)?;
+            let method = method(&run.point)?;
+            members.push(Member {
+                name: section.section.clone(),
+                job: experiment.job_of(method),
+                method,
+                devices: unite(&mut devices, &experiment.options().targets.devices),
+                wait_costs: None,
+            });
+            experiments.push(experiment);
+        }
+        check_beside(&members, &experiments)?;
+        // Rings are of io_uring alone.
+        let ring = members.iter().zip(&experiments);
+        let mut ring = ring.filter(|(member, _)| member.method.engine == EngineName::IoUring);
+        let ring = ring.next().map(|(_, one)| one.options().targets.ring);
+        let targets = TargetOptions {
+            devices,
+            ring: ring.unwrap_or_default(),
+            ..experiments[0].options().targets.clone()
+        };
+        Ok(Group {
+            experiments,
+            targets,
+            members,
+        })
+    }
+
+    /// The experiment of a workload alone; of sections the first, which has what all have in common: settings
+    /// of the machine, sources of energy.
+    pub(super) fn first(&self) -> &Experiment {
+        &self.experiments[0]
+    }
+
+    /// Jobs of the sections.
+    pub(super) fn jobs(&self) -> Vec<&Job> {
+        self.members.iter().map(|member| &member.job).collect()
+    }
+
+    /// What is to be opened; `None`: another program does it, and opens it itself.
+    pub(super) fn demand(&self) -> Option<Demand> {
+        let external = |member: &Member| member.method.engine.is_external();
+        (!self.members.iter().any(external)).then(|| self.members.clone())
+    }
+}
+
+/// Adds those of `own` to `devices` that are not among them: their numbers. A device that a section has twice is
+/// two.
+fn unite(devices: &mut Vec<TargetName>, own: &[TargetName]) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    for device in own {
+        let text = device.text();
+        let known = devices.iter().enumerate();
+        let mut known = known.filter(|(at, one)| one.text() == text && !numbers.contains(at));
+        let known = known.next().map(|(at, _)| at);
+        numbers.push(known.unwrap_or_else(|| {
+            devices.push(device.clone());
+            devices.len() - 1
+        }));
+    }
+    numbers
+}
+
+/// Refuses what is not beside anything, and what all have to have in common.
+fn check_beside(members: &[Member], experiments: &[Experiment]) -> Result<(), BesideError> {
+    if members.len() < 2 {
+        return Ok(());
+    }
+    let mut rings: Option<RingOptions> = None;
+    for (member, experiment) in members.iter().zip(experiments) {
+        let name = || member.name.clone();
+        let options = experiment.options();
+        if member.method.engine.is_external() {
+            return Err(BesideError::External(name()));
+        }
+        if options.settings != experiments[0].options().settings {
+            return Err(BesideError::Settings(name()));
+        }
+        let ring = options.targets.ring;
+        if member.method.engine == EngineName::IoUring && *rings.get_or_insert(ring) != ring {
+            return Err(BesideError::Rings(name()));
+        }
+    }
+    Ok(())
+}

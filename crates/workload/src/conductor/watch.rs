@@ -1,0 +1,121 @@
+//! A member of a run, as the conductor sees it.
+
+use super::rates::Rates;
+use super::steady::SteadyWatch;
+use crate::conductor::outcome::FinishedMember;
+use crate::job_result::JobResult;
+use crate::member::Member;
+use crate::progress::MemberProgress;
+use crate::protocol::Verified;
+use joulio_job::VerifyResult;
+use joulio_nvme::Faults;
+use joulio_units::Nanos;
+
+/// A member, and what its jobs have said so far.
+pub(super) struct MemberWatch<'a> {
+    member: &'a Member,
+    progress: &'a MemberProgress,
+    /// Effective completion mode.
+    pub(super) effective: String,
+    /// Jobs that are prepared.
+    pub(super) ready: usize,
+    /// Jobs that have begun their measured parts.
+    pub(super) began: usize,
+    /// Results of those that have finished.
+    pub(super) jobs: Vec<JobResult>,
+    /// Jobs that have verified what they wrote.
+    verified: usize,
+    checked: VerifyResult,
+    faults: Faults,
+    rates: Rates,
+    steady: Option<SteadyWatch>,
+}
+
+impl<'a> MemberWatch<'a> {
+    /// Watch of `member`, whose jobs are to start at `start`.
+    pub(super) fn new(member: &'a Member, progress: &'a MemberProgress) -> MemberWatch<'a> {
+        MemberWatch {
+            member,
+            progress,
+            effective: String::new(),
+            ready: 0,
+            began: 0,
+            jobs: Vec::new(),
+            verified: 0,
+            checked: VerifyResult::default(),
+            faults: Faults::default(),
+            rates: Rates::default(),
+            steady: None,
+        }
+    }
+
+    /// The jobs are told to start at `start`.
+    pub(super) fn start(&mut self, start: Nanos) {
+        let job = &self.member.job;
+        let measured = start + job.start_delay + job.ramp_time;
+        self.steady = job
+            .steady_state
+            .map(|asked| SteadyWatch::new(asked, measured));
+    }
+
+    /// True when all jobs are prepared.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready == self.member.job.numjobs
+    }
+
+    /// True while all jobs are in their measured parts: before all have begun, and when one has ended, a sum
+    /// over them is of something else.
+    pub(super) fn is_measured(&self) -> bool {
+        self.began >= self.member.job.numjobs && self.jobs.is_empty()
+    }
+
+    /// True when all jobs have finished.
+    pub(super) fn is_finished(&self) -> bool {
+        self.jobs.len() == self.member.job.numjobs
+    }
+
+    /// True when all jobs have verified what they wrote.
+    pub(super) fn is_verified(&self) -> bool {
+        self.verified == self.member.job.numjobs
+    }
+
+    /// Takes the rate of the moment `at`, and ends the jobs when it is steady.
+    pub(super) fn sample(&mut self, at: Nanos) {
+        if !self.is_measured() {
+            return;
+        }
+        let done = self.progress.done();
+        self.rates.add(at, done.0);
+        if self
+            .steady
+            .as_mut()
+            .is_some_and(|steady| steady.add(at, done))
+        {
+            self.progress.end();
+        }
+    }
+
+    /// A job has finished.
+    pub(super) fn finished(&mut self, job: JobResult) {
+        self.jobs.push(job);
+    }
+
+    /// A job has verified what it wrote.
+    pub(super) fn verified(&mut self, one: Verified) {
+        self.verified += 1;
+        self.checked.add(one.checked);
+        self.faults += one.faults;
+    }
+
+    /// Outcome of the member.
+    pub(super) fn outcome(self) -> FinishedMember {
+        FinishedMember {
+            effective: self.effective,
+            jobs: self.jobs,
+            verify: self.checked,
+            faults: self.faults,
+            steadiness: self.rates.steadiness(),
+            steady_state: self.steady.map(|steady| steady.result()),
+        }
+    }
+}

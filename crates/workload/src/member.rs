@@ -1,0 +1,48 @@
+//! Members of a run: what is asked of some of its jobs.
+
+use joulio_job::{Job, Method};
+use joulio_nvme::wait::WaitCosts;
+use std::fmt;
+
+/// Jobs of one kind, in a run that may have others beside them.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Name in results and refusals, which counts where a run has several members.
+    pub name: String,
+    /// The job.
+    pub job: Job,
+    /// Engine and completion mode.
+    pub method: Method,
+    /// Devices by their numbers among those of the run; job i runs on device i modulo their number.
+    pub devices: Vec<usize>,
+    /// Costs of each step of a wait on this machine, for the completion mode `adaptive`; `None`: as
+    /// on a generic server.
+    pub wait_costs: Option<WaitCosts>,
+}
+
+impl Member {
+    /// The only member of a run on so many `devices`.
+    pub fn alone(job: Job, method: Method, devices: usize) -> Member {
+        Member {
+            name: String::new(),
+            job,
+            method,
+            devices: (0..devices).collect(),
+            wait_costs: None,
+        }
+    }
+
+    /// Jobs on device `device` of the run.
+    pub fn jobs_on(&self, device: usize) -> usize {
+        let place = self.devices.iter().position(|&own| own == device);
+        place.map_or(0, |at| self.job.jobs_on(at, self.devices.len()))
+    }
+}
+
+/// What it does in a few words: `io_uring poll randread`.
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Method { engine, mode } = self.method;
+        write!(f, "{engine} {mode} {}", self.job.rw)
+    }
+}

@@ -54,11 +54,11 @@ struct Ring {
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
 pub struct BenchArgs {
-    /// A job file of fio's: each section is a bench of its own, one after the other (docs/fio.md). Flags
-    /// count for all sections, in place of theirs
+    /// A job file of fio's: its sections are run beside each other, or after each other where one has
+    /// stonewall (docs/fio.md). Flags count for all sections, in place of theirs
     #[arg(value_name = "JOBFILE")]
     pub job_file: Option<PathBuf>,
-    /// Only this section of the job file. Repeatable
+    /// Only this section of the job file, and those named beside it. Repeatable
     #[arg(long, value_name = "NAME", requires = "job_file")]
     pub section: Vec<String>,
     /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio,
@@ -166,6 +166,18 @@ pub struct BenchArgs {
     /// Say what each column is, and run nothing
     #[arg(long)]
     pub legend: bool,
+    /// Seconds (or 500ms) from the start of the run to that of the jobs
+    #[arg(long, value_name = "TIME", default_value = "0", hide_default_value = true, value_parser = seconds)]
+    startdelay: Nanos,
+    /// End all jobs when the first has ended
+    #[arg(long)]
+    exitall: bool,
+    /// 1: every I/O is direct, as is always so here. In place of a job file's direct=0
+    #[arg(long, value_name = "1", value_parser = direct)]
+    direct: Option<u8>,
+    /// One row for all sections that run beside each other
+    #[arg(long = "group_reporting", alias = "group-reporting")]
+    pub group_reporting: bool,
     /// I/Os that are submitted together at most. Default: all that are due
     #[arg(long = "iodepth_batch_submit", aliases = ["iodepth-batch-submit", "iodepth_batch", "iodepth-batch"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_submit: Option<usize>,
@@ -332,6 +344,8 @@ impl BenchArgs {
                     end_fsync: self.end_fsync,
                 },
                 steady_state: self.steady_state(),
+                start_delay: self.startdelay,
+                exitall: self.exitall,
                 latency: LatencyDetail {
                     percentiles: self.percentiles(),
                     bins: self.plot.is_some()
@@ -399,6 +413,14 @@ fn chosen(text: &str) -> Result<Chosen, String> {
             ))
         }
         None => Ok(Chosen::Named(names)),
+    }
+}
+
+/// Value of `--direct`.
+fn direct(text: &str) -> Result<u8, String> {
+    match text {
+        "1" | "true" => Ok(1),
+        _ => Err("every I/O is direct: the page cache is not what is measured".into()),
     }
 }
 

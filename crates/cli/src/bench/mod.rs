@@ -17,19 +17,19 @@ pub use progress::BenchTerminal;
 
 use self::args::BenchFormat;
 use crate::Outcome;
-use crate::columns::Chosen;
 use crate::failure::Failure;
 use crate::output::{print, print_begin, print_data, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::output_file::{Existing, same_file};
-use joulio_lab::record::{RecordStore, RunRecord};
+use joulio_lab::record::{Point, RecordStore, RunRecord};
 use joulio_lab::report::{Plot, PlotFile};
-use joulio_lab::results::Varied;
+use joulio_lab::results::{Varied, rows};
 use joulio_lab::sweep::{
     Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled, sweep_csv,
     sweep_terse,
 };
 use joulio_workload::{RingOptions, Stop};
+use std::borrow::Cow;
 
 /// Name of a bench's sweep in its records.
 const SWEEP: &str = "bench";
@@ -43,36 +43,66 @@ pub fn run(args: &BenchArgs) -> Outcome {
         return print(&legend());
     }
     let Some(path) = &args.job_file else {
-        return run_one(args, "");
+        return run_group(&[Section { name: "", args }], false, "");
     };
     // After the command's name and the subcommand's.
     let typed: Vec<_> = std::env::args_os().skip(2).collect();
-    let benches = job_file::benches(path, &args.section, &typed)?;
-    if benches.len() > 1 && args.output.format() != BenchFormat::Normal {
-        return Err(Failure::input(
-            "--output-format json, json+, terse and csv are of one section: choose it by --section NAME",
-        ));
+    let groups = job_file::benches(path, &args.section, &typed)?;
+    let of_one = [
+        (
+            "--output-format json, json+, terse and csv are",
+            args.output.format() != BenchFormat::Normal,
+        ),
+        ("--state is", args.state.is_some()),
+        ("--plot is", args.plot.is_some()),
+    ];
+    if let (2.., Some((what, _))) = (groups.len(), of_one.iter().find(|(_, given)| *given)) {
+        return Err(Failure::input(format!(
+            "{what} of one section, or of several that run beside each other: choose by --section NAME",
+        )));
     }
-    if benches.len() > 1 && args.state.is_some() {
-        return Err(Failure::input(
-            "--state is of one section: choose it by --section NAME",
-        ));
-    }
-    if benches.len() > 1 && args.plot.is_some() {
-        return Err(Failure::input(
-            "--plot is of one section: choose it by --section NAME",
-        ));
-    }
-    for (nth, bench) in benches.iter().enumerate() {
+    for (nth, group) in groups.iter().enumerate() {
         let above = if nth > 0 { "\n" } else { "" };
-        run_one(&bench.args, &format!("{above}[{}]\n", bench.name))?;
+        let sections = group.sections.iter().map(|section| Section {
+            name: &section.name,
+            args: &section.args,
+        });
+        let sections: Vec<_> = sections.collect();
+        run_group(&sections, group.grouped, above)?;
     }
     Ok(())
 }
 
-/// One bench; `above`: what its heading begins with.
-fn run_one(args: &BenchArgs, above: &str) -> Outcome {
-    let options = args.options()?;
+/// A section of a job file, or the one bench of the command line.
+struct Section<'a> {
+    /// Name; empty: the command line's.
+    name: &'a str,
+    args: &'a BenchArgs,
+}
+
+/// The sweep that `sections` are, beside each other.
+fn options(sections: &[Section<'_>]) -> Result<SweepOptions, Failure> {
+    let beside = sections.len() > 1;
+    let each = sections.iter().map(|section| {
+        let name = if beside { section.name } else { "" };
+        Ok(SweepOptions {
+            section: name.to_owned(),
+            ..section.args.options()?
+        })
+    });
+    let mut each: Vec<SweepOptions> = each.collect::<Result<_, Failure>>()?;
+    let first = each.remove(0);
+    Ok(SweepOptions {
+        beside: each,
+        ..first
+    })
+}
+
+/// The bench of `sections`, which run beside each other; `above`: what its heading begins with. What is of the
+/// command and not of a run is in the flags of the first.
+fn run_group(sections: &[Section<'_>], grouped: bool, above: &str) -> Outcome {
+    let args = sections[0].args;
+    let options = options(sections)?;
     let virtual_time = options.base.twin.is_some();
     if args.strict && virtual_time {
         return Err(Failure::input(
@@ -85,9 +115,10 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
         ));
     }
     let axes = options.all_axes()?;
-    check(&options, &axes)?;
+    for section in options.sections() {
+        check(section)?;
+    }
     let runs = options.runs(&axes)?;
-    let job = options.base.job().map_err(Failure::input)?;
     let plot = plot_file(args)?;
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = match virtual_time {
@@ -97,7 +128,7 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     let opened = SweepSession::open(&options, &runs, &stop);
     let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
     let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;
-    let mut heading = above.to_owned() + &table::heading(&options, &axes, &job, &opened.devices());
+    let mut heading = above.to_owned() + &heading(&options, sections, &opened.devices())?;
     let about = heading.clone();
     if let Some(machine) = opened.modelled_on() {
         heading += &format!("\nin virtual time on {machine}: every figure is modelled");
@@ -117,23 +148,22 @@ fn run_one(args: &BenchArgs, above: &str) -> Outcome {
     let terminal = BenchTerminal::new(args.quiet, args.status_interval);
     let (manifest, end) = opened.run(&sweep, &mut store, &stop, &terminal)?;
     let records = sweep.records(&store);
+    let rows = || {
+        let rows = records.iter().flat_map(|record| rows(record, grouped));
+        rows.collect::<Vec<_>>()
+    };
     match args.output.format() {
         _ if all_failed(&records) => {}
         BenchFormat::Normal => {
             let heading = if virtual_time { heading } else { String::new() };
-            let chosen = args.columns.clone().unwrap_or_default();
-            let mut tables = heading + &text(&options, &axes, &records, &chosen);
-            if args.per_job {
-                tables += &parts::table(&Varied::new(&axes), &records);
-            }
-            tables += &parts::percentiles(&Varied::new(&axes), &records);
-            print(&tables)?;
+            let tables = text(&options, &axes, &records, grouped, args);
+            print(&(heading + &tables))?;
         }
         BenchFormat::Json | BenchFormat::JsonPlus => {
             print_json(&SweepReport::new(&manifest, &records))?
         }
-        BenchFormat::Terse => print_data(&sweep_terse(&records))?,
-        BenchFormat::Csv => print_data(&sweep_csv(&records))?,
+        BenchFormat::Terse => print_data(&sweep_terse(&borrowed(&rows())))?,
+        BenchFormat::Csv => print_data(&sweep_csv(&borrowed(&rows())))?,
     }
     if let Some(file) = plot.filter(|_| !records.is_empty() && !all_failed(&records)) {
         let plot = Plot::new("joulio bench", &about, &axes, &records);
@@ -174,14 +204,15 @@ fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
 }
 
 /// Refuses lists that nobody wants crossed, and options of an engine that is not there.
-fn check(options: &SweepOptions, axes: &Axes) -> Outcome {
+fn check(section: &SweepOptions) -> Outcome {
+    let axes = section.own_axes()?;
     if axes.count() > MAX_POINTS {
         return Err(Failure::input(format!(
             "{} combinations are too many for a bench: at most {MAX_POINTS}",
             axes.count()
         )));
     }
-    let given = options.base.targets.ring != RingOptions::default();
+    let given = section.base.targets.ring != RingOptions::default();
     let engines = axes.values(joulio_lab::sweep::Factor::Engine);
     if given && !engines.iter().any(|engine| engine.starts_with("io_uring")) {
         return Err(Failure::input(
@@ -191,20 +222,85 @@ fn check(options: &SweepOptions, axes: &Axes) -> Outcome {
     Ok(())
 }
 
+/// What is about to run on `devices`; of several sections each, on its own.
+fn heading(
+    options: &SweepOptions,
+    sections: &[Section<'_>],
+    devices: &[&str],
+) -> Result<String, Failure> {
+    let several = sections.len() > 1;
+    let each = options.sections().zip(sections).map(|(own, section)| {
+        let axes = own.own_axes()?;
+        let job = own.base.job().map_err(Failure::input)?;
+        let names: Vec<_> = own
+            .base
+            .targets
+            .devices
+            .iter()
+            .map(|one| one.text())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let devices = if several { &names } else { devices };
+        let heading = table::heading(own, &axes, &job, devices);
+        Ok(match section.name {
+            "" => heading,
+            name => format!("[{name}]\n{heading}"),
+        })
+    });
+    let each: Vec<String> = each.collect::<Result<_, Failure>>()?;
+    Ok(each.join("\n"))
+}
+
+fn borrowed<'a>(rows: &'a [Cow<'_, RunRecord>]) -> Vec<&'a RunRecord> {
+    rows.iter().map(|row| &**row).collect()
+}
+
 /// True if there are no figures, and the reason is on standard error.
 fn all_failed(records: &[&RunRecord]) -> bool {
     !records.is_empty() && records.iter().all(|one| one.result.failure.is_some())
 }
 
-/// The table for people: a line a run, or a point where runs are repeated.
-fn text(options: &SweepOptions, axes: &Axes, records: &[&RunRecord], chosen: &Chosen) -> String {
-    let varied = Varied::new(axes);
-    let points = axes.points();
-    if options.base.replicates > 1 {
-        return means::table(&varied, records, &points, chosen);
-    }
+/// The tables for people: a line a run and section, or a point where runs are repeated.
+fn text(
+    options: &SweepOptions,
+    axes: &Axes,
+    records: &[&RunRecord],
+    grouped: bool,
+    args: &BenchArgs,
+) -> String {
+    let whole = axes.points();
     // Whatever the order of the runs, equal ones stand together.
     let mut records = records.to_vec();
-    records.sort_by_key(|record| points.iter().position(|point| *point == record.point));
-    table::table(&varied, &records, &points, chosen)
+    records.sort_by_key(|record| whole.iter().position(|point| *point == record.point));
+    let of_records = |grouped: bool| {
+        let rows = records.iter().flat_map(|record| rows(record, grouped));
+        rows.collect::<Vec<_>>()
+    };
+    let (varied, points, lines) = match options.beside.is_empty() {
+        true => (Varied::new(axes), whole, of_records(false)),
+        false => {
+            let lines = of_records(grouped);
+            let mut points: Vec<Point> = Vec::new();
+            for row in &lines {
+                if !points.contains(&row.point) {
+                    points.push(row.point.clone());
+                }
+            }
+            (Varied::new(axes).with_sections(), points, lines)
+        }
+    };
+    let lines = borrowed(&lines);
+    let chosen = args.columns.clone().unwrap_or_default();
+    let mut text = match options.base.replicates {
+        0 | 1 => table::table(&varied, &lines, &points, &chosen),
+        _ => means::table(&varied, &lines, &points, &chosen),
+    };
+    if args.per_job {
+        // All together has the jobs of each once more.
+        let mut jobs = lines.clone();
+        jobs.retain(|row| grouped || row.result.sections.is_empty());
+        text += &parts::table(&varied, &jobs);
+    }
+    text += &parts::percentiles(&varied, &lines);
+    text
 }

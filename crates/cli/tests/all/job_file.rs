@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_file_is_one_line_and_nothing_runs() {
     );
     fs::write(
         room.path().join("bad.fio"),
-        JOBS.replace("stonewall", "bs=nothing"),
+        JOBS.replace("bs=4k", "bs=nothing"),
     )
     .unwrap();
     let output = joulio("bench bad.fio").current_dir(&room).output().unwrap();
@@ -97,5 +97,5 @@ fn what_is_wrong_with_a_file_is_one_line_and_nothing_runs() {
         output.status.code() == Some(2) && output.stdout.is_empty(),
         "{said}"
     );
-    assert!(said.starts_with("joulio: bad.fio:10: "), "{said}");
+    assert!(said.starts_with("joulio: bad.fio:13: "), "{said}");
 }

@@ -18,6 +18,7 @@ mod external;
 mod faults;
 mod fio_words;
 mod grid;
+mod groups;
 mod help;
 mod inspect;
 mod job_file;

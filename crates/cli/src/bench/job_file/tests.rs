@@ -1,19 +1,100 @@
 //! Tests of job files, from text to flags.
 
-use super::words::{WORDS, word};
+use super::flags::Flag;
+use super::words::{WORDS, Word, word};
 use super::*;
 
 /// Name and flags of a section.
 type Flags = (String, Vec<String>);
 
 fn flags_of(text: &str) -> Result<Vec<Flags>, Refusal> {
-    let sections = sections(text)?;
-    check_order(&sections)?;
-    let all = sections.iter().map(|section| {
-        let flags = flags(section)?.into_iter().map(|flag| flag.argument);
+    let all = grouped(text)?.into_iter().flatten().map(|section| {
+        let flags = flags(&section, &untyped())?
+            .into_iter()
+            .map(|flag| flag.argument);
         Ok((section.name.clone(), flags.collect()))
     });
     all.collect()
+}
+
+fn untyped() -> Typed {
+    Typed::new(&[], Path::new("job.fio"))
+}
+
+/// The sections of `text` in their groups.
+fn grouped(text: &str) -> Result<Vec<Vec<Section>>, Refusal> {
+    let sections = sections(text)?;
+    let names: Vec<_> = sections
+        .iter()
+        .map(|section| section.name.clone())
+        .collect();
+    groups(sections, &names)
+}
+
+/// Names of the sections of `text` in their groups: `a b, c`.
+fn order(text: &str) -> Result<String, Refusal> {
+    let groups = grouped(text)?.into_iter().map(|group| {
+        let names = group.into_iter().map(|section| section.name);
+        names.collect::<Vec<_>>().join(" ")
+    });
+    Ok(groups.collect::<Vec<_>>().join(", "))
+}
+
+#[test]
+fn sections_begin_together_until_one_waits() {
+    let orders = [
+        ("[a]\n[b]\n[c]\n", "a b c"),
+        (
+            "[a]\nstonewall\n[b]\nstonewall=0\n[c]\nwait_for_previous=1\n[d]\n",
+            "a b, c d",
+        ),
+        ("[global]\nstonewall\n[a]\n[b]\n", "a, b"),
+        ("[a]\n[b]\nnew_group\n[c]\nnew_group\nstonewall", "a b, c"),
+        (
+            "[a]\n[b]\nwait_for=a\n[c]\nwait_for=b\n[d]\nstonewall\n[e]\nwait_for=a\n",
+            "a, b, c, d e",
+        ),
+    ];
+    for (text, wanted) in orders {
+        assert_eq!(order(text).as_deref(), Ok(wanted), "{text}");
+    }
+    let wrong = [
+        ("[a]\n[b]\nwait_for=z\n", 3, "no section of that name"),
+        ("[a]\n[b]\n[c]\nwait_for=a\n", 4, "write stonewall instead"),
+        (
+            "[a]\n[b]\nwait_for=a\n[c]\n",
+            4,
+            "[c] begins before [b] in fio",
+        ),
+    ];
+    for (text, line, why) in wrong {
+        let (at, said) = order(text).unwrap_err();
+        assert!(at == line && said.contains(why), "{text}: {at}: {said}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_line_may_be_a_comment_and_the_last_of_two_names_counts() {
+    let text = "[a] # one\nbs=8k ; of each\nblocksize=4k\nrwmixread=60\nrwmixwrite=30\nthread=0\n";
+    let (name, flags) = flags_of(text).unwrap().remove(0);
+    assert_eq!(name, "a");
+    assert_eq!(flags, ["--bs=4k", "--rwmixread=70", "--process"]);
+}
+
+#[test]
+fn what_is_typed_is_reckoned_with() {
+    let typed: Vec<OsString> = ["--size", "1m", "--bs=8k"].map(OsString::from).into();
+    let typed = Typed::new(&typed, Path::new("job.fio"));
+    let mut section = sections("[a]\nsize=10g\nblocksize=4k\n").unwrap().remove(0);
+    typed.count_in(&mut section);
+    let flags = flags(&section, &typed)
+        .unwrap()
+        .into_iter()
+        .map(|flag| flag.argument);
+    let work: Vec<_> = flags
+        .filter(|flag| flag.starts_with("--number_ios"))
+        .collect();
+    assert_eq!(work, ["--number_ios=128"]);
 }
 
 #[test]
@@ -101,11 +182,6 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
         ("[a]\nbs=4k,8k\n", 2, "one value for all directions"),
         ("[a]\nsize=1k\n", 2, "less than one block"),
         ("[a]\nsize=1m\nbs=4q\n", 3, "bs=4q: '4q' is not a size"),
-        (
-            "[a]\nrw=read\n[b]\nrw=write\n",
-            3,
-            "write stonewall into [b]",
-        ),
     ];
     for (text, line, why) in cases {
         let (at, said) = flags_of(text).unwrap_err();

@@ -1,7 +1,5 @@
 //! fio's options, and what each of them is here.
 
-use joulio_workload::parse_count;
-
 /// What an option is here.
 pub(super) enum Word {
     /// The flag of the same meaning, which takes its value.
@@ -60,14 +58,29 @@ pub(super) const WORDS: &[&str] = &[
     "do_verify",
     "group_reporting",
     "thread",
+    "threads",
     "name",
     "description",
     "stonewall",
     "wait_for_previous",
+    "wait_for",
+    "new_group",
+    "startdelay",
     "exitall",
     "loops",
     "invalidate",
     "nrfiles",
+    "nr_files",
+    "filesize",
+    "allow_file_create",
+    "create_on_open",
+    "create_serialize",
+    "unlink",
+    "fallocate",
+    "gtod_reduce",
+    "disable_lat",
+    "disable_slat",
+    "disable_clat",
     "clat_percentiles",
     "allow_mounted_write",
     "thinktime",
@@ -92,6 +105,7 @@ pub(super) const WORDS: &[&str] = &[
     "iodepth_batch_complete_min",
     "rate",
     "rate_min",
+    "ratemin",
     "lat_percentiles",
     "steadystate",
     "ss",
@@ -124,7 +138,9 @@ pub(super) fn word(key: &str) -> Option<Word> {
         }),
         "size" => Same("--size"),
         "io_size" | "time_based" | "hipri" | "sqthread_poll" => OfSection,
-        "stonewall" | "wait_for_previous" | "name" | "description" => OfSection,
+        "stonewall" | "wait_for_previous" | "wait_for" | "new_group" => OfSection,
+        "name" | "description" => OfSection,
+        "group_reporting" => Switch("--group_reporting"),
         "number_ios" => Same("--number_ios"),
         "runtime" | "timeout" => Same("--runtime"),
         "ramp_time" => Same("--ramp_time"),
@@ -166,16 +182,26 @@ pub(super) fn word(key: &str) -> Option<Word> {
         ),
         "verify" => Same("--verify"),
         "do_verify" => Always(ON, "verify=none does without"),
-        "group_reporting" => Always(ON, "the jobs of a section are one row"),
-        "thread" => Always(ON, "jobs are threads; --process makes processes of them"),
-        "exitall" | "invalidate" | "clat_percentiles" | "allow_mounted_write" => {
-            Always(EITHER, "0 or 1")
-        }
-        "loops" => Translated(|value| match parse_count(value) {
-            Ok(1) => Ok(Vec::new()),
-            _ => Err("--replicates repeats runs, each with a row".into()),
+        "startdelay" => Same("--startdelay"),
+        "thread" | "threads" => Translated(|value| match value {
+            "0" | "false" => Ok(vec!["--process".into()]),
+            _ if ON.contains(&value) => Ok(Vec::new()),
+            _ => Err("0 or 1".into()),
         }),
-        "nrfiles" => Always(&["1"], "filename=a:b names several"),
+        "exitall" => Switch("--exitall"),
+        "gtod_reduce" | "disable_lat" | "disable_slat" | "disable_clat" => {
+            Always(EITHER, "0 or 1; latency is always there")
+        }
+        "allow_file_create" | "create_on_open" | "create_serialize" | "unlink" => {
+            Always(EITHER, "0 or 1; files are not made")
+        }
+        "fallocate" => Always(
+            &["none", "native", "posix", "keep", "truncate", "0", "1"],
+            "files are not made",
+        ),
+        "invalidate" | "clat_percentiles" | "allow_mounted_write" => Always(EITHER, "0 or 1"),
+        "loops" | "filesize" => OfSection,
+        "nrfiles" | "nr_files" => Always(&["1"], "filename=a:b names several"),
         "thinktime" => Same("--thinktime"),
         "thinktime_blocks" => Same("--thinktime_blocks"),
         "fsync" => Same("--fsync"),
@@ -201,7 +227,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
             Same("--iodepth_batch_complete_min")
         }
         "rate" => OfSection,
-        "rate_min" => Refused("a run that falls behind its rate says so"),
+        "rate_min" | "ratemin" => Refused("a run that falls behind its rate says so"),
         "steadystate" | "ss" => Whole("--steadystate"),
         "steadystate_duration" | "ss_dur" => Same("--steadystate_duration"),
         "steadystate_ramp_time" | "ss_ramp" => Same("--steadystate_ramp_time"),

@@ -1,0 +1,280 @@
+//! Flags of a section: what its options are on joulio's command line.
+
+use super::Refusal;
+use super::sections::{Given, Section};
+use super::typed::Typed;
+use super::words::{Word, names, word};
+use joulio_workload::parse_size;
+
+/// A flag of a section, and the option that it comes from.
+pub(super) struct Flag {
+    pub(super) line: usize,
+    pub(super) option: String,
+    pub(super) argument: String,
+}
+
+impl Given {
+    fn flag(&self, argument: String) -> Flag {
+        Flag {
+            line: self.line,
+            option: self.text(),
+            argument,
+        }
+    }
+}
+
+/// The flags of `section`; of an option that is given twice the last.
+pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
+    let last = |given: &&Given| {
+        let same = section.find(&given.key);
+        same.is_some_and(|same| std::ptr::eq(same, *given))
+    };
+    // What is typed counts in its place, whatever it is.
+    let counts = |given: &&Given| !replaced_by(&given.key).is_some_and(|flag| typed.has(flag));
+    let options: Vec<&Given> = section.options.iter().filter(last).collect();
+    let mut flags = Vec::new();
+    for given in options.iter().filter(|given| counts(given)) {
+        let mut add = |argument: String| flags.push(given.flag(argument));
+        let value = given.value.as_deref();
+        match word(&given.key) {
+            Some(Word::Same(flag)) => {
+                let value = value.ok_or_else(|| given.refused("write a value after it"))?;
+                if value.contains([',', ':']) {
+                    return Err(given.refused("one value for all directions is what there is"));
+                }
+                add(format!("{flag}={value}"));
+            }
+            Some(Word::Whole(flag)) => {
+                let value = value.ok_or_else(|| given.refused("write a value after it"))?;
+                add(format!("{flag}={value}"));
+            }
+            Some(Word::Switch(flag)) if given.is_on() => add(flag.into()),
+            Some(Word::Switch(_)) => {}
+            Some(Word::Translated(translate)) => {
+                let value = value.unwrap_or("1");
+                let value = match given.key.as_str() {
+                    "filename" => below(&options, value),
+                    _ => value.into(),
+                };
+                let translated = translate(&value).map_err(|why| given.refused(&why))?;
+                translated.into_iter().for_each(add);
+            }
+            Some(Word::Always(values, why)) => {
+                if !values.contains(&value.unwrap_or("1")) {
+                    return Err(given.refused(why));
+                }
+            }
+            Some(Word::Refused(why)) => return Err(given.refused(why)),
+            Some(Word::OfSection) => {}
+            None => {
+                return Err((
+                    given.line,
+                    format!(
+                        "{}: not an option here; docs/fio.md has those that are",
+                        given.key
+                    ),
+                ));
+            }
+        }
+    }
+    if !typed.has("--number_ios") {
+        flags.extend(work(&options)?);
+    }
+    if !typed.has("--rate_iops") {
+        flags.extend(rate(&options)?);
+    }
+    flags.extend(completion(&options));
+    Ok(last_of_each(flags))
+}
+
+/// The flag that, where it is typed, is in the place of the option `key`, whatever its value.
+fn replaced_by(key: &str) -> Option<&'static str> {
+    match key {
+        "filename" => Some("--device"),
+        "ioengine" => Some("--engine"),
+        "direct" | "buffered" => Some("--direct"),
+        "bssplit" | "bsrange" => Some("--bs"),
+        "thread" | "threads" => Some("--process"),
+        _ => match word(key) {
+            Some(Word::Same(flag) | Word::Whole(flag)) => Some(flag),
+            _ => None,
+        },
+    }
+}
+
+/// `flags` without those that a later one is in the place of: that of an option by another name.
+fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
+    let name = |flag: &Flag| flag.argument.split('=').next().map(str::to_owned);
+    let mut kept: Vec<Flag> = Vec::new();
+    for flag in flags {
+        if name(&flag).as_deref() != Some("--device") {
+            kept.retain(|other| name(other) != name(&flag));
+        }
+        kept.push(flag);
+    }
+    kept
+}
+
+/// fio's defaults where they are others than ours, as flags of the section's own line; or what the section
+/// has to say.
+pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
+    let has = |keys: &[&str]| keys.iter().any(|key| section.find(key).is_some());
+    let refused = |why: &str| Err((section.line, format!("[{}] {why}", section.name)));
+    if !has(&["filename"]) && !typed.has("--device") {
+        return refused("names no device: write filename, or give --device");
+    }
+    let amounts = [
+        "size",
+        "io_size",
+        "filesize",
+        "number_ios",
+        "runtime",
+        "timeout",
+    ];
+    if !has(&amounts) && !typed.has("--runtime") && !typed.has("--number_ios") {
+        return refused("does not say how much: write size, number_ios or runtime");
+    }
+    let mut arguments = Vec::new();
+    if let Some(size) = section.find("filesize").filter(|_| !has(&["size"])) {
+        // Files are as long as they are: this is how much of them is used.
+        size.bytes()?;
+        arguments.push(format!(
+            "--size={}",
+            size.value.as_deref().unwrap_or_default()
+        ));
+    }
+    if !has(&["rw", "readwrite"]) {
+        arguments.push("--rw=read".into());
+    }
+    if !has(&["ramp_time"]) {
+        arguments.push("--ramp_time=0".into());
+    }
+    let name = section
+        .find("filename")
+        .and_then(|given| given.value.as_deref());
+    let ours = |name: &str| {
+        let kinds = ["emulated\\:", "pcie\\:", "vfio-user\\:"];
+        kinds.iter().any(|kind| name.starts_with(kind))
+    };
+    if !has(&["ioengine"]) && name.is_some_and(|name| !ours(name)) && !typed.has("--device") {
+        arguments.push("--engine=psync".into());
+    }
+    let flags = arguments.into_iter().map(|argument| Flag {
+        line: section.line,
+        option: format!("[{}]", section.name),
+        argument,
+    });
+    Ok(flags.collect())
+}
+
+/// How much a section does, as fio has it: `io_size` or `size` bytes, so often as `loops` says, unless it is `time_based` or says
+/// `number_ios`.
+fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+    if find(options, "time_based").is_some_and(Given::is_on) {
+        return Ok(None);
+    }
+    let loops = find(options, "loops").map_or(Ok(1), Given::count)?;
+    if let Some(given) = find(options, "number_ios") {
+        return match loops {
+            1 => Ok(None),
+            _ => Err(given.refused("loops are of io_size: write that in its place")),
+        };
+    }
+    let sizes = ["io_size", "size", "filesize"];
+    let Some(given) = sizes.iter().find_map(|key| find(options, key)) else {
+        return Ok(None);
+    };
+    let whole = given.bytes()?;
+    let Some(bs) = block_size(options)? else {
+        let why = "I/Os draw their sizes: say how many by number_ios, or write time_based";
+        return Err(given.refused(why));
+    };
+    if bs == 0 || whole < bs {
+        return Err(given.refused("less than one block"));
+    }
+    let ios = (whole / bs).saturating_mul(loops);
+    Ok(Some(given.flag(format!("--number_ios={ios}"))))
+}
+
+/// The I/Os a second of `rate`, which fio has in bytes.
+fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+    let Some(given) = find(options, "rate") else {
+        return Ok(None);
+    };
+    let bytes = given.bytes()?;
+    match block_size(options)?.filter(|bs| (1..=bytes).contains(bs)) {
+        Some(bs) => Ok(Some(given.flag(format!("--rate_iops={}", bytes / bs)))),
+        None => Err(given
+            .refused("bytes a second are those of at least one I/O of one size: write rate_iops")),
+    }
+}
+
+/// Bytes of an I/O; `None`: each draws its size.
+fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
+    if find(options, "bssplit").is_some() {
+        return Ok(None);
+    }
+    if let Some(range) = find(options, "bsrange") {
+        let ends = range
+            .value
+            .as_deref()
+            .and_then(|value| value.split_once('-'));
+        return match ends {
+            Some((least, most)) if least == most => parse_size(least)
+                .map(Some)
+                .map_err(|why| range.refused(&why)),
+            _ => Ok(None),
+        };
+    }
+    // The last of the two names counts.
+    let names = ["bs", "blocksize"];
+    let mut named = options
+        .iter()
+        .rev()
+        .filter(|given| names.contains(&given.key.as_str()));
+    match named.next() {
+        None => Ok(Some(4096)),
+        // A list is one of the command line's.
+        Some(bs)
+            if bs
+                .value
+                .iter()
+                .any(|value| value.contains([',', ':', '/', '-'])) =>
+        {
+            Ok(None)
+        }
+        Some(bs) => bs.bytes().map(Some),
+    }
+}
+
+/// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.
+fn below(options: &[&Given], value: &str) -> String {
+    let directory = find(options, "directory").and_then(|given| given.value.as_deref());
+    let Some(directory) = directory else {
+        return value.into();
+    };
+    let within = |name: &String| !name.starts_with('/') && !name.contains("\\:");
+    let names = names(value).into_iter().map(|name| match within(&name) {
+        true => format!("{}/{name}", directory.trim_end_matches('/')),
+        false => name,
+    });
+    names.collect::<Vec<_>>().join(":")
+}
+
+fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
+    options.iter().copied().find(|given| given.key == key)
+}
+
+/// The completion mode of `hipri` and `sqthread_poll`.
+fn completion(options: &[&Given]) -> Option<Flag> {
+    let on = |key: &str| find(options, key).filter(|given| given.is_on());
+    let (hipri, thread) = (on("hipri"), on("sqthread_poll"));
+    let mode = match (hipri, thread) {
+        (None, None) => return None,
+        (Some(_), None) => "poll",
+        (None, Some(_)) => "sqpoll",
+        (Some(_), Some(_)) => "sqpoll+poll",
+    };
+    let given = thread.or(hipri)?;
+    Some(given.flag(format!("--completion={mode}")))
+}

@@ -1,0 +1,53 @@
+//! Groups of sections: those of one begin together, and the next begins when all of them have ended.
+
+use super::Refusal;
+use super::sections::{Given, Section};
+
+/// `sections` in the groups in which fio runs them. `all` are the names of the file's sections, those that were
+/// not chosen among them.
+pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<Section>>, Refusal> {
+    let mut groups: Vec<Vec<Section>> = Vec::new();
+    // The section by whose wait_for the last group is one of its own.
+    let mut waiting: Option<String> = None;
+    for section in sections {
+        let waits = waits(&section, groups.last(), all)?;
+        match groups.last_mut() {
+            Some(group) if !section.is_after_all() && !waits => {
+                if let Some(before) = &waiting {
+                    let why = format!(
+                        "[{}] begins before [{before}] in fio: write it above that, or stonewall into it",
+                        section.name
+                    );
+                    return Err((section.line, why));
+                }
+                group.push(section);
+            }
+            _ => {
+                let by_name = waits && !section.is_after_all();
+                waiting = by_name.then(|| section.name.clone());
+                groups.push(vec![section]);
+            }
+        }
+    }
+    Ok(groups)
+}
+
+/// True if `section` is to begin when all of `group`, the last so far, has ended, as it waits for that.
+fn waits(section: &Section, group: Option<&Vec<Section>>, all: &[String]) -> Result<bool, Refusal> {
+    let Some(given) = section.find("wait_for") else {
+        return Ok(false);
+    };
+    let name = given.value.as_deref().unwrap_or_default();
+    let refused = |why: &str| Err(Given::refused(given, why));
+    if !all.iter().any(|other| other == name) {
+        return refused("there is no section of that name");
+    }
+    match group.map(Vec::as_slice) {
+        Some([only]) if only.name == name => Ok(true),
+        Some(several) if several.iter().any(|one| one.name == name) => refused(
+            "others run beside it, which may go on when it has ended: write stonewall instead",
+        ),
+        // It has ended by then.
+        _ => Ok(false),
+    }
+}

@@ -1,0 +1,120 @@
+//! Sections of a job file, as text has them.
+
+use super::Refusal;
+use joulio_workload::{parse_count, parse_size};
+
+/// A section of a job file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) line: usize,
+    /// Options, those of the `[global]` sections above it first.
+    pub(super) options: Vec<Given>,
+}
+
+/// An option as the file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given {
+    pub(super) line: usize,
+    pub(super) key: String,
+    pub(super) value: Option<String>,
+}
+
+impl Section {
+    /// The option `key`, the last where it is given twice.
+    pub(super) fn find(&self, key: &str) -> Option<&Given> {
+        self.options.iter().rev().find(|given| given.key == key)
+    }
+
+    /// True if the option `key` is on.
+    pub(super) fn is_on(&self, key: &str) -> bool {
+        self.find(key).is_some_and(Given::is_on)
+    }
+
+    /// True if it begins after all those before it have ended.
+    pub(super) fn is_after_all(&self) -> bool {
+        self.is_on("stonewall") || self.is_on("wait_for_previous")
+    }
+}
+
+/// Sections of `text`, each with the options of the `[global]` ones before it; or a line, and what is wrong
+/// there.
+pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
+    let mut global: Vec<Given> = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
+    let mut in_global = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        // As in fio, the rest of a line is a comment too.
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').map(str::trim);
+            let name = name.filter(|name| !name.is_empty());
+            let name = name.ok_or((number, format!("'{line}' is not a section: write [name]")))?;
+            in_global = Some(name == "global");
+            if name != "global" {
+                sections.push(Section {
+                    name: name.into(),
+                    line: number,
+                    options: global.clone(),
+                });
+            }
+            continue;
+        }
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key, Some(value.trim().to_owned())),
+            None => (line, None),
+        };
+        let given = Given {
+            line: number,
+            key: key.trim().to_lowercase().replace('-', "_"),
+            value,
+        };
+        match (in_global, sections.last_mut()) {
+            (Some(true), _) => global.push(given),
+            (Some(false), Some(section)) => {
+                section.options.push(given);
+            }
+            _ => {
+                let why = format!("'{line}' is in no section: write [global] or [name] above it");
+                return Err((number, why));
+            }
+        }
+    }
+    match sections.is_empty() {
+        true => Err((1, "no section: [global] alone is no job".into())),
+        false => Ok(sections),
+    }
+}
+
+impl Given {
+    /// True for an option that is given without a value, or as 1.
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self.value.as_deref(), None | Some("1" | "true"))
+    }
+
+    pub(super) fn text(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{}={value}", self.key),
+            None => self.key.clone(),
+        }
+    }
+
+    /// Its value in bytes.
+    pub(super) fn bytes(&self) -> Result<u64, Refusal> {
+        let bytes = parse_size(self.value.as_deref().unwrap_or(""));
+        bytes.map_err(|why| self.refused(&why))
+    }
+
+    /// Its value as a number.
+    pub(super) fn count(&self) -> Result<u64, Refusal> {
+        let count = parse_count(self.value.as_deref().unwrap_or(""));
+        count.map_err(|why| self.refused(&why))
+    }
+
+    pub(super) fn refused(&self, why: &str) -> Refusal {
+        (self.line, format!("{}: {why}", self.text()))
+    }
+}

@@ -1,0 +1,115 @@
+//! Flags typed on the command line, which count for every section.
+
+use super::super::args::BenchArgs;
+use super::Refusal;
+use super::flags::Flag;
+use super::sections::{Given, Section};
+use crate::failure::usage_line;
+use clap::Parser;
+use std::ffi::OsString;
+use std::path::Path;
+
+#[derive(Parser)]
+struct Bench {
+    #[command(flatten)]
+    args: BenchArgs,
+}
+
+/// Options that others are reckoned from.
+const RECKONED: [&str; 3] = ["size", "bs", "numjobs"];
+
+/// What was typed after `joulio bench`, without the file and its sections.
+pub(super) struct Typed {
+    arguments: Vec<OsString>,
+}
+
+impl Typed {
+    pub(super) fn new(typed: &[OsString], file: &Path) -> Typed {
+        let mut arguments = Vec::new();
+        let mut typed = typed.iter();
+        while let Some(argument) = typed.next() {
+            if argument == "--section" {
+                typed.next();
+            } else if argument != file.as_os_str()
+                && !argument.as_encoded_bytes().starts_with(b"--section=")
+            {
+                arguments.push(argument.clone());
+            }
+        }
+        Typed { arguments }
+    }
+
+    pub(super) fn has(&self, flag: &str) -> bool {
+        let mut arguments = self.arguments.iter().filter_map(|one| one.to_str());
+        arguments.any(|argument| is_named(argument, flag))
+    }
+
+    /// Value of `flag`, where it is typed.
+    fn value(&self, flag: &str) -> Option<String> {
+        let mut arguments = self.arguments.iter().filter_map(|one| one.to_str());
+        let found = arguments.find(|argument| is_named(argument, flag))?;
+        match found.split_once('=') {
+            Some((_, value)) => Some(value.to_owned()),
+            None => arguments.next().map(str::to_owned),
+        }
+    }
+
+    /// Has `section` reckon with what is typed.
+    pub(super) fn count_in(&self, section: &mut Section) {
+        for key in RECKONED {
+            if let Some(value) = self.value(&format!("--{key}")) {
+                let others: &[&str] = if key == "bs" {
+                    &["bssplit", "bsrange"]
+                } else {
+                    &[]
+                };
+                section
+                    .options
+                    .retain(|given| !others.contains(&given.key.as_str()));
+                section.options.push(Given {
+                    line: section.line,
+                    key: key.into(),
+                    value: Some(value),
+                });
+            }
+        }
+    }
+
+    /// The bench of `flags`, those that are typed too left out; or the line of the first that is wrong.
+    pub(super) fn parse(&self, flags: Vec<Flag>) -> Result<BenchArgs, Refusal> {
+        let flags: Vec<Flag> = flags
+            .into_iter()
+            .filter(|flag| !self.has(&flag.argument))
+            .collect();
+        let parse = |flags: &[Flag]| {
+            let first = [OsString::from("bench")].into_iter();
+            let of_file = flags.iter().map(|flag| OsString::from(&flag.argument));
+            let all = first.chain(of_file).chain(self.arguments.iter().cloned());
+            Bench::try_parse_from(all).map(|bench| bench.args)
+        };
+        parse(&flags).map_err(|error| {
+            // The first without which it would do; what is typed was read alone before.
+            let wrong = (1..=flags.len()).find(|count| parse(&flags[..*count]).is_err());
+            let wrong = wrong.and_then(|count| flags.get(count - 1));
+            let why = usage_line(&error);
+            match wrong {
+                Some(flag) => (flag.line, format!("{}: {why}", flag.option)),
+                None => (1, why),
+            }
+        })
+    }
+}
+
+/// True if `argument` is the flag that `flag` is, by one of its names.
+fn is_named(argument: &str, flag: &str) -> bool {
+    let name = |argument: &str| {
+        let name = argument.split('=').next().unwrap_or(argument);
+        name.replace("readwrite", "rw")
+            .replace("blocksize", "bs")
+            .replace("bssplit", "bs")
+            .replace("bsrange", "bs")
+            .replace("randseed", "seed")
+            .replace('-', "_")
+    };
+    argument.starts_with("--") && name(argument) == name(flag)
+}

@@ -1,0 +1,295 @@
+//! Sections of a job file that run beside each other.
+
+use crate::common::{joulio, refused, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const MIB: usize = 1 << 20;
+
+/// A folder with a file of 2 MiB and `jobs`, a job file.
+fn room(jobs: &str) -> TempDir {
+    let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a room");
+    fs::write(room.path().join("jobs.fio"), jobs).expect("written");
+    fs::write(room.path().join("disk.img"), vec![7; 2 * MIB]).expect("written");
+    room
+}
+
+/// Runs of the job file in `room`, with the flags of `line`.
+fn runs(room: &TempDir, line: &str) -> Vec<Value> {
+    let line = format!("bench jobs.fio --meter none --output json {line}");
+    let report: Value = serde_json::from_str(&stdout(room.path(), &line)).expect("JSON");
+    report["runs"].as_array().expect("runs").clone()
+}
+
+fn ios(result: &Value) -> u64 {
+    assert_eq!(result["all"]["errors"], 0, "{result}");
+    result["all"]["ios"].as_u64().expect("a count")
+}
+
+/// The sections of `run` by name, each with its I/Os.
+fn sections(run: &Value) -> Vec<(&str, u64)> {
+    let sections = run["sections"].as_array().expect("sections").iter();
+    let named = sections.map(|one| (one["section"].as_str().expect("a name"), ios(one)));
+    named.collect()
+}
+
+const TWO: &str = "[global]
+filename=disk.img
+size=1m
+[seq]
+rw=read
+bs=64k
+[rand]
+rw=randread
+ioengine=io_uring
+iodepth=8
+";
+
+#[test]
+fn a_run_has_the_figures_of_each_section_and_the_energy_of_all() {
+    let room = room(TWO);
+    let runs = runs(&room, "--machine generic-server");
+    assert_eq!(runs.len(), 1);
+    let run = &runs[0];
+    assert_eq!(sections(run), [("seq", 16), ("rand", 256)]);
+    assert_eq!(ios(run), 272);
+    // What differs is nobody's; what is the same is the run's.
+    assert_eq!((&run["rw"], &run["engine"]), (&Value::Null, &Value::Null));
+    assert_eq!(run["devices"].as_array().map(Vec::len), Some(1));
+    let [seq, rand] = [0, 1].map(|at| &run["sections"][at]);
+    assert_eq!(
+        (&seq["engine"], &rand["engine"]),
+        (&"psync".into(), &"io_uring".into())
+    );
+    assert_eq!(rand["point"]["iodepth"], "8");
+    let system_calls = |result: &Value| result["system_calls"].as_u64().expect("counted");
+    assert_eq!(system_calls(run), system_calls(seq) + system_calls(rand));
+    let joules = |result: &Value| result["energy"].as_array().map(Vec::len);
+    assert!(joules(run) > Some(0), "{run}");
+    for section in [seq, rand] {
+        assert_eq!(joules(section), Some(0), "{section}");
+        let why = &section["machine"]["missing"]["cpuidle"];
+        assert!(
+            why.as_str().is_some_and(|why| why.contains("all sections")),
+            "{why}"
+        );
+        // The run is from the first beginning to the last end.
+        let at = |result: &Value, end: &str| {
+            result[end]["monotonic_seconds"].as_f64().expect("a moment")
+        };
+        assert!(at(section, "begin") >= at(run, "begin"));
+        assert!(at(section, "end") <= at(run, "end"));
+    }
+}
+
+#[test]
+fn the_end_of_one_ends_all_that_run_beside_it() {
+    // Neither would end by itself, nor begin, within a test.
+    let room = room(
+        "[global]
+filename=disk.img
+size=1m
+[long]
+time_based
+runtime=3600
+[late]
+startdelay=3600
+[short]
+exitall
+number_ios=9
+",
+    );
+    let runs = runs(&room, "");
+    let found = sections(&runs[0]);
+    assert_eq!((found[1], found[2]), (("late", 0), ("short", 9)));
+    assert_eq!(found[0].0, "long");
+    assert_eq!(runs[0]["interrupted"], false);
+}
+
+#[test]
+fn sections_share_an_emulated_device_in_each_completion_mode() {
+    let room = room(
+        "[global]
+filename=emulated\\:instant,size=4M
+number_ios=40
+[a]
+rw=randread
+[b]
+rw=randwrite
+iodepth=4
+numjobs=2
+[file]
+filename=disk.img
+",
+    );
+    let runs = runs(&room, "--machine generic-server");
+    let modes: Vec<_> = runs
+        .iter()
+        .map(|run| run["point"]["completion"].as_str().expect("a mode"))
+        .collect();
+    assert_eq!(modes, ["poll", "interrupt", "hybrid", "adaptive"]);
+    for run in &runs {
+        assert_eq!(sections(run), [("a", 40), ("b", 80), ("file", 40)]);
+        assert_eq!(run["devices"].as_array().map(Vec::len), Some(2));
+        assert_eq!(run["per_device"][0]["all"]["ios"], 120);
+        assert_eq!(
+            (&run["read"]["ios"], &run["write"]["ios"]),
+            (&80.into(), &80.into())
+        );
+        assert_eq!(run["numjobs"], 4);
+        let file = &run["sections"][2];
+        assert_eq!(file["point"]["completion"], "interrupt");
+        assert_eq!(file["per_device"].as_array().map(Vec::len), Some(1));
+        assert_eq!(file["wait"]["polls"], 0, "{file}");
+    }
+}
+
+#[test]
+fn a_table_has_a_row_a_section_or_one_of_all() {
+    let room = room(&format!("{TWO}[then]\nstonewall\nrw=read\nbs=32k\n"));
+    let columns = "--columns IOPS,p50 --meter none";
+    let text = stdout(room.path(), &format!("bench jobs.fio {columns}"));
+    let rows = |text: &str, begin: &str| {
+        let lines = text.lines().map(str::trim_start);
+        lines.filter(|line| line.starts_with(begin)).count()
+    };
+    for (row, count) in [("seq ", 1), ("rand ", 1), ("section ", 2), ("[then]", 1)] {
+        let first = text.split("section   energy").next().expect("a table");
+        let text = if count == 1 && !row.starts_with('[') {
+            first
+        } else {
+            &text
+        };
+        assert!(rows(text, row) >= count, "{row}: {text}");
+    }
+    let grouped = stdout(
+        room.path(),
+        &format!("bench jobs.fio {columns} --group_reporting"),
+    );
+    assert_eq!((rows(&grouped, "seq "), rows(&grouped, "rand ")), (0, 0));
+    assert!(rows(&grouped, "seq+rand ") >= 1, "{grouped}");
+    // And files have the same rows.
+    let chosen = "--section seq --section rand --meter none";
+    let csv = stdout(
+        room.path(),
+        &format!("bench jobs.fio {chosen} --output-format csv"),
+    );
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    let at = |name: &str| header.iter().position(|one| one == name).expect(name);
+    let rows: Vec<_> = reader.records().map(|row| row.expect("a row")).collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (&row[at("section")], &row[at("ios")]))
+        .collect();
+    assert_eq!(found, [("seq", "16"), ("rand", "256"), ("seq+rand", "272")]);
+    let terse = stdout(
+        room.path(),
+        &format!("bench jobs.fio {chosen} --output-format terse"),
+    );
+    let fields = terse
+        .lines()
+        .map(|line| line.split(';').collect::<Vec<_>>());
+    let names: Vec<_> = fields.map(|fields| (fields[2], fields[3])).collect();
+    assert_eq!(names, [("seq", "0"), ("rand", "0"), ("seq+rand", "0")]);
+}
+
+#[test]
+fn processes_run_beside_threads() {
+    let room = room(
+        "[global]
+filename=disk.img
+number_ios=30
+[threads]
+thread
+[processes]
+thread=0
+numjobs=2
+",
+    );
+    let run = &runs(&room, "")[0];
+    assert_eq!(sections(run), [("threads", 30), ("processes", 60)]);
+    assert_eq!(run["job_kind"], Value::Null);
+    assert_eq!(run["sections"][1]["job_kind"], "process");
+    assert_eq!(run["per_job"].as_array().map(Vec::len), Some(3));
+}
+
+/// Two sections that write and verify, the second from `offset` on.
+fn verifying(offset: &str) -> String {
+    format!(
+        "[global]
+filename=disk.img
+size=1m
+verify=crc32c
+rw=randwrite
+[a]
+[b]
+offset={offset}
+"
+    )
+}
+
+#[test]
+fn what_one_verifies_no_other_overwrites() {
+    let room = room(&verifying("1m"));
+    let run = &runs(&room, "--allow-write")[0];
+    assert_eq!(sections(run), [("a", 256), ("b", 256)]);
+    for one in [&run["sections"][0], &run["sections"][1], run] {
+        assert_eq!(one["verify"]["errors"], 0, "{one}");
+        assert!(one["verify"]["blocks"].as_u64() > Some(0), "{one}");
+    }
+    let before = fs::read(room.path().join("disk.img")).expect("a file");
+    fs::write(room.path().join("jobs.fio"), verifying("512k")).expect("written");
+    let said = refused(room.path(), "bench jobs.fio --allow-write --meter none");
+    assert!(said.contains("[a] verifies what [b] overwrites"), "{said}");
+    let after = fs::read(room.path().join("disk.img")).expect("a file");
+    assert!(before == after, "something was written");
+}
+
+#[test]
+fn what_cannot_run_beside_others_is_one_line_and_nothing_runs() {
+    let untouched = |path: &Path| fs::read(path).expect("a file") == vec![7; 2 * MIB];
+    let cases = [
+        ("[a]\n[b]\nrw=write\n", "", "--allow-write"),
+        ("[a]\n[b]\n", "--twin", "--section NAME, or write stonewall"),
+        ("[a]\nioscheduler=none\n[b]\n", "", "[b] has other settings"),
+        (
+            "[a]\nioengine=io_uring\nfixedbufs\n[b]\nioengine=io_uring\n",
+            "",
+            "[b] has other options of io_uring",
+        ),
+        ("[a]\n[b]\niodepth=2\nbs=512k\nsize=256k\n", "", "jobs.fio:"),
+        (
+            "[a]\n[b]\nstonewall\n",
+            "--output json",
+            "choose by --section NAME",
+        ),
+        ("[a]\nexitall\nthread=0\n[b]\n", "", "--exitall"),
+    ];
+    for (sections, flags, why) in cases {
+        let room = room(&format!("[global]\nfilename=disk.img\nsize=1m\n{sections}"));
+        let said = refused(room.path(), &format!("bench jobs.fio --meter none {flags}"));
+        assert!(said.contains(why), "{sections}: {said}");
+        assert!(untouched(&room.path().join("disk.img")), "{sections}");
+    }
+}
+
+#[test]
+fn a_state_file_has_a_run_whole_with_its_sections() {
+    let room = room(TWO);
+    let first = runs(&room, "--state state");
+    let kept = fs::read_to_string(room.path().join("state")).expect("a state file");
+    assert_eq!(kept.lines().count(), 2, "{kept}");
+    // Nothing is run again.
+    assert_eq!(runs(&room, "--state state"), first);
+    let kept_again = fs::read_to_string(room.path().join("state")).expect("a state file");
+    assert_eq!(kept, kept_again);
+    // Other sections are another bench.
+    let other = TWO.replace("bs=64k", "bs=32k");
+    fs::write(room.path().join("jobs.fio"), other).expect("written");
+    let mut command = joulio("bench jobs.fio --meter none --state state");
+    let output = command.current_dir(&room).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}

@@ -16,6 +16,7 @@ mod documents;
 mod ending;
 mod external;
 mod faults;
+mod fio_examples;
 mod fio_words;
 mod grid;
 mod groups;

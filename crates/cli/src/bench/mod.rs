@@ -2,11 +2,13 @@
 
 mod args;
 mod figures;
+mod group;
 mod job_file;
 mod legend;
 mod means;
 mod parts;
 mod progress;
+mod report;
 mod settings;
 mod sides;
 mod table;
@@ -15,27 +17,11 @@ pub use args::BenchArgs;
 pub use legend::legend;
 pub use progress::BenchTerminal;
 
-use self::args::BenchFormat;
+use self::group::{Group, Section};
+use self::report::Report;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{print, print_begin, print_data, print_json};
-use crate::signals::stop_on_signals;
-use joulio_lab::output_file::{Existing, same_file};
-use joulio_lab::record::{Point, RecordStore, RunRecord};
-use joulio_lab::report::{Plot, PlotFile};
-use joulio_lab::results::{Varied, rows};
-use joulio_lab::sweep::{
-    Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled, sweep_csv,
-    sweep_terse,
-};
-use joulio_workload::{RingOptions, Stop};
-use std::borrow::Cow;
-
-/// Name of a bench's sweep in its records.
-const SWEEP: &str = "bench";
-
-/// Points of a bench: nobody reads a table of more.
-const MAX_POINTS: u64 = 10_000;
+use crate::output::print;
 
 /// `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
@@ -43,264 +29,44 @@ pub fn run(args: &BenchArgs) -> Outcome {
         return print(&legend());
     }
     let Some(path) = &args.job_file else {
-        return run_group(&[Section { name: "", args }], false, "");
+        let alone = Section { name: "", args };
+        return run_groups(args, &[Group::new(vec![alone], false)?]);
     };
     // After the command's name and the subcommand's.
     let typed: Vec<_> = std::env::args_os().skip(2).collect();
-    let groups = job_file::benches(path, &args.section, &typed)?;
-    let of_one = [
-        (
-            "--output-format json, json+, terse and csv are",
-            args.output.format() != BenchFormat::Normal,
-        ),
-        ("--state is", args.state.is_some()),
-        ("--plot is", args.plot.is_some()),
-    ];
-    if let (2.., Some((what, _))) = (groups.len(), of_one.iter().find(|(_, given)| *given)) {
-        return Err(Failure::input(format!(
-            "{what} of one section, or of several that run beside each other: choose by --section NAME",
-        )));
-    }
-    for (nth, group) in groups.iter().enumerate() {
-        let above = if nth > 0 { "\n" } else { "" };
-        let sections = group.sections.iter().map(|section| Section {
+    let benches = job_file::benches(path, &args.section, &typed)?;
+    let groups = benches.iter().map(|bench| {
+        let sections = bench.sections.iter().map(|section| Section {
             name: &section.name,
             args: &section.args,
         });
-        let sections: Vec<_> = sections.collect();
-        run_group(&sections, group.grouped, above)?;
-    }
-    Ok(())
-}
-
-/// A section of a job file, or the one bench of the command line.
-struct Section<'a> {
-    /// Name; empty: the command line's.
-    name: &'a str,
-    args: &'a BenchArgs,
-}
-
-/// The sweep that `sections` are, beside each other.
-fn options(sections: &[Section<'_>]) -> Result<SweepOptions, Failure> {
-    let beside = sections.len() > 1;
-    let each = sections.iter().map(|section| {
-        let name = if beside { section.name } else { "" };
-        Ok(SweepOptions {
-            section: name.to_owned(),
-            ..section.args.options()?
-        })
+        Group::new(sections.collect(), bench.grouped)
     });
-    let mut each: Vec<SweepOptions> = each.collect::<Result<_, Failure>>()?;
-    let first = each.remove(0);
-    Ok(SweepOptions {
-        beside: each,
-        ..first
-    })
-}
-
-/// The bench of `sections`, which run beside each other; `above`: what its heading begins with. What is of the
-/// command and not of a run is in the flags of the first.
-fn run_group(sections: &[Section<'_>], grouped: bool, above: &str) -> Outcome {
-    let args = sections[0].args;
-    let options = options(sections)?;
-    let virtual_time = options.base.twin.is_some();
-    if args.strict && virtual_time {
-        return Err(Failure::input(
-            "--strict with --twin: nothing spoils a run in virtual time",
-        ));
-    }
-    if args.status_interval.is_some() && virtual_time {
-        return Err(Failure::input(
-            "--status-interval with --twin: a run in virtual time is over at once",
-        ));
-    }
-    let axes = options.all_axes()?;
-    for section in options.sections() {
-        check(section)?;
-    }
-    let runs = options.runs(&axes)?;
-    let plot = plot_file(args)?;
-    // Before there is anything that a signal would leave behind, or that is waited for.
-    let stop = match virtual_time {
-        true => Stop::default(),
-        false => stop_on_signals()?,
-    };
-    let opened = SweepSession::open(&options, &runs, &stop);
-    let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
-    let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;
-    let mut heading = above.to_owned() + &heading(&options, sections, &opened.devices())?;
-    let about = heading.clone();
-    if let Some(machine) = opened.modelled_on() {
-        heading += &format!("\nin virtual time on {machine}: every figure is modelled");
-    }
-    heading += "\n\n";
-    let people = args.output.format() == BenchFormat::Normal;
-    // What takes its time is announced.
-    if people && !virtual_time {
-        print_begin(&heading)?;
-    }
-    let sweep = Sweep {
-        name: SWEEP,
-        runs: &runs,
-        replicates: options.base.replicates,
-        unfit: Unfit::Refuse,
-    };
-    let terminal = BenchTerminal::new(args.quiet, args.status_interval);
-    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &terminal)?;
-    let records = sweep.records(&store);
-    let rows = || {
-        let rows = records.iter().flat_map(|record| rows(record, grouped));
-        rows.collect::<Vec<_>>()
-    };
-    match args.output.format() {
-        _ if all_failed(&records) => {}
-        BenchFormat::Normal => {
-            let heading = if virtual_time { heading } else { String::new() };
-            let tables = text(&options, &axes, &records, grouped, args);
-            print(&(heading + &tables))?;
-        }
-        BenchFormat::Json | BenchFormat::JsonPlus => {
-            print_json(&SweepReport::new(&manifest, &records))?
-        }
-        BenchFormat::Terse => print_data(&sweep_terse(&borrowed(&rows())))?,
-        BenchFormat::Csv => print_data(&sweep_csv(&borrowed(&rows())))?,
-    }
-    if let Some(file) = plot.filter(|_| !records.is_empty() && !all_failed(&records)) {
-        let plot = Plot::new("joulio bench", &about, &axes, &records);
-        let written = file.write(&plot);
-        written.map_err(|error| Failure::run(format!("--plot: {error}")))?;
-    }
-    end.judge(&records, &stop)?;
-    if args.strict {
-        check_unspoiled(&records)?;
-    }
-    Ok(())
-}
-
-/// The file of `--plot`, before anything is run.
-fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
-    let Some(path) = &args.plot else {
-        return Ok(None);
-    };
-    let refused = |error: String| Failure::input(format!("--plot: {error}"));
-    if let Some(state) = &args.state
-        && same_file(path, state)
-    {
-        return Err(refused(format!(
-            "{} is the file of --state: name another",
-            path.display()
-        )));
-    }
-    if let Some(report) = args.output.file()
-        && same_file(path, report)
-    {
-        return Err(refused(format!(
-            "{} is the file of --output: name another",
-            path.display()
-        )));
-    }
-    let file = PlotFile::open(path, Existing::forced(args.force));
-    file.map(Some).map_err(|error| refused(error.to_string()))
-}
-
-/// Refuses lists that nobody wants crossed, and options of an engine that is not there.
-fn check(section: &SweepOptions) -> Outcome {
-    let axes = section.own_axes()?;
-    if axes.count() > MAX_POINTS {
+    let groups: Vec<_> = groups.collect::<Result<_, _>>()?;
+    let of_one = [
+        ("--state", args.state.is_some()),
+        ("--plot", args.plot.is_some()),
+    ];
+    if let (2.., Some((flag, _))) = (groups.len(), of_one.iter().find(|(_, given)| *given)) {
         return Err(Failure::input(format!(
-            "{} combinations are too many for a bench: at most {MAX_POINTS}",
-            axes.count()
+            "{flag} is of one section, or of several that run beside each other: choose by --section NAME",
         )));
     }
-    let given = section.base.targets.ring != RingOptions::default();
-    let engines = axes.values(joulio_lab::sweep::Factor::Engine);
-    if given && !engines.iter().any(|engine| engine.starts_with("io_uring")) {
-        return Err(Failure::input(
-            "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
-        ));
-    }
-    Ok(())
+    run_groups(args, &groups)
 }
 
-/// What is about to run on `devices`; of several sections each, on its own.
-fn heading(
-    options: &SweepOptions,
-    sections: &[Section<'_>],
-    devices: &[&str],
-) -> Result<String, Failure> {
-    let several = sections.len() > 1;
-    let each = options.sections().zip(sections).map(|(own, section)| {
-        let axes = own.own_axes()?;
-        let job = own.base.job().map_err(Failure::input)?;
-        let names: Vec<_> = own
-            .base
-            .targets
-            .devices
-            .iter()
-            .map(|one| one.text())
-            .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let devices = if several { &names } else { devices };
-        let heading = table::heading(own, &axes, &job, devices);
-        Ok(match section.name {
-            "" => heading,
-            name => format!("[{name}]\n{heading}"),
-        })
+/// Runs `groups` one after the other, when all can be.
+fn run_groups(args: &BenchArgs, groups: &[Group<'_>]) -> Outcome {
+    if groups.len() > 1 {
+        groups.iter().try_for_each(Group::try_open)?;
+    }
+    let mut report = Report::default();
+    let mut groups = groups.iter().enumerate();
+    let ran = groups.try_for_each(|(nth, group)| {
+        let above = if nth > 0 { "\n" } else { "" };
+        group.run(above, &mut report)
     });
-    let each: Vec<String> = each.collect::<Result<_, Failure>>()?;
-    Ok(each.join("\n"))
-}
-
-fn borrowed<'a>(rows: &'a [Cow<'_, RunRecord>]) -> Vec<&'a RunRecord> {
-    rows.iter().map(|row| &**row).collect()
-}
-
-/// True if there are no figures, and the reason is on standard error.
-fn all_failed(records: &[&RunRecord]) -> bool {
-    !records.is_empty() && records.iter().all(|one| one.result.failure.is_some())
-}
-
-/// The tables for people: a line a run and section, or a point where runs are repeated.
-fn text(
-    options: &SweepOptions,
-    axes: &Axes,
-    records: &[&RunRecord],
-    grouped: bool,
-    args: &BenchArgs,
-) -> String {
-    let whole = axes.points();
-    // Whatever the order of the runs, equal ones stand together.
-    let mut records = records.to_vec();
-    records.sort_by_key(|record| whole.iter().position(|point| *point == record.point));
-    let of_records = |grouped: bool| {
-        let rows = records.iter().flat_map(|record| rows(record, grouped));
-        rows.collect::<Vec<_>>()
-    };
-    let (varied, points, lines) = match options.beside.is_empty() {
-        true => (Varied::new(axes), whole, of_records(false)),
-        false => {
-            let lines = of_records(grouped);
-            let mut points: Vec<Point> = Vec::new();
-            for row in &lines {
-                if !points.contains(&row.point) {
-                    points.push(row.point.clone());
-                }
-            }
-            (Varied::new(axes).with_sections(), points, lines)
-        }
-    };
-    let lines = borrowed(&lines);
-    let chosen = args.columns.clone().unwrap_or_default();
-    let mut text = match options.base.replicates {
-        0 | 1 => table::table(&varied, &lines, &points, &chosen),
-        _ => means::table(&varied, &lines, &points, &chosen),
-    };
-    if args.per_job {
-        // All together has the jobs of each once more.
-        let mut jobs = lines.clone();
-        jobs.retain(|row| grouped || row.result.sections.is_empty());
-        text += &parts::table(&varied, &jobs);
-    }
-    text += &parts::percentiles(&varied, &lines);
-    text
+    // What came before a failure is a result all the same.
+    report.print(args.output.format())?;
+    ran
 }

@@ -1,9 +1,11 @@
 //! Sections of a job file that run beside each other.
 
-use crate::common::{joulio, refused, stdout};
+use crate::common::{ended, interrupt, joulio, program, refused, stdout};
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use tempfile::TempDir;
 
 const MIB: usize = 1 << 20;
@@ -263,9 +265,11 @@ fn what_cannot_run_beside_others_is_one_line_and_nothing_runs() {
         ("[a]\n[b]\niodepth=2\nbs=512k\nsize=256k\n", "", "jobs.fio:"),
         (
             "[a]\n[b]\nstonewall\n",
-            "--output json",
+            "--plot x.svg",
             "choose by --section NAME",
         ),
+        // The first would have run by then.
+        ("[a]\n[b]\nstonewall\nrw=write\n", "", "--allow-write"),
         ("[a]\nexitall\nthread=0\n[b]\n", "", "--exitall"),
     ];
     for (sections, flags, why) in cases {
@@ -292,4 +296,72 @@ fn a_state_file_has_a_run_whole_with_its_sections() {
     let mut command = joulio("bench jobs.fio --meter none --state state");
     let output = command.current_dir(&room).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn a_document_has_all_groups_in_their_order() {
+    let room = room(&format!(
+        "{TWO}[then]\nstonewall\nrw=read\nbs=32k\n[last]\nstonewall\n"
+    ));
+    let runs = runs(&room, "");
+    let places = runs.iter().map(|run| {
+        let name = run["point"]["section"].as_str().expect("a name");
+        (name, run["order"].as_u64(), ios(run))
+    });
+    let wanted = [
+        ("seq+rand", Some(1), 272),
+        ("then", Some(2), 32),
+        ("last", Some(3), 256),
+    ];
+    assert!(places.eq(wanted), "{runs:?}");
+    assert_eq!(runs[1].get("sections"), None);
+    let lines = stdout(
+        room.path(),
+        "bench jobs.fio --meter none --output-format terse",
+    );
+    let fields = lines
+        .lines()
+        .map(|line| line.split(';').collect::<Vec<_>>());
+    let groups: Vec<_> = fields
+        .map(|fields| format!("{} {}", fields[2], fields[3]))
+        .collect();
+    assert_eq!(
+        groups,
+        ["seq 0", "rand 0", "seq+rand 0", "then 1", "last 2"]
+    );
+}
+
+#[test]
+fn a_run_that_is_ended_has_what_its_sections_did() {
+    let room = room(
+        "[global]\nfilename=disk.img\ntime_based\nruntime=3600\n[a]\n[b]\nioengine=libaio\n[c]\nstonewall\n",
+    );
+    let line = "bench jobs.fio --meter none --output json --status-interval 100ms";
+    let mut child = program()
+        .args(line.split_whitespace())
+        .current_dir(&room)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it begins");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let running = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("I/Os:")));
+    let running = running.expect("a line").expect("text");
+    assert!(running.contains("a+b: "), "{running}");
+    interrupt(&child);
+    // Whoever writes is read to the end.
+    let rest: Vec<_> = said.map_while(Result::ok).collect();
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(130), "{rest:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let runs = report["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["interrupted"], true);
+    let names: Vec<_> = sections(&runs[0]).iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(ios(&runs[0]) > 0, "{report}");
+    assert!(
+        rest.iter().any(|line| line.contains("cut short")),
+        "{rest:?}"
+    );
 }

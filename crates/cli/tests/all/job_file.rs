@@ -70,7 +70,7 @@ fn what_is_wrong_with_a_file_is_one_line_and_nothing_runs() {
     let room = room();
     let said = refused(room.path(), "bench jobs.fio --section nobody");
     assert!(said.contains("jobs.fio has seq, rand"), "{said}");
-    let said = refused(room.path(), "bench jobs.fio --output json");
+    let said = refused(room.path(), "bench jobs.fio --state kept");
     assert!(said.contains("--section NAME"), "{said}");
     let said = refused(room.path(), "bench none.fio");
     assert!(said.contains("takes a job file"), "{said}");

@@ -97,6 +97,27 @@ impl Manifest {
         }
     }
 
+    /// Adds the manifest of other runs of the same command: what they do not have in common is `None`.
+    pub fn join(&mut self, other: Manifest) {
+        fn keep<T: PartialEq>(own: &mut Option<T>, other: &Option<T>) {
+            if own != other {
+                *own = None;
+            }
+        }
+        keep(&mut self.runtime_seconds, &other.runtime_seconds);
+        keep(&mut self.number_ios, &other.number_ios);
+        keep(&mut self.window_seconds, &other.window_seconds);
+        self.ramp_seconds = self.ramp_seconds.min(other.ramp_seconds);
+        self.throttled = match (self.throttled, other.throttled) {
+            (Throttled::Yes, _) | (_, Throttled::Yes) => Throttled::Yes,
+            (Throttled::No, Throttled::No) => Throttled::No,
+            _ => Throttled::Unknown,
+        };
+        self.interrupted |= other.interrupted;
+        self.not_run.extend(other.not_run.iter().cloned());
+        self.add_devices(other);
+    }
+
     /// Manifest of `jobs`, at least one, in virtual time: what they do not have in common is `None`.
     pub fn modelled(jobs: &[&Job], devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
         let ramp = jobs.iter().map(|job| job.ramp_time).min();

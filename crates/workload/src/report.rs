@@ -1,6 +1,6 @@
 //! Result of a run, from the results of its jobs and devices.
 
-use crate::conductor::{Finished, FinishedMember, RunOutcome};
+use crate::conductor::{DeviceThreads, Finished, FinishedMember, RunOutcome};
 use crate::energy::figures;
 use crate::io_totals::IoTotals;
 use crate::job_result::JobResult;
@@ -170,8 +170,12 @@ impl RunReport<'_> {
 
     /// Returns what spoiled `parts` of the run that is `done`.
     fn spoiled(&self, parts: &[Part<'_>], done: &Finished) -> Vec<Spoiled> {
-        let targets = self.devices(parts).into_iter();
-        let lost = targets.flat_map(|device| {
+        let devices = self.devices(parts);
+        let threads = devices
+            .iter()
+            .map(|&device| done.did.device_scheduled[device]);
+        let threads = threads.fold(DeviceThreads::none(), DeviceThreads::and);
+        let lost = devices.into_iter().flat_map(|device| {
             let target = &self.setup.targets[device];
             let lost = target.lost_features().into_iter();
             lost.map(|what| settings_lost(&target.info().name, &what))
@@ -181,7 +185,7 @@ impl RunReport<'_> {
         let mut spoiled = judge(&Evidence {
             window: done.window,
             jobs: self.seen(parts, early),
-            devices: done.did.device_scheduled,
+            devices: (threads.scheduled, threads.threads),
             happened: done.did.happened.clone(),
             cpus: &cpus(parts),
             late: done.late,

@@ -24,10 +24,18 @@ struct Note {
 
 /// Notes on the runs of `records` beside their figures, a line each.
 pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
+    // What was said of a section is not said of all together once more.
+    let mut said: Vec<String> = Vec::new();
     let of_runs = records.iter().flat_map(|record| {
         let prefix = varied.prefix(record);
-        let notes = of_run(&record.result).into_iter();
-        notes.map(move |note| Note {
+        let mut notes = of_run(&record.result);
+        if record.result.sections.is_empty() {
+            said.extend(notes.iter().map(|note| note.text.clone()));
+        } else {
+            notes.retain(|note| !said.contains(&note.text));
+            said.clear();
+        }
+        notes.into_iter().map(move |note| Note {
             on: prefix.clone() + &note.on,
             ..note
         })

@@ -31,10 +31,74 @@ pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
             ..record.clone()
         };
         row.point.insert(SECTION.into(), section.section.clone());
+        // One that does the same in runs that differ is another in each.
+        let others = record.point.iter();
+        let others = others.filter(|(name, value)| section.point.get(*name) != Some(value));
+        let others: Vec<_> = others
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        if !others.is_empty() {
+            row.point.insert("beside".into(), others.join(" "));
+        }
         Cow::Owned(row)
     });
     let names: Vec<_> = sections.iter().map(|one| one.section.clone()).collect();
     let mut whole = record.clone();
     whole.point.insert(SECTION.into(), section_name(&names));
     each.chain([Cow::Owned(whole)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Point;
+    use crate::record::sample::run;
+    use joulio_workload::{CompletionMode, RunResult, SectionResult};
+
+    /// A run of two sections in `mode`, which only the first takes.
+    fn two(mode: CompletionMode) -> RunRecord {
+        let record = run(mode, 1, 1, 100_000.0, 50.0);
+        let section = |name: &str, completion: &str| {
+            let factors = [("completion", completion), ("bs", "4k")];
+            SectionResult {
+                section: name.into(),
+                point: factors
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .into(),
+                result: record.result.clone(),
+            }
+        };
+        let sections = vec![section("a", &mode.to_string()), section("b", "interrupt")];
+        let counts = record.result.counts.clone();
+        RunRecord {
+            point: Point::from([("completion".into(), mode.to_string())]),
+            result: RunResult::of_sections(sections, Vec::new(), counts),
+            ..record
+        }
+    }
+
+    #[test]
+    fn each_section_is_a_row_and_all_together_the_last() {
+        let (poll, interrupt) = (two(CompletionMode::Poll), two(CompletionMode::Interrupt));
+        let named = |record: &RunRecord, grouped: bool| -> Vec<String> {
+            let rows = rows(record, grouped).into_iter();
+            rows.map(|row| row.point[SECTION].clone()).collect()
+        };
+        assert_eq!(named(&poll, false), ["a", "b", "a+b"]);
+        assert_eq!(named(&poll, true), ["a+b"]);
+        // The second does the same in both, beside another.
+        let second = |record: &RunRecord| rows(record, false)[1].point.clone();
+        assert_ne!(second(&poll), second(&interrupt));
+        assert_eq!(second(&poll)["beside"], "completion=poll");
+        assert!(!rows(&poll, false)[0].point.contains_key("beside"));
+        let alone = run(CompletionMode::Poll, 1, 1, 100_000.0, 50.0);
+        assert_eq!(*rows(&alone, true)[0], alone);
+    }
+
+    #[test]
+    fn many_names_are_the_first_and_a_number() {
+        let names: Vec<String> = (1..=32).map(|n| format!("file{n}")).collect();
+        assert_eq!(section_name(&names), "file1 and 31 more");
+        assert_eq!(section_name(&names[..3]), "file1+file2+file3");
+    }
 }

@@ -23,7 +23,38 @@ pub(super) struct RunSnapshot {
     pub(super) machine: MachineSnapshot,
     activity: Vec<TargetActivity>,
     usage: ThreadUsage,
-    scheduled: Scheduled,
+    /// Of each device.
+    scheduled: Vec<DeviceThreads>,
+}
+
+/// Share of their CPUs that a device's threads had together, and their number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceThreads {
+    /// Share of their CPUs.
+    pub(crate) scheduled: Scheduled,
+    /// Number of the threads.
+    pub(crate) threads: usize,
+}
+
+impl DeviceThreads {
+    /// No thread.
+    pub(crate) fn none() -> DeviceThreads {
+        DeviceThreads {
+            scheduled: Scheduled {
+                run_delay: Some(Nanos::ZERO),
+                ..Scheduled::default()
+            },
+            threads: 0,
+        }
+    }
+
+    /// Returns the sums of both.
+    pub(crate) fn and(self, other: DeviceThreads) -> DeviceThreads {
+        DeviceThreads {
+            scheduled: self.scheduled.and(other.scheduled),
+            threads: self.threads + other.threads,
+        }
+    }
 }
 
 /// Activity of the devices and the machine between two snapshots.
@@ -32,8 +63,8 @@ pub(crate) struct Did {
     pub(crate) devices: Vec<TargetActivity>,
     /// CPU time of the devices' threads.
     pub(crate) device_threads: ThreadUsage,
-    /// Share of their CPUs that the devices' threads had together, and their number.
-    pub(crate) device_scheduled: (Scheduled, usize),
+    /// Share of their CPUs that the threads of each device had.
+    pub(crate) device_scheduled: Vec<DeviceThreads>,
     /// Counters of the machine.
     pub(crate) machine: MachineCounters,
     /// Events beside the run.
@@ -67,15 +98,18 @@ impl RunSnapshot {
     /// Reads the counters of the machine and of the run's targets.
     pub(super) fn now(setup: &Setup<'_>) -> RunSnapshot {
         let mut usage = ThreadUsage::default();
-        let mut scheduled = Scheduled {
-            run_delay: Some(Nanos::ZERO),
-            ..Scheduled::default()
-        };
         let targets = || setup.targets.iter();
-        for tid in targets().flat_map(|target| target.threads()) {
-            usage.add(cpu::thread(tid));
-            scheduled = scheduled.and(cpu::scheduled_of(tid));
-        }
+        let scheduled = targets().map(|target| {
+            let threads = target.threads().into_iter();
+            threads.fold(DeviceThreads::none(), |sum, tid| {
+                usage.add(cpu::thread(tid));
+                sum.and(DeviceThreads {
+                    scheduled: cpu::scheduled_of(tid),
+                    threads: 1,
+                })
+            })
+        });
+        let scheduled = scheduled.collect();
         RunSnapshot {
             machine: MachineSnapshot::now(setup.root),
             scheduled,
@@ -97,7 +131,12 @@ impl RunSnapshot {
         Did {
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
             device_threads: self.usage.since(before.usage),
-            device_scheduled: (self.scheduled.since(before.scheduled), before.usage.threads),
+            device_scheduled: (self.scheduled.iter().zip(&before.scheduled))
+                .map(|(after, before)| DeviceThreads {
+                    scheduled: after.scheduled.since(before.scheduled),
+                    ..*before
+                })
+                .collect(),
             machine,
             happened,
         }

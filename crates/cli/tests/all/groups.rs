@@ -2,6 +2,7 @@
 
 use crate::common::{ended, interrupt, joulio, program, refused, stdout};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -364,4 +365,72 @@ fn a_run_that_is_ended_has_what_its_sections_did() {
         rest.iter().any(|line| line.contains("cut short")),
         "{rest:?}"
     );
+}
+
+#[test]
+fn fio_counts_the_same_of_each_section() {
+    if std::process::Command::new("fio")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("no fio: apt install fio");
+        return;
+    }
+    let room = room(
+        "[global]
+filename=disk.img
+direct=1
+size=1m ; of two
+[seq]
+rw=read
+bs=64k
+loops=3
+[rand]
+rw=randread
+norandommap
+io_size=2m
+ioengine=libaio
+iodepth=4
+[two]
+new_group
+rw=randread
+numjobs=2
+number_ios=7
+[then]
+stonewall
+rw=read
+blocksize=8k
+filesize=512k
+[last]
+wait_for=then
+rw=randread
+bsrange=16k-16k
+",
+    );
+    let mut fio = std::process::Command::new("fio");
+    fio.args(["--output-format=json", "jobs.fio"])
+        .current_dir(&room);
+    let output = fio.output().expect("it runs");
+    let theirs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for job in theirs["jobs"].as_array().expect("jobs") {
+        let name = job["jobname"].as_str().expect("a name").to_owned();
+        *counts.entry(name).or_default() += job["read"]["total_ios"].as_u64().expect("a count");
+    }
+    let mut own = BTreeMap::new();
+    for run in runs(&room, "") {
+        match run.get("sections") {
+            Some(_) => own.extend(
+                sections(&run)
+                    .iter()
+                    .map(|(name, ios)| (name.to_string(), *ios)),
+            ),
+            None => {
+                let name = run["point"]["section"].as_str().expect("a name");
+                own.insert(name.to_owned(), ios(&run));
+            }
+        }
+    }
+    assert_eq!(own, counts);
 }

@@ -77,6 +77,9 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
             }
         }
     }
+    if !typed.has("--size") {
+        flags.extend(file_size(&options)?);
+    }
     if !typed.has("--number_ios") {
         flags.extend(work(&options)?);
     }
@@ -135,14 +138,6 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
         return refused("does not say how much: write size, number_ios or runtime");
     }
     let mut arguments = Vec::new();
-    if let Some(size) = section.find("filesize").filter(|_| !has(&["size"])) {
-        // Files are as long as they are: this is how much of them is used.
-        size.bytes()?;
-        arguments.push(format!(
-            "--size={}",
-            size.value.as_deref().unwrap_or_default()
-        ));
-    }
     if !has(&["rw", "readwrite"]) {
         arguments.push("--rw=read".into());
     }
@@ -167,6 +162,18 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
     Ok(flags.collect())
 }
 
+/// The part of a device that `filesize` is, where `size` is more or not given: a file is as long as it is, and this is how
+/// much of it is used.
+fn file_size(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+    let Some(given) = find(options, "filesize") else {
+        return Ok(None);
+    };
+    let bytes = given.bytes()?;
+    let size = find(options, "size").map(Given::bytes).transpose()?;
+    let shorter = size.is_none_or(|size| bytes < size);
+    Ok(shorter.then(|| given.flag(format!("--size={bytes}"))))
+}
+
 /// How much a section does, as fio has it: `io_size` or `size` bytes, so often as `loops` says, unless it is `time_based` or says
 /// `number_ios`.
 fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
@@ -180,11 +187,19 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
             _ => Err(given.refused("loops are of io_size: write that in its place")),
         };
     }
-    let sizes = ["io_size", "size", "filesize"];
-    let Some(given) = sizes.iter().find_map(|key| find(options, key)) else {
+    let sizes = ["size", "filesize"]
+        .iter()
+        .filter_map(|key| find(options, key));
+    let sizes = sizes.map(|given| Ok((given.bytes()?, given)));
+    let sizes: Vec<_> = sizes.collect::<Result<_, Refusal>>()?;
+    let shortest = sizes.into_iter().min_by_key(|(bytes, _)| *bytes);
+    let asked = match find(options, "io_size") {
+        Some(given) => Some((given.bytes()?, given)),
+        None => shortest,
+    };
+    let Some((whole, given)) = asked else {
         return Ok(None);
     };
-    let whole = given.bytes()?;
     let Some(bs) = block_size(options)? else {
         let why = "I/Os draw their sizes: say how many by number_ios, or write time_based";
         return Err(given.refused(why));

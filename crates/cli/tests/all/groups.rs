@@ -434,3 +434,18 @@ bsrange=16k-16k
     }
     assert_eq!(own, counts);
 }
+
+#[test]
+fn the_files_that_fio_makes_are_found() {
+    let jobs = "[global]\nsize=64k\ndirectory=made\n[a]\n[b]\nnumjobs=2\n";
+    let room = room(jobs);
+    let said = refused(room.path(), "bench jobs.fio --meter none");
+    assert!(said.contains("made/a.0.0 is not there"), "{said}");
+    fs::create_dir(room.path().join("made")).expect("made");
+    for name in ["a.0.0", "b.0.0", "b.1.0"] {
+        fs::write(room.path().join("made").join(name), vec![7; 64 << 10]).expect("written");
+    }
+    let run = &runs(&room, "")[0];
+    assert_eq!(sections(run), [("a", 16), ("b", 32)]);
+    assert_eq!(run["devices"].as_array().map(Vec::len), Some(3));
+}

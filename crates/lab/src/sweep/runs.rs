@@ -213,7 +213,12 @@ impl Sweep<'_> {
         let point: Point = point.map(|(k, v)| (k.clone(), v.clone())).collect();
         match method(&run.point) {
             Ok(method) => run_name(method, &point, (run.replicate, self.replicates)),
-            Err(_) => format!("run {}", run.order),
+            // Its sections have methods of their own.
+            Err(_) => {
+                let completion = run.point.get("completion");
+                let mode = completion.map(|mode| format!(" {mode}"));
+                format!("run {}{}", run.order, mode.unwrap_or_default())
+            }
         }
     }
 }

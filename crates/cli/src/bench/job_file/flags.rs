@@ -1,10 +1,14 @@
 //! Flags of a section: what its options are on joulio's command line.
 
 use super::Refusal;
-use super::sections::{Given, Section};
+use super::sections::{Given, Section, variable};
 use super::typed::Typed;
 use super::words::{Word, names, word};
 use joulio_workload::parse_size;
+use std::path::Path;
+
+/// Most files that a section is taken to have; more jobs are refused elsewhere.
+const MAX_FILES: usize = 1_000;
 
 /// A flag of a section, and the option that it comes from.
 pub(super) struct Flag {
@@ -36,12 +40,17 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     for given in options.iter().filter(|given| counts(given)) {
         let mut add = |argument: String| flags.push(given.flag(argument));
         let value = given.value.as_deref();
-        match word(&given.key) {
+        let known = word(&given.key);
+        if let Some((_, name, _)) = value.and_then(variable).filter(|_| known.is_some()) {
+            return Err(given.refused(&format!("{name} is not set in the environment")));
+        }
+        match known {
             Some(Word::Same(flag)) => {
                 let value = value.ok_or_else(|| given.refused("write a value after it"))?;
-                if value.contains([',', ':']) {
-                    return Err(given.refused("one value for all directions is what there is"));
-                }
+                let value = of_all_directions(value);
+                let value = value.ok_or_else(|| {
+                    given.refused("one value for all directions is what there is")
+                })?;
                 add(format!("{flag}={value}"));
             }
             Some(Word::Whole(flag)) => {
@@ -90,6 +99,14 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     Ok(last_of_each(flags))
 }
 
+/// The value that `value` has for reads, writes and trims; `None`: they differ, or one has more to it.
+fn of_all_directions(value: &str) -> Option<&str> {
+    let mut values = value.split(',').map(str::trim);
+    let first = values.next()?;
+    let one = !first.contains(':') && values.all(|other| other == first);
+    one.then_some(first)
+}
+
 /// The flag that, where it is typed, is in the place of the option `key`, whatever its value.
 fn replaced_by(key: &str) -> Option<&'static str> {
     match key {
@@ -123,8 +140,15 @@ fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
 pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
     let has = |keys: &[&str]| keys.iter().any(|key| section.find(key).is_some());
     let refused = |why: &str| Err((section.line, format!("[{}] {why}", section.name)));
+    let mut arguments = Vec::new();
     if !has(&["filename"]) && !typed.has("--device") {
-        return refused("names no device: write filename, or give --device");
+        let files = own_files(section);
+        if let Some(missing) = files.iter().find(|file| !Path::new(file).exists()) {
+            return refused(&format!(
+                "names no device, and fio's own file {missing} is not there: write filename, or give --device"
+            ));
+        }
+        arguments.extend(files.iter().map(|file| format!("--device={file}")));
     }
     let amounts = [
         "size",
@@ -137,7 +161,6 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
     if !has(&amounts) && !typed.has("--runtime") && !typed.has("--number_ios") {
         return refused("does not say how much: write size, number_ios or runtime");
     }
-    let mut arguments = Vec::new();
     if !has(&["rw", "readwrite"]) {
         arguments.push("--rw=read".into());
     }
@@ -151,7 +174,7 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
         let kinds = ["emulated\\:", "pcie\\:", "vfio-user\\:"];
         kinds.iter().any(|kind| name.starts_with(kind))
     };
-    if !has(&["ioengine"]) && name.is_some_and(|name| !ours(name)) && !typed.has("--device") {
+    if !has(&["ioengine"]) && !name.is_some_and(ours) && !typed.has("--device") {
         arguments.push("--engine=psync".into());
     }
     let flags = arguments.into_iter().map(|argument| Flag {
@@ -160,6 +183,18 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
         argument,
     });
     Ok(flags.collect())
+}
+
+/// Files that fio makes where none is named, one a job: `./NAME.0.0`.
+fn own_files(section: &Section) -> Vec<String> {
+    let value = |key: &str| section.find(key).and_then(|given| given.value.as_deref());
+    let folder = value("directory").unwrap_or(".").trim_end_matches('/');
+    let name = value("name").unwrap_or(&section.name);
+    let jobs = value("numjobs").and_then(|jobs| jobs.parse().ok());
+    let files = (0..jobs.unwrap_or(1)).take(MAX_FILES);
+    files
+        .map(|job| format!("{folder}/{name}.{job}.0"))
+        .collect()
 }
 
 /// The part of a device that `filesize` is, where `size` is more or not given: a file is as long as it is, and this is how
@@ -216,7 +251,11 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let Some(given) = find(options, "rate") else {
         return Ok(None);
     };
-    let bytes = given.bytes()?;
+    let value = given.value.as_deref().unwrap_or_default();
+    let value = of_all_directions(value);
+    let value =
+        value.ok_or_else(|| given.refused("one value for all directions is what there is"))?;
+    let bytes = parse_size(value).map_err(|why| given.refused(&why))?;
     match block_size(options)?.filter(|bs| (1..=bytes).contains(bs)) {
         Some(bs) => Ok(Some(given.flag(format!("--rate_iops={}", bytes / bs)))),
         None => Err(given
@@ -247,19 +286,14 @@ fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
         .iter()
         .rev()
         .filter(|given| names.contains(&given.key.as_str()));
-    match named.next() {
-        None => Ok(Some(4096)),
-        // A list is one of the command line's.
-        Some(bs)
-            if bs
-                .value
-                .iter()
-                .any(|value| value.contains([',', ':', '/', '-'])) =>
-        {
-            Ok(None)
-        }
-        Some(bs) => bs.bytes().map(Some),
-    }
+    let Some(given) = named.next() else {
+        return Ok(Some(4096));
+    };
+    let value = given.value.as_deref().unwrap_or_default();
+    // A list is one of the command line's.
+    let one = of_all_directions(value).filter(|value| !value.contains(['/', '-']));
+    let bytes = one.map(|value| parse_size(value).map_err(|why| given.refused(&why)));
+    bytes.transpose()
 }
 
 /// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.

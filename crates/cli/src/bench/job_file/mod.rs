@@ -73,6 +73,7 @@ fn bench(mut group: Vec<Section>, typed: &Typed) -> Result<GroupBench, Refusal> 
     let mut others = group.iter().skip(1);
     let parted = others.any(|section| section.is_on("new_group"));
     let sections = group.iter_mut().map(|section| {
+        section.expand(|name| std::env::var(name).ok());
         typed.count_in(section);
         let mut flags = flags(section, typed)?;
         flags.extend(defaults(section, typed)?);

@@ -31,10 +31,32 @@ impl Section {
         self.find(key).is_some_and(Given::is_on)
     }
 
+    /// Puts values of the environment in the place of `${NAME}`; one that is not set stays.
+    pub(super) fn expand(&mut self, environment: impl Fn(&str) -> Option<String>) {
+        for given in &mut self.options {
+            let mut expanded = String::new();
+            let mut rest = given.value.as_deref().unwrap_or_default();
+            while let Some((before, name, after)) = variable(rest) {
+                expanded += before;
+                expanded += &environment(name).unwrap_or_else(|| format!("${{{name}}}"));
+                rest = after;
+            }
+            expanded += rest;
+            given.value = given.value.is_some().then_some(expanded);
+        }
+    }
+
     /// True if it begins after all those before it have ended.
     pub(super) fn is_after_all(&self) -> bool {
         self.is_on("stonewall") || self.is_on("wait_for_previous")
     }
+}
+
+/// What is before the first `${NAME}` of `value`, the name, and what is after it.
+pub(super) fn variable(value: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = value.split_once("${")?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
 }
 
 /// Sections of `text`, each with the options of the `[global]` ones before it; or a line, and what is wrong

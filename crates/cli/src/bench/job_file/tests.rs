@@ -82,6 +82,40 @@ fn the_rest_of_a_line_may_be_a_comment_and_the_last_of_two_names_counts() {
 }
 
 #[test]
+fn values_come_from_the_environment_too() {
+    let mut section = sections("[a]\nbs=${SIZE}k\nfilename=/${A}/${B}\n")
+        .unwrap()
+        .remove(0);
+    let known = |name: &str| match name {
+        "SIZE" => Some("8".to_owned()),
+        "A" => Some("x".to_owned()),
+        "B" => Some("y".to_owned()),
+        _ => None,
+    };
+    section.expand(known);
+    let flags = flags(&section, &untyped())
+        .unwrap()
+        .into_iter()
+        .map(|flag| flag.argument);
+    assert_eq!(flags.collect::<Vec<_>>(), ["--bs=8k", "--device=/x/y"]);
+    let mut section = sections("[a]\nbs=4k\nrw=${RW}\n").unwrap().remove(0);
+    section.expand(known);
+    let Err((line, why)) = self::flags(&section, &untyped()) else {
+        panic!("it is a value");
+    };
+    assert!(line == 3 && why.contains("RW is not set"), "{why}");
+}
+
+#[test]
+fn a_value_for_each_direction_is_one_where_they_are_the_same() {
+    let flags = flags_of("[a]\nbs=8k,8k,8k\nrate=1m,1m\n")
+        .unwrap()
+        .remove(0)
+        .1;
+    assert_eq!(flags, ["--bs=8k", "--rate_iops=128"]);
+}
+
+#[test]
 fn what_is_typed_is_reckoned_with() {
     let typed: Vec<OsString> = ["--size", "1m", "--bs=8k"].map(OsString::from).into();
     let typed = Typed::new(&typed, Path::new("job.fio"));
@@ -244,7 +278,10 @@ fn what_fio_has_by_default_is_so_here() {
     let ours = "[a]\nfilename=emulated\\:instant\nruntime=1\nrw=randread\nramp_time=1\n";
     assert_eq!(of(ours).unwrap(), "");
     let (line, why) = of("\n[a]\nsize=1m\n").unwrap_err();
-    assert!(line == 2 && why.contains("write filename"), "{why}");
+    assert!(
+        line == 2 && why.contains("file ./a.0.0 is not there: write filename"),
+        "{why}"
+    );
     let (_, why) = of("[a]\nfilename=x\n").unwrap_err();
     assert!(why.contains("write size, number_ios or runtime"), "{why}");
 }

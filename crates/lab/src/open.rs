@@ -3,7 +3,7 @@
 use crate::error::OpenError;
 use joulio_kernel_io::{Access, DirectFile, Disk};
 use joulio_nvme::{KernelController, PowerControl};
-use joulio_workload::{KernelTarget, RingOptions};
+use joulio_workload::KernelTarget;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,11 +11,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// The path is neither, is in use, or may not be opened.
-pub fn open_kernel(
-    path: &Path,
-    may_write: bool,
-    ring: RingOptions,
-) -> Result<KernelTarget, OpenError> {
+pub fn open_kernel(path: &Path, may_write: bool) -> Result<KernelTarget, OpenError> {
     let access = if may_write {
         Access::Write
     } else {
@@ -24,7 +20,7 @@ pub fn open_kernel(
     let file = DirectFile::open(path, access)?;
     let power = file.disk().and_then(power);
     let name = path.display().to_string();
-    Ok(KernelTarget::new(name, file, may_write, ring, power))
+    Ok(KernelTarget::new(name, file, may_write, power))
 }
 
 /// The controller of an NVMe disk, where it may be queried: that takes root.

@@ -263,7 +263,7 @@ fn open_one(
         TargetName::Kernel(path) => {
             // Opening for writing is refused while it is mounted: reading need not be.
             let writes = jobs().any(|job| job.does(Direction::Write));
-            let target = open_kernel(path, may_write && writes, options.ring)?;
+            let target = open_kernel(path, may_write && writes)?;
             return Ok(Box::new(target));
         }
     };

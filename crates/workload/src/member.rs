@@ -1,6 +1,7 @@
 //! Members of a run: what is asked of some of its jobs.
 
 use joulio_job::{Job, Method};
+use joulio_kernel_io::RingOptions;
 use joulio_nvme::wait::WaitCosts;
 use std::fmt;
 
@@ -18,6 +19,8 @@ pub struct Member {
     /// Costs of each step of a wait on this machine, for the completion mode `adaptive`; `None`: as
     /// on a generic server.
     pub wait_costs: Option<WaitCosts>,
+    /// Options of its rings, where its engine is io_uring.
+    pub ring: RingOptions,
 }
 
 impl Member {
@@ -29,6 +32,7 @@ impl Member {
             method,
             devices: (0..devices).collect(),
             wait_costs: None,
+            ring: RingOptions::default(),
         }
     }
 

@@ -71,6 +71,7 @@ pub fn run_recorded(
                     shares: standing.shares(member, index, &areas[number], setup),
                     stop: setup.stop,
                     wait_costs: member.wait_costs.as_ref(),
+                    ring: member.ring,
                     trace: setup.trace,
                     progress: &progress[number].jobs[index],
                     enough: &progress[number].enough,

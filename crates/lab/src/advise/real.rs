@@ -66,6 +66,7 @@ pub(super) fn find(
                 job: &|_: Method| job.clone(),
                 settings: &settings,
                 combinations: &testbed.combinations(&settings)?,
+                ring: options.targets.ring,
                 replicates: options.replicates,
             };
             let result = testbed.run(&series, stop, observer)?;

@@ -12,7 +12,7 @@ use crate::record::Platform;
 use crate::sweep::{DeviceSet, Factor};
 use crate::target_name::TargetName;
 use joulio_model::{AnyProfile, DeviceProfile};
-use joulio_workload::{RingOptions, Stop, Target};
+use joulio_workload::{Stop, Target};
 use std::fs;
 use std::path::Path;
 
@@ -149,7 +149,7 @@ fn profile(device: &TargetName) -> Result<DeviceProfile, String> {
 }
 
 fn disk_model(path: &Path) -> Option<String> {
-    let target = open_kernel(path, false, RingOptions::default()).ok()?;
+    let target = open_kernel(path, false).ok()?;
     let disk = target.info().disk.as_ref()?;
     let model = fs::read_to_string(format!("/sys/block/{}/device/model", disk.name)).ok()?;
     Some(model.trim().to_owned())

@@ -10,7 +10,9 @@ use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
-use joulio_workload::{Job, JobLog, Member, Method, RunResult, Setup, Stop, Target, run_recorded};
+use joulio_workload::{
+    Job, JobLog, Member, Method, RingOptions, RunResult, Setup, Stop, Target, run_recorded,
+};
 use std::path::{Path, PathBuf};
 
 /// Devices and meters, opened: what all runs of an experiment have in common.
@@ -34,6 +36,8 @@ pub struct Series<'a> {
     pub settings: &'a ExperimentSettings,
     /// Combinations of those settings, as [`Testbed::combinations`] has checked them.
     pub combinations: &'a [SettingCombination],
+    /// Options of rings, where a method's engine is io_uring.
+    pub ring: RingOptions,
     /// Repetitions of all runs, in turn.
     pub replicates: u32,
 }
@@ -153,7 +157,10 @@ impl Testbed {
                         continue;
                     }
                     let job = (series.job)(method);
-                    let members = vec![Member::alone(job, method, self.targets.len())];
+                    let members = vec![Member {
+                        ring: series.ring,
+                        ..Member::alone(job, method, self.targets.len())
+                    }];
                     let run = self.run_one(members, combination, stop, observer);
                     let mut run = match run {
                         Ok(run) => run,

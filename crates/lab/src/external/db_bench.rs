@@ -9,7 +9,7 @@ use super::error::ExternalError;
 use super::program::{Program, ProgramEnd, whole_seconds};
 use crate::open::open_kernel;
 use joulio_units::Nanos;
-use joulio_workload::{DirectionResult, EngineName, Job, ReadWrite, RingOptions, Stop, Target};
+use joulio_workload::{DirectionResult, EngineName, Job, ReadWrite, Stop, Target};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -219,7 +219,7 @@ fn seconds(runtime: Option<Nanos>) -> u64 {
 
 /// Bytes of the block device, which nothing else has.
 fn size_of(device: &Path) -> Result<u64, ExternalError> {
-    let target = open_kernel(device, true, RingOptions::default())?;
+    let target = open_kernel(device, true)?;
     let info = target.info();
     let is_device = std::fs::metadata(device).is_ok_and(|found| {
         use std::os::unix::fs::FileTypeExt;

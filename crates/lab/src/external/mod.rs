@@ -23,8 +23,7 @@ use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Member, Method, RingOptions, RunProgress, RunResult, Stop, Target, Threads,
-    Verify, WorkDone,
+    LatencyDetail, Member, Method, RunProgress, RunResult, Stop, Target, Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -112,8 +111,10 @@ impl<'a> ExternalRun<'a> {
                     .into(),
             ));
         }
-        if job.start_delay > Nanos::ZERO {
-            return Err(wrong("it begins at once: leave --startdelay out".into()));
+        if job.start_delay > Nanos::ZERO || job.exitall && job.numjobs > 1 {
+            return Err(wrong(
+                "its jobs begin at once and end by themselves: leave --startdelay and --exitall out".into(),
+            ));
         }
         let [device] = self.targets.devices.as_slice() else {
             return Err(wrong("one device a run: name one".into()));
@@ -307,11 +308,7 @@ fn disk(run: &ExternalRun<'_>) -> Result<Option<Disk>, ExternalError> {
         return Ok(None);
     }
     let writes = run.job.does(Direction::Write) || run.method.engine == EngineName::DbBench;
-    let target = open_kernel(
-        run.path(),
-        writes && run.targets.allow_write,
-        RingOptions::default(),
-    );
+    let target = open_kernel(run.path(), writes && run.targets.allow_write);
     Ok(target?.info().disk.clone())
 }
 

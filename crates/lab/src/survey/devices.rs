@@ -10,7 +10,7 @@ use joulio_host::power_states::coalescing::{completions, microseconds};
 use joulio_nvme::Cancel;
 use joulio_nvme_spec::ascii;
 use joulio_nvme_spec::identify::{IdentifyController, PowerStateDescriptor};
-use joulio_workload::{RingOptions, Target};
+use joulio_workload::Target;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ fn power_report(device: &TargetName, cancel: &Cancel) -> Result<PowerReport, Str
 
 /// The NVMe controller of a block device, or of the one that a file is on.
 fn controller(path: &Path) -> Result<PathBuf, String> {
-    let target = open_kernel(path, false, RingOptions::default());
+    let target = open_kernel(path, false);
     let target = target.map_err(|why| why.to_string())?;
     let disk = target.info().disk.clone();
     let mut controllers = disk.into_iter().flat_map(|disk| disk.controllers);

@@ -6,7 +6,7 @@ use super::order::PlannedRun;
 use crate::experiment::Experiment;
 use crate::target_name::TargetName;
 use crate::targets::{Demand, TargetOptions};
-use joulio_workload::{EngineName, Job, Member, RingOptions};
+use joulio_workload::{Job, Member};
 
 /// Sections that cannot run beside each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,11 +16,6 @@ pub enum BesideError {
         "[{0}] has other settings of the machine than the sections beside it: give the same to all, or write stonewall into it"
     )]
     Settings(String),
-    /// Rings that differ.
-    #[error(
-        "[{0}] has other options of io_uring than the sections beside it: give the same fixedbufs, registerfiles and sqthread_poll_cpu to all, or write stonewall into it"
-    )]
-    Rings(String),
     /// Another program.
     #[error("[{0}] is another program's work, which runs alone: write stonewall into it")]
     External(String),
@@ -63,17 +58,13 @@ impl Group {
                 method,
                 devices: unite(&mut devices, &experiment.options().targets.devices),
                 wait_costs: None,
+                ring: experiment.options().targets.ring,
             });
             experiments.push(experiment);
         }
         check_beside(&members, &experiments)?;
-        // Rings are of io_uring alone.
-        let ring = members.iter().zip(&experiments);
-        let mut ring = ring.filter(|(member, _)| member.method.engine == EngineName::IoUring);
-        let ring = ring.next().map(|(_, one)| one.options().targets.ring);
         let targets = TargetOptions {
             devices,
-            ring: ring.unwrap_or_default(),
             ..experiments[0].options().targets.clone()
         };
         Ok(Group {
@@ -123,7 +114,6 @@ fn check_beside(members: &[Member], experiments: &[Experiment]) -> Result<(), Be
     if members.len() < 2 {
         return Ok(());
     }
-    let mut rings: Option<RingOptions> = None;
     for (member, experiment) in members.iter().zip(experiments) {
         let name = || member.name.clone();
         let options = experiment.options();
@@ -132,10 +122,6 @@ fn check_beside(members: &[Member], experiments: &[Experiment]) -> Result<(), Be
         }
         if options.settings != experiments[0].options().settings {
             return Err(BesideError::Settings(name()));
-        }
-        let ring = options.targets.ring;
-        if member.method.engine == EngineName::IoUring && *rings.get_or_insert(ring) != ring {
-            return Err(BesideError::Rings(name()));
         }
     }
     Ok(())

@@ -73,6 +73,7 @@ fn attend(
         blocks: share.blocks.clone(),
         name: share.name.clone(),
         method,
+        ring: worker.ring,
         target,
     };
     let ending = converse(&mut child, &part, worker);
@@ -164,6 +165,7 @@ mod tests {
     use crate::protocol::JobMessage;
     use crate::share::Share;
     use joulio_job::{Availability, CompletionMode, EngineName, Job};
+    use joulio_kernel_io::RingOptions;
     use std::sync::mpsc::channel;
 
     /// Returns what comes of a job whose process is a shell with `script`, and its messages.
@@ -185,6 +187,7 @@ mod tests {
             }],
             stop: &stop,
             wait_costs: None,
+            ring: RingOptions::default(),
             trace: None,
             progress: &progress,
             enough: &enough,
@@ -204,12 +207,6 @@ mod tests {
         let target = serde_json::from_value(serde_json::json!({
             "path": "/nowhere",
             "may_write": false,
-            "ring": {
-                "poller_idle_ms": 0,
-                "poller_cpu": null,
-                "fixed_buffers": false,
-                "registered_file": false,
-            },
         }));
         let ended = attend(child, worker, method, target.expect("a target"));
         drop(start);

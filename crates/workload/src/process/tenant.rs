@@ -81,6 +81,7 @@ fn work(
         blocks,
         name,
         method,
+        ring,
         target,
     } = part;
     let worked = place(&job, turn).and_then(|()| {
@@ -100,6 +101,7 @@ fn work(
             }],
             stop,
             wait_costs: None,
+            ring,
             trace: None,
             progress,
             enough: &AtomicBool::new(false),

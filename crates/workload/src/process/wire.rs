@@ -3,6 +3,7 @@
 use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
 use joulio_job::{Assignment, Job, Method};
+use joulio_kernel_io::RingOptions;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -19,7 +20,19 @@ pub(super) struct Part {
     pub(super) blocks: Range<u64>,
     pub(super) name: Option<String>,
     pub(super) method: Method,
+    #[serde(with = "RingOptionsForm")]
+    pub(super) ring: RingOptions,
     pub(super) target: ProcessTarget,
+}
+
+/// Options of io_uring.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "joulio_kernel_io::RingOptions")]
+struct RingOptionsForm {
+    poller_idle_ms: u32,
+    poller_cpu: Option<u32>,
+    fixed_buffers: bool,
+    registered_file: bool,
 }
 
 /// The lines after it.

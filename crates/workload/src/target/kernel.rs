@@ -6,8 +6,7 @@ use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, MAX_IO, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, EngineUser, KernelEngine, Missing, Release, RingOptions,
-    expect, judge,
+    self as kernel, Access, Blocks, EngineUser, KernelEngine, Missing, Release, expect, judge,
 };
 use joulio_nvme::wait::{AnyPolicy, StepSet};
 use joulio_units::Operation;
@@ -20,7 +19,6 @@ const MAX_JOBS: usize = 256;
 pub struct KernelTarget {
     info: TargetInfo,
     file: Arc<kernel::DirectFile>,
-    ring: RingOptions,
     power: Option<PowerHandle>,
 }
 
@@ -29,26 +27,21 @@ impl KernelTarget {
     pub(crate) fn of_process(
         target: ProcessTarget,
     ) -> Result<KernelTarget, kernel::DirectFileError> {
-        let ProcessTarget {
-            path,
-            may_write,
-            ring,
-        } = target;
+        let ProcessTarget { path, may_write } = target;
         let access = match may_write {
             true => Access::Join,
             false => Access::Read,
         };
         let opened = kernel::DirectFile::open(&path, access)?;
         let name = path.display().to_string();
-        Ok(KernelTarget::new(name, opened, may_write, ring, None))
+        Ok(KernelTarget::new(name, opened, may_write, None))
     }
 
-    /// Takes the open file that `name` names; `ring` is for io_uring.
+    /// Takes the open file that `name` names.
     pub fn new(
         name: String,
         file: kernel::DirectFile,
         may_write: bool,
-        ring: RingOptions,
         power: Option<PowerHandle>,
     ) -> KernelTarget {
         let info = TargetInfo {
@@ -67,7 +60,6 @@ impl KernelTarget {
         KernelTarget {
             info,
             file: Arc::new(file),
-            ring,
             power,
         }
     }
@@ -167,7 +159,6 @@ impl Target for KernelTarget {
         Some(ProcessTarget {
             path: self.file.path().into(),
             may_write: self.info.may_write,
-            ring: self.ring,
         })
     }
 
@@ -202,7 +193,7 @@ impl Target for KernelTarget {
             );
             return worker.refuse(Availability::Unavailable(reason));
         }
-        let (file, depth) = (Arc::clone(&self.file), worker.depth());
-        kernel::open(method, file, depth, self.ring, worker)
+        let (file, depth, ring) = (Arc::clone(&self.file), worker.depth(), worker.ring);
+        kernel::open(method, file, depth, ring, worker)
     }
 }

@@ -1,6 +1,5 @@
 //! A target as the run's process describes it to a job's process.
 
-use joulio_kernel_io::RingOptions;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -9,16 +8,4 @@ use std::path::PathBuf;
 pub struct ProcessTarget {
     pub(super) path: PathBuf,
     pub(super) may_write: bool,
-    #[serde(with = "RingOptionsForm")]
-    pub(super) ring: RingOptions,
-}
-
-/// Options of io_uring.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "joulio_kernel_io::RingOptions")]
-struct RingOptionsForm {
-    poller_idle_ms: u32,
-    poller_cpu: Option<u32>,
-    fixed_buffers: bool,
-    registered_file: bool,
 }

@@ -6,6 +6,7 @@ use crate::protocol::{JobMessage, JobOrder};
 use crate::share::Share;
 use crate::worker_error::WorkerError;
 use joulio_job::{Availability, CompletionMode, Job};
+use joulio_kernel_io::RingOptions;
 use joulio_nvme::spec::command::QueuePriority;
 use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
 use std::sync::atomic::AtomicBool;
@@ -27,6 +28,8 @@ pub struct Worker<'a> {
     pub(crate) stop: &'a Stop,
     /// Costs of each step of a wait on this machine, if they are known.
     pub(crate) wait_costs: Option<&'a WaitCosts>,
+    /// Options of the job's ring.
+    pub(crate) ring: RingOptions,
     /// Events of the measured part that each queue is to keep.
     pub(crate) trace: Option<usize>,
     /// I/Os done so far.

@@ -196,12 +196,6 @@ impl Job {
                 );
             }
         }
-        if self.exitall && self.kind == JobKind::Process {
-            return wrong(
-                "--exitall",
-                "threads can be ended early alone: leave out --process",
-            );
-        }
         let together = Arrivals::Every(Nanos::ZERO);
         if self.arrivals == together || self.arrivals == Arrivals::Poisson(Nanos::ZERO) {
             return wrong(

@@ -98,6 +98,7 @@ pub fn check(members: &[Member], targets: &[Box<dyn Target>]) -> Result<Vec<Vec<
         check_queues(jobs.sum(), &**target)?;
     }
     check_data(members, &areas, targets)?;
+    check_ends(members)?;
     Ok(areas)
 }
 
@@ -125,6 +126,22 @@ fn check_queues(jobs: usize, target: &dyn Target) -> Result<(), JobError> {
             info.name, info.max_jobs
         ),
     })
+}
+
+/// Checks that those are threads which the end of another job is to end.
+fn check_ends(members: &[Member]) -> Result<(), JobError> {
+    let jobs = || members.iter().map(|member| &member.job);
+    let several = jobs().map(|job| job.numjobs).sum::<usize>() > 1;
+    let ends = several && jobs().any(|job| job.exitall);
+    match ends && jobs().any(|job| job.kind == JobKind::Process) {
+        true => Err(JobError {
+            flag: "--exitall",
+            problem:
+                "threads can be ended early alone: leave out --process, in a job file thread=0"
+                    .into(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Checks that no member writes where another finds out that somebody else wrote.

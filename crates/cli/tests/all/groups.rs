@@ -259,9 +259,9 @@ fn what_cannot_run_beside_others_is_one_line_and_nothing_runs() {
         ("[a]\n[b]\n", "--twin", "--section NAME, or write stonewall"),
         ("[a]\nioscheduler=none\n[b]\n", "", "[b] has other settings"),
         (
-            "[a]\nioengine=io_uring\nfixedbufs\n[b]\nioengine=io_uring\n",
+            "[a]\nioengine=psync\nfixedbufs\n[b]\nioengine=io_uring\n",
             "",
-            "[b] has other options of io_uring",
+            "--fixedbufs",
         ),
         ("[a]\n[b]\niodepth=2\nbs=512k\nsize=256k\n", "", "jobs.fio:"),
         (
@@ -271,11 +271,21 @@ fn what_cannot_run_beside_others_is_one_line_and_nothing_runs() {
         ),
         // The first would have run by then.
         ("[a]\n[b]\nstonewall\nrw=write\n", "", "--allow-write"),
-        ("[a]\nexitall\nthread=0\n[b]\n", "", "--exitall"),
+        ("[a]\nexitall\n[b]\nthread=0\n", "", "--exitall"),
+        (
+            "[a]\nstartdelay=1\n",
+            "--twin --device optane-900p --engine nvme",
+            "--startdelay",
+        ),
+        (
+            "[a]\nexitall\nnumjobs=2\n",
+            "--twin --device optane-900p --engine nvme",
+            "--exitall",
+        ),
     ];
     for (sections, flags, why) in cases {
         let room = room(&format!("[global]\nfilename=disk.img\nsize=1m\n{sections}"));
-        let said = refused(room.path(), &format!("bench jobs.fio --meter none {flags}"));
+        let said = refused(room.path(), &format!("bench jobs.fio {flags}"));
         assert!(said.contains(why), "{sections}: {said}");
         assert!(untouched(&room.path().join("disk.img")), "{sections}");
     }
@@ -448,4 +458,27 @@ fn the_files_that_fio_makes_are_found() {
     let run = &runs(&room, "")[0];
     assert_eq!(sections(run), [("a", 16), ("b", 32)]);
     assert_eq!(run["devices"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn rings_of_each_section_have_their_own_options() {
+    let room = room(
+        "[global]
+filename=disk.img
+ioengine=io_uring
+number_ios=20
+[plain]
+[fixed]
+fixedbufs
+registerfiles
+[process]
+thread=0
+registerfiles
+[other]
+ioengine=psync
+",
+    );
+    let run = &runs(&room, "")[0];
+    let names = ["plain", "fixed", "process", "other"];
+    assert_eq!(sections(run), names.map(|name| (name, 20)));
 }

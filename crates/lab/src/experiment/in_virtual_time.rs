@@ -2,6 +2,7 @@
 
 use super::options::ExperimentOptions;
 use crate::virtual_time::{IdleState, TwinOptions, VirtualError, VirtualOptions};
+use joulio_units::Nanos;
 use joulio_workload::{Batches, JobKind, RingOptions, Verify};
 
 /// Refuses an option that has no meaning in virtual time, in an experiment there.
@@ -70,6 +71,16 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             workload.steady_state.is_some(),
             "--steadystate",
             "ends no run in virtual time: give --runtime",
+        ),
+        (
+            workload.start_delay > Nanos::ZERO,
+            "--startdelay",
+            "jobs begin at once in virtual time",
+        ),
+        (
+            workload.exitall && workload.numjobs > 1,
+            "--exitall",
+            "ends no job in virtual time",
         ),
         (
             options.io_logs.any(),

@@ -6,6 +6,7 @@ use crate::columns::{Chosen, chosen_columns};
 use joulio_lab::record::{Point, RunRecord};
 use joulio_lab::results::{EnergyColumn, MeanRow, Varied, notes, run_name, verdict};
 use joulio_lab::sweep::{Axes, Factor, SweepOptions};
+use joulio_units::Nanos;
 use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
@@ -31,6 +32,10 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
     let window = job.window.map_or_else(String::new, |window| {
         format!(", energy over {} s", window.seconds())
     });
+    let begins = match job.start_delay {
+        Nanos::ZERO => String::new(),
+        delay => format!(", begins after {} s", delay.seconds()),
+    };
     let phases = match job.phases.len() {
         0 => String::new(),
         phases => format!(" of {phases} phases"),
@@ -45,7 +50,7 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
         values => values.join(","),
     };
     format!(
-        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}",
+        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}{begins}\non {}{faults}",
         list(Factor::Rw, job.rw.to_string()),
         list(Factor::Bs, job.bs.to_string()),
         list(Factor::IoDepth, job.iodepth.to_string()),

@@ -151,9 +151,13 @@ filename=disk.img
 
 #[test]
 fn a_table_has_a_row_a_section_or_one_of_all() {
-    let room = room(&format!("{TWO}[then]\nstonewall\nrw=read\nbs=32k\n"));
+    let room = room(&format!(
+        "{TWO}[then]\nstonewall\nrw=read\nbs=32k\nstartdelay=10ms\n"
+    ));
     let columns = "--columns IOPS,p50 --meter none";
     let text = stdout(room.path(), &format!("bench jobs.fio {columns}"));
+    let then = "[then]\nread, bs 32k, iodepth 1, numjobs 1, closed loop, 32 I/Os a job, begins after 0.01 s\n";
+    assert!(text.contains(then), "{text}");
     let rows = |text: &str, begin: &str| {
         let lines = text.lines().map(str::trim_start);
         lines.filter(|line| line.starts_with(begin)).count()

@@ -120,8 +120,14 @@ fn what_bench_prints_fits_its_schema() {
         "--device {} --number_ios 100 --ramp_time 0 --engine psync,libaio --machine generic-server",
         file.display()
     );
+    // Sections beside each other, and one after them.
+    let jobs = room.path().join("jobs.fio");
+    let sections = "[a]\nrw=read\n[b]\nrw=randread\nioengine=libaio\n[c]\nstonewall\n";
+    let global = format!("[global]\nfilename={}\nsize=64k\n", file.display());
+    fs::write(&jobs, global + sections).expect("written");
     let schema = schema("bench");
     for flags in [
+        jobs.display().to_string(),
         format!("{EMULATED} --completion poll,interrupt,hybrid,adaptive"),
         format!("{EMULATED} --rw randrw --numjobs 2 --iodepth 4 --percentile_list 50:95"),
         format!("{EMULATED} --rw write --verify crc32c --allow-write"),

@@ -32,7 +32,7 @@ pub(super) struct MemberWatch<'a> {
 }
 
 impl<'a> MemberWatch<'a> {
-    /// Watch of `member`, whose jobs are to start at `start`.
+    /// Watch of `member`, none of whose jobs is prepared.
     pub(super) fn new(member: &'a Member, progress: &'a MemberProgress) -> MemberWatch<'a> {
         MemberWatch {
             member,

@@ -19,6 +19,16 @@ pub enum DeviceNameError {
         /// What else is taken there, behind a comma.
         other: &'static str,
     },
+    /// The character device of an NVMe namespace.
+    #[error(
+        "'{text}' takes commands alone: --device {block} --engine io_uring_cmd sends them there"
+    )]
+    Character {
+        /// The name as it was written.
+        text: String,
+        /// Block device of the same namespace.
+        block: String,
+    },
     /// More than one device has this short name.
     #[error("'{text}' names two devices: write {first} or {second}")]
     Ambiguous {

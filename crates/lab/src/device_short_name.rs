@@ -33,6 +33,10 @@ fn full_name_at<'a>(
     folder: &Path,
     text: &'a str,
 ) -> Result<Cow<'a, str>, DeviceNameError> {
+    if let Some(block) = block_device_of(text) {
+        let text = text.into();
+        return Err(DeviceNameError::Character { text, block });
+    }
     let scheme = text.split_once(':').map_or(text, |(scheme, _)| scheme);
     if is_path(text) || SCHEMES.contains(&scheme) {
         return Ok(text.into());
@@ -59,6 +63,15 @@ fn full_name_at<'a>(
             second: second.clone(),
         }),
     }
+}
+
+/// Block device of the namespace whose character device, `ng0n1`, is `text`.
+fn block_device_of(text: &str) -> Option<String> {
+    let name = text.strip_prefix("/dev/").unwrap_or(text);
+    let rest = name.strip_prefix("ng")?;
+    let (controller, namespace) = rest.split_once('n')?;
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (number(controller) && number(namespace)).then(|| format!("/dev/nvme{rest}"))
 }
 
 /// The name that is most like `text`, if one is.
@@ -119,6 +132,8 @@ mod tests {
         }
         for (wrong, words) in [
             ("nvme0n1", "write /dev/nvme0n1 or ./nvme0n1"),
+            ("/dev/ng0n1", "--device /dev/nvme0n1 --engine io_uring_cmd"),
+            ("ng12n3", "--device /dev/nvme12n3 --engine io_uring_cmd"),
             ("instant", "write emulated:instant or /dev/instant"),
             ("nvme0n2", "did you mean nvme0n1?"),
             ("optane900p", "did you mean optane-900p?"),

@@ -47,6 +47,11 @@ fn outcome(path: &Path) -> Option<String> {
     if output.status.success() {
         return None;
     }
+    if said.contains("no completion mode that was requested is available") {
+        let why =
+            "ioengine=io_uring_cmd: it runs on a whole NVMe namespace, and disk.img is a file";
+        return Some(why.into());
+    }
     assert_eq!(output.status.code(), Some(2), "{}: {said}", path.display());
     assert_eq!(said.lines().count(), 1, "{}: {said}", path.display());
     // Nothing was written.

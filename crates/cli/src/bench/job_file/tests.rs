@@ -116,6 +116,15 @@ fn a_value_for_each_direction_is_one_where_they_are_the_same() {
 }
 
 #[test]
+fn commands_go_to_the_namespace_whose_other_file_is_named() {
+    let flags = flags_of("[a]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\n")
+        .unwrap()
+        .remove(0)
+        .1;
+    assert_eq!(flags, ["--device=/dev/nvme0n1", "--engine=io_uring_cmd"]);
+}
+
+#[test]
 fn what_is_typed_is_reckoned_with() {
     let typed: Vec<OsString> = ["--size", "1m", "--bs=8k"].map(OsString::from).into();
     let typed = Typed::new(&typed, Path::new("job.fio"));

@@ -40,6 +40,8 @@ pub(super) const WORDS: &[&str] = &[
     "rate_process",
     "filename",
     "ioengine",
+    "cmd_type",
+    "nonvectored",
     "direct",
     "buffered",
     "hipri",
@@ -152,11 +154,17 @@ pub(super) fn word(key: &str) -> Option<Word> {
                 name if !name.contains('/') && !name.contains("\\:") => {
                     format!("--device=./{name}")
                 }
-                name => format!("--device={}", name.replace("\\:", ":")),
+                // What fio sends commands to is another file of the same namespace.
+                name => match name.strip_prefix("/dev/ng") {
+                    Some(number) => format!("--device=/dev/nvme{number}"),
+                    None => format!("--device={}", name.replace("\\:", ":")),
+                },
             });
             Ok(devices.collect())
         }),
         "ioengine" => Translated(engine),
+        "cmd_type" => Always(&["nvme"], "the commands of io_uring_cmd are NVMe's"),
+        "nonvectored" => Always(EITHER, "0 or 1; a request has one buffer"),
         "direct" => Always(
             ON,
             "every I/O is direct: the page cache is not what is measured",

@@ -63,6 +63,8 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
         // The percentiles of both together, beside those of each.
         put("unified_rw_reporting", "both".into());
     }
+    put("offset", job.offset.to_string());
+    put("random_distribution", job.random_distribution.to_string());
     if let Some(size) = job.size {
         put("size", size.to_string());
     }
@@ -181,7 +183,7 @@ fn cpu(job: &Value) -> Option<ThreadUsage> {
 mod tests {
     use super::*;
     use joulio_units::Nanos;
-    use joulio_workload::ReadWrite;
+    use joulio_workload::{RandomDistribution, ReadWrite};
 
     #[test]
     fn a_job_becomes_a_job_file() {
@@ -194,6 +196,8 @@ mod tests {
             number_ios: Some(3),
             ramp_time: Nanos::from_millis(100),
             cpus_allowed: vec![0, 1],
+            offset: 8192,
+            random_distribution: RandomDistribution::Zipf(1.2),
             ..Job::random_reads(1)
         };
         let text = job_file(&job, CompletionMode::SqPollPoll, Path::new("/dev/a:b")).unwrap();
@@ -210,6 +214,9 @@ mod tests {
             "number_ios=3",
             "io_size=12288",
             "cpus_allowed=0,1",
+            // Writes elsewhere would be to data that nobody meant.
+            "offset=8192",
+            "random_distribution=zipf:1.2",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }

@@ -18,12 +18,12 @@ use crate::target_name::TargetName;
 use crate::targets::{TargetOptions, refuse_data_loss};
 use db_bench::Database;
 use done::ProgramReport;
-use joulio_host::controller::OwnAddress;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Member, Method, RunProgress, RunResult, Stop, Target, Threads, Verify, WorkDone,
+    LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop, Target, Threads,
+    Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -83,6 +83,18 @@ impl<'a> ExternalRun<'a> {
         if job.batches != Batches::default() && engine != EngineName::Fio {
             return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
         }
+        if job.queue_priority.is_some() {
+            return Err(wrong(
+                "its queues are all alike: leave --queue_priority out".into(),
+            ));
+        }
+        let anywhere = job.offset == 0 && job.random_distribution == RandomDistribution::Uniform;
+        if !anywhere && engine != EngineName::Fio {
+            return Err(wrong(
+                "all blocks of the device alike: leave --offset and --random_distribution out"
+                    .into(),
+            ));
+        }
         if job.steady_state.is_some() {
             return Err(wrong(
                 "joulio does not end it early: leave --steadystate out".into(),
@@ -132,23 +144,25 @@ impl<'a> ExternalRun<'a> {
                 db_bench::check_permission(&device.text(), self.targets.allow_write)?;
             }
             _ => {
-                spdk::words(job, &self.address()?)?;
+                self.spdk_words(job)?;
                 Program::find("spdk_nvme_perf", spdk::REMEDY)?;
             }
         }
         Ok(())
     }
 
-    /// PCIe address of the controller.
-    fn address(&self) -> Result<String, ExternalError> {
+    /// SPDK's words for the controller.
+    fn spdk_words(&self, job: &Job) -> Result<Vec<OsString>, ExternalError> {
         match self.targets.devices.first() {
             Some(TargetName::Own(DeviceName {
-                kind: DeviceKind::Own(OwnAddress::Pcie(address)),
+                kind: DeviceKind::Own(controller),
+                nsid,
                 ..
-            })) => Ok(address.to_string()),
+            })) => spdk::words(job, controller, *nsid),
             _ => Err(ExternalError::Unfit {
                 engine: self.method.engine,
-                problem: "it drives a controller of this machine: --device pcie:ADDRESS".into(),
+                problem: "it drives a controller outside of this process: --device pcie:ADDRESS, or vfio-user:FOLDER/cntrl, which joulio serve offers"
+                    .into(),
             }),
         }
     }
@@ -348,7 +362,8 @@ fn by_spdk(
     observer: &dyn Observer,
 ) -> Result<ProgramReport, ExternalError> {
     let program = Program::find("spdk_nvme_perf", spdk::REMEDY)?;
-    let words = spdk::words(job, &run.address()?)?;
-    let ended = program.run(&words, stop, || observer.progress(RunProgress::default()))?;
+    let words = run.spdk_words(job)?;
+    let tick = || observer.progress(RunProgress::default());
+    let ended = program.run_to_any_end(&words, spdk::longest(job), stop, tick)?;
     spdk::read(&program, &ended, job)
 }

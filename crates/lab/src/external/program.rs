@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -37,11 +37,15 @@ pub struct Program {
     path: PathBuf,
 }
 
-/// A program that has ended by itself, with status 0.
+/// A program that has ended by itself.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramEnd {
+    /// Exit status.
+    pub status: ExitStatus,
     /// Standard output.
     pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
     /// CPU time of all of its threads.
     pub usage: ThreadUsage,
 }
@@ -76,6 +80,24 @@ impl Program {
         stop: &Stop,
         progress: impl Fn(),
     ) -> Result<ProgramEnd, ExternalError> {
+        let ended = self.run_to_any_end(words, Duration::MAX, stop, progress)?;
+        match ended.status.success() {
+            true => Ok(ended),
+            false => Err(self.failed(last_words(&ended))),
+        }
+    }
+
+    /// Runs the program as [`Program::run`] does, whatever its exit status, and for `longest` at most.
+    ///
+    /// # Errors
+    /// It cannot be begun, takes longer, or the run is to end.
+    pub fn run_to_any_end(
+        &self,
+        words: &[OsString],
+        longest: Duration,
+        stop: &Stop,
+        progress: impl Fn(),
+    ) -> Result<ProgramEnd, ExternalError> {
         let wrong = |source| ExternalError::System {
             program: self.name,
             source,
@@ -90,14 +112,14 @@ impl Program {
         command.stdout(stdout.try_clone().map_err(wrong)?);
         command.stderr(stderr.try_clone().map_err(wrong)?);
         let mut child = command.spawn().map_err(wrong)?;
-        let usage = self.wait(&mut child, stop, progress)?;
+        let usage = self.wait(&mut child, longest, stop, progress)?;
         let status = child.wait().map_err(wrong)?;
-        let stdout = text(&mut stdout).map_err(wrong)?;
-        if !status.success() {
-            let said = text(&mut stderr).map_err(wrong)?;
-            return Err(self.failed(last_words(&said, &stdout, &status.to_string())));
-        }
-        Ok(ProgramEnd { stdout, usage })
+        Ok(ProgramEnd {
+            status,
+            stdout: text(&mut stdout).map_err(wrong)?,
+            stderr: text(&mut stderr).map_err(wrong)?,
+            usage,
+        })
     }
 
     /// The error of this program, for the reason `why`.
@@ -112,6 +134,7 @@ impl Program {
     fn wait(
         &self,
         child: &mut Child,
+        longest: Duration,
         stop: &Stop,
         progress: impl Fn(),
     ) -> Result<ThreadUsage, ExternalError> {
@@ -122,6 +145,7 @@ impl Program {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| wrong(io::ErrorKind::NotFound.into()))?;
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let begun = Instant::now();
         let mut terminated: Option<Instant> = None;
         loop {
             let over = waitid(WaitId::Pid(pid), how).map_err(|errno| wrong(errno.into()))?;
@@ -133,6 +157,15 @@ impl Program {
                 return Err(ExternalError::Stopped(self.name));
             }
             match terminated {
+                None if begun.elapsed() > longest => {
+                    // One that waits for a device does not heed SIGTERM either.
+                    let _ = kill_process_group(pid, Signal::KILL);
+                    let _ = child.wait();
+                    return Err(self.failed(format!(
+                        "still at work after {} s, and ended: its device does not answer",
+                        longest.as_secs()
+                    )));
+                }
                 None if stop.stopped() => {
                     let _ = kill_process_group(pid, Signal::TERM);
                     terminated = Some(Instant::now());
@@ -172,15 +205,15 @@ fn text(file: &mut File) -> io::Result<String> {
 }
 
 /// The last line that a program wrote, which names what was wrong in most of them.
-fn last_words(stderr: &str, stdout: &str, status: &str) -> String {
+fn last_words(ended: &ProgramEnd) -> String {
     let last = |text: &str| {
         let mut lines = text.lines().rev().map(str::trim);
         lines.find(|line| !line.is_empty()).map(str::to_owned)
     };
-    let said = last(stderr).or_else(|| last(stdout));
+    let said = last(&ended.stderr).or_else(|| last(&ended.stdout));
     match said {
-        Some(said) => format!("{status}: {}", crate::printable(&said)),
-        None => status.to_owned(),
+        Some(said) => format!("{}: {}", ended.status, crate::printable(&said)),
+        None => ended.status.to_string(),
     }
 }
 
@@ -244,6 +277,15 @@ mod tests {
         stop.stop();
         let error = shell("exec sleep 600", &stop).unwrap_err();
         assert!(matches!(error, ExternalError::Stopped("sh")), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended() {
+        let words = ["-c", "trap '' TERM; while :; do sleep 600; done"].map(OsString::from);
+        let shell = Program::find("sh", "there is none").unwrap();
+        let ended = shell.run_to_any_end(&words, Duration::ZERO, &Stop::default(), || {});
+        let said = ended.unwrap_err().to_string();
+        assert!(said.contains("still at work after 0 s"), "{said}");
     }
 
     #[test]

@@ -3,23 +3,39 @@
 use super::done::{ProgramReport, summary};
 use super::error::ExternalError;
 use super::program::{Program, ProgramEnd, whole_seconds};
+use joulio_host::controller::OwnAddress;
 use joulio_units::Direction;
-use joulio_workload::{DirectionResult, EngineName, Job};
+use joulio_workload::{DirectionResult, EngineName, Job, LatencySummary};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
 
 /// Source of the program.
-pub const REMEDY: &str = "build SPDK (examples/nvme/perf), and put build/bin on it";
+pub const REMEDY: &str = "build SPDK, and put its build/bin on it";
 
-/// Words for `job` on the controller at the PCIe `address`.
+/// File name of the socket that SPDK opens in the folder it is given.
+const SOCKET: &str = "cntrl";
+
+/// Name of a subsystem, which the controller does not ask for: without one SPDK takes it for a discovery
+/// controller, which has no namespaces.
+const SUBSYSTEM: &str = "nqn.2026-01.io.joulio:any";
+
+/// Time beside the job's that the program has to begin and to end.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Mebibytes that SPDK takes for itself, beside the buffers of the I/Os.
+const OWN_MEMORY_MIB: u64 = 256;
+
+/// Words for `job` on the namespace `nsid` of `controller`.
 ///
 /// # Errors
-/// The job is none that the program has with one table of latencies.
-pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
-    let wrong = |problem: &str| ExternalError::Unfit {
-        engine: EngineName::SpdkNvmePerf,
-        problem: problem.into(),
-    };
+/// The job or the controller is none that the program has, with one table of latencies.
+pub fn words(
+    job: &Job,
+    controller: &OwnAddress,
+    nsid: u32,
+) -> Result<Vec<OsString>, ExternalError> {
     let Some(runtime) = job.runtime else {
         return Err(wrong(
             "it runs for a time: give --runtime in place of --number_ios",
@@ -28,6 +44,9 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
     if job.numjobs > 1 || job.bs.iter().count() > 1 {
         return Err(wrong("its percentiles are of one core: give --numjobs 1"));
     }
+    if job.size.is_some() {
+        return Err(wrong("it takes the whole namespace: leave --size out"));
+    }
     let mut words = vec![
         format!("-q{}", job.iodepth),
         format!("-o{}", job.bs.of_job(0)),
@@ -35,8 +54,13 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
         format!("-t{}", whole_seconds(runtime)),
         format!("-c[{}]", job.cpus_allowed.first().copied().unwrap_or(0)),
         "-L".into(),
-        format!("-rtrtype:PCIe traddr:{address}"),
+        // Without `ns` it does I/O to every namespace of the controller.
+        format!("-r{} ns:{nsid}", transport_id(controller)?),
     ];
+    if let OwnAddress::VfioUser(_) = controller {
+        // The server maps this memory as a file, which needs no huge pages, and so no administrator.
+        words.extend(["--no-huge".into(), format!("-s{}", memory_mib(job))]);
+    }
     if job.ramp_time.0 > 0 {
         words.push(format!("-a{}", whole_seconds(job.ramp_time)));
     }
@@ -46,17 +70,73 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
+/// Time after which `job` is given up: where the device no longer answers, the program waits for its I/Os
+/// without an end.
+pub fn longest(job: &Job) -> Duration {
+    let seconds = whole_seconds(job.ramp_time) + whole_seconds(job.runtime.unwrap_or_default());
+    Duration::from_secs(seconds) + GRACE
+}
+
+/// Transport ID of `controller`, as SPDK parses it: keys and values, with blanks between them.
+fn transport_id(controller: &OwnAddress) -> Result<String, ExternalError> {
+    match controller {
+        OwnAddress::Pcie(address) => Ok(format!("trtype:PCIe traddr:{address}")),
+        OwnAddress::VfioUser(path) => {
+            let folder = folder(path)?;
+            Ok(format!(
+                "trtype:VFIOUSER traddr:{folder} subnqn:{SUBSYSTEM}"
+            ))
+        }
+    }
+}
+
+/// Folder of the socket `path`, by which SPDK finds it.
+fn folder(path: &Path) -> Result<&str, ExternalError> {
+    let folder = path.parent().filter(|_| path.ends_with(SOCKET));
+    let folder = folder.ok_or_else(|| {
+        let served = path.parent().unwrap_or(path).join(SOCKET);
+        wrong(format!(
+            "SPDK takes a folder and opens the socket '{SOCKET}' there: serve the device as {}",
+            served.display()
+        ))
+    })?;
+    let parts = |c: char| c.is_whitespace() || c.is_control() || c == ':' || c == '=';
+    let plain = folder.to_str().filter(|name| !name.contains(parts));
+    let plain = plain.ok_or_else(|| {
+        wrong(format!(
+            "{}: SPDK has no blanks, ':' or '=' in a folder's name: serve the device in another",
+            folder.display()
+        ))
+    })?;
+    Ok(if plain.is_empty() { "." } else { plain })
+}
+
+/// Mebibytes of memory for `job`, twice what is in flight.
+fn memory_mib(job: &Job) -> u64 {
+    let in_flight = job.bs.of_job(0).saturating_mul(job.iodepth as u64);
+    OWN_MEMORY_MIB + in_flight.saturating_mul(2).div_ceil(1 << 20)
+}
+
+fn wrong(problem: impl Into<String>) -> ExternalError {
+    ExternalError::Unfit {
+        engine: EngineName::SpdkNvmePerf,
+        problem: problem.into(),
+    }
+}
+
 /// The program's report of `job`.
 ///
 /// # Errors
-/// The output has another form.
+/// It failed, did no I/O, or its output has another form.
 pub fn read(
     program: &Program,
     ended: &ProgramEnd,
     job: &Job,
 ) -> Result<ProgramReport, ExternalError> {
     let total = ended.stdout.lines().find_map(total);
-    let total = total.ok_or_else(|| program.failed("its output has no line 'Total'"))?;
+    // Without a namespace, or where no I/O ended, it says so, and ends with status 0.
+    let total = total.filter(|_| ended.status.success());
+    let total = total.ok_or_else(|| program.failed(cause(ended)))?;
     let percentiles = percentiles(&ended.stdout);
     let of = |percent: &str| {
         let value = percentiles.get(percent).copied();
@@ -75,7 +155,11 @@ pub fn read(
         errors: 0,
         iops,
         bandwidth_bytes_per_second: iops * job.bs.of_job(0) as f64,
-        latency_ns: summary(average * 1e3, values, (max * 1e3).round() as u64),
+        latency_ns: LatencySummary {
+            p9999: percentiles.get("99.99000").copied(),
+            p99999: percentiles.get("99.99900").copied(),
+            ..summary(average * 1e3, values, (max * 1e3).round() as u64)
+        },
     };
     let none = DirectionResult::default;
     let (read, write) = match (job.does(Direction::Read), job.does(Direction::Write)) {
@@ -92,6 +176,28 @@ pub fn read(
         write,
         all,
     })
+}
+
+/// Cause of a run without a result, as the program told it: its first line is what happened, and the last what
+/// it could not do for that.
+fn cause(ended: &ProgramEnd) -> String {
+    let telling = |line: &&str| {
+        let mut empty = ["*NOTICE*", "*WARNING*", "errors occurred"].into_iter();
+        !line.trim().is_empty() && !empty.any(|word| line.contains(word))
+    };
+    let lines: Vec<_> = ended.stderr.lines().filter(telling).map(message).collect();
+    let said = match lines.as_slice() {
+        [] => "no line 'Total' in its output",
+        [one] => one,
+        [first, .., last] => &format!("{first}; {last}"),
+    };
+    format!("{}: {}", ended.status, crate::printable(said))
+}
+
+/// What a line says: `[time] file.c: 7:function: *ERROR*: what it says`.
+fn message(line: &str) -> &str {
+    let log = line.split_once("*: ").filter(|_| line.starts_with('['));
+    log.map_or(line, |(_, message)| message).trim()
 }
 
 /// `Total : IOPS MiB/s average min max`, the last three in microseconds.
@@ -171,6 +277,10 @@ Summary latency data for PCIE (0000:65:00.0) NSID 1                  from core 0
         let latency = &done.all.latency_ns;
         assert_eq!((latency.p50, latency.p99), (15_400, 31_250));
         assert_eq!((latency.mean, latency.max), (15_900.0, 812_400));
+        assert_eq!(
+            (latency.p9999, latency.p99999),
+            (Some(210_000), Some(420_000))
+        );
         for cut in ["Total", " 99.90000%"] {
             let text = OUTPUT.replace(cut, "");
             assert!(read(&program, &ended(&text), &job()).is_err(), "{cut}");
@@ -178,11 +288,52 @@ Summary latency data for PCIE (0000:65:00.0) NSID 1                  from core 0
     }
 
     #[test]
-    fn a_job_becomes_words() {
-        let words = words(&job(), "0000:65:00.0").unwrap();
-        let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+    fn a_run_without_a_result_says_why() {
+        let program = Program::find("sh", "").unwrap();
+        let why = |stderr: &str| {
+            let ended = ProgramEnd {
+                stdout: "Initializing NVMe Controllers\n".into(),
+                stderr: stderr.into(),
+                ..ProgramEnd::default()
+            };
+            read(&program, &ended, &job()).unwrap_err().to_string()
+        };
+        let log = "\
+[2026-01-02 03:04:05.678901] a.c: 7:f: *NOTICE*: hello
+[2026-01-02 03:04:05.678902] vfio_user.c:  12:setup: *ERROR*: connect error
+[2026-01-02 03:04:05.678903] nvme.c:  34:probe: *ERROR*: scan failed
+probe failed for transport address '/x'
+./spdk_nvme_perf: errors occurred
+";
         assert_eq!(
-            words,
+            why(log),
+            "sh: exit status: 0: connect error; probe failed for transport address '/x'"
+        );
+        assert_eq!(
+            why("No valid NVMe controllers found\n"),
+            "sh: exit status: 0: No valid NVMe controllers found"
+        );
+        assert_eq!(why(""), "sh: exit status: 0: no line 'Total' in its output");
+    }
+
+    fn pcie() -> OwnAddress {
+        OwnAddress::Pcie("0000:65:00.0".parse().unwrap())
+    }
+
+    fn socket(path: &str) -> OwnAddress {
+        OwnAddress::VfioUser(path.into())
+    }
+
+    fn text(job: &Job, controller: &OwnAddress, nsid: u32) -> Vec<String> {
+        let words = words(job, controller, nsid).unwrap();
+        let words = words.into_iter().map(|word| word.into_string().unwrap());
+        words.collect()
+    }
+
+    #[test]
+    fn a_job_becomes_words() {
+        assert_eq!(
+            text(&job(), &pcie(), 1),
             [
                 "-q8",
                 "-o4096",
@@ -190,9 +341,54 @@ Summary latency data for PCIE (0000:65:00.0) NSID 1                  from core 0
                 "-t2",
                 "-c[0]",
                 "-L",
-                "-rtrtype:PCIe traddr:0000:65:00.0"
+                "-rtrtype:PCIe traddr:0000:65:00.0 ns:1"
             ]
         );
-        assert!(super::words(&Job::random_reads(1), "0000:65:00.0").is_err());
+    }
+
+    #[test]
+    fn a_served_device_is_a_folder_and_takes_no_huge_pages() {
+        let (path, many) = (socket("/run/x/cntrl"), 1 << 20);
+        let words = text(&job(), &path, 3);
+        assert_eq!(
+            words[6..],
+            [
+                "-rtrtype:VFIOUSER traddr:/run/x subnqn:nqn.2026-01.io.joulio:any ns:3",
+                "--no-huge",
+                "-s257"
+            ]
+        );
+        let deep = Job {
+            bs: many.into(),
+            iodepth: 128,
+            ..job()
+        };
+        assert_eq!(text(&deep, &path, 1)[8], "-s512");
+        let here = text(&job(), &socket("cntrl"), 1);
+        assert!(here[6].starts_with("-rtrtype:VFIOUSER traddr:. subnqn:"));
+    }
+
+    #[test]
+    fn what_it_does_not_do_is_refused() {
+        let refused = |job: Job, controller: &OwnAddress| {
+            let error = words(&job, controller, 1).unwrap_err();
+            assert!(error.is_unfit());
+            error.to_string()
+        };
+        let said = refused(job(), &socket("/run/x/nvme.sock"));
+        assert!(said.contains("serve the device as /run/x/cntrl"), "{said}");
+        for path in ["/run/a b/cntrl", "/run/ns:2/cntrl", "/run/a=b/cntrl"] {
+            assert!(refused(job(), &socket(path)).contains("in another"));
+        }
+        let mut jobs = [job(), job(), job()];
+        jobs[0].runtime = None;
+        jobs[1].numjobs = 2;
+        // It would write where nobody allowed it.
+        jobs[2].size = Some(1 << 20);
+        let hints = ["--runtime", "--numjobs", "--size"];
+        for (job, hint) in jobs.into_iter().zip(hints) {
+            let said = refused(job, &pcie());
+            assert!(said.contains(hint), "{said}");
+        }
     }
 }

@@ -91,6 +91,9 @@ fn headings(text: &str) -> BTreeSet<String> {
             let words: Vec<_> = part.split_whitespace().map(String::from).collect();
             words
         });
+        // Columns that go together are named by the first of them where there is no room.
+        let is_named = |word: &String| !matches!(word.as_str(), "to" | "+-");
+        let split = split.filter(is_named);
         found.extend(split.filter(|word| word.parse::<f64>().is_err()));
     }
     found

@@ -127,8 +127,12 @@ fn command() -> ExitCode {
             Err(failure) => failure.report(),
         };
     }
+    let arguments = match bench::arguments(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(failure) => return failure.report(),
+    };
     let parsed = output::with_earlier_flags(written())
-        .try_get_matches()
+        .try_get_matches_from(arguments)
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
             Ok((cli, matches))

@@ -51,7 +51,8 @@ struct Ring {
     sqthread_poll_idle: u32,
 }
 
-/// Flags that fio has mean what they mean there.
+/// Flags that fio has mean what they mean there, and fio's other words are taken too: --filename, --ioengine,
+/// --name, which begins a section as in fio (docs/fio.md).
 #[derive(clap::Args)]
 pub struct BenchArgs {
     /// A job file of fio's: its sections are run beside each other, or after each other where one has

@@ -18,23 +18,50 @@ pub use legend::legend;
 pub use progress::BenchTerminal;
 
 use self::group::{Group, Section};
+use self::job_file::CommandLine;
 use self::report::Report;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::print;
+use std::ffi::OsString;
+
+/// The command's name and the subcommand's.
+const WORDS_BEFORE: usize = 2;
+
+/// The `arguments` of this program without fio's words among those of `joulio bench`: what they are as flags, or nothing of
+/// those that belong to sections.
+///
+/// # Errors
+/// One has a value that there is not here.
+pub fn arguments(arguments: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    let (before, typed) = arguments.split_at(WORDS_BEFORE.min(arguments.len()));
+    if before.get(1).is_none_or(|subcommand| subcommand != "bench") {
+        return Ok(arguments);
+    }
+    let line = CommandLine::read(typed).map_err(Failure::input)?;
+    Ok(before.iter().cloned().chain(line.typed).collect())
+}
 
 /// `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
     if args.legend {
         return print(&legend());
     }
-    let Some(path) = &args.job_file else {
-        let alone = Section { name: "", args };
-        return run_groups(args, &[Group::new(vec![alone], false)?]);
+    let typed: Vec<_> = std::env::args_os().skip(WORDS_BEFORE).collect();
+    let line = CommandLine::read(&typed).map_err(Failure::input)?;
+    let benches = match &args.job_file {
+        Some(_) if line.has_sections() => {
+            return Err(Failure::input(
+                "--name beside a job file: its sections have names; --section NAME chooses one",
+            ));
+        }
+        Some(path) => job_file::benches(path, &args.section, &line.typed)?,
+        None if line.has_sections() => job_file::benches_of(line)?,
+        None => {
+            let alone = Section { name: "", args };
+            return run_groups(args, &[Group::new(vec![alone], false)?]);
+        }
     };
-    // After the command's name and the subcommand's.
-    let typed: Vec<_> = std::env::args_os().skip(2).collect();
-    let benches = job_file::benches(path, &args.section, &typed)?;
     let groups = benches.iter().map(|bench| {
         let sections = bench.sections.iter().map(|section| Section {
             name: &section.name,

@@ -53,6 +53,55 @@ fn each_section_is_a_bench_of_as_many_ios_as_its_size_has_blocks() {
 }
 
 #[test]
+fn names_on_the_command_line_begin_sections() {
+    let room = room();
+    let line = "bench --filename=disk.img --size=1m --meter none --name=seq --rw=read --bs=64k --name rand \
+                --stonewall --rw randread --ioengine io_uring --iodepth=8 --norandommap --output json";
+    let report: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    let seen = runs.iter().map(|run| {
+        let fields = [&run["point"]["section"], &run["engine"], &run["rw"]];
+        let fields = fields.map(|field| field.as_str().unwrap());
+        (fields, run["all"]["ios"].as_u64().unwrap())
+    });
+    assert_eq!(
+        seen.collect::<Vec<_>>(),
+        [
+            (["seq", "psync", "read"], 16),
+            (["rand", "io_uring", "randread"], 256)
+        ]
+    );
+}
+
+#[test]
+fn words_of_fios_stand_beside_flags() {
+    let room = room();
+    let line = "bench --filename disk.img --ioengine=psync --direct=1 --norandommap --number_ios 20 --meter none \
+                --completion interrupt --output json";
+    let report: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+    let run = &report["runs"][0];
+    assert_eq!(
+        (&run["engine"], &run["all"]["ios"]),
+        (&"psync".into(), &20.into())
+    );
+    for (line, why) in [
+        (
+            "bench --filename disk.img --buffered=1",
+            "--buffered=1: every I/O is direct",
+        ),
+        (
+            "bench --filename disk.img --ioengine null",
+            "--ioengine=null: engines are",
+        ),
+        ("bench jobs.fio --name a", "--name beside a job file"),
+        ("bench --name=global --bs=4k", "begin one by --name"),
+    ] {
+        let said = refused(room.path(), line);
+        assert!(said.contains(why), "{line}: {said}");
+    }
+}
+
+#[test]
 fn flags_come_before_the_file_and_its_sections_go_by_name() {
     let room = room();
     let line =

@@ -1,10 +1,13 @@
 //! fio's job files: groups of sections, each section with the flags of a bench.
 
+mod command_line;
 mod flags;
 mod groups;
 mod sections;
 mod typed;
 mod words;
+
+pub use self::command_line::CommandLine;
 
 use self::flags::{defaults, flags};
 use self::groups::groups;
@@ -63,9 +66,26 @@ pub fn benches(
         sections.retain(|section| only.contains(&section.name));
     }
     let typed = Typed::new(typed, path);
-    let groups = groups(sections, &names).map_err(refused)?.into_iter();
-    let groups = groups.map(|group| bench(group, &typed));
-    groups.collect::<Result<_, _>>().map_err(refused)
+    of_sections(sections, &names, &typed).map_err(refused)
+}
+
+/// The groups of the sections on the command line.
+pub fn benches_of(line: CommandLine) -> Result<Vec<GroupBench>, Failure> {
+    let CommandLine { sections, typed } = line;
+    let names = sections.iter().map(|section| section.name.clone());
+    let names: Vec<_> = names.collect();
+    let benches = of_sections(sections, &names, &Typed::of(typed));
+    benches.map_err(|(_, why)| Failure::input(why))
+}
+
+/// The groups of `sections`; `names` are those of all in their file.
+fn of_sections(
+    sections: Vec<Section>,
+    names: &[String],
+    typed: &Typed,
+) -> Result<Vec<GroupBench>, Refusal> {
+    let groups = groups(sections, names)?.into_iter();
+    groups.map(|group| bench(group, typed)).collect()
 }
 
 /// The bench of the sections of a group.

@@ -5,7 +5,7 @@ use super::Refusal;
 use super::flags::Flag;
 use super::sections::{Given, Section};
 use crate::failure::usage_line;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -24,6 +24,11 @@ pub(super) struct Typed {
 }
 
 impl Typed {
+    /// Flags alone, without a file.
+    pub(super) fn of(arguments: Vec<OsString>) -> Typed {
+        Typed { arguments }
+    }
+
     pub(super) fn new(typed: &[OsString], file: &Path) -> Typed {
         let mut arguments = Vec::new();
         let mut typed = typed.iter();
@@ -98,6 +103,17 @@ impl Typed {
             }
         })
     }
+}
+
+/// True if `key`, with underscores, is a flag of `joulio bench`.
+pub(super) fn is_flag(key: &str) -> bool {
+    let is_key = |name: &str| name.replace('-', "_") == key;
+    let command = Bench::command();
+    let mut flags = command.get_arguments();
+    flags.any(|flag| {
+        let others = flag.get_all_aliases().unwrap_or_default();
+        flag.get_long().is_some_and(is_key) || others.into_iter().any(is_key)
+    })
 }
 
 /// True if `argument` is the flag that `flag` is, by one of its names.

@@ -1,0 +1,220 @@
+//! fio's words on the command line: those of sections behind `--name`, or beside the flags of one bench.
+
+use super::Refusal;
+use super::flags::flags;
+use super::sections::{Given, Section};
+use super::typed::{Typed, is_flag};
+use super::words::{Word, word};
+use std::ffi::OsString;
+
+/// Arguments of `joulio bench` by what they are.
+#[derive(Debug, Default, PartialEq)]
+pub struct CommandLine {
+    /// Sections, as `--name` begins them; none: there is no `--name`.
+    pub(super) sections: Vec<Section>,
+    /// Flags of joulio.
+    pub typed: Vec<OsString>,
+}
+
+impl CommandLine {
+    /// True if there is a `--name`.
+    pub fn has_sections(&self) -> bool {
+        !self.sections.is_empty()
+    }
+
+    /// Reads the `arguments` after `joulio bench`.
+    ///
+    /// # Errors
+    /// An option of fio's has a value that there is not here: what is wrong with it.
+    pub fn read(arguments: &[OsString]) -> Result<CommandLine, String> {
+        let text = |argument: &OsString| argument.to_str().map(str::to_owned);
+        let sectioned = arguments
+            .iter()
+            .filter_map(text)
+            .any(|one| one == "--name" || one.starts_with("--name="));
+        let mut typed = Vec::new();
+        let mut found = Vec::new();
+        let mut arguments = arguments.iter().peekable();
+        while let Some(argument) = arguments.next() {
+            let given = argument.to_str().and_then(given);
+            let given = given.filter(|given| is_fios(given, sectioned));
+            let Some(mut given) = given else {
+                typed.push(argument.clone());
+                continue;
+            };
+            if given.value.is_none() && takes_value(&given.key) {
+                let next = arguments.next_if(|next| text(next).is_some_and(is_value));
+                given.value = next.and_then(text);
+            }
+            found.push(given);
+        }
+        let read = match sectioned {
+            true => parted(found).map(|sections| CommandLine { sections, typed }),
+            false => translated(found, typed),
+        };
+        read.map_err(|(_, why)| format!("--{why}"))
+    }
+}
+
+/// The option that `argument` is, if it is one.
+fn given(argument: &str) -> Option<Given> {
+    let option = argument
+        .strip_prefix("--")
+        .filter(|option| !option.is_empty())?;
+    let (key, value) = match option.split_once('=') {
+        Some((key, value)) => (key, Some(value.to_owned())),
+        None => (option, None),
+    };
+    Some(Given {
+        line: 0,
+        key: key.to_lowercase().replace('-', "_"),
+        value,
+    })
+}
+
+/// True if `given` is to be read as fio reads it; of sections all that fio has, else what is no flag of joulio.
+fn is_fios(given: &Given, sectioned: bool) -> bool {
+    word(&given.key).is_some() && (sectioned || !is_flag(&given.key))
+}
+
+fn is_value(argument: String) -> bool {
+    !argument.starts_with("--")
+}
+
+/// True if the option `key` has a value behind it, where none is in the same argument.
+fn takes_value(key: &str) -> bool {
+    match word(key) {
+        Some(Word::Same(_) | Word::Whole(_)) => true,
+        Some(Word::Translated(_)) => !matches!(key, "thread" | "threads"),
+        Some(Word::Always(values, _)) => !values.contains(&"1") && !values.contains(&"0"),
+        Some(Word::OfSection) => !matches!(
+            key,
+            "time_based"
+                | "hipri"
+                | "sqthread_poll"
+                | "stonewall"
+                | "wait_for_previous"
+                | "new_group"
+        ),
+        Some(Word::Switch(_) | Word::Refused(_)) | None => false,
+    }
+}
+
+/// Sections of `found`: each `--name` begins one, with what came before the first of them or behind `--name=global`.
+fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
+    let mut global: Vec<Given> = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
+    let mut in_global = true;
+    for given in found {
+        if given.key == "name" {
+            let name = given.value.as_deref().filter(|name| !name.is_empty());
+            let name = name.ok_or_else(|| given.refused("write the name of a section after it"))?;
+            in_global = name == "global";
+            if !in_global {
+                sections.push(Section {
+                    name: name.into(),
+                    line: 0,
+                    options: global.clone(),
+                });
+            }
+            continue;
+        }
+        match sections.last_mut() {
+            Some(section) if !in_global => section.options.push(given),
+            _ => global.push(given),
+        }
+    }
+    match sections.is_empty() {
+        true => Err((
+            0,
+            "name=global alone is no job: begin one by --name NAME".into(),
+        )),
+        false => Ok(sections),
+    }
+}
+
+/// The flags that `found` are, behind those that are typed.
+fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine, Refusal> {
+    let section = Section {
+        name: String::new(),
+        line: 0,
+        options: found,
+    };
+    let flags = flags(&section, &Typed::of(typed.clone()))?;
+    typed.extend(flags.into_iter().map(|flag| flag.argument.into()));
+    Ok(CommandLine {
+        sections: Vec::new(),
+        typed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<CommandLine, String> {
+        let arguments: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+        CommandLine::read(&arguments)
+    }
+
+    /// Names of the sections, each with its options.
+    fn sections(line: &str) -> Vec<(String, String)> {
+        let sections = read(line).unwrap().sections.into_iter();
+        let texts = |options: Vec<Given>| {
+            let texts: Vec<_> = options.iter().map(Given::text).collect();
+            texts.join(" ")
+        };
+        sections
+            .map(|section| (section.name, texts(section.options)))
+            .collect()
+    }
+
+    #[test]
+    fn words_beside_flags_are_flags() {
+        let line = "--filename x --ioengine=libaio --buffered=0 --time_based --runtime 2 --norandommap --hipri --bs 4k,8k";
+        let typed = read(line).unwrap().typed;
+        let expected = [
+            "--runtime",
+            "2",
+            "--bs",
+            "4k,8k",
+            "--device=./x",
+            "--engine=libaio",
+            "--completion=poll",
+        ];
+        assert_eq!(typed, expected.map(OsString::from));
+        assert_eq!(read("--device x -o y").unwrap().typed.len(), 4);
+    }
+
+    #[test]
+    fn names_begin_sections_as_in_fio() {
+        let line =
+            "--rw=randread --name=a --bs 4k --meter none --name b --bs=8k --stonewall --thread";
+        let expected = [
+            ("a", "rw=randread bs=4k"),
+            ("b", "rw=randread bs=8k stonewall thread"),
+        ];
+        let expected = expected.map(|(name, options)| (name.to_owned(), options.to_owned()));
+        assert_eq!(sections(line), expected);
+        assert_eq!(
+            read(line).unwrap().typed,
+            ["--meter", "none"].map(OsString::from)
+        );
+        let line = "--name=global --size=1m --name=a --name=global --bs=8k --name=b";
+        let expected = [("a", "size=1m"), ("b", "size=1m bs=8k")];
+        let expected = expected.map(|(name, options)| (name.to_owned(), options.to_owned()));
+        assert_eq!(sections(line), expected);
+    }
+
+    #[test]
+    fn values_that_are_not_here_are_refused() {
+        let refused = |line| read(line).unwrap_err();
+        assert!(refused("--buffered=1").starts_with("--buffered=1: every I/O is direct"));
+        assert!(
+            refused("--filename=x --ioengine=windowsaio")
+                .starts_with("--ioengine=windowsaio: engines")
+        );
+        assert!(refused("--name=global --bs=4k").contains("--name NAME"));
+        assert!(refused("--name").contains("write the name"));
+    }
+}

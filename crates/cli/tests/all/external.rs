@@ -1,10 +1,12 @@
-//! Runs that other programs do: fio, and RocksDB's db_bench on a file system of its own. Those that are not
-//! installed are named, and skipped here.
+//! Runs that other programs do: fio, SPDK's perf on a served device, and RocksDB's db_bench on a file system of
+//! its own. Those that are not installed are named, and skipped here; SPDK is a script that prints its table.
 
 use crate::common::loop_device::Loop;
+use crate::common::server::Server;
 use crate::common::{joulio, json, refused};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -60,6 +62,18 @@ fn what_another_program_does_not_do_is_one_line() {
             "give --runtime",
         ),
         (
+            "--device vfio-user:./s --engine spdk_nvme_perf --runtime 1",
+            "serve the device as ./cntrl",
+        ),
+        (
+            "--device vfio-user:./cntrl --engine spdk_nvme_perf --runtime 1 --size 1m",
+            "leave --size out",
+        ),
+        (
+            "--device emulated:instant --engine spdk_nvme_perf --runtime 1",
+            "which joulio serve offers",
+        ),
+        (
             "--device emulated:instant --engine fio",
             "block device or a file",
         ),
@@ -99,6 +113,99 @@ fn what_another_program_does_not_do_is_one_line() {
         );
         assert!(said.contains("--allow-write"), "{said}");
     }
+}
+
+/// Table of one run, in the form that spdk_nvme_perf prints.
+const SPDK: &str = r#"cat <<'END'
+Initializing NVMe Controllers
+Attached to NVMeoF Controller at VFIOUSER (.)
+Associating VFIOUSER (.) NSID 1 with lcore 0
+Initialization complete. Launching workers.
+========================================================
+                                                               Latency(us)
+Device Information             :       IOPS      MiB/s    Average        min        max
+VFIOUSER (.) NSID 1 from core  0:   12345.50      48.22     250.75       7.25   64125.50
+========================================================
+Total                          :   12345.50      48.22     250.75       7.25   64125.50
+
+Summary latency data for VFIOUSER (.) NSID 1                         from core 0:
+=================================================================================
+ 50.00000% :     8.566us
+ 90.00000% :     9.206us
+ 99.00000% :    55.532us
+ 99.90000% : 47992.517us
+ 99.99000% : 63317.858us
+END
+"#;
+
+/// An end of spdk_nvme_perf that has lost its device.
+const SPDK_LOST: &str = r#"cat >&2 <<'END'
+[2026-01-02 03:04:05.678902] vfio_user.c: 363:vfio_user_dev_setup: *ERROR*: connect error
+[2026-01-02 03:04:05.678903] nvme.c: 781:nvme_probe_internal: *ERROR*: NVMe ctrlr scan failed
+spdk_nvme_probe() failed for transport address '.'
+spdk_nvme_perf: errors occurred
+END
+exit 255
+"#;
+
+/// A command whose `spdk_nvme_perf` writes its words to the file `words` and does what `script` says.
+fn with_spdk(room: &Path, script: &str, line: &str) -> assert_cmd::Command {
+    let path = room.join("bin/spdk_nvme_perf");
+    fs::create_dir_all(room.join("bin")).unwrap();
+    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > words\n{script}");
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    let mut command = joulio(line);
+    let folders = format!("{}:/usr/bin:/bin", room.join("bin").display());
+    command.current_dir(room).env("PATH", folders);
+    command
+}
+
+#[test]
+fn spdk_has_a_served_device_to_itself_and_its_table_is_the_report() {
+    let room = TempDir::new().unwrap();
+    let server = Server::start(room.path(), "cntrl", "16m", &[]);
+    let line = "bench --device vfio-user:cntrl --engine spdk_nvme_perf,nvme --completion poll --iodepth 4 --runtime 1 --ramp_time 0 --meter none --output json";
+    // The nvme run after it finds the device free.
+    let assert = with_spdk(room.path(), SPDK, line).assert().success();
+    let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    let engines: Vec<_> = runs.iter().map(|run| &run["engine"]).collect();
+    assert_eq!(engines, ["spdk_nvme_perf", "nvme"]);
+    let all = &runs[0]["all"];
+    assert_eq!(
+        (&all["ios"], &all["iops"]),
+        (&12346.into(), &12345.5.into())
+    );
+    let latency = &all["latency_ns"];
+    assert_eq!(latency["mean"], 250_750.0);
+    let of = |name: &str| latency[name].as_u64().unwrap();
+    assert_eq!(
+        ["p50", "p90", "p99", "p999", "max"].map(of),
+        [8_566, 9_206, 55_532, 47_992_517, 64_125_500]
+    );
+    assert!(runs[1]["all"]["ios"].as_u64().unwrap() > 0);
+    let words = fs::read_to_string(room.path().join("words")).unwrap();
+    assert!(words.lines().any(|word| word == "--no-huge"), "{words}");
+    let id = words.lines().find(|word| word.starts_with("-r")).unwrap();
+    assert!(id.starts_with("-rtrtype:VFIOUSER traddr:. subnqn:") && id.ends_with(" ns:1"));
+
+    let line = "bench --device vfio-user:cntrl --engine spdk_nvme_perf --runtime 1 --meter none";
+    let assert = with_spdk(room.path(), SPDK_LOST, line).assert().failure();
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert_eq!(
+        said,
+        "joulio: spdk_nvme_perf: exit status: 255: connect error; spdk_nvme_probe() failed for transport address '.'\n"
+    );
+
+    // What writes is refused before anything is begun.
+    fs::remove_file(room.path().join("words")).unwrap();
+    let line = format!("{line} --rw randwrite");
+    let assert = with_spdk(room.path(), SPDK, &line).assert().code(2);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.contains("--allow-write"), "{said}");
+    assert!(!room.path().join("words").exists());
+    server.kill();
 }
 
 const ROCKS: &str = r#"

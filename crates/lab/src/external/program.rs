@@ -46,7 +46,7 @@ pub struct ProgramEnd {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// CPU time of all of its threads.
+    /// CPU time of all of its threads, and of the processes it waited for.
     pub usage: ThreadUsage,
 }
 
@@ -217,7 +217,8 @@ fn last_words(ended: &ProgramEnd) -> String {
     }
 }
 
-/// CPU time of the process `pid`, which has ended and was not waited for (proc_pid_stat(5)).
+/// CPU time of the process `pid` and of those it waited for, as a script does; it has ended and was not waited for
+/// (proc_pid_stat(5)).
 fn usage(pid: u32) -> ThreadUsage {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat_usage(&text).unwrap_or_default()
@@ -230,8 +231,8 @@ fn stat_usage(text: &str) -> Option<ThreadUsage> {
     let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / TICKS);
     Some(ThreadUsage {
         threads: 1,
-        user_seconds: seconds(11)?,
-        system_seconds: seconds(12)?,
+        user_seconds: seconds(11)? + seconds(13)?,
+        system_seconds: seconds(12)? + seconds(14)?,
         ..ThreadUsage::default()
     })
 }
@@ -290,9 +291,9 @@ mod tests {
 
     #[test]
     fn cpu_time_stands_behind_the_name() {
-        let text = "7 (a) b) Z 1 7 7 0 -1 0 0 0 0 0 250 50 0 0 20 0 1 0";
+        let text = "7 (a) b) Z 1 7 7 0 -1 0 0 0 0 0 250 50 100 25 20 0 1 0";
         let usage = stat_usage(text).unwrap();
-        assert_eq!((usage.user_seconds, usage.system_seconds), (2.5, 0.5));
+        assert_eq!((usage.user_seconds, usage.system_seconds), (3.5, 0.75));
         assert_eq!(stat_usage("7 (a"), None);
     }
 }

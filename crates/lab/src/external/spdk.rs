@@ -186,6 +186,9 @@ fn cause(ended: &ProgramEnd) -> String {
         !line.trim().is_empty() && !empty.any(|word| line.contains(word))
     };
     let lines: Vec<_> = ended.stderr.lines().filter(telling).map(message).collect();
+    if lines.iter().any(|line| line.ends_with("device BAR0")) {
+        return "it maps the doorbells: serve the device with --doorbells mapped".into();
+    }
     let said = match lines.as_slice() {
         [] => "no line 'Total' in its output",
         [one] => one,
@@ -313,6 +316,8 @@ probe failed for transport address '/x'
             why("No valid NVMe controllers found\n"),
             "sh: exit status: 0: No valid NVMe controllers found"
         );
+        let said = why("[x] nvme_vfio_user.c: 174:f: *ERROR*: Error to get device BAR0\n");
+        assert!(said.contains("--doorbells mapped"), "{said}");
         assert_eq!(why(""), "sh: exit status: 0: no line 'Total' in its output");
     }
 

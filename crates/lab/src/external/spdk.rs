@@ -22,7 +22,7 @@ const SOCKET: &str = "cntrl";
 const SUBSYSTEM: &str = "nqn.2026-01.io.joulio:any";
 
 /// Time beside the job's that the program has to begin and to end.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(30);
 
 /// Mebibytes that SPDK takes for itself, beside the buffers of the I/Os.
 const OWN_MEMORY_MIB: u64 = 256;
@@ -185,7 +185,11 @@ fn cause(ended: &ProgramEnd) -> String {
         let mut empty = ["*NOTICE*", "*WARNING*", "errors occurred"].into_iter();
         !line.trim().is_empty() && !empty.any(|word| line.contains(word))
     };
-    let lines: Vec<_> = ended.stderr.lines().filter(telling).map(message).collect();
+    // Why it leaves a namespace out stands in its output.
+    let left_out = ["WARNING: ", "ERROR: "]
+        .map(|word| ended.stdout.lines().find_map(|l| l.strip_prefix(word)));
+    let lines = ended.stderr.lines().filter(telling).map(message);
+    let lines: Vec<_> = left_out.into_iter().flatten().chain(lines).collect();
     if lines.iter().any(|line| line.ends_with("device BAR0")) {
         return "it maps the doorbells: serve the device with --doorbells mapped".into();
     }
@@ -293,14 +297,15 @@ Summary latency data for PCIE (0000:65:00.0) NSID 1                  from core 0
     #[test]
     fn a_run_without_a_result_says_why() {
         let program = Program::find("sh", "").unwrap();
-        let why = |stderr: &str| {
+        let with = |stdout: &str, stderr: &str| {
             let ended = ProgramEnd {
-                stdout: "Initializing NVMe Controllers\n".into(),
+                stdout: stdout.into(),
                 stderr: stderr.into(),
                 ..ProgramEnd::default()
             };
             read(&program, &ended, &job()).unwrap_err().to_string()
         };
+        let why = |stderr: &str| with("Initializing NVMe Controllers\n", stderr);
         let log = "\
 [2026-01-02 03:04:05.678901] a.c: 7:f: *NOTICE*: hello
 [2026-01-02 03:04:05.678902] vfio_user.c:  12:setup: *ERROR*: connect error
@@ -315,6 +320,11 @@ probe failed for transport address '/x'
         assert_eq!(
             why("No valid NVMe controllers found\n"),
             "sh: exit status: 0: No valid NVMe controllers found"
+        );
+        let warning = "WARNING: IO size 1000 is no multiple\nWARNING: devices were skipped\n";
+        assert_eq!(
+            with(warning, "No valid devices found\n"),
+            "sh: exit status: 0: IO size 1000 is no multiple; No valid devices found"
         );
         let said = why("[x] nvme_vfio_user.c: 174:f: *ERROR*: Error to get device BAR0\n");
         assert!(said.contains("--doorbells mapped"), "{said}");

@@ -97,7 +97,7 @@ fn folder(path: &Path) -> Result<&str, ExternalError> {
         let served = path.parent().unwrap_or(path).join(SOCKET);
         wrong(format!(
             "SPDK takes a folder and opens the socket '{SOCKET}' there: serve the device as {}",
-            served.display()
+            crate::printable(&served.display().to_string())
         ))
     })?;
     let parts = |c: char| c.is_whitespace() || c.is_control() || c == ':' || c == '=';
@@ -105,7 +105,7 @@ fn folder(path: &Path) -> Result<&str, ExternalError> {
     let plain = plain.ok_or_else(|| {
         wrong(format!(
             "{}: SPDK has no blanks, ':' or '=' in a folder's name: serve the device in another",
-            folder.display()
+            crate::printable(&folder.display().to_string())
         ))
     })?;
     Ok(if plain.is_empty() { "." } else { plain })
@@ -392,8 +392,17 @@ probe failed for transport address '/x'
         };
         let said = refused(job(), &socket("/run/x/nvme.sock"));
         assert!(said.contains("serve the device as /run/x/cntrl"), "{said}");
-        for path in ["/run/a b/cntrl", "/run/ns:2/cntrl", "/run/a=b/cntrl"] {
-            assert!(refused(job(), &socket(path)).contains("in another"));
+        for path in [
+            "/run/a b/cntrl",
+            "/run/ns:2/cntrl",
+            "/run/a=b/cntrl",
+            "/run/a\nb/cntrl",
+        ] {
+            let said = refused(job(), &socket(path));
+            assert!(
+                said.contains("in another") && !said.contains('\n'),
+                "{said}"
+            );
         }
         let mut jobs = [job(), job(), job()];
         jobs[0].runtime = None;

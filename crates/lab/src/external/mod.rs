@@ -22,8 +22,8 @@ use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
     Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop, Target, Threads,
-    Verify, WorkDone,
+    LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop, Target,
+    Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;

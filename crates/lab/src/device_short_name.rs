@@ -1,6 +1,7 @@
 //! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`, and the nearest to one that is none.
 
 use crate::device_name_error::DeviceNameError;
+use joulio_kernel_io::block_device_of;
 use joulio_model::DeviceProfile;
 use std::borrow::Cow;
 use std::fs;
@@ -33,8 +34,9 @@ fn full_name_at<'a>(
     folder: &Path,
     text: &'a str,
 ) -> Result<Cow<'a, str>, DeviceNameError> {
-    if let Some(block) = block_device_of(text) {
-        let text = text.into();
+    let name = text.strip_prefix("/dev/").unwrap_or(text);
+    if let Some(block) = block_device_of(name) {
+        let (text, block) = (text.into(), format!("/dev/{block}"));
         return Err(DeviceNameError::Character { text, block });
     }
     let scheme = text.split_once(':').map_or(text, |(scheme, _)| scheme);
@@ -63,15 +65,6 @@ fn full_name_at<'a>(
             second: second.clone(),
         }),
     }
-}
-
-/// Block device of the namespace whose character device, `ng0n1`, is `text`.
-fn block_device_of(text: &str) -> Option<String> {
-    let name = text.strip_prefix("/dev/").unwrap_or(text);
-    let rest = name.strip_prefix("ng")?;
-    let (controller, namespace) = rest.split_once('n')?;
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (number(controller) && number(namespace)).then(|| format!("/dev/nvme{rest}"))
 }
 
 /// The name that is most like `text`, if one is.

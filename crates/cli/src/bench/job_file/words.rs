@@ -1,5 +1,7 @@
 //! fio's options, and what each of them is here.
 
+use joulio_kernel_io::block_device_of;
+
 /// What an option is here.
 pub(super) enum Word {
     /// The flag of the same meaning, which takes its value.
@@ -155,8 +157,8 @@ pub(super) fn word(key: &str) -> Option<Word> {
                     format!("--device=./{name}")
                 }
                 // What fio sends commands to is another file of the same namespace.
-                name => match name.strip_prefix("/dev/ng") {
-                    Some(number) => format!("--device=/dev/nvme{number}"),
+                name => match name.strip_prefix("/dev/").and_then(block_device_of) {
+                    Some(block) => format!("--device=/dev/{block}"),
                     None => format!("--device={}", name.replace("\\:", ":")),
                 },
             });

@@ -1,11 +1,12 @@
 //! Commands to an NVMe namespace by its character device: the block layer's part of the way is left out
-//! (Documentation: drivers/nvme/host/ioctl.c, nvme_uring_cmd_io; since Linux 5.19).
+//! (drivers/nvme/host/ioctl.c, nvme_uring_cmd_io; since Linux 5.19).
 
 use super::requests::{Requests, RingFd};
 use super::ring::{RawRing, errno};
 use super::setup;
 use crate::{
-    DirectFile, Disk, Failure, FileKind, KernelEngineError, Missing, NoPassthrough, slots,
+    DirectFile, Disk, Failure, FileKind, KernelEngineError, Missing, NoPassthrough,
+    character_device_of, slots,
 };
 use io_uring::squeue::Entry128;
 use io_uring::{cqueue, opcode};
@@ -85,20 +86,12 @@ fn whole_namespace(file: &DirectFile) -> Option<&Disk> {
     let (major, minor) = file.device();
     let number = fs::read_to_string(Path::new("/sys/block").join(&disk.name).join("dev")).ok()?;
     let whole = file.kind() == FileKind::Block && number.trim() == format!("{major}:{minor}");
-    (whole && character_name(&disk.name).is_some()).then_some(disk)
-}
-
-/// `ng0n1` of `nvme0n1`.
-fn character_name(disk: &str) -> Option<String> {
-    let rest = disk.strip_prefix("nvme")?;
-    let (controller, namespace) = rest.split_once('n')?;
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (number(controller) && number(namespace)).then(|| format!("ng{rest}"))
+    (whole && character_device_of(&disk.name).is_some()).then_some(disk)
 }
 
 /// The character device of a namespace's `disk`, which is the one that /sys has by its name.
 fn character_device(disk: &Disk, may_write: bool) -> Result<OwnedFd, NoPassthrough> {
-    let name = character_name(&disk.name).ok_or(NoPassthrough::NotNvme)?;
+    let name = character_device_of(&disk.name).ok_or(NoPassthrough::NotNvme)?;
     let access = match may_write {
         true => OFlags::RDWR,
         false => OFlags::RDONLY,
@@ -248,24 +241,6 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whole_namespaces_alone_have_a_character_device() {
-        assert_eq!(character_name("nvme0n1").as_deref(), Some("ng0n1"));
-        assert_eq!(character_name("nvme12n345").as_deref(), Some("ng12n345"));
-        for other in [
-            "nvme0n1p1",
-            "nvme0c0n1",
-            "nvme0",
-            "nvmen1",
-            "sda",
-            "loop0",
-            "nvme0n",
-            "nvme0n1/../x",
-        ] {
-            assert_eq!(character_name(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_command_has_its_fields_where_the_kernel_reads_them() {

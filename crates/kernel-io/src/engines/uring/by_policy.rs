@@ -79,18 +79,7 @@ impl PolicyUring<NvmeCommands> {
         policy: AnyPolicy,
         options: RingOptions,
     ) -> Result<PolicyUring<NvmeCommands>, KernelEngineError> {
-        // The kernel reports no missing queues to poll where commands are passed.
-        let polls = file
-            .disk()
-            .is_none_or(|disk| disk.queue.io_poll != Some(false));
-        let open = |mode: CompletionMode| match mode.polls_device() && !polls {
-            true => Err(KernelEngineError::Missing {
-                engine: EngineName::IoUringCmd,
-                mode,
-                missing: Missing::NoPollQueues,
-            }),
-            false => IoUring::passthrough(Arc::clone(&file), depth, mode, options),
-        };
+        let open = |mode| IoUring::passthrough(Arc::clone(&file), depth, mode, options);
         PolicyUring::of(open, depth, policy)
     }
 }

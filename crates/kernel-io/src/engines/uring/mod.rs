@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
-/// A ring on a file, or on an NVMe namespace by commands. It can be made in one thread and used in another, but the thread that first
-/// submits keeps it.
+/// A ring on a file, or on an NVMe namespace by commands. It can be made in one thread and used in another,
+/// but the thread that first submits keeps it.
 ///
 /// Interrupt mode waits in io_uring_enter(2). The polling modes spin there as well, and a deadline
 /// cannot end that call: a kernel polls until a completion comes, or another thread wants the core.

@@ -1,14 +1,15 @@
 //! Commands to an NVMe namespace by its character device: the block layer's part of the way is left out
 //! (drivers/nvme/host/ioctl.c, nvme_uring_cmd_io; since Linux 5.19).
 
-use super::requests::{Requests, RingFd};
+use super::requests::Requests;
 use super::ring::{RawRing, errno};
 use super::setup;
 use crate::{
     DirectFile, Disk, Failure, FileKind, KernelEngineError, Missing, NoPassthrough,
     character_device_of, slots,
 };
-use io_uring::squeue::Entry128;
+use io_uring::squeue::{Entry128, Flags};
+use io_uring::types::Fd;
 use io_uring::{cqueue, opcode};
 use joulio_engine::Request;
 use joulio_job::{CompletionMode, EngineName};
@@ -54,12 +55,17 @@ impl NvmeCommands {
         file: Arc<DirectFile>,
         mode: CompletionMode,
     ) -> Result<NvmeCommands, KernelEngineError> {
-        let refused = |why| KernelEngineError::Missing {
+        let missing = |missing| KernelEngineError::Missing {
             engine: EngineName::IoUringCmd,
             mode,
-            missing: Missing::Passthrough(why),
+            missing,
         };
+        let refused = |why| missing(Missing::Passthrough(why));
         let disk = whole_namespace(&file).ok_or_else(|| refused(NoPassthrough::NotNvme))?;
+        // The kernel completes by interrupt what was to be polled, and does not say so.
+        if mode.polls_device() && disk.queue.io_poll == Some(false) {
+            return Err(missing(Missing::NoPollQueues));
+        }
         let number = |name: &str| number(&Path::new("/sys/block").join(&disk.name).join(name));
         if number("metadata_bytes").is_some_and(|bytes| bytes > 0) {
             return Err(refused(NoPassthrough::Metadata));
@@ -172,11 +178,10 @@ impl Requests for NvmeCommands {
     fn entry(
         &self,
         request: &Request,
-        fd: RingFd,
+        (fd, flags): (Fd, Flags),
         address: *mut u8,
         fixed: Option<u16>,
     ) -> Entry128 {
-        let (fd, flags) = fd.parts();
         let data = (address as u64, request.len, request.offset >> self.shift);
         let (opcode, (address, len, slba)) = match request.operation {
             Operation::Read => (READ, data),

@@ -43,38 +43,18 @@ pub trait Requests: Sized {
         Ok(())
     }
 
-    /// The entry of `request`, whose bytes are at `address`, in registered buffer `fixed` if it is
-    /// in one; to `fd`.
+    /// The entry of `request` to `fd`, which has the flags that say whether it is registered; its bytes are
+    /// at `address`, in registered buffer `fixed` if they are in one.
     fn entry(
         &self,
         request: &Request,
-        fd: RingFd,
+        fd: (Fd, Flags),
         address: *mut u8,
         fixed: Option<u16>,
     ) -> Self::Entry;
 
     /// Outcome of a request of `moved` bytes by the `result` of its completion.
     fn outcome(result: i32, moved: u32) -> Result<(), Failure>;
-}
-
-/// Descriptor that an entry goes to.
-#[derive(Clone, Copy)]
-pub enum RingFd {
-    /// A descriptor of this process.
-    Plain(Fd),
-    /// Number 0 of the ring's table of registered files.
-    Registered,
-}
-
-impl RingFd {
-    /// The number that an entry has, and the flag that says what it is.
-    #[inline]
-    pub(super) fn parts(self) -> (Fd, Flags) {
-        match self {
-            RingFd::Plain(fd) => (fd, Flags::empty()),
-            RingFd::Registered => (Fd(0), Flags::FIXED_FILE),
-        }
-    }
 }
 
 /// Reads, writes, trims and flushes of a file or block device.
@@ -122,9 +102,14 @@ impl Requests for FileRequests {
     }
 
     #[inline]
-    fn entry(&self, request: &Request, fd: RingFd, address: *mut u8, fixed: Option<u16>) -> Entry {
+    fn entry(
+        &self,
+        request: &Request,
+        (fd, flags): (Fd, Flags),
+        address: *mut u8,
+        fixed: Option<u16>,
+    ) -> Entry {
         let (len, at) = (request.len, request.offset);
-        let (fd, flags) = fd.parts();
         let entry = match (request.operation, fixed) {
             (Operation::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
                 .offset(at)

@@ -5,11 +5,11 @@
 //! open as long as the ring; registered memory is held by `fixed`.
 #![allow(unsafe_code)]
 
-use super::requests::{Requests, RingFd};
+use super::requests::Requests;
 use crate::buffer::Region;
 use crate::slots::Slots;
 use crate::{Buffer, Completion, KernelEngineError};
-use io_uring::squeue::EntryMarker as _;
+use io_uring::squeue::{EntryMarker as _, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, cqueue};
 use joulio_engine::Request;
@@ -141,9 +141,10 @@ impl<R: Requests> Ring<R> {
         let index = fixed.and_then(|region| buffer.index_in(region));
         self.requests.check(request)?;
         let id = self.slots.hold(request, buffer)?;
+        // A registered file is number 0 of the ring's table.
         let fd = match self.registered_file {
-            true => RingFd::Registered,
-            false => RingFd::Plain(Fd(self.requests.fd().as_raw_fd())),
+            true => (Fd(0), Flags::FIXED_FILE),
+            false => (Fd(self.requests.fd().as_raw_fd()), Flags::empty()),
         };
         let index = index.map(|index| index as u16);
         let mut entry = self.requests.entry(request, fd, address, index);

@@ -26,6 +26,9 @@ use anyhow::Result;
 use joulio_device::Device;
 use joulio_nvme::{Controller, Namespace};
 
+/// I/Os of a mixed run, where nothing else is asked.
+pub const IOS: u64 = 10_000;
+
 /// Controller on which claims are put to the test.
 pub struct Bench<D: Device> {
     /// The controller.
@@ -39,14 +42,14 @@ pub struct Bench<D: Device> {
 }
 
 impl<D: Device> Bench<D> {
-    /// Namespace `nsid` of `controller`, for mixed runs of 10,000 I/Os.
+    /// Namespace `nsid` of `controller`, for mixed runs of [`IOS`].
     pub fn new(controller: Controller<D>, nsid: u32, seed: u64) -> Result<Bench<D>> {
         let namespace = controller.namespace(nsid)?;
         Ok(Bench {
             controller,
             namespace,
             seed,
-            ios: 10_000,
+            ios: IOS,
         })
     }
 

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand};
-use joulio_conformance::{Bench, Content, STAMPS, claims, one_line, stamp_lba};
+use joulio_conformance::{Bench, Content, IOS, STAMPS, claims, one_line, stamp_lba};
 use joulio_device::Device;
 use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
@@ -32,7 +32,7 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// I/Os of a mixed run
-        #[arg(long, default_value_t = 10_000)]
+        #[arg(long, default_value_t = IOS)]
         ios: u64,
     },
     /// Let the queues of several PCIe devices raise one line of memory; data is only read
@@ -56,7 +56,7 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// I/Os of a mixed run
-        #[arg(long, default_value_t = 10_000)]
+        #[arg(long, default_value_t = IOS)]
         ios: u64,
     },
     /// Check that what the last claim stamped stands in the device's backing file

@@ -15,7 +15,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// I/Os of a mixed run; more with JOULIO_THOROUGH.
 pub fn ios() -> u64 {
     match std::env::var_os("JOULIO_THOROUGH") {
-        Some(_) => 10_000,
+        Some(_) => joulio_conformance::IOS,
         None => 2_000,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use super::flags::flags;
-use super::sections::{Given, Section};
+use super::sections::{Given, Section, SectionReader};
 use super::typed::{Typed, is_flag};
 use super::words::{Word, word};
 use std::ffi::OsString;
@@ -61,15 +61,7 @@ fn given(argument: &str) -> Option<Given> {
     let option = argument
         .strip_prefix("--")
         .filter(|option| !option.is_empty())?;
-    let (key, value) = match option.split_once('=') {
-        Some((key, value)) => (key, Some(value.to_owned())),
-        None => (option, None),
-    };
-    Some(Given {
-        line: 0,
-        key: key.to_lowercase().replace('-', "_"),
-        value,
-    })
+    Some(Given::read(0, option))
 }
 
 /// True if `given` is to be read as fio reads it; of sections all that fio has, else what is no flag of joulio.
@@ -102,28 +94,17 @@ fn takes_value(key: &str) -> bool {
 
 /// Sections of `found`: each `--name` begins one, with what came before the first of them or behind `--name=global`.
 fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
-    let mut global: Vec<Given> = Vec::new();
-    let mut sections: Vec<Section> = Vec::new();
-    let mut in_global = true;
+    let mut reader = SectionReader::default();
     for given in found {
-        if given.key == "name" {
-            let name = given.value.as_deref().filter(|name| !name.is_empty());
-            let name = name.ok_or_else(|| given.refused("write the name of a section after it"))?;
-            in_global = name == "global";
-            if !in_global {
-                sections.push(Section {
-                    name: name.into(),
-                    line: 0,
-                    options: global.clone(),
-                });
-            }
+        if given.key != "name" {
+            reader.add(given);
             continue;
         }
-        match sections.last_mut() {
-            Some(section) if !in_global => section.options.push(given),
-            _ => global.push(given),
-        }
+        let name = given.value.as_deref().filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| given.refused("write the name of a section after it"))?;
+        reader.begin(0, name);
     }
+    let sections = reader.sections();
     match sections.is_empty() {
         true => Err((
             0,

@@ -20,6 +20,41 @@ pub(super) struct Given {
     pub(super) value: Option<String>,
 }
 
+/// Sections as they are read, each with the options of the global ones before it.
+#[derive(Default)]
+pub(super) struct SectionReader {
+    global: Vec<Given>,
+    sections: Vec<Section>,
+    in_section: bool,
+}
+
+impl SectionReader {
+    /// Begins the section `name`, or goes on with the options of all that follow where that is `global`.
+    pub(super) fn begin(&mut self, line: usize, name: &str) {
+        self.in_section = name != "global";
+        if self.in_section {
+            self.sections.push(Section {
+                name: name.into(),
+                line,
+                options: self.global.clone(),
+            });
+        }
+    }
+
+    /// Adds an option to what was begun last; before anything was, to all that follow.
+    pub(super) fn add(&mut self, given: Given) {
+        match self.sections.last_mut() {
+            Some(section) if self.in_section => section.options.push(given),
+            _ => self.global.push(given),
+        }
+    }
+
+    /// The sections, in their order.
+    pub(super) fn sections(self) -> Vec<Section> {
+        self.sections
+    }
+}
+
 impl Section {
     /// The option `key`, the last where it is given twice.
     pub(super) fn find(&self, key: &str) -> Option<&Given> {
@@ -62,9 +97,8 @@ pub(super) fn variable(value: &str) -> Option<(&str, &str, &str)> {
 /// Sections of `text`, each with the options of the `[global]` ones before it; or a line, and what is wrong
 /// there.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
-    let mut global: Vec<Given> = Vec::new();
-    let mut sections: Vec<Section> = Vec::new();
-    let mut in_global = None;
+    let mut reader = SectionReader::default();
+    let mut begun = false;
     for (number, line) in (1..).zip(text.lines()) {
         // As in fio, the rest of a line is a comment too.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
@@ -75,36 +109,16 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
             let name = name.strip_suffix(']').map(str::trim);
             let name = name.filter(|name| !name.is_empty());
             let name = name.ok_or((number, format!("'{line}' is not a section: write [name]")))?;
-            in_global = Some(name == "global");
-            if name != "global" {
-                sections.push(Section {
-                    name: name.into(),
-                    line: number,
-                    options: global.clone(),
-                });
-            }
-            continue;
-        }
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key, Some(value.trim().to_owned())),
-            None => (line, None),
-        };
-        let given = Given {
-            line: number,
-            key: key.trim().to_lowercase().replace('-', "_"),
-            value,
-        };
-        match (in_global, sections.last_mut()) {
-            (Some(true), _) => global.push(given),
-            (Some(false), Some(section)) => {
-                section.options.push(given);
-            }
-            _ => {
-                let why = format!("'{line}' is in no section: write [global] or [name] above it");
-                return Err((number, why));
-            }
+            reader.begin(number, name);
+            begun = true;
+        } else if begun {
+            reader.add(Given::read(number, line));
+        } else {
+            let why = format!("'{line}' is in no section: write [global] or [name] above it");
+            return Err((number, why));
         }
     }
+    let sections = reader.sections();
     match sections.is_empty() {
         true => Err((1, "no section: [global] alone is no job".into())),
         false => Ok(sections),
@@ -112,6 +126,19 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
 }
 
 impl Given {
+    /// The option that `text` is, `key=value` or a key alone, in a line.
+    pub(super) fn read(line: usize, text: &str) -> Given {
+        let (key, value) = match text.split_once('=') {
+            Some((key, value)) => (key, Some(value.trim().to_owned())),
+            None => (text, None),
+        };
+        Given {
+            line,
+            key: key.trim().to_lowercase().replace('-', "_"),
+            value,
+        }
+    }
+
     /// True for an option that is given without a value, or as 1.
     pub(super) fn is_on(&self) -> bool {
         matches!(self.value.as_deref(), None | Some("1" | "true"))

@@ -6,8 +6,10 @@ use super::flags::Flag;
 use super::sections::{Given, Section};
 use crate::failure::usage_line;
 use clap::{CommandFactory, Parser};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::LazyLock;
 
 #[derive(Parser)]
 struct Bench {
@@ -105,15 +107,19 @@ impl Typed {
     }
 }
 
+/// Names of the flags of `joulio bench`, with underscores.
+static FLAGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let command = Bench::command();
+    let names = command.get_arguments().flat_map(|flag| {
+        let others = flag.get_all_aliases().unwrap_or_default();
+        flag.get_long().into_iter().chain(others)
+    });
+    names.map(|name| name.replace('-', "_")).collect()
+});
+
 /// True if `key`, with underscores, is a flag of `joulio bench`.
 pub(super) fn is_flag(key: &str) -> bool {
-    let is_key = |name: &str| name.replace('-', "_") == key;
-    let command = Bench::command();
-    let mut flags = command.get_arguments();
-    flags.any(|flag| {
-        let others = flag.get_all_aliases().unwrap_or_default();
-        flag.get_long().is_some_and(is_key) || others.into_iter().any(is_key)
-    })
+    FLAGS.contains(key)
 }
 
 /// True if `argument` is the flag that `flag` is, by one of its names.

@@ -31,8 +31,9 @@
 //!
 //! A superblock, two journal regions and allocation units. Changes of the directory are records in one
 //! region; each has its generation, sequence and CRC-32C. The last one may be torn, and is as if it had
-//! never been; one that others follow may not. A full region is left for the other, which begins with a snapshot. Data is written in place; units that a
-//! change sets free are not used again before that change is durable.
+//! never been; one that others follow may not. A full region is left for the other, which begins with a
+//! snapshot. Data is written in place; units that a change sets free are not used again before that change
+//! is durable.
 //!
 //! One process has a volume at a time; the device's back end sees to that.
 #![warn(clippy::missing_errors_doc)]

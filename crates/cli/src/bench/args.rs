@@ -62,8 +62,9 @@ pub struct BenchArgs {
     /// Only this section of the job file, and those named beside it. Repeatable
     #[arg(long, value_name = "NAME", requires = "job_file")]
     pub section: Vec<String>,
-    /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio,
-    /// io_uring and io_uring_cmd (past the block layer). Default: nvme on a controller, io_uring on a block device or a file
+    /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio, io_uring
+    /// and io_uring_cmd (past the block layer). Default: nvme on a controller, io_uring on a block device
+    /// or a file
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
     /// Completion modes, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),

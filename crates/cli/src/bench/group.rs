@@ -15,7 +15,7 @@ use joulio_lab::results::{Varied, rows};
 use joulio_lab::sweep::{
     Axes, PlannedRun, Sweep, SweepOptions, SweepSession, Unfit, check_unspoiled,
 };
-use joulio_workload::{RingOptions, Stop};
+use joulio_workload::{EngineName, RingOptions, Stop};
 
 /// Name of a bench's sweep in its records.
 const SWEEP: &str = "bench";
@@ -261,7 +261,8 @@ fn check(section: &SweepOptions) -> Outcome {
     }
     let given = section.base.targets.ring != RingOptions::default();
     let engines = axes.values(joulio_lab::sweep::Factor::Engine);
-    if given && !engines.iter().any(|engine| engine.starts_with("io_uring")) {
+    let has_ring = |name: &String| name.parse().is_ok_and(EngineName::has_ring);
+    if given && !engines.iter().any(has_ring) {
         return Err(Failure::input(
             "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
         ));

@@ -74,7 +74,7 @@ prepare_guest() {
 
     if [[ -z $log ]]; then
         mkdir -p "$cache/logs"
-        log=$cache/logs/$(basename "$script").log
+        log=$cache/logs/$(basename "$(dirname "$script")")-$(basename "$script").log
     fi
 }
 

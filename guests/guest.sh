@@ -13,6 +13,7 @@ guest_usage() {
   --kernel FILE        what to boot (Debian's 6.1); VFIO is for that one only
   --cpus N             virtual CPUs ($cpus)
   --memory SIZE        ($memory)
+  --input FIFO         what the guest reads from its console
   --append WORDS       more kernel command line; a word the kernel does not know,
                        NAME=VALUE, is in the script's environment
 USAGE
@@ -32,7 +33,7 @@ cache=$guests/.cache
 # shellcheck source=guests/vfio/tree.sh
 source "$guests/vfio/tree.sh"
 
-script='' artefacts='' log='' append='' kernel=''
+script='' artefacts='' log='' append='' kernel='' input=/dev/null
 bins=() files=()
 timeout=120 cpus=2 memory=512M
 
@@ -49,6 +50,7 @@ guest_option() {
     --cpus) cpus=$2 ;;
     --memory) memory=$2 ;;
     --append) append=$2 ;;
+    --input) input=$2 ;;
     *) return 1 ;;
     esac
 }
@@ -99,7 +101,8 @@ end_late() {
 watch() {
     # In the background, so that a signal to this script reaches the machine at once.
     : >"$log"
-    "$@" </dev/null &
+    # Also for writing: nobody has to be at the other end of a pipe.
+    "$@" <>"$input" &
     guest=$!
     end_late "$guest" >/dev/null 2>&1 &
     local clock=$! start=$SECONDS

@@ -36,6 +36,10 @@ pub struct Activity {
     /// Time in each NVMe power state from when the controller was switched on until its latest
     /// step, as [`crate::PowerUse`] has it by the clock.
     pub power_states: [Nanos; 32],
+    /// Look-ups of its map in the host's memory that found the entry there.
+    pub host_memory_hits: u64,
+    /// Look-ups that had to put it there.
+    pub host_memory_misses: u64,
     /// Faults committed on purpose.
     pub faults: Faulted,
 }

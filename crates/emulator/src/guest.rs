@@ -190,6 +190,17 @@ impl GuestMemory {
         Ok(())
     }
 
+    /// Copies to `address`, which the controller may write.
+    pub(crate) fn write(&self, address: u64, from: &[u8]) -> Result<(), Unmapped> {
+        let segment = self.locate(address, from.len())?;
+        if !self.writable(&[segment]) {
+            return Err(Unmapped);
+        }
+        let (memory, offset) = self.memory(segment);
+        memory.write(offset, from);
+        Ok(())
+    }
+
     /// Stores an aligned little-endian word with release ordering.
     pub(crate) fn store_word(&self, address: u64, value: u32) -> Result<(), Unmapped> {
         if !address.is_multiple_of(4) {

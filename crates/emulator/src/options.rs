@@ -41,6 +41,8 @@ pub struct Options {
     /// True for a controller that has weighted round robin (CAP.AMS). Where a host chooses it, the controller
     /// takes as many commands as its model works on at once, so that the others wait in their queues.
     pub weighted_round_robin: bool,
+    /// Memory of the host's that the controller wants; `None`: it has its own.
+    pub host_memory: Option<HostMemoryDemand>,
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
     /// real ones, which a thread can take straight.
     pub real_interrupts: bool,
@@ -73,11 +75,21 @@ impl Options {
             shadow_doorbells: false,
             nap: None,
             weighted_round_robin: false,
+            host_memory: None,
             real_interrupts: false,
             faults: FaultPlan::default(),
             profile,
         }
     }
+}
+
+/// Memory of the host's that a controller wants, in bytes of whole pages of 4096.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostMemoryDemand {
+    /// Preferred size (HMPRE).
+    pub preferred: u64,
+    /// Least size that is of use (HMMIN), at most the preferred one.
+    pub minimum: u64,
 }
 
 /// A namespace.

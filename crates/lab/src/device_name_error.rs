@@ -52,9 +52,12 @@ pub enum DeviceNameError {
     },
     /// A parameter that an emulated device does not take.
     #[error(
-        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
+        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, hmb=BYTES, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
     )]
     NotOfEmulated(String),
+    /// A host memory buffer of a size that no device asks for.
+    #[error("'{0}': a host memory buffer has 4k to 4g, a multiple of 4096 bytes: hmb=64m")]
+    HostMemory(String),
     /// A parameter that was given more than once.
     #[error("'{0}' and '{1}': give one of them")]
     Twice(String, String),

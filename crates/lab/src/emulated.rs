@@ -3,7 +3,9 @@
 use crate::device_name_error::{DeviceNameError, number};
 use crate::error::OpenError;
 use crate::memory::check_memory;
-use joulio_emulator::{EmulatedDevice, FaultPlan, NamespaceOptions, Options, StoreOptions};
+use joulio_emulator::{
+    EmulatedDevice, FaultPlan, HostMemoryDemand, NamespaceOptions, Options, StoreOptions,
+};
 use joulio_kernel_io::{Blocks, DirectFileError};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
@@ -22,6 +24,8 @@ pub struct Emulated {
     seed: Option<u64>,
     real_interrupts: bool,
     weighted_round_robin: bool,
+    /// Bytes of the host's memory that it prefers.
+    host_memory: Option<u64>,
     /// Number among equal devices, from 0, by which their seeds differ.
     number: u64,
 }
@@ -29,6 +33,9 @@ pub struct Emulated {
 /// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
 /// the real device would fill the machine's memory.
 const RAM_SIZE: u64 = 1 << 30;
+
+/// More than any drive asks for: 4 GiB.
+const MAX_HOST_MEMORY: u64 = 4 << 30;
 
 impl Emulated {
     /// A device of `profile`, a name or a path to a TOML file, without other parameters.
@@ -48,6 +55,13 @@ impl Emulated {
             }
             Some(("lba", lba)) => self.lba = Some(number(part, lba)?),
             Some(("seed", seed)) => self.seed = Some(number(part, seed)?),
+            Some(("hmb", size)) => {
+                let bytes = parse_size(size).map_err(DeviceNameError::Size)?;
+                if bytes == 0 || bytes % 4096 != 0 || bytes > MAX_HOST_MEMORY {
+                    return Err(DeviceNameError::HostMemory(part.into()));
+                }
+                self.host_memory = Some(bytes);
+            }
             Some(("interrupts", "eventfd")) => self.real_interrupts = false,
             Some(("interrupts", "joulio_uintr")) => self.real_interrupts = true,
             Some(("arbitration", "rr")) => self.weighted_round_robin = false,
@@ -162,6 +176,10 @@ impl Emulated {
         options.seed = self.seed.unwrap_or(seed).wrapping_add(self.number);
         options.real_interrupts = self.real_interrupts;
         options.weighted_round_robin = self.weighted_round_robin;
+        options.host_memory = self.host_memory.map(|preferred| HostMemoryDemand {
+            preferred,
+            minimum: (preferred / 8).next_multiple_of(4096),
+        });
         let store = match &self.file {
             Some(path) => StoreOptions::File {
                 path: path.clone(),

@@ -16,4 +16,39 @@ pub struct ManifestDevice {
     pub emulates: Option<String>,
     /// NVMe power state before the runs; `None` where it cannot be read.
     pub power_state: Option<u8>,
+    /// True if the controller sleeps by itself (APST, feature 0Ch); `None` where it cannot be read.
+    pub apst: Option<bool>,
+    /// Bytes of the host's memory that the controller has (feature 0Dh); `None` where it wants none, or that cannot be
+    /// read.
+    pub host_memory_bytes: Option<u64>,
+}
+
+impl ManifestDevice {
+    /// What `devices` do not have in common of the host's memory and of APST, in a sentence: it may be what
+    /// their figures differ by.
+    pub fn unlike(devices: &[ManifestDevice]) -> Option<String> {
+        let first = devices.first()?;
+        let of = |device: &ManifestDevice| device_setting(device.apst, device.host_memory_bytes);
+        let other = devices.iter().find(|one| of(one) != of(first))?;
+        Some(format!(
+            "{} has {}, {} has {}: their figures may differ by that (joulio power-states).",
+            first.name,
+            of(first),
+            other.name,
+            of(other)
+        ))
+    }
+}
+
+/// What a device has of APST and of the host's memory, in words.
+pub(crate) fn device_setting(apst: Option<bool>, host_memory_bytes: Option<u64>) -> String {
+    let apst = match apst {
+        None => "APST not known",
+        Some(true) => "APST on",
+        Some(false) => "APST off",
+    };
+    match host_memory_bytes {
+        None => format!("{apst}, no host memory buffer"),
+        Some(bytes) => format!("{apst}, a host memory buffer of {} KiB", bytes >> 10),
+    }
 }

@@ -116,6 +116,22 @@ impl Command {
         command
     }
 
+    /// Set Features of the Host Memory Buffer (Base 5.27.1.11): `pages` of memory, in ranges that the `entries`
+    /// descriptors at `list` name.
+    pub fn set_host_memory(
+        control: crate::feature::HostMemoryBuffer,
+        pages: u32,
+        (list, entries): (u64, u32),
+    ) -> Command {
+        let fid = crate::feature::FeatureId::HOST_MEMORY_BUFFER;
+        let mut command = Command::set_features(fid, control.into());
+        let dwords = [pages, list as u32, (list >> 32) as u32, entries];
+        for (dword, value) in command.cdw10[2..].iter_mut().zip(dwords) {
+            *dword = U32::new(value);
+        }
+        command
+    }
+
     /// Get Log Page of `bytes` from offset 0 (Base figures 198 to 203: NUMD, 0's based dwords).
     pub fn get_log_page(lid: crate::log::LogId, nsid: NamespaceId, bytes: usize) -> Command {
         let numd = (bytes / 4).saturating_sub(1) as u32;

@@ -2,7 +2,7 @@
 
 use bitfield_struct::bitfield;
 use open_enum::open_enum;
-use zerocopy::little_endian::U64;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// FID, the feature identifier (Base figure 317).
@@ -24,6 +24,8 @@ pub enum FeatureId {
     ASYNCHRONOUS_EVENT_CONFIGURATION = 0x0b,
     /// Base 5.27.1.10.
     AUTONOMOUS_POWER_STATE_TRANSITION = 0x0c,
+    /// Base 5.27.1.11.
+    HOST_MEMORY_BUFFER = 0x0d,
     /// Power Measurement, of later versions than Base 2.0c: see [`PowerMeasurement`].
     POWER_MEASUREMENT = 0x25,
 }
@@ -117,6 +119,49 @@ pub struct ApstTable {
 }
 
 const _: () = assert!(size_of::<ApstTable>() == 256);
+
+/// 0Dh Host Memory Buffer, dword 11 (Base 5.27.1.11).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct HostMemoryBuffer {
+    /// EHM: the controller may use the memory.
+    pub ehm: bool,
+    /// MR: the memory that it had before a reset, with the same list and as it left it.
+    pub mr: bool,
+    #[bits(30)]
+    _reserved: u32,
+}
+
+/// An entry of the list of 0Dh: a range of whole memory pages.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct HostMemoryDescriptor {
+    /// BADD: address, a multiple of the memory page's size.
+    pub badd: U64,
+    /// BSIZE: memory pages.
+    pub bsize: U32,
+    /// Reserved.
+    pub reserved: U32,
+}
+
+/// The data of Get Features of 0Dh: 4096 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct HostMemoryAttributes {
+    /// HSIZE: memory pages.
+    pub hsize: U32,
+    /// HMDLAL and HMDLAU: address of the list.
+    pub list: U64,
+    /// HMDLEC: entries of the list.
+    pub hmdlec: U32,
+    /// Reserved.
+    pub reserved16: [u8; 4080],
+}
+
+const _: () = assert!(size_of::<HostMemoryDescriptor>() == 16);
+const _: () = assert!(size_of::<HostMemoryAttributes>() == 4096);
 
 /// 25h Power Measurement: starts and stops what log 25h reports. It came after Base 2.0c; the
 /// layout is libnvme 3's.

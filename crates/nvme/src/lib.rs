@@ -97,7 +97,7 @@ mod reactor;
 mod registers;
 
 pub use cancel::Cancel;
-pub use controller::{AdminCompleted, Controller, ControllerOptions};
+pub use controller::{AdminCompleted, Controller, ControllerOptions, HostMemory};
 pub use error::{AdminRejected, NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
 pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
 pub use joulio_device::{

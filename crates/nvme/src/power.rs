@@ -3,11 +3,12 @@
 
 use crate::NvmeError;
 use joulio_nvme_spec::feature::{
-    ApstTable, FeatureId, InterruptCoalescing, PowerManagement, PowerMeasurement,
+    ApstTable, FeatureId, HostMemoryAttributes, HostMemoryBuffer, InterruptCoalescing,
+    PowerManagement, PowerMeasurement,
 };
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
-use joulio_nvme_spec::{Command, NamespaceId, Status};
+use joulio_nvme_spec::{Command, NamespaceId, PAGE_SIZE, Status};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// The data of an admin command.
@@ -23,6 +24,7 @@ pub enum AdminData<'a> {
 
 const MEASUREMENT: &str = "Power Measurement (log 25h, feature 25h)";
 const COALESCING: &str = "Interrupt Coalescing (feature 08h)";
+const HOST_MEMORY: &str = "Host Memory Buffer (feature 0Dh)";
 const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
 
 /// Power control of a controller.
@@ -114,6 +116,22 @@ pub trait PowerControl {
         let data = AdminData::In(table.as_mut_bytes());
         let enabled = self.admin("Get Features (APST)", get, data)?;
         Ok((enabled & 1 != 0, table))
+    }
+
+    /// Reads how many bytes of the host's memory the controller has (feature 0Dh, Base 5.27.1.11); 0 while it has
+    /// none.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] for a controller that wants none (HMPRE 0).
+    fn host_memory_bytes(&self) -> Result<u64, NvmeError> {
+        self.needs(self.identify_controller().hmpre.get() > 0, HOST_MEMORY)?;
+        let get = Command::get_features(FeatureId::HOST_MEMORY_BUFFER);
+        let mut attributes = HostMemoryAttributes::new_zeroed();
+        let data = AdminData::In(attributes.as_mut_bytes());
+        let control = self.admin("Get Features (Host Memory Buffer)", get, data)?;
+        let lent = HostMemoryBuffer::from(control).ehm();
+        let bytes = u64::from(attributes.hsize.get()) * PAGE_SIZE as u64;
+        Ok(if lent { bytes } else { 0 })
     }
 
     /// Sets feature 0Ch.

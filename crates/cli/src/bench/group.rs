@@ -117,7 +117,9 @@ impl<'a> Group<'a> {
         if !all_failed(&records) {
             if people {
                 let heading = if virtual_time { heading } else { String::new() };
-                print(&(heading + &self.text(&records)))?;
+                let unlike = manifest.unlike_devices();
+                let unlike = unlike.map_or_else(String::new, |unlike| format!("\n{unlike}\n"));
+                print(&(heading + &self.text(&records) + &unlike))?;
             } else {
                 let names: Vec<_> = self
                     .sections

@@ -21,6 +21,7 @@ mod fio_words;
 mod grid;
 mod groups;
 mod help;
+mod host_memory;
 mod inspect;
 mod job_file;
 mod json;

@@ -4,7 +4,7 @@
 //! and the controller writes as much as the command says.
 
 use super::{Data, Refusal};
-use joulio_nvme_spec::feature::{ApstTable, FeatureId};
+use joulio_nvme_spec::feature::{ApstTable, FeatureId, HostMemoryAttributes};
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{AdminOpcode, Command};
 
@@ -72,6 +72,10 @@ fn feature(
         | FeatureId::INTERRUPT_COALESCING
         | FeatureId::POWER_MEASUREMENT => Transfer::None,
         FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => transfer(size_of::<ApstTable>()),
+        // To read it: the memory is the kernel's to lend.
+        FeatureId::HOST_MEMORY_BUFFER if not == SELECT => {
+            transfer(size_of::<HostMemoryAttributes>())
+        }
         _ => return Err(Refusal::Command),
     };
     if dword10 & not != 0 {

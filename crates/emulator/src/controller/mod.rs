@@ -11,6 +11,7 @@ mod faults;
 mod features;
 mod fetching;
 mod function;
+mod host_memory;
 mod in_service;
 mod interrupts;
 mod io;
@@ -35,6 +36,7 @@ use errors::{ErrorEvent, ErrorLog, Events};
 use faults::Faults;
 use features::Features;
 use fetching::ARBITRATION_BURST;
+use host_memory::HostMemory;
 use in_service::InService;
 use interrupts::Interrupts;
 use joulio_device::{Iova, SharedMemory};
@@ -78,6 +80,8 @@ pub struct Controller {
     events: Events,
     interrupts: Interrupts,
     activity: Activity,
+    /// `None`: it needs none of the host's memory.
+    host_memory: Option<Box<HostMemory>>,
     /// The faults that it commits; `None`: it never has.
     faults: Option<Box<Faults>>,
     /// Doorbell Buffer Config is supported.
@@ -117,6 +121,9 @@ impl Controller {
             events: Events::default(),
             interrupts: Interrupts::new(options.vectors),
             activity: Activity::default(),
+            host_memory: options
+                .host_memory
+                .map(|demand| Box::new(HostMemory::new(demand, options.seed))),
             faults: Faults::planned(&options.faults),
             shadow_doorbells: options.shadow_doorbells,
             posted: 0,

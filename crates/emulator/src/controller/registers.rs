@@ -246,6 +246,9 @@ impl Controller {
         self.events.reset();
         self.interrupts.reset();
         self.features.reset();
+        if let Some(host_memory) = &mut self.host_memory {
+            host_memory.disable();
+        }
         self.power.reset(self.now);
         if let Some(faults) = &mut self.faults {
             faults.reset();

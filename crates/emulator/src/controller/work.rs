@@ -33,7 +33,12 @@ impl Controller {
     #[inline]
     pub(super) fn work(&mut self, io: &Io) -> Result<(), Status> {
         match io.work {
-            Work::Read | Work::Write | Work::Compare => self.move_data(io),
+            Work::Read | Work::Write | Work::Compare => {
+                if let Some(host_memory) = &mut self.host_memory {
+                    host_memory.look_up(io, &self.guest, &mut self.activity)?;
+                }
+                self.move_data(io)
+            }
             Work::Flush => self.flush(io.nsid),
             Work::Verify => self.namespace(io).verify(io.position, io.len, io.through),
             Work::WriteZeroes { deallocate } => {

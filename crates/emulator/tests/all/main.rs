@@ -5,6 +5,7 @@ mod arbitration;
 mod commands;
 mod common;
 mod faults;
+mod host_memory;
 mod hostile;
 mod interrupts;
 mod io;

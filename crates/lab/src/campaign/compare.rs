@@ -1,6 +1,7 @@
 //! Two folders of results beside each other.
 
 use super::folder::{FolderError, ResultsFolder};
+use crate::manifest_device::device_setting;
 use crate::record::{Platform, Point, RunRecord};
 use crate::statistics::{Correction, SIGNIFICANCE, TTest, mean};
 use joulio_workload::{Metric, MetricValue};
@@ -270,6 +271,11 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
             words(owned(devices(b))),
         ),
         (
+            "APST and host memory of the devices",
+            words(device_settings(a)),
+            words(device_settings(b)),
+        ),
+        (
             "--quick",
             a.header.quick.to_string(),
             b.header.quick.to_string(),
@@ -282,6 +288,18 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
     unlike
         .map(|(what, a, b)| format!("{what}: {a} and {b}"))
         .collect()
+}
+
+/// What the devices of the real runs had of APST and of the host's memory, where that was read.
+fn device_settings(folder: &ResultsFolder) -> BTreeSet<String> {
+    let manifests = folder.manifests.iter();
+    let devices = manifests.filter_map(|one| one["manifest"]["devices"].as_array());
+    let settings = devices.flatten().filter_map(|device| {
+        let apst = device["apst"].as_bool();
+        let bytes = device["host_memory_bytes"].as_u64();
+        (apst.is_some() || bytes.is_some()).then(|| device_setting(apst, bytes))
+    });
+    settings.collect()
 }
 
 fn owned(set: BTreeSet<&str>) -> BTreeSet<String> {

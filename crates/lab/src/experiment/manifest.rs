@@ -58,16 +58,21 @@ impl Manifest {
         let faults = &options.faults;
         let devices = targets.iter().map(|target| {
             let info = target.info();
+            // Asking a device that fails on purpose would be a command more for its faults.
+            let control = target.power().filter(|_| faults.is_empty());
             ManifestDevice {
                 name: info.name.clone(),
                 bytes: info.size,
                 block_bytes: info.block_size,
                 emulates: info.profile.as_ref().map(|profile| profile.name.clone()),
-                // Asking a device that fails on purpose would be a command more for its faults.
-                power_state: target
-                    .power()
-                    .filter(|_| faults.is_empty())
+                // First: other commands may wake a controller that sleeps.
+                power_state: control
+                    .as_ref()
                     .and_then(|control| control.power_state().ok()),
+                apst: control
+                    .as_ref()
+                    .and_then(|control| Some(control.apst().ok()?.0)),
+                host_memory_bytes: control.and_then(|control| control.host_memory_bytes().ok()),
             }
         });
         Manifest {
@@ -80,6 +85,11 @@ impl Manifest {
             modelled: false,
             ..Manifest::modelled(jobs, devices.collect(), sources.note())
         }
+    }
+
+    /// What the devices do not have in common of the host's memory and of APST, in a sentence.
+    pub fn unlike_devices(&self) -> Option<String> {
+        ManifestDevice::unlike(&self.devices)
     }
 
     /// Names of the devices.

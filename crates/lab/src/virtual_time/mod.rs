@@ -282,6 +282,8 @@ fn device(target: &TargetName, job: &Job) -> Result<(DeviceProfile, ManifestDevi
         block_bytes,
         emulates: Some(profile.name.clone()),
         power_state: None,
+        apst: None,
+        host_memory_bytes: None,
     };
     Ok((profile, device))
 }

@@ -5,6 +5,7 @@ mod death;
 mod events;
 mod feature_record;
 mod features;
+mod host_memory;
 mod memory;
 mod namespaces;
 mod options;
@@ -14,6 +15,7 @@ mod raw;
 pub(crate) mod recovery;
 pub(crate) mod shared;
 
+pub use host_memory::HostMemory;
 pub use options::ControllerOptions;
 pub use raw::AdminCompleted;
 pub(crate) use shared::Shared;
@@ -81,6 +83,7 @@ impl<D: Device> Controller<D> {
         )?;
         shared.max_transfer = max_transfer(&identity);
         shared.identity = Some(identity);
+        shared.lend_memory()?;
         shared.negotiate_queues(queues)?;
         shared.ask_for_events(&mut shared.admin());
         let controller = Controller {
@@ -177,13 +180,19 @@ impl<D: Device> Controller<D> {
 
     /// Refuses a feature whose data would go to address 0.
     fn without_data(&self, fid: FeatureId) -> Result<(), NvmeError> {
-        if fid == FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION {
-            return Err(NvmeError::Unsupported {
-                device: self.name().into(),
-                what: "feature 0Ch is a table, not a value: read it with apst()".into(),
-            });
-        }
-        Ok(())
+        let what = match fid {
+            FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
+                "feature 0Ch is a table, not a value: read it with apst()"
+            }
+            FeatureId::HOST_MEMORY_BUFFER => {
+                "feature 0Dh is memory, not a value: host_memory() says what was lent"
+            }
+            _ => return Ok(()),
+        };
+        Err(NvmeError::Unsupported {
+            device: self.name().into(),
+            what: what.into(),
+        })
     }
 
     /// Checks that the controller answers and has not failed (CSTS.CFS, Base 3.1.4.6), for a caller

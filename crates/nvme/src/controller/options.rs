@@ -22,13 +22,17 @@ pub struct ControllerOptions {
     /// Weights of the priority classes, where the controller has weighted round robin (CAP.AMS); `None`: round
     /// robin.
     pub arbitration: Option<Arbitration>,
+    /// Largest host memory buffer that a controller without memory of its own is lent (feature 0Dh), in bytes; 0:
+    /// none.
+    pub host_memory_max: u64,
     /// Cancels waits for admin commands, resets and bring-up, within half a second each.
     pub cancel: Cancel,
 }
 
 impl Default for ControllerOptions {
     /// A queue pair for each CPU, as the kernel has it, and its time limits: 60 s and 30 s, as
-    /// nvme_core.admin_timeout and nvme_core.io_timeout. No retries.
+    /// nvme_core.admin_timeout and nvme_core.io_timeout; its limit of 128 MiB of host memory
+    /// (nvme.max_host_mem_size_mb). No retries.
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         ControllerOptions {
@@ -38,6 +42,7 @@ impl Default for ControllerOptions {
             retries: 0,
             sgls: true,
             arbitration: None,
+            host_memory_max: 128 << 20,
             cancel: Cancel::default(),
         }
     }

@@ -207,6 +207,7 @@ impl<D: Device> Shared<D> {
     fn begin_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         admin.reset(self.epoch());
         self.enable_again(admin)?;
+        self.lend_memory_again(admin)?;
         self.ask_for_queues(admin)?;
         self.ask_for_events(admin);
         self.set_features_again(admin)

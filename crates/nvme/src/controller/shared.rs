@@ -2,6 +2,7 @@
 
 use super::death::Recovery;
 use super::feature_record::Features;
+use super::host_memory::Loan;
 use crate::admin::Admin;
 use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
@@ -19,6 +20,8 @@ pub(crate) struct Shared<D: Device> {
     /// Set before anyone else sees this.
     pub(crate) identity: Option<Box<IdentifyController>>,
     pub(crate) options: ControllerOptions,
+    /// Set before anyone else sees this.
+    pub(super) loan: Loan,
     admin: Mutex<Admin<D>>,
     /// CSTS.RDY was seen: there is something to shut down.
     up: bool,
@@ -66,6 +69,7 @@ impl<D: Device> Shared<D> {
             max_transfer: 0,
             identity: None,
             options,
+            loan: Loan::default(),
             epoch: admin.current_epoch(),
             admin: Mutex::new(admin),
             up: false,
@@ -206,6 +210,7 @@ impl<D: Device> Drop for Shared<D> {
             // mapped, rather than handed to someone else.
             std::mem::forget(Arc::clone(self.admin().memory()));
             std::mem::forget(std::mem::take(&mut *lock(&self.retired)));
+            std::mem::forget(std::mem::take(&mut self.loan));
         }
     }
 }

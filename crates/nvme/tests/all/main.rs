@@ -10,6 +10,7 @@ mod events;
 mod features;
 mod function_reset;
 mod groups_that_block;
+mod host_memory;
 mod hostile_completions;
 mod interrupts;
 mod kept_memory;

@@ -42,6 +42,12 @@ impl Controller {
                 self.hand_out(command, table.as_bytes())?;
                 u32::from(enabled)
             }
+            FeatureId::HOST_MEMORY_BUFFER => {
+                let host_memory = self.host_memory.as_ref().ok_or(INVALID)?;
+                let (control, attributes) = host_memory.status();
+                self.hand_out(command, attributes.as_bytes())?;
+                control.into()
+            }
             other => *self.features.remembered(other).ok_or(INVALID)?,
         })
     }
@@ -77,6 +83,10 @@ impl Controller {
             }
             FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
                 self.set_transitions(command, value & 1 != 0)?;
+            }
+            FeatureId::HOST_MEMORY_BUFFER => {
+                let host_memory = self.host_memory.as_mut().ok_or(INVALID)?;
+                host_memory.set(command, &self.guest)?;
             }
             other => *self.features.remembered(other).ok_or(INVALID)? = value,
         }

@@ -2,6 +2,7 @@
 
 use super::super::Controller;
 use super::super::errors::{EVENT_REQUESTS, LOG_ENTRIES};
+use super::super::host_memory::HostMemory;
 use joulio_model::Figure;
 use joulio_model::device::PowerState;
 use joulio_nvme_spec::identify::{
@@ -85,6 +86,12 @@ impl Controller {
         page.apsta = 1;
         page.wctemp = U16::new(343);
         page.cctemp = U16::new(353);
+        if let Some(host_memory) = &self.host_memory {
+            page.hmpre = U32::new(host_memory.preferred());
+            page.hmmin = U32::new(host_memory.minimum());
+            page.hmminds = U32::new(1);
+            page.hmmaxd = U16::new(HostMemory::MAX_DESCRIPTORS);
+        }
         page.tnvmcap = self
             .namespaces
             .iter()

@@ -1,0 +1,189 @@
+//! The host memory buffer (Base 5.27.1.11): memory that is lent to a controller without memory of its own, for as
+//! long as it is open.
+
+use super::Controller;
+use super::feature_record::Key;
+use super::shared::{Shared, lock};
+use crate::NvmeError;
+use crate::admin::Admin;
+use joulio_device::{Device, DmaMemory};
+use joulio_nvme_spec::feature::{FeatureId, HostMemoryBuffer, HostMemoryDescriptor};
+use joulio_nvme_spec::{Command, PAGE_SIZE, Status};
+use std::sync::Arc;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U32, U64};
+
+const NAME: &str = "Set Features (Host Memory Buffer)";
+const KEY: Key = (FeatureId::HOST_MEMORY_BUFFER, 0);
+
+/// Host memory buffer of a controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostMemory {
+    /// None is wanted: the controller has memory of its own (HMPRE 0), or
+    /// [`ControllerOptions::host_memory_max`](crate::ControllerOptions::host_memory_max) is 0.
+    None,
+    /// So many bytes are lent.
+    Lent(u64),
+    /// The controller wants some and has none, for this reason: it may be slower than with it.
+    Missing(String),
+}
+
+/// Memory lent to the controller, and why not where it wanted some.
+#[derive(Default)]
+pub(super) struct Loan {
+    lent: Option<Lent>,
+    missing: Option<String>,
+}
+
+/// One range, contiguous for the device, and the list that names it.
+struct Lent {
+    _memory: Arc<DmaMemory>,
+    list: Arc<DmaMemory>,
+    pages: u32,
+}
+
+/// Sizes that a controller wants, in bytes.
+struct Wanted {
+    preferred: u64,
+    minimum: u64,
+}
+
+impl Wanted {
+    /// Sizes to try, the largest first: each half of the one before.
+    fn sizes(&self, max: u64) -> impl Iterator<Item = u64> {
+        let (page, least) = (PAGE_SIZE as u64, self.minimum.max(PAGE_SIZE as u64));
+        let first = self.preferred.min(max) / page * page;
+        std::iter::successors(Some(first), move |size| Some(size / 2 / page * page))
+            .take_while(move |&size| size >= least)
+    }
+}
+
+impl Lent {
+    fn allocate<D: Device>(device: &D, bytes: u64) -> Result<Lent, NvmeError> {
+        let (memory, list) = (
+            Arc::new(device.allocate(bytes as usize)?),
+            Arc::new(device.allocate(PAGE_SIZE)?),
+        );
+        let pages = (bytes / PAGE_SIZE as u64) as u32;
+        let range = HostMemoryDescriptor {
+            badd: U64::new(memory.iova().0),
+            bsize: U32::new(pages),
+            ..HostMemoryDescriptor::default()
+        };
+        list.write(0, range.as_bytes());
+        Ok(Lent {
+            _memory: memory,
+            list,
+            pages,
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        u64::from(self.pages) * PAGE_SIZE as u64
+    }
+
+    /// The command that lends it; `returned`: it is as the controller left it before a reset.
+    fn command(&self, returned: bool) -> Command {
+        let control = HostMemoryBuffer::new().with_ehm(true).with_mr(returned);
+        Command::set_host_memory(control, self.pages, (self.list.iova().0, 1))
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Lends the controller the memory that it wants, as far as it can be had: an open controller without it is
+    /// better than none.
+    pub(super) fn lend_memory(&mut self) -> Result<(), NvmeError> {
+        let (wanted, max) = (self.wanted(), self.options.host_memory_max);
+        if wanted.preferred == 0 || max == 0 {
+            return Ok(());
+        }
+        self.loan = match self.allocate_loan(&wanted, max) {
+            Ok(lent) => match refused(self.admin().run(NAME, lent.command(false)))? {
+                None => Loan {
+                    lent: Some(lent),
+                    missing: None,
+                },
+                Some(status) => Loan::missing(format!("{NAME}: {status}")),
+            },
+            Err(why) => Loan::missing(why),
+        };
+        Ok(())
+    }
+
+    fn wanted(&self) -> Wanted {
+        let identity = self.identity();
+        let bytes = |pages: U32| u64::from(pages.get()) * PAGE_SIZE as u64;
+        Wanted {
+            preferred: bytes(identity.hmpre),
+            // A range is no smaller than HMMINDS.
+            minimum: bytes(identity.hmmin).max(bytes(identity.hmminds)),
+        }
+    }
+
+    fn allocate_loan(&self, wanted: &Wanted, max: u64) -> Result<Lent, String> {
+        let mut failed = None;
+        for bytes in wanted.sizes(max) {
+            match Lent::allocate(&*self.device, bytes) {
+                Ok(lent) => return Ok(lent),
+                Err(error) => failed = Some(error.to_string()),
+            }
+        }
+        Err(failed.unwrap_or_else(|| {
+            format!(
+                "it wants {} bytes at the least, and the limit is {max}",
+                wanted.minimum
+            )
+        }))
+    }
+
+    /// Lends the same memory again after a reset, as the controller left it or, should it not take it so, anew.
+    pub(super) fn lend_memory_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
+        let Some(lent) = &self.loan.lent else {
+            return Ok(());
+        };
+        let mut status = refused(admin.run(NAME, lent.command(true)))?;
+        if status.is_some() {
+            status = refused(admin.run(NAME, lent.command(false)))?;
+        }
+        let mut features = lock(&self.features);
+        match status {
+            None => features.lost.retain(|(key, _)| *key != KEY),
+            Some(status) => features.lose(KEY, format!("{NAME}: {status}")),
+        }
+        Ok(())
+    }
+}
+
+impl Loan {
+    fn missing(why: String) -> Loan {
+        Loan {
+            lent: None,
+            missing: Some(why),
+        }
+    }
+}
+
+/// The status by which a controller refused a command.
+fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> {
+    match result {
+        Ok(_) => Ok(None),
+        Err(NvmeError::Admin { status, .. }) => Ok(Some(status)),
+        Err(error) => Err(error),
+    }
+}
+
+impl<D: Device> Controller<D> {
+    /// Host memory buffer that the controller has now.
+    pub fn host_memory(&self) -> HostMemory {
+        let loan = &self.shared.loan;
+        let features = lock(&self.shared.features);
+        if let Some((_, why)) = features.lost.iter().find(|(key, _)| *key == KEY) {
+            return HostMemory::Missing(why.clone());
+        }
+        match (&loan.lent, &loan.missing) {
+            (Some(lent), _) => HostMemory::Lent(lent.bytes()),
+            (None, Some(why)) => HostMemory::Missing(why.clone()),
+            (None, None) => HostMemory::None,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Memory that is lent to a controller without memory of its own.
+
+use crate::common::{Seen, Spy, instant, open_stepped_as};
+use joulio_emulator::{HostMemoryDemand, Options, Stepper};
+use joulio_nvme::spec::Status;
+use joulio_nvme::spec::feature::FeatureId;
+use joulio_nvme::{Controller, ControllerOptions, HostMemory, PollGroup};
+use joulio_units::Nanos;
+
+const SET_FEATURES: u8 = 0x09;
+const FID: u8 = FeatureId::HOST_MEMORY_BUFFER.0;
+const MIB: u64 = 1 << 20;
+
+/// A controller that wants 1 MiB, and a quarter of it at the least, of a host that lends up to `max` bytes.
+fn open(max: u64, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
+    let make = Options {
+        host_memory: Some(HostMemoryDemand {
+            preferred: MIB,
+            minimum: MIB / 4,
+        }),
+        ..instant()
+    };
+    let how = ControllerOptions {
+        host_memory_max: max,
+        ..ControllerOptions::default()
+    };
+    open_stepped_as(&make, seen, how)
+}
+
+/// Reads one block by a queue pair of its own.
+fn read_one(controller: &Controller<Spy>, stepper: &Stepper) {
+    let queue = controller.create_queue_pair(1).unwrap();
+    let namespace = controller.namespace(1).unwrap();
+    let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
+    let mut group = PollGroup::new(vec![queue]);
+    group.queues()[0].read(&namespace, 0, 1, buffer, 0).unwrap();
+    group.queues()[0].ring();
+    stepper.step(Nanos::from_millis(1));
+    let reaped = group.reap(1, None, |_, completed| {
+        assert!(completed.status.is_success())
+    });
+    assert_eq!(reaped.unwrap(), 1);
+}
+
+#[test]
+fn what_it_prefers_is_lent_and_used() {
+    let (controller, stepper, _) = open(128 * MIB, Seen::default());
+    assert_eq!(controller.host_memory(), HostMemory::Lent(MIB));
+    read_one(&controller, &stepper);
+    read_one(&controller, &stepper);
+    let activity = controller.device().emulated().activity();
+    let counts = (activity.host_memory_hits, activity.host_memory_misses);
+    assert_eq!(counts, (1, 1));
+}
+
+#[test]
+fn the_limit_holds_and_too_little_is_none_with_a_reason() {
+    let (controller, ..) = open(MIB / 2, Seen::default());
+    assert_eq!(controller.host_memory(), HostMemory::Lent(MIB / 2));
+    let (controller, stepper, _) = open(MIB / 8, Seen::default());
+    let HostMemory::Missing(why) = controller.host_memory() else {
+        panic!("{:?}", controller.host_memory());
+    };
+    assert!(why.contains("262144") && why.contains("131072"), "{why}");
+    read_one(&controller, &stepper);
+    let (controller, _, seen) = open(0, Seen::default());
+    assert_eq!(controller.host_memory(), HostMemory::None);
+    assert_eq!(seen.feature_values(FID), [0; 0]);
+}
+
+#[test]
+fn a_controller_that_wants_none_is_not_asked() {
+    let how = ControllerOptions::default();
+    let (controller, _, seen) = open_stepped_as(&instant(), Seen::default(), how);
+    assert_eq!(controller.host_memory(), HostMemory::None);
+    assert_eq!(seen.feature_values(FID), [0; 0]);
+}
+
+#[test]
+fn the_same_memory_is_returned_after_a_reset() {
+    let (controller, stepper, seen) = open(MIB, Seen::default());
+    read_one(&controller, &stepper);
+    let mapped = seen.mapped();
+    controller.reset().unwrap();
+    assert_eq!(seen.mapped(), mapped);
+    // EHM, then EHM and MR.
+    assert_eq!(seen.feature_values(FID), [1, 3]);
+    read_one(&controller, &stepper);
+    let activity = controller.device().emulated().activity();
+    let counts = (activity.host_memory_hits, activity.host_memory_misses);
+    assert_eq!(counts, (1, 1), "the map was still there");
+}
+
+#[test]
+fn what_is_refused_is_said_and_the_controller_works_without() {
+    let seen = Seen::default();
+    seen.refuse_one(SET_FEATURES, FID, Status::INTERNAL_ERROR);
+    let (controller, stepper, seen) = open(MIB, seen);
+    let HostMemory::Missing(why) = controller.host_memory() else {
+        panic!("{:?}", controller.host_memory());
+    };
+    assert!(why.contains("Internal Error"), "{why}");
+    // What was never lent is not lent again.
+    controller.reset().unwrap();
+    assert_eq!(seen.feature_values(FID), [1]);
+    read_one(&controller, &stepper);
+}
+
+#[test]
+fn what_a_reset_took_is_said_until_another_gives_it_back() {
+    let (controller, _stepper, seen) = open(MIB, Seen::default());
+    seen.refuse_one(SET_FEATURES, FID, Status::INTERNAL_ERROR);
+    controller.reset().unwrap();
+    assert_eq!(controller.lost_features().len(), 1);
+    assert!(matches!(controller.host_memory(), HostMemory::Missing(_)));
+    seen.refuse_nothing();
+    controller.reset().unwrap();
+    assert_eq!(controller.host_memory(), HostMemory::Lent(MIB));
+    assert_eq!(controller.lost_features(), [""; 0]);
+}
+
+#[test]
+fn memory_is_unmapped_when_the_controller_has_let_go_of_it() {
+    let (controller, _stepper, seen) = open(MIB, Seen::default());
+    assert!(!seen.mapped().is_empty());
+    drop(controller);
+    assert!(seen.mapped().is_empty());
+}

@@ -24,7 +24,7 @@ pub struct ManifestDevice {
 }
 
 impl ManifestDevice {
-    /// What `devices` do not have in common of the host's memory and of APST, in a sentence: it may be what
+    /// A sentence on what `devices` do not have in common of the host's memory and of APST: it may be what
     /// their figures differ by.
     pub fn unlike(devices: &[ManifestDevice]) -> Option<String> {
         let first = devices.first()?;

@@ -87,7 +87,7 @@ impl Manifest {
         }
     }
 
-    /// What the devices do not have in common of the host's memory and of APST, in a sentence.
+    /// A sentence on what the devices do not have in common of the host's memory and of APST.
     pub fn unlike_devices(&self) -> Option<String> {
         ManifestDevice::unlike(&self.devices)
     }

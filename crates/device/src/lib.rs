@@ -80,6 +80,11 @@ pub trait Device: Send + Sync + 'static {
     /// The name a user gave it, for messages: `pcie:0000:01:00.0`.
     fn name(&self) -> &str;
 
+    /// Its PCI identifiers; `None` for what is no PCI function.
+    fn pci_id(&self) -> Option<pci::PciId> {
+        None
+    }
+
     /// Reads the 32-bit register at `offset` (below 1000h).
     fn read32(&self, offset: u32) -> u32;
 

@@ -11,6 +11,7 @@ use crate::power::PowerUse;
 use crate::shared::Shared;
 use crate::stepper::Stepper;
 use crate::thread::DeviceThread;
+use joulio_device::pci::PciId;
 use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, SharedMemory, Vector};
 use joulio_units::Nanos;
 use std::fmt;
@@ -119,6 +120,10 @@ impl Device for EmulatedDevice {
 
     fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    fn pci_id(&self) -> Option<PciId> {
+        Some(self.shared.pci_id)
     }
 
     fn read32(&self, offset: u32) -> u32 {

@@ -1,6 +1,8 @@
 //! The parts of a controller.
 
+use crate::controller::Controller;
 use crate::fault::FaultPlan;
+use joulio_device::pci::PciId;
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
@@ -11,6 +13,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// The name of the device in messages.
     pub name: String,
+    /// PCI identifiers, to a driver in this process.
+    pub pci_id: PciId,
     /// The profile of the device: its identity and its service times.
     pub profile: DeviceProfile,
     /// The namespaces; the first is NSID 1.
@@ -63,6 +67,10 @@ impl Options {
         let queue_pairs = profile.max_io_queues.count().clamp(1, 64) as u16;
         Options {
             name: format!("emulated:{}", profile.name),
+            pci_id: PciId {
+                vendor: Controller::VENDOR,
+                device: Controller::DEVICE,
+            },
             namespaces: vec![NamespaceOptions::default()],
             seed: 0,
             queue_pairs,

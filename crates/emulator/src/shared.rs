@@ -6,6 +6,7 @@ use crate::doorbells::Doorbells;
 use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
 use joulio_cpu::uintr::TestSource;
+use joulio_device::pci::PciId;
 use joulio_device::{
     DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, SharedMemory, Vector,
     VectorControl,
@@ -22,6 +23,7 @@ const HUGE_PAGE: usize = 2 << 20;
 /// A controller behind a lock, and what is reached without it.
 pub(crate) struct Shared {
     pub(crate) name: String,
+    pub(crate) pci_id: PciId,
     controller: Mutex<Controller>,
     /// Number of threads that wait in [`Shared::controller_first`].
     waiting: AtomicU32,
@@ -44,6 +46,7 @@ impl Shared {
     pub(crate) fn new(controller: Controller, options: &Options) -> Arc<Shared> {
         Arc::new(Shared {
             name: options.name.clone(),
+            pci_id: options.pci_id,
             doorbells: controller.doorbells(),
             bell: Arc::new(Bell::new()),
             polls: AtomicU64::new(0),

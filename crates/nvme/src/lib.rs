@@ -93,6 +93,7 @@ mod kernel;
 mod namespace;
 mod power;
 mod queue;
+mod quirks;
 mod reactor;
 mod registers;
 

@@ -24,7 +24,8 @@ pub struct NamespaceAttributes {
     pub thin: bool,
     /// True if deallocated blocks read as zeroes (DLFEAT bits 2:0 = 1).
     pub deallocated_reads_zero: bool,
-    /// Number of blocks whose multiples reads and writes should not cross; 0 is none (NOIOB).
+    /// Number of blocks whose multiples reads and writes should not cross; 0 is none (NOIOB, or what is known of the
+    /// drive).
     pub io_boundary: u16,
     /// True if the controller supports Compare (ONCS).
     pub compare: bool,
@@ -102,6 +103,15 @@ impl Namespace {
             blocks,
             attributes: NamespaceAttributes::new(identify, oncs),
         })
+    }
+
+    /// The same, whose I/Os should not cross multiples of `bytes`, where that is a power of two.
+    pub(crate) fn with_boundary(mut self, bytes: u32) -> Namespace {
+        let blocks = u16::try_from(bytes >> self.shift);
+        if let Some(blocks) = blocks.ok().filter(|blocks| blocks.is_power_of_two()) {
+            self.attributes.io_boundary = blocks;
+        }
+        self
     }
 
     /// NSID.

@@ -2,6 +2,7 @@
 
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
+use crate::quirks::Quirks;
 use joulio_device::{Device, DeviceError};
 use joulio_nvme_spec::register::{self, Aqa, Cap, Cc, Crto, Csts, Version};
 use joulio_units::Nanos;
@@ -121,8 +122,26 @@ impl<D: Device> Registers<'_, D> {
         }
         if cc.en() {
             self.set_cc(cc.with_en(false));
+            self.wait_to_read_csts()?;
         }
         self.wait_ready(false, cap)
+    }
+
+    /// Leaves CSTS alone for as long as the drive needs that after a write to CC; most do not.
+    fn wait_to_read_csts(&self) -> Result<(), NvmeError> {
+        let delay = Quirks::of(self.device.pci_id()).csts_delay;
+        let end = joulio_wait::now() + delay;
+        while joulio_wait::now() < end {
+            if self.cancel.is_cancelled() {
+                return Err(NvmeError::Cancelled {
+                    device: self.device.name().into(),
+                    what: "the time until CSTS may be read".into(),
+                });
+            }
+            let left = end.since(joulio_wait::now());
+            joulio_wait::sleep(Duration::from_nanos(left.0).min(CHECK_INTERVAL));
+        }
+        Ok(())
     }
 
     /// Disables the controller, and where that does not help resets the whole function; true if the

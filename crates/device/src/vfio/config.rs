@@ -2,6 +2,8 @@
 
 use crate::DeviceError;
 
+/// Vendor and device identifier.
+pub(crate) const IDENTIFIERS: u16 = 0x00;
 /// The command register.
 pub(crate) const COMMAND: u16 = 0x04;
 pub(crate) const COMMAND_MEMORY: u8 = 1 << 1;

@@ -14,7 +14,7 @@ mod ioctl;
 mod removal;
 mod retry;
 
-use crate::pci::PciAddress;
+use crate::pci::{PciAddress, PciId};
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, TrustedDevice, Vector};
 use container::Container;
 use function::Function;
@@ -26,6 +26,7 @@ use std::sync::Arc;
 /// An NVMe controller that is bound to vfio-pci.
 pub struct VfioDevice {
     name: String,
+    id: Option<PciId>,
     interrupts: Arc<MsiX>,
     removal: Removal,
     function: Arc<Function>,
@@ -48,10 +49,13 @@ impl VfioDevice {
             function.reset()?;
         }
         function.enable_bus_master()?;
+        let mut id = [0; 4];
+        function.read_config(config::IDENTIFIERS, &mut id)?;
         let interrupts = Arc::new(MsiX::find(&name, &function)?);
         let removal = Removal::watch(function.device())?;
         Ok(VfioDevice {
             name,
+            id: PciId::of_config(id),
             interrupts,
             removal,
             function,
@@ -69,6 +73,10 @@ impl Device for VfioDevice {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pci_id(&self) -> Option<PciId> {
+        self.id
     }
 
     fn read32(&self, offset: u32) -> u32 {

@@ -3,8 +3,9 @@
 use super::VfioUserError;
 use super::session::Session;
 use crate::DeviceError;
+use crate::pci::PciId;
 use crate::vfio::config::{
-    COMMAND, COMMAND_BUS_MASTER, COMMAND_INTX_DISABLE, COMMAND_MEMORY, MsiXTable,
+    COMMAND, COMMAND_BUS_MASTER, COMMAND_INTX_DISABLE, COMMAND_MEMORY, IDENTIFIERS, MsiXTable,
 };
 use joulio_vfio_user_wire::pci;
 
@@ -18,6 +19,13 @@ const MSIX_FUNCTION_MASK: u16 = 1 << 14;
 
 fn read(session: &Session, offset: u16, to: &mut [u8]) -> Result<(), VfioUserError> {
     session.read(pci::CONFIG, offset.into(), to)
+}
+
+/// The function's identifiers.
+pub(super) fn pci_id(session: &Session) -> Result<Option<PciId>, VfioUserError> {
+    let mut word = [0; 4];
+    read(session, IDENTIFIERS, &mut word)?;
+    Ok(PciId::of_config(word))
 }
 
 /// Refuses what is not an NVMe controller.

@@ -18,6 +18,7 @@ mod tests;
 pub use doorbell::VfioUserDoorbell;
 pub use error::VfioUserError;
 
+use crate::pci::PciId;
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, Vector};
 use doorbell::DoorbellPath;
 use interrupts::MsiX;
@@ -36,6 +37,7 @@ const DOORBELLS: u64 = 0x1000;
 /// An NVMe controller behind a vfio-user socket.
 pub struct VfioUserDevice {
     name: String,
+    id: Option<PciId>,
     interrupts: Arc<MsiX>,
     bar0: Region,
     memory: Arc<Memory>,
@@ -81,6 +83,7 @@ impl VfioUserDevice {
             return Err(unsupported("not a PCI device"));
         }
         config::check_class(&session)?;
+        let id = config::pci_id(&session)?;
         let can_reset = info.flags & DeviceInfo::RESET != 0;
         if can_reset {
             session.reset()?;
@@ -94,6 +97,7 @@ impl VfioUserDevice {
         let memory = Arc::new(Memory::new(Arc::clone(&session))?);
         Ok(VfioUserDevice {
             name,
+            id,
             interrupts,
             bar0,
             memory,
@@ -113,6 +117,10 @@ impl Device for VfioUserDevice {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn pci_id(&self) -> Option<PciId> {
+        self.id
     }
 
     fn read32(&self, offset: u32) -> u32 {

@@ -21,6 +21,7 @@ pub use raw::AdminCompleted;
 pub(crate) use shared::Shared;
 
 use crate::queue::{MAX_SLOTS, prp};
+use crate::quirks::Quirks;
 use crate::registers::Registers;
 use crate::{NvmeError, QueuePair};
 use joulio_device::Device;
@@ -51,6 +52,12 @@ impl<D: Device> Controller<D> {
             device: &*device,
             cancel: &options.cancel,
         };
+        if let Some(why) = Quirks::of(device.pci_id()).refused {
+            return Err(NvmeError::Unsupported {
+                device: device.name().into(),
+                what: why.into(),
+            });
+        }
         let cap = registers.cap()?;
         let unsupported = |what: &str| NvmeError::Unsupported {
             device: device.name().into(),

@@ -31,7 +31,10 @@ impl<D: Device> Controller<D> {
 
     fn version_number(&self) -> (u16, u8) {
         let version: Version = self.version();
-        (version.major(), version.minor())
+        match self.shared.quirks().no_lists {
+            true => (1, 0),
+            false => (version.major(), version.minor()),
+        }
     }
 
     /// Identify CNS 02h, as far as it makes sense: what is there twice, or out of order, or no NSID
@@ -105,8 +108,14 @@ impl<D: Device> Controller<D> {
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
         let domain = self.shared.admin().memory().domain();
-        let oncs = self.identity().optional_commands();
-        Namespace::new(self.name(), domain, NamespaceId(nsid), &identify, oncs)
+        let quirks = self.shared.quirks();
+        let mut oncs = self.identity().optional_commands();
+        oncs.set_write_zeroes(oncs.write_zeroes() && !quirks.no_write_zeroes);
+        let namespace = Namespace::new(self.name(), domain, NamespaceId(nsid), &identify, oncs)?;
+        Ok(match quirks.striped {
+            true => namespace.with_boundary(self.max_transfer()),
+            false => namespace,
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use super::death::Recovery;
 use super::feature_record::Features;
 use super::host_memory::Loan;
 use crate::admin::Admin;
+use crate::quirks::Quirks;
 use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
 use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
@@ -86,6 +87,11 @@ impl<D: Device> Shared<D> {
             device: &self.device,
             cancel: &self.options.cancel,
         }
+    }
+
+    /// What is known of the drive that it does not say.
+    pub(super) fn quirks(&self) -> Quirks {
+        Quirks::of(self.device.pci_id())
     }
 
     pub(super) fn enable(&mut self) -> Result<(), NvmeError> {

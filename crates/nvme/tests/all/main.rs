@@ -17,6 +17,7 @@ mod kept_memory;
 mod namespaces;
 mod own_memory;
 mod policies;
+mod quirks;
 mod raw_admin;
 mod raw_commands;
 mod reactor;

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub mod policies;
 
+use joulio_device::pci::PciId;
 use joulio_device::{
     Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, Iova, SharedMemory, Vector,
     VectorControl,
@@ -57,6 +58,10 @@ pub struct Seen {
     redirected: Arc<Mutex<BTreeSet<u16>>>,
     /// What Set Features was sent with: the feature, and dword 11.
     features: Arc<Mutex<Vec<(u8, u32)>>>,
+    /// Admin commands: opcode, dwords 10 and 11.
+    admin: Arc<Mutex<Vec<(u8, u32, u32)>>>,
+    /// When CC.EN fell last, and the shortest time from that to a read of CSTS.
+    disabled: Arc<Mutex<(Option<Instant>, Option<Duration>)>>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
@@ -104,6 +109,18 @@ impl Seen {
     /// How many vectors of such a machine are redirected.
     pub fn redirected(&self) -> usize {
         self.redirected.lock().unwrap().len()
+    }
+
+    /// Dwords 10 and 11 of the admin commands of that opcode so far. Of a controller that is stepped.
+    pub fn admin(&self, opcode: u8) -> Vec<(u32, u32)> {
+        let sent = self.admin.lock().unwrap();
+        let sent = sent.iter().filter(|command| command.0 == opcode);
+        sent.map(|command| (command.1, command.2)).collect()
+    }
+
+    /// The shortest time from the fall of CC.EN to a read of CSTS so far.
+    pub fn csts_delay(&self) -> Option<Duration> {
+        self.disabled.lock().unwrap().1
     }
 
     /// The values that feature `fid` was set to so far. Of a controller that is stepped.
@@ -204,6 +221,8 @@ impl Seen {
         let command = (tail as usize + 31) % 32 * 64;
         let (dword0, dword10) = (admin.load_u32(command), admin.load_u32(command + 40));
         let (opcode, cns) = (dword0 as u8, dword10 as u8);
+        let sent = (opcode, dword10, admin.load_u32(command + 44));
+        self.admin.lock().unwrap().push(sent);
         if opcode == SET_FEATURES {
             let set = (cns, admin.load_u32(command + 44));
             self.features.lock().unwrap().push(set);
@@ -327,7 +346,17 @@ impl Device for Spy {
     fn name(&self) -> &str {
         self.device.name()
     }
+    fn pci_id(&self) -> Option<PciId> {
+        self.device.pci_id()
+    }
     fn read32(&self, offset: u32) -> u32 {
+        if offset == CSTS {
+            let mut disabled = self.seen.disabled.lock().unwrap();
+            if let Some(since) = disabled.0.take() {
+                let passed = since.elapsed();
+                disabled.1 = Some(disabled.1.map_or(passed, |least| least.min(passed)));
+            }
+        }
         match self.device.read32(offset) {
             csts if offset == CSTS && self.seen.is_shutting_down() => {
                 Csts::from(csts).with_shst(1).into()
@@ -353,6 +382,9 @@ impl Device for Spy {
             }
         }
         self.device.write32(offset, value);
+        if offset == CC && !Cc::from(value).en() {
+            self.seen.disabled.lock().unwrap().0 = Some(Instant::now());
+        }
     }
     fn write64(&self, offset: u32, value: u64) {
         self.device.write64(offset, value);

@@ -1,0 +1,164 @@
+//! Drives that do not keep to the specification, or say of themselves what is not so.
+//!
+//! From the table of Linux' driver (drivers/nvme/host/pci.c, `nvme_id_table`, as of 6.18), as far as this driver does
+//! what they get wrong. What it never does is not here: it reads no list of namespace descriptors, has no deepest
+//! power state of its own choosing, and compares no NQNs.
+
+use joulio_device::pci::PciId;
+use joulio_units::Nanos;
+
+/// What has to be done otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Quirks {
+    /// Time after a write to CC before CSTS may be read: sooner, it reads as nonsense (NVME_QUIRK_DELAY_BEFORE_CHK_RDY).
+    pub(crate) csts_delay: Nanos,
+    /// Commands should not cross a multiple of the largest transfer, though NOIOB does not say so: such a command takes
+    /// as long as two (NVME_QUIRK_STRIPE_SIZE).
+    pub(crate) striped: bool,
+    /// Identify has CNS 00h and 01h alone, whatever the version says (NVME_QUIRK_IDENTIFY_CNS).
+    pub(crate) no_lists: bool,
+    /// Write Zeroes is there and does harm, or takes for ever (NVME_QUIRK_DISABLE_WRITE_ZEROES).
+    pub(crate) no_write_zeroes: bool,
+    /// Submission queues are to have the medium priority class, without weighted round robin too
+    /// (NVME_QUIRK_MEDIUM_PRIO_SQ).
+    pub(crate) medium_priority: bool,
+    /// Why this driver cannot have it.
+    pub(crate) refused: Option<&'static str>,
+}
+
+const NONE: Quirks = Quirks {
+    csts_delay: Nanos::ZERO,
+    striped: false,
+    no_lists: false,
+    no_write_zeroes: false,
+    medium_priority: false,
+    refused: None,
+};
+/// NVME_QUIRK_DELAY_AMOUNT.
+const SLOW: Quirks = Quirks {
+    csts_delay: Nanos::from_millis(2_300),
+    ..NONE
+};
+const STRIPED: Quirks = Quirks {
+    striped: true,
+    ..NONE
+};
+const NO_WRITE_ZEROES: Quirks = Quirks {
+    no_write_zeroes: true,
+    ..NONE
+};
+/// Entries of 128 bytes, and one set of command identifiers for all queues (NVME_QUIRK_128_BYTES_SQES and
+/// NVME_QUIRK_SHARED_TAGS).
+const APPLE: Quirks = Quirks {
+    refused: Some(
+        "its queues have entries of 128 bytes and share their command identifiers: leave it to the kernel's driver",
+    ),
+    ..NONE
+};
+
+/// Vendor and device identifier, and what to do otherwise.
+const TABLE: [(u16, u16, Quirks); 29] = [
+    // Intel 750, P3500, P3600, P3700; P3520; P4500, P4600; Dell's P4600.
+    (0x8086, 0x0953, STRIPED),
+    (0x8086, 0x0a53, STRIPED),
+    (0x8086, 0x0a54, STRIPED),
+    (0x8086, 0x0a55, STRIPED),
+    // Intel 600p, P3100.
+    (
+        0x8086,
+        0xf1a5,
+        Quirks {
+            medium_priority: true,
+            ..NO_WRITE_ZEROES
+        },
+    ),
+    // QEMU's, up to 5.1.
+    (
+        0x8086,
+        0x5845,
+        Quirks {
+            no_lists: true,
+            ..NO_WRITE_ZEROES
+        },
+    ),
+    // Seagate Nytro; HGST; WDC SN200; Memblaze PBlaze4; Samsung PM1725, PM1725a.
+    (0x1bb1, 0x0100, SLOW),
+    (0x1c58, 0x0003, SLOW),
+    (0x1c58, 0x0023, SLOW),
+    (0x1c5f, 0x0540, SLOW),
+    (0x144d, 0xa821, SLOW),
+    (
+        0x144d,
+        0xa822,
+        Quirks {
+            no_write_zeroes: true,
+            ..SLOW
+        },
+    ),
+    // Phison E19, E21; SK hynix PC400, BC901; SanDisk Skyhawk; SPCC.
+    (0x1987, 0x5019, NO_WRITE_ZEROES),
+    (0x1987, 0x5021, NO_WRITE_ZEROES),
+    (0x1c5c, 0x1504, NO_WRITE_ZEROES),
+    (0x1c5c, 0x1d59, NO_WRITE_ZEROES),
+    (0x15b7, 0x2001, NO_WRITE_ZEROES),
+    (0x1d97, 0x2263, NO_WRITE_ZEROES),
+    // Samsung PM9B1, MZALQ256HBJD; UMIS; Kingston's with Phison controllers.
+    (0x144d, 0xa80b, NO_WRITE_ZEROES),
+    (0x144d, 0xa809, NO_WRITE_ZEROES),
+    (0x1cc4, 0x6303, NO_WRITE_ZEROES),
+    (0x1cc4, 0x6302, NO_WRITE_ZEROES),
+    (0x2646, 0x5018, NO_WRITE_ZEROES),
+    (0x2646, 0x5016, NO_WRITE_ZEROES),
+    (0x2646, 0x501a, NO_WRITE_ZEROES),
+    (0x2646, 0x501b, NO_WRITE_ZEROES),
+    (0x2646, 0x501e, NO_WRITE_ZEROES),
+    // Apple's of the MacBook of 2015 (NVME_QUIRK_QDEPTH_ONE), and of Macs with the T2.
+    (
+        0x106b,
+        0x2001,
+        Quirks {
+            refused: Some(
+                "with more than one command outstanding it resets itself and loses data: leave it to the kernel's driver",
+            ),
+            ..NONE
+        },
+    ),
+    (0x106b, 0x2005, APPLE),
+];
+
+impl Quirks {
+    /// What is to be done otherwise with `id`: of most, nothing.
+    pub(crate) fn of(id: Option<PciId>) -> Quirks {
+        let known = TABLE.iter().find(|(vendor, device, _)| {
+            id == Some(PciId {
+                vendor: *vendor,
+                device: *device,
+            })
+        });
+        known.map_or(NONE, |(_, _, quirks)| *quirks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_drive_is_in_the_table_once_and_has_a_quirk() {
+        for (index, (vendor, device, quirks)) in TABLE.iter().enumerate() {
+            assert_ne!(*quirks, NONE, "{vendor:04x}:{device:04x}");
+            let same = |other: &&(u16, u16, Quirks)| (other.0, other.1) == (*vendor, *device);
+            assert_eq!(
+                TABLE[index..].iter().filter(same).count(),
+                1,
+                "{vendor:04x}:{device:04x}"
+            );
+        }
+        assert_eq!(Quirks::of(None), NONE);
+        let pm9a3 = PciId {
+            vendor: 0x144d,
+            device: 0xa80a,
+        };
+        assert_eq!(Quirks::of(Some(pm9a3)), NONE);
+    }
+}

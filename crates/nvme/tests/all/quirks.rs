@@ -1,0 +1,136 @@
+//! Drives that do not keep to the specification, by their PCI identifiers.
+
+use crate::common::{Seen, Spy, instant, open_stepped_as};
+use joulio_device::pci::PciId;
+use joulio_emulator::{EmulatedDevice, Options, Stepper};
+use joulio_model::DeviceProfile;
+use joulio_nvme::spec::AdminOpcode;
+use joulio_nvme::spec::identify::Cns;
+use joulio_nvme::spec::register::Version;
+use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError, SubmitError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn with_id(vendor: u16, device: u16) -> Options {
+    Options {
+        pci_id: PciId { vendor, device },
+        ..instant()
+    }
+}
+
+fn open(make: &Options) -> (Controller<Spy>, Stepper, Seen) {
+    open_stepped_as(make, Seen::default(), ControllerOptions::default())
+}
+
+#[test]
+fn csts_is_left_alone_for_as_long_as_the_drive_needs() {
+    // Samsung PM1725.
+    let (controller, _stepper, seen) = open(&with_id(0x144d, 0xa821));
+    controller.reset().unwrap();
+    let least = seen.csts_delay().unwrap();
+    assert!(least >= Duration::from_millis(2_300), "{least:?}");
+}
+
+#[test]
+fn that_delay_can_be_cancelled() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let how = ControllerOptions {
+        cancel: Cancel::on(Arc::clone(&flag)),
+        ..ControllerOptions::default()
+    };
+    let make = with_id(0x1c58, 0x0003);
+    let (controller, _stepper, seen) = open_stepped_as(&make, Seen::default(), how);
+    flag.store(true, Ordering::Relaxed);
+    assert!(controller.reset().is_err());
+    drop(controller);
+    let least = seen.csts_delay();
+    assert!(
+        least.is_none_or(|least| least < Duration::from_millis(2_300)),
+        "{least:?}"
+    );
+}
+
+#[test]
+fn a_striped_drive_has_the_boundary_of_its_largest_transfer() {
+    let make = |vendor, device| {
+        // MDTS of 128 KiB.
+        Options {
+            profile: DeviceProfile::builtin("optane-900p").unwrap(),
+            ..with_id(vendor, device)
+        }
+    };
+    let boundary = |options: &Options| {
+        let (controller, _stepper, _) = open(options);
+        let namespace = controller.namespace(1).unwrap();
+        (
+            namespace.attributes().io_boundary,
+            controller.max_transfer(),
+        )
+    };
+    // Intel P3700.
+    let (blocks, bytes) = boundary(&make(0x8086, 0x0953));
+    assert_eq!(u32::from(blocks) * 512, bytes);
+    assert_eq!(boundary(&make(0x8086, 0x0b60)), (0, bytes));
+}
+
+#[test]
+fn a_drive_without_lists_is_asked_for_none_whatever_its_version() {
+    let cns = |options: &Options| {
+        let (controller, _stepper, seen) = open(options);
+        assert_eq!(controller.active_namespaces().unwrap(), [1]);
+        let sent = seen.admin(AdminOpcode::IDENTIFY.0).into_iter();
+        sent.map(|(dword10, _)| dword10 as u8).collect::<Vec<_>>()
+    };
+    let list = Cns::ACTIVE_NAMESPACES.0;
+    assert!(!cns(&with_id(0x8086, 0x5845)).contains(&list));
+    assert!(cns(&instant()).contains(&list));
+    let old = Options {
+        version: Version::new().with_major(1),
+        ..instant()
+    };
+    assert!(!cns(&old).contains(&list));
+}
+
+#[test]
+fn write_zeroes_that_do_harm_are_not_sent() {
+    let (controller, _stepper, seen) = open(&with_id(0x2646, 0x501a));
+    let namespace = controller.namespace(1).unwrap();
+    assert!(!namespace.attributes().write_zeroes);
+    let mut queue = controller.create_queue_pair(4).unwrap();
+    let rings = seen.rings();
+    let refused = queue.write_zeroes(&namespace, 0, 8, false, 0).unwrap_err();
+    assert!(
+        matches!(refused, SubmitError::Unsupported { .. }),
+        "{refused:?}"
+    );
+    assert_eq!(seen.rings(), rings);
+    let (controller, ..) = open(&instant());
+    assert!(controller.namespace(1).unwrap().attributes().write_zeroes);
+}
+
+#[test]
+fn a_queue_is_of_medium_priority_where_the_drive_needs_it() {
+    let priority = |options: &Options| {
+        let (controller, _stepper, seen) = open(options);
+        let _queue = controller.create_queue_pair(4).unwrap();
+        let sent = seen.admin(AdminOpcode::CREATE_IO_SUBMISSION_QUEUE.0);
+        // QPRIO: bits 2:1 of dword 11.
+        sent[0].1 >> 1 & 3
+    };
+    // Intel 600p.
+    assert_eq!(priority(&with_id(0x8086, 0xf1a5)), 2);
+    assert_eq!(priority(&instant()), 0);
+}
+
+#[test]
+fn what_this_driver_would_get_wrong_is_left_to_the_kernels() {
+    for device in [0x2001, 0x2005] {
+        let (spied, _stepper) = EmulatedDevice::stepped(&with_id(0x106b, device)).unwrap();
+        let refused = Controller::open(spied, ControllerOptions::default()).err();
+        let Some(NvmeError::Unsupported { what, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(what.contains("leave it to the kernel's driver"), "{what}");
+    }
+}

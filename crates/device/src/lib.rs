@@ -38,6 +38,7 @@ mod copy;
 mod dma;
 mod error;
 mod foreign;
+mod huge_pages;
 mod iova;
 pub mod kernel;
 mod list;

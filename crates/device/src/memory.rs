@@ -7,6 +7,7 @@
 use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
 use crate::copy::copy;
+use crate::huge_pages;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -19,8 +20,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub enum PageKind {
     /// The kernel's ordinary 4 KiB pages.
     Ordinary,
+    /// Transparent huge pages of 2 MiB: the kernel may split them again.
+    Transparent,
     /// 2 MiB pages from the hugetlb pool.
     Huge,
+}
+
+impl PageKind {
+    /// Alignment of the memory's addresses, here and for a device, in bytes.
+    pub(crate) fn alignment(self) -> usize {
+        match self {
+            PageKind::Ordinary => crate::iova::PAGE,
+            PageKind::Transparent | PageKind::Huge => HUGE,
+        }
+    }
 }
 
 /// Anonymous, zeroed, shareable host memory. Unmapped on drop.
@@ -57,8 +70,9 @@ unsafe impl Sync for SharedMemory {}
 const HUGE: usize = 2 << 20;
 
 impl SharedMemory {
-    /// At least `len` bytes: from the hugetlb pool when it has room and `len` fills half a huge
-    /// page, else ordinary pages. Never fails for want of huge pages.
+    /// At least `len` bytes: where `len` fills half a huge page, from the hugetlb pool when it has room, else
+    /// aligned to huge pages and, where the system lets a program have them, of transparent ones (Linux'
+    /// Documentation/admin-guide/mm/transhuge.rst); else ordinary pages. Never fails for want of huge pages.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] when the kernel has no memory.
@@ -70,6 +84,9 @@ impl SharedMemory {
                 libc::MAP_HUGETLB | libc::MAP_HUGE_2MB,
                 PageKind::Huge,
             ) {
+                return Ok(memory);
+            }
+            if let Ok(memory) = Self::transparent(rounded) {
                 return Ok(memory);
             }
         }
@@ -92,6 +109,40 @@ impl SharedMemory {
             source,
         })?;
         memory.reserved = true;
+        Ok(memory)
+    }
+
+    /// `len` bytes, whole huge pages and aligned to them, which the kernel is asked to back with such. The IOMMU has
+    /// large pages only where address and memory are aligned alike.
+    fn transparent(len: usize) -> io::Result<SharedMemory> {
+        let more = len.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut memory = Self::map(more, 0, PageKind::Ordinary)?;
+        let start = memory.base.as_ptr() as usize;
+        let before = start.next_multiple_of(HUGE) - start;
+        // SAFETY: both ends lie inside the mapping, whole pages of it that nobody has a pointer to; it is
+        // shortened by them before it can be dropped.
+        unsafe {
+            let base = memory.base.as_ptr().add(before);
+            let ends = [
+                (memory.base.as_ptr(), before),
+                (base.add(len), HUGE - before),
+            ];
+            memory.base = NonNull::new_unchecked(base);
+            memory.len = len;
+            for (end, bytes) in ends {
+                if bytes > 0 {
+                    libc::munmap(end.cast(), bytes);
+                }
+            }
+            let base = base.cast::<libc::c_void>();
+            if libc::madvise(base, len, libc::MADV_HUGEPAGE) == 0 {
+                // Now: a device's first access must not find them missing, nor the timed path.
+                libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
+            }
+        }
+        if huge_pages::are_behind(memory.address()) {
+            memory.pages = PageKind::Transparent;
+        }
         Ok(memory)
     }
 
@@ -142,10 +193,7 @@ impl SharedMemory {
         pages: PageKind,
         owner: impl Send + Sync + 'static,
     ) -> Result<SharedMemory, DeviceError> {
-        let page = match pages {
-            PageKind::Ordinary => crate::iova::PAGE,
-            PageKind::Huge => HUGE,
-        };
+        let page = pages.alignment();
         let address = base.as_ptr() as usize;
         if len == 0 || !len.is_multiple_of(page) || !address.is_multiple_of(page) {
             return Err(DeviceError::Pages { address, len, page });
@@ -389,6 +437,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn large_memory_is_aligned_as_huge_pages_are_and_says_what_it_is_of() {
+        for len in [HUGE / 2, HUGE, 3 * HUGE - 1] {
+            let memory = SharedMemory::allocate(len).unwrap();
+            assert_eq!(memory.address() % HUGE as u64, 0);
+            assert_eq!(memory.len(), len.next_multiple_of(HUGE));
+            let thp = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+            if thp.is_ok_and(|thp| thp.contains("[never]")) {
+                assert_ne!(memory.pages(), PageKind::Transparent);
+            }
+            // All of it is there, and nobody else's is gone.
+            memory.write(memory.len() - 6, b"joules");
+            let mut back = [0; 6];
+            memory.read(memory.len() - 6, &mut back);
+            assert_eq!(&back, b"joules");
+        }
+        let small = SharedMemory::allocate(HUGE / 2 - 1).unwrap();
+        assert_eq!((small.pages(), small.len()), (PageKind::Ordinary, HUGE / 2));
+    }
+
+    #[test]
     fn fresh_memory_is_zero_and_holds_what_is_written() {
         let memory = SharedMemory::allocate(5000).unwrap();
         assert_eq!(memory.len(), 8192);
@@ -416,12 +484,8 @@ mod tests {
         };
         let free = pool("free_hugepages").saturating_sub(pool("resv_hugepages"));
         let large = SharedMemory::allocate(2 << 20).unwrap();
-        let wanted = if free > 0 {
-            PageKind::Huge
-        } else {
-            PageKind::Ordinary
-        };
-        assert_eq!(large.pages(), wanted);
+        // Transparent ones, or none: as the system has it, and memory in one piece.
+        assert_eq!(large.pages() == PageKind::Huge, free > 0);
         large.write((2 << 20) - 6, b"joules");
         // A queue does not take a huge page for a few kilobytes.
         let small = SharedMemory::allocate(24 << 10).unwrap();

@@ -3,7 +3,7 @@
 use super::groups::{Groups, Shared};
 use super::ioctl;
 use crate::pci::{PciAddress, PciError, Sysfs};
-use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, PageKind, SharedMemory};
+use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, SharedMemory};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::RangeInclusive;
@@ -90,10 +90,7 @@ impl Container {
         memory: Arc<SharedMemory>,
     ) -> Result<DmaMemory, DeviceError> {
         let len = memory.len();
-        let align = match memory.pages() {
-            PageKind::Huge => 2 << 20,
-            PageKind::Ordinary => 4096,
-        };
+        let align = memory.pages().alignment();
         let iova = this
             .lock()
             .allocate(len, align)

@@ -104,7 +104,7 @@ struct Piece {
 impl Store {
     fn new(pages: PageKind, first: u64) -> io::Result<Store> {
         let kind = match pages {
-            PageKind::Ordinary => MemfdFlags::empty(),
+            PageKind::Ordinary | PageKind::Transparent => MemfdFlags::empty(),
             PageKind::Huge => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
         };
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | kind;
@@ -121,7 +121,7 @@ impl Store {
 
     fn take(&self, len: usize) -> Result<Piece, DeviceError> {
         let page = match self.pages {
-            PageKind::Ordinary => ORDINARY,
+            PageKind::Ordinary | PageKind::Transparent => ORDINARY,
             PageKind::Huge => HUGE,
         };
         let len = len.max(1).next_multiple_of(page);

@@ -1,0 +1,79 @@
+//! Whether the kernel has put huge pages behind memory that asked for them.
+
+use std::fs;
+
+/// Reports whether all that is resident of the mapping around `address` is in transparent huge pages, as
+/// `/proc/self/smaps` has it (proc(5)).
+pub(crate) fn are_behind(address: u64) -> bool {
+    let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    mapping(&smaps, address).is_some_and(|fields| {
+        let resident = kilobytes(fields, "Rss:");
+        resident > 0 && resident == kilobytes(fields, "AnonHugePages:")
+    })
+}
+
+/// The lines behind the heading of the mapping that `address` is in.
+fn mapping(smaps: &str, address: u64) -> Option<&str> {
+    let mut rest = smaps;
+    loop {
+        let (heading, fields) = rest.split_once('\n')?;
+        // The next heading begins with an address, a field with a capital letter.
+        let end = fields
+            .match_indices('\n')
+            .map(|(at, _)| at + 1)
+            .find(|&at| !fields[at..].starts_with(|letter: char| letter.is_ascii_uppercase()));
+        let (fields, next) = fields.split_at(end.unwrap_or(fields.len()));
+        let range = heading.split(' ').next()?;
+        let (first, end) = range.split_once('-')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        if (number(first)?..number(end)?).contains(&address) {
+            return Some(fields);
+        }
+        rest = next;
+    }
+}
+
+fn kilobytes(fields: &str, name: &str) -> u64 {
+    let value = fields.lines().find_map(|line| line.strip_prefix(name));
+    let value = value.and_then(|value| value.trim().strip_suffix(" kB"));
+    value.and_then(|value| value.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMAPS: &str = "\
+7f0000000000-7f0000200000 rw-p 00000000 00:00 0 \n\
+Size:               2048 kB\n\
+Rss:                2048 kB\n\
+AnonHugePages:      2048 kB\n\
+VmFlags: rd wr mr mw me dc ac hg\n\
+7f0000400000-7f0000600000 rw-p 00000000 00:00 0                          [anon:x y]\n\
+Rss:                 100 kB\n\
+AnonHugePages:         0 kB\n";
+
+    #[test]
+    fn a_mapping_has_its_own_fields() {
+        let huge = mapping(SMAPS, 0x7f00_001f_ffff).unwrap();
+        assert_eq!(
+            (kilobytes(huge, "Rss:"), kilobytes(huge, "AnonHugePages:")),
+            (2048, 2048)
+        );
+        let ordinary = mapping(SMAPS, 0x7f00_0040_0000).unwrap();
+        assert_eq!(
+            (
+                kilobytes(ordinary, "Rss:"),
+                kilobytes(ordinary, "AnonHugePages:")
+            ),
+            (100, 0)
+        );
+        assert_eq!(mapping(SMAPS, 0x7f00_0020_0000), None);
+        assert_eq!(mapping("", 0), None);
+    }
+
+    #[test]
+    fn memory_that_is_not_mapped_has_none() {
+        assert!(!are_behind(0));
+    }
+}

@@ -117,6 +117,9 @@ pub struct WorkArgs {
     /// CPUs for the jobs' threads, one each in turn: 0,2-4
     #[arg(long = "cpus_allowed", alias = "cpus-allowed", value_parser = parse_cpus)]
     cpus_allowed: Option<Cpus>,
+    /// NUMA node of the jobs' memory and, without --cpus_allowed, of their CPUs
+    #[arg(long, value_name = "NODE", value_parser = whole::<u32>)]
+    numa: Option<u32>,
     #[command(flatten)]
     pub goal: GoalArgs,
     /// Seed of every random number
@@ -312,6 +315,7 @@ impl WorkArgs {
             thinktime_blocks: self.thinktime_blocks,
             bursts: self.bursts,
             cpus_allowed: cpus.map(|cpus| cpus.0).unwrap_or_default(),
+            numa_node: self.numa,
             seed: self.seed,
             goal: self.goal.options(),
             ..WorkloadOptions::default()

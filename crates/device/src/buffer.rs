@@ -160,6 +160,11 @@ impl DmaBuffer {
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.0.at.as_ptr(), self.len()) })
     }
 
+    /// Address of the first byte in this process: to ask the system about its page, not to reach it.
+    pub fn address(&self) -> u64 {
+        self.0.at.as_ptr() as u64
+    }
+
     /// Copies the bytes from `offset` into `to`.
     ///
     /// # Panics

@@ -1,15 +1,27 @@
-//! Whether the kernel has put huge pages behind memory that asked for them.
+//! Whether the kernel has put huge pages behind memory.
 
+use crate::PageKind;
 use std::fs;
 
-/// Reports whether all that is resident of the mapping around `address` is in transparent huge pages, as
-/// `/proc/self/smaps` has it (proc(5)).
-pub(crate) fn are_behind(address: u64) -> bool {
+const HUGE_KILOBYTES: u64 = 2048;
+
+/// Pages of the mapping around `address`, as `/proc/self/smaps` has them (proc(5)): transparent huge ones only if all
+/// that is resident is in such.
+pub(crate) fn kind(address: u64) -> PageKind {
     let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
-    mapping(&smaps, address).is_some_and(|fields| {
-        let resident = kilobytes(fields, "Rss:");
-        resident > 0 && resident == kilobytes(fields, "AnonHugePages:")
-    })
+    mapping(&smaps, address).map_or(PageKind::Ordinary, of_fields)
+}
+
+fn of_fields(fields: &str) -> PageKind {
+    let field = |name| kilobytes(fields, name);
+    let resident = field("Rss:");
+    if field("KernelPageSize:") >= HUGE_KILOBYTES {
+        PageKind::Huge
+    } else if resident > 0 && resident == field("AnonHugePages:") {
+        PageKind::Transparent
+    } else {
+        PageKind::Ordinary
+    }
 }
 
 /// The lines behind the heading of the mapping that `address` is in.
@@ -51,29 +63,23 @@ AnonHugePages:      2048 kB\n\
 VmFlags: rd wr mr mw me dc ac hg\n\
 7f0000400000-7f0000600000 rw-p 00000000 00:00 0                          [anon:x y]\n\
 Rss:                 100 kB\n\
-AnonHugePages:         0 kB\n";
+AnonHugePages:         0 kB\n\
+7f0000800000-7f0000a00000 rw-p 00000000 00:00 0 \n\
+KernelPageSize:     2048 kB\n\
+Rss:                   0 kB\n";
 
     #[test]
-    fn a_mapping_has_its_own_fields() {
-        let huge = mapping(SMAPS, 0x7f00_001f_ffff).unwrap();
-        assert_eq!(
-            (kilobytes(huge, "Rss:"), kilobytes(huge, "AnonHugePages:")),
-            (2048, 2048)
-        );
-        let ordinary = mapping(SMAPS, 0x7f00_0040_0000).unwrap();
-        assert_eq!(
-            (
-                kilobytes(ordinary, "Rss:"),
-                kilobytes(ordinary, "AnonHugePages:")
-            ),
-            (100, 0)
-        );
-        assert_eq!(mapping(SMAPS, 0x7f00_0020_0000), None);
+    fn a_mapping_has_its_own_pages() {
+        let at = |address| mapping(SMAPS, address).map(of_fields);
+        assert_eq!(at(0x7f00_001f_ffff), Some(PageKind::Transparent));
+        assert_eq!(at(0x7f00_0040_0000), Some(PageKind::Ordinary));
+        assert_eq!(at(0x7f00_0080_0000), Some(PageKind::Huge));
+        assert_eq!(at(0x7f00_0020_0000), None);
         assert_eq!(mapping("", 0), None);
     }
 
     #[test]
     fn memory_that_is_not_mapped_has_none() {
-        assert!(!are_behind(0));
+        assert_eq!(kind(0), PageKind::Ordinary);
     }
 }

@@ -43,6 +43,7 @@ mod iova;
 pub mod kernel;
 mod list;
 mod memory;
+mod memory_place;
 mod mmio;
 pub mod pci;
 mod ring;
@@ -61,6 +62,7 @@ pub use error::DeviceError;
 pub use iova::{Iova, IovaSpace};
 pub use list::{BufferList, IntoBuffers};
 pub use memory::{PageKind, SharedMemory};
+pub use memory_place::{allocate_on, current_node, memory_node, memory_pages};
 pub use mmio::MmioDoorbell;
 pub use ring::DmaRing;
 pub use signaller::Signaller;
@@ -83,6 +85,11 @@ pub trait Device: Send + Sync + 'static {
 
     /// Its PCI identifiers; `None` for what is no PCI function.
     fn pci_id(&self) -> Option<pci::PciId> {
+        None
+    }
+
+    /// NUMA node that it is attached to; `None`: not known, or there is none.
+    fn numa_node(&self) -> Option<u32> {
         None
     }
 

@@ -140,9 +140,7 @@ impl SharedMemory {
                 libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
             }
         }
-        if huge_pages::are_behind(memory.address()) {
-            memory.pages = PageKind::Transparent;
-        }
+        memory.pages = huge_pages::kind(memory.address());
         Ok(memory)
     }
 

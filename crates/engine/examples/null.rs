@@ -8,6 +8,10 @@ use std::convert::Infallible;
 struct Bytes(Vec<u8>);
 
 impl Buffer for Bytes {
+    fn address(&self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+
     fn copy_to(&self, to: &mut [u8]) {
         to.iter_mut()
             .zip(&self.0)

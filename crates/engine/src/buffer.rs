@@ -8,6 +8,9 @@ pub trait Buffer: Send {
     /// Copies the first bytes of the buffer to `to`, as many as both have.
     fn copy_to(&self, to: &mut [u8]);
 
+    /// Address of the first byte in this process: to ask the system about its page, not to reach it.
+    fn address(&self) -> u64;
+
     /// Copies `from` to the start of the buffer, as much as fits.
     fn copy_from(&mut self, from: &[u8]);
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     DeviceCounts, DirectionResult, EnergyResult, FaultCounts, FixedWindow, JobCounts,
-    MachineCounters, Moment, Steadiness, SteadyStateResult, Threads, Unmetered, VerifyResult,
-    WaitCounters,
+    MachineCounters, Moment, Placement, Steadiness, SteadyStateResult, Threads, Unmetered,
+    VerifyResult, WaitCounters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct Counts {
     /// Steady state that was to end the run; `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyStateResult>,
+    /// Places of jobs, buffers and devices; `None` in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// CPU time of the threads, by role.
     pub threads: Threads,
     /// Counters of waiting.

@@ -53,6 +53,9 @@ pub struct Job {
     pub phases: Vec<Phase>,
     /// CPUs for the jobs' threads, in turn; empty is anywhere.
     pub cpus_allowed: Vec<usize>,
+    /// NUMA node of the jobs' memory; `None`: as the kernel chooses.
+    #[serde(default)]
+    pub numa_node: Option<u32>,
     /// Data verification.
     pub verify: Verify,
     /// Seed of every random number.
@@ -102,6 +105,7 @@ impl Job {
             arrivals: Arrivals::Closed,
             phases: Vec::new(),
             cpus_allowed: Vec::new(),
+            numa_node: None,
             verify: Verify::None,
             seed: 1,
             goal: Goal::default(),

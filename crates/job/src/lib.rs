@@ -36,6 +36,7 @@ mod method;
 mod metric;
 mod moment;
 mod phase;
+mod placement;
 mod quantity;
 mod queue_priorities;
 mod random_distribution;
@@ -86,6 +87,7 @@ pub use metric::{
 };
 pub use moment::Moment;
 pub use phase::{Load, Phase};
+pub use placement::{MemoryPages, Placement};
 pub use quantity::{parse_count, parse_size, parse_slo, parse_time};
 pub use queue_priorities::QueuePriorities;
 pub use random_distribution::RandomDistribution;

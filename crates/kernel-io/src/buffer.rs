@@ -122,6 +122,10 @@ impl DerefMut for Buffer {
 }
 
 impl joulio_engine::Buffer for Buffer {
+    fn address(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
     fn copy_to(&self, to: &mut [u8]) {
         let len = to.len().min(self.len);
         to[..len].copy_from_slice(&self[..len]);

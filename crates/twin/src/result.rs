@@ -188,6 +188,7 @@ impl Counted<'_> {
             other_irqs: self.other_irqs,
             steadiness: None,
             steady_state: None,
+            placement: None,
             threads: Threads {
                 submitter: self.usage(job, method),
                 ..Threads::default()

@@ -3,7 +3,7 @@
 use crate::io_totals::IoTotals;
 use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};
-use joulio_job::{LoggedIo, ThreadUsage};
+use joulio_job::{LoggedIo, Placement, ThreadUsage};
 use joulio_nvme::wait::WaitCounters;
 use joulio_trace::Recorded;
 use joulio_units::Nanos;
@@ -37,6 +37,8 @@ pub(crate) struct JobResult {
     /// Trace of each queue.
     #[serde(skip)]
     pub(crate) recorded: Vec<Recorded>,
+    /// Places of the job and its buffers.
+    pub(crate) placement: Placement,
     /// CPU time of the job's thread.
     pub(crate) usage: ThreadUsage,
     /// CPU time of the kernel's thread that worked for the job.
@@ -72,6 +74,7 @@ impl JobResult {
             counters: WaitCounters::default(),
             counts_waiting: true,
             recorded: Vec::new(),
+            placement: Placement::default(),
             usage: ThreadUsage::default(),
             kernel_usage: ThreadUsage::default(),
             scheduled: Scheduled::default(),

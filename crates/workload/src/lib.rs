@@ -46,11 +46,11 @@ pub use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric,
     EnergyResult, EngineName, FaultCounts, FixedWindow, Flushes, IdleCounters, IoStatistics, Job,
     JobCounts, JobError, JobKind, JobLog, LatencyDetail, LatencySummary, Load, LoggedIo,
-    MachineCounters, Method, Metric, MetricValue, Phase, QueuePriorities, RandomDistribution,
-    ReadWrite, RunResult, SectionResult, Spoiled, SpoiledBy, Steadiness, SteadyCriterion,
-    SteadyRate, SteadyState, SteadyStateResult, ThreadUsage, Threads, Unmetered, Verify,
-    VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size, parse_slo,
-    parse_time,
+    MachineCounters, Method, Metric, MetricValue, Phase, Placement, QueuePriorities,
+    RandomDistribution, ReadWrite, RunResult, SectionResult, Spoiled, SpoiledBy, Steadiness,
+    SteadyCriterion, SteadyRate, SteadyState, SteadyStateResult, ThreadUsage, Threads, Unmetered,
+    Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size,
+    parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

@@ -15,8 +15,8 @@ use crate::target::{ModeVerdict, TargetActivity};
 use joulio_energy::{Energy, Model};
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
-    IoStatistics, Job, JobCounts, JobLog, LatencyDetail, Moment, RunResult, SectionResult, Spoiled,
-    Threads, Verify, VerifyResult, WorkDone,
+    IoStatistics, Job, JobCounts, JobLog, LatencyDetail, Moment, Placement, RunResult,
+    SectionResult, Spoiled, Threads, Verify, VerifyResult, WorkDone,
 };
 use joulio_model::DeviceActivity;
 use joulio_nvme::Faults;
@@ -239,6 +239,13 @@ impl RunReport<'_> {
                 .unwrap_or_default(),
             ..Threads::default()
         };
+        let nodes = parts.iter().flat_map(|part| &part.member.devices);
+        let mut placement = Placement {
+            device_nodes: nodes
+                .filter_map(|&device| self.setup.targets[device].info().numa_node)
+                .collect(),
+            ..Placement::default()
+        };
         let mut of_devices = vec![IoTotals::default(); self.setup.targets.len()];
         for job in jobs() {
             for share in &job.shares {
@@ -247,6 +254,7 @@ impl RunReport<'_> {
             counters += job.counters;
             threads.submitter.add(job.usage);
             threads.kernel.add(job.kernel_usage);
+            placement.add(&job.placement);
         }
         of_devices.iter().for_each(|one| totals.add(one));
         let all = totals.all();
@@ -300,6 +308,7 @@ impl RunReport<'_> {
                 [part] => part.done.steady_state.clone(),
                 _ => None,
             },
+            placement: Some(placement),
             threads,
             wait: counters,
             faults: fault_counts(faults),

@@ -16,8 +16,9 @@ use crate::worker_error::{WorkerError, failed};
 use device_work::Prepared;
 use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
+use joulio_device::{PageKind, current_node, memory_node, memory_pages};
 use joulio_engine::Buffer;
-use joulio_job::{Availability, Verify};
+use joulio_job::{Availability, MemoryPages, Placement, Verify};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
@@ -27,6 +28,21 @@ use std::time::Duration;
 
 pub use parts::Worker;
 
+/// Places of the buffers of a job: pieces of one memory for each device.
+fn placement<B: Buffer>(devices: &[Prepared<B>]) -> Placement {
+    let mut placement = Placement::default();
+    for buffer in devices.iter().filter_map(|device| device.buffers.first()) {
+        placement.memory_nodes.extend(memory_node(buffer.address()));
+        let pages = match memory_pages(buffer.address()) {
+            PageKind::Ordinary => MemoryPages::Ordinary,
+            PageKind::Transparent => MemoryPages::TransparentHuge,
+            PageKind::Huge => MemoryPages::Huge,
+        };
+        placement.memory_pages.insert(pages);
+    }
+    placement
+}
+
 impl Worker<'_> {
     /// Runs the job on `engine`, through the states that `protocol.rs` draws.
     pub(crate) fn run<E: Traced>(self, engine: &mut E) -> Result<(), WorkerError> {
@@ -35,14 +51,17 @@ impl Worker<'_> {
         let meter = JobMeter::open();
         let effective = Availability::Effective(engine.effective());
         self.report(JobMessage::Ready(effective))?;
+        let mut placement = placement(&devices);
         let start = self.wait_for_start()? + self.job.start_delay;
         let io_loop = IoLoop::new(&self, engine, devices, meter, start);
         self.sleep_until(start);
         let Measured {
-            result,
+            mut result,
             devices,
             mut checked,
         } = io_loop.run()?;
+        placement.cpu_nodes.extend(current_node());
+        result.placement = placement;
         self.report(JobMessage::Finished(Box::new(result)))?;
         self.wait_for_verify()?;
         for (number, device) in devices.into_iter().enumerate() {

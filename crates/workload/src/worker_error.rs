@@ -21,6 +21,14 @@ pub enum WorkerError {
         /// Error of the kernel.
         reason: String,
     },
+    /// The thread's memory could not be had on a NUMA node.
+    #[error("--numa {node}: {error}")]
+    Numa {
+        /// The node.
+        node: u32,
+        /// Error of the kernel.
+        error: std::io::Error,
+    },
     /// The device or file that the job's process opens could not be opened.
     #[error(transparent)]
     File(#[from] DirectFileError),

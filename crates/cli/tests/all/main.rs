@@ -35,6 +35,7 @@ mod many_devices;
 mod nothing_to_do;
 mod open_loop;
 mod outputs;
+mod placement;
 mod plot;
 mod power;
 mod power_log;

@@ -14,7 +14,7 @@ mod ioctl;
 mod removal;
 mod retry;
 
-use crate::pci::{PciAddress, PciId};
+use crate::pci::{PciAddress, PciId, Sysfs};
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, TrustedDevice, Vector};
 use container::Container;
 use function::Function;
@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub struct VfioDevice {
     name: String,
     id: Option<PciId>,
+    node: Option<u32>,
     interrupts: Arc<MsiX>,
     removal: Removal,
     function: Arc<Function>,
@@ -56,6 +57,10 @@ impl VfioDevice {
         Ok(VfioDevice {
             name,
             id: PciId::of_config(id),
+            node: Sysfs::at("/")
+                .controller(address)
+                .ok()
+                .and_then(|found| found.numa_node),
             interrupts,
             removal,
             function,
@@ -77,6 +82,10 @@ impl Device for VfioDevice {
 
     fn pci_id(&self) -> Option<PciId> {
         self.id
+    }
+
+    fn numa_node(&self) -> Option<u32> {
+        self.node
     }
 
     fn read32(&self, offset: u32) -> u32 {

@@ -37,6 +37,11 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "--verify",
             "no data moves in virtual time",
         ),
+        (
+            workload.numa_node.is_some(),
+            "--numa",
+            "machines have one node in virtual time",
+        ),
         (workload.window.is_some(), "--window", "not modelled"),
         (!energy.meters.is_empty(), "--meter", meters),
         (energy.idle_baseline.is_some(), "--idle-baseline", meters),

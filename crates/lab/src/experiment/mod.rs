@@ -12,6 +12,7 @@ mod io_logs;
 mod manifest;
 mod missing;
 mod neighbours;
+mod numa;
 mod observer;
 mod options;
 mod rate_phase;

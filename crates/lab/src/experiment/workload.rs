@@ -1,6 +1,7 @@
 //! The workload of an experiment, as flags and files describe it.
 
 use super::goal::GoalOptions;
+use super::numa;
 use super::rate_phase::RatePhase;
 use joulio_units::Nanos;
 use joulio_workload::{
@@ -45,6 +46,8 @@ pub struct WorkloadOptions {
     pub bursts: Option<(u32, Nanos)>,
     /// CPUs for the jobs' threads, in turn; empty: any.
     pub cpus_allowed: Vec<usize>,
+    /// NUMA node of the jobs' memory and, without `cpus_allowed`, of their CPUs; `None`: as the kernel chooses.
+    pub numa_node: Option<u32>,
     /// Nanoseconds to run, the ramp not included.
     pub runtime: Option<Nanos>,
     /// I/Os of each job, the ramp's not counted.
@@ -103,6 +106,7 @@ impl Default for WorkloadOptions {
             thinktime_blocks: None,
             bursts: None,
             cpus_allowed: Vec::new(),
+            numa_node: None,
             runtime: None,
             number_ios: None,
             window: None,
@@ -143,7 +147,11 @@ impl WorkloadOptions {
             ramp_time: self.ramp_time.unwrap_or_default(),
             arrivals: self.arrivals()?,
             phases: self.phases()?,
-            cpus_allowed: self.cpus_allowed.clone(),
+            cpus_allowed: match self.numa_node {
+                Some(node) if self.cpus_allowed.is_empty() => numa::cpus(node)?,
+                _ => self.cpus_allowed.clone(),
+            },
+            numa_node: self.numa_node,
             verify: self.verify,
             seed: self.seed,
             goal: self.goal.goal(),
@@ -249,7 +257,7 @@ pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     }
 }
 
-fn wrong(flag: &'static str, problem: &str) -> JobError {
+pub(super) fn wrong(flag: &'static str, problem: &str) -> JobError {
     JobError {
         flag,
         problem: problem.into(),

@@ -4,7 +4,8 @@ use super::mostly;
 use super::run_name::{SPOILED, mode_name, run_name};
 use super::varied::Varied;
 use crate::record::RunRecord;
-use joulio_workload::{Counts, RunResult};
+use joulio_workload::{Counts, Placement, RunResult};
+use std::collections::BTreeSet;
 
 /// Share of a disk's I/Os that others than the jobs dispatched, from which on it is told: the rest of
 /// the machine's I/Os are among them.
@@ -106,6 +107,26 @@ fn lines(notes: Vec<Note>, runs: usize) -> Vec<String> {
 }
 
 /// Notes on one run: those on how it came about, then those on its figures.
+/// CPUs, buffers and devices that are not all of one NUMA node, as far as that is known.
+fn nodes(placement: &Placement) -> Option<String> {
+    let name = |nodes: &BTreeSet<u32>| match nodes.is_empty() {
+        true => "?".into(),
+        false => nodes
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(" and "),
+    };
+    placement.is_split().then(|| {
+        format!(
+            "NUMA nodes differ: the job's CPU is of {}, its buffers of {}, the device of {}: --numa NODE has CPUs and buffers on one node",
+            name(&placement.cpu_nodes),
+            name(&placement.memory_nodes),
+            name(&placement.device_nodes)
+        )
+    })
+}
+
 fn of_run(run: &RunResult) -> Vec<Note> {
     let requested = mode_name(run, &run.completion.requested);
     let mut notes = Vec::new();
@@ -141,6 +162,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         ("failed", failed),
         ("troubles", troubles(counts)),
         ("late", late(counts)),
+        ("nodes", counts.placement.as_ref().and_then(nodes)),
     ] {
         text.into_iter().for_each(|text| add(mode, kind, text));
     }

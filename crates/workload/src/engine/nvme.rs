@@ -60,6 +60,10 @@ impl<D: Device> NvmeEngine<D> {
 pub struct NvmeBuffer(DmaBuffer);
 
 impl Buffer for NvmeBuffer {
+    fn address(&self) -> u64 {
+        self.0.address()
+    }
+
     fn copy_to(&self, to: &mut [u8]) {
         self.0.read(0, to);
     }

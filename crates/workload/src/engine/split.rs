@@ -51,6 +51,11 @@ pub struct SplitBuffer<B> {
 }
 
 impl<B: Buffer> Buffer for SplitBuffer<B> {
+    /// Of the first part that is here.
+    fn address(&self) -> u64 {
+        self.parts.iter().flatten().next().map_or(0, B::address)
+    }
+
     fn copy_to(&self, to: &mut [u8]) {
         let parts = self.parts.iter().flatten();
         for (buffer, to) in parts.zip(to.chunks_mut(self.part)) {

@@ -36,6 +36,10 @@ struct Instant {
 struct NoData;
 
 impl Buffer for NoData {
+    fn address(&self) -> u64 {
+        0
+    }
+
     fn copy_to(&self, _: &mut [u8]) {}
     fn copy_from(&mut self, _: &[u8]) {}
 }
@@ -146,6 +150,7 @@ fn info() -> TargetInfo {
         max_jobs: 8,
         may_write: false,
         disk: None,
+        numa_node: None,
         profile: None,
     }
 }

@@ -26,6 +26,8 @@ pub struct TargetInfo {
     /// Disk that it is, or is on, for the kernel's counters; none for what the kernel does not
     /// drive.
     pub disk: Option<Disk>,
+    /// NUMA node of the device; `None`: not known, or there is none.
+    pub numa_node: Option<u32>,
     /// Profile of the device that it emulates, if it does.
     pub profile: Option<DeviceProfile>,
 }

@@ -22,6 +22,15 @@ pub struct KernelTarget {
     power: Option<PowerHandle>,
 }
 
+/// NUMA node of the one NVMe controller of a disk, as sysfs has it: -1 is none.
+fn numa_node(disk: &kernel::Disk) -> Option<u32> {
+    let [controller] = disk.controllers.as_slice() else {
+        return None;
+    };
+    let path = format!("/sys/class/nvme/{controller}/numa_node");
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
 impl KernelTarget {
     /// Opens the target in a job's process, while the run's process has it open.
     pub(crate) fn of_process(
@@ -54,6 +63,7 @@ impl KernelTarget {
             engines: kernel::ENGINES.to_vec(),
             max_jobs: MAX_JOBS,
             may_write,
+            numa_node: file.disk().and_then(numa_node),
             disk: file.disk().cloned(),
             profile: None,
         };

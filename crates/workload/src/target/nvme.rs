@@ -59,6 +59,7 @@ impl<D: Device> NvmeTarget<D> {
             max_jobs: controller.max_queues(),
             may_write,
             disk: None,
+            numa_node: controller.device().numa_node(),
             profile: emulated.map(|emulated| emulated.profile),
         };
         Ok(NvmeTarget {

@@ -1,4 +1,4 @@
-//! Whether the kernel has put huge pages behind memory.
+//! Kind of the pages that the kernel has put behind memory.
 
 use crate::PageKind;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Where memory of this process lies: its NUMA node, and the pages behind it.
+//! Places of this process' memory and threads: NUMA nodes, and the pages behind memory.
 
 use crate::{PageKind, huge_pages};
 use std::io;

@@ -1,4 +1,4 @@
-//! Where a run's jobs and their buffers were.
+//! Places of a run: of its jobs, their buffers and its devices.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
 //! Interrupt vectors: an eventfd, and the MSI-X table entry behind it.
 
 use crate::{DeviceError, Iova};
+use joulio_units::CpuList;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::io::IoSliceMut;
@@ -44,6 +45,16 @@ pub trait VectorControl: Send + Sync + 'static {
     ) -> Result<bool, DeviceError> {
         let _ = (vector, masked, target);
         Ok(true)
+    }
+
+    /// Has the vector's interrupt taken by `cpu` and returns the CPUs that take it then; `None`: it is no interrupt of
+    /// this machine's.
+    ///
+    /// # Errors
+    /// The system's: it takes root to change it, or the CPU is not online.
+    fn direct(&self, vector: u16, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
+        let _ = (vector, cpu);
+        Ok(None)
     }
 
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
@@ -132,6 +143,14 @@ impl Vector {
     /// other end of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
         take(self.event()).min(MAX_RAISED)
+    }
+
+    /// Has the interrupt taken by `cpu`, as [`VectorControl::direct`].
+    ///
+    /// # Errors
+    /// The system's: it takes root to change it, or the CPU is not online.
+    pub fn direct(&self, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
+        self.control.direct(self.index, cpu)
     }
 
     /// Stops delivery; what happens meanwhile becomes pending.

@@ -30,6 +30,12 @@ pub struct Placement {
     pub device_nodes: BTreeSet<u32>,
     /// Pages of the jobs' buffers.
     pub memory_pages: BTreeSet<MemoryPages>,
+    /// CPUs that took the interrupts for which the user-space driver blocked, those of the jobs where they are bound to
+    /// one each; empty: it did not block, or the jobs are bound to none.
+    pub interrupt_cpus: BTreeSet<u32>,
+    /// Reason why interrupts could not be directed to the jobs' CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts_elsewhere: Option<String>,
 }
 
 impl Placement {
@@ -39,6 +45,11 @@ impl Placement {
         self.memory_nodes.extend(&other.memory_nodes);
         self.device_nodes.extend(&other.device_nodes);
         self.memory_pages.extend(&other.memory_pages);
+        self.interrupt_cpus.extend(&other.interrupt_cpus);
+        if self.interrupts_elsewhere.is_none() {
+            self.interrupts_elsewhere
+                .clone_from(&other.interrupts_elsewhere);
+        }
     }
 
     /// Reports whether CPUs, memory and devices are not all of one NUMA node, as far as their nodes are known: each
@@ -59,7 +70,7 @@ mod tests {
             cpu_nodes: cpu.iter().copied().collect(),
             memory_nodes: memory.iter().copied().collect(),
             device_nodes: device.iter().copied().collect(),
-            memory_pages: BTreeSet::new(),
+            ..Placement::default()
         };
         assert!(!of(&[1], &[1], &[1]).is_split());
         assert!(!of(&[1], &[1], &[]).is_split());

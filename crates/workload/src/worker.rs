@@ -61,6 +61,7 @@ impl Worker<'_> {
             mut checked,
         } = io_loop.run()?;
         placement.cpu_nodes.extend(current_node());
+        (placement.interrupt_cpus, placement.interrupts_elsewhere) = engine.interrupt_cpus();
         result.placement = placement;
         self.report(JobMessage::Finished(Box::new(result)))?;
         self.wait_for_verify()?;

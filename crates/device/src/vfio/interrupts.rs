@@ -4,15 +4,18 @@
 //! the bit delivers what became pending. An entry may also be pointed at DMA memory: the IOMMU
 //! then translates the interrupt's write like any other of the device's.
 
-use super::config;
 use super::container::os;
 use super::function::Function;
 use super::ioctl;
 use super::retry::connect_up_to;
+use super::{affinity, config};
 use crate::mmio::MappedBar;
+use crate::pci::PciAddress;
 use crate::{DeviceError, Iova, Vector, VectorControl};
+use joulio_units::CpuList;
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vfio_bindings::bindings::vfio as sys;
@@ -23,6 +26,8 @@ const MASKED: u32 = 1;
 
 pub(super) struct MsiX {
     function: Arc<Function>,
+    /// PCI address, by which the kernel names its interrupts.
+    address: String,
     table: Arc<MappedBar>,
     offset: usize,
     entries: u16,
@@ -40,7 +45,11 @@ struct State {
 }
 
 impl MsiX {
-    pub(super) fn find(name: &str, function: &Arc<Function>) -> Result<MsiX, DeviceError> {
+    pub(super) fn find(
+        name: &str,
+        address: PciAddress,
+        function: &Arc<Function>,
+    ) -> Result<MsiX, DeviceError> {
         let unsupported = |reason: &str| DeviceError::Unsupported {
             device: name.into(),
             reason: reason.into(),
@@ -57,6 +66,7 @@ impl MsiX {
         let entries = table.entries.min(count.try_into().unwrap_or(u16::MAX));
         Ok(MsiX {
             function: Arc::clone(function),
+            address: address.to_string(),
             table: bar,
             offset: table.offset,
             entries,
@@ -175,6 +185,10 @@ impl VectorControl for MsiX {
             self.set_mask(vector, masked)?;
         }
         Ok(kept)
+    }
+
+    fn direct(&self, vector: u16, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
+        affinity::direct(Path::new("/"), &self.address, vector, cpu).map(Some)
     }
 
     fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {

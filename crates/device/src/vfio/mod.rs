@@ -4,6 +4,7 @@
 //! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot distinguish, share the
 //! container, and one process has them all.
 
+mod affinity;
 mod claims;
 pub(crate) mod config;
 mod container;
@@ -52,7 +53,7 @@ impl VfioDevice {
         function.enable_bus_master()?;
         let mut id = [0; 4];
         function.read_config(config::IDENTIFIERS, &mut id)?;
-        let interrupts = Arc::new(MsiX::find(&name, &function)?);
+        let interrupts = Arc::new(MsiX::find(&name, address, &function)?);
         let removal = Removal::watch(function.device())?;
         Ok(VfioDevice {
             name,

@@ -127,6 +127,14 @@ fn nodes(placement: &Placement) -> Option<String> {
     })
 }
 
+/// Interrupts that came to another CPU than the job's, since they could not be directed there.
+fn elsewhere(counts: &Counts) -> Option<String> {
+    let why = counts.placement.as_ref()?.interrupts_elsewhere.as_ref()?;
+    Some(format!(
+        "interrupts may come to another CPU than the job's: {why}"
+    ))
+}
+
 fn of_run(run: &RunResult) -> Vec<Note> {
     let requested = mode_name(run, &run.completion.requested);
     let mut notes = Vec::new();
@@ -163,6 +171,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         ("troubles", troubles(counts)),
         ("late", late(counts)),
         ("nodes", counts.placement.as_ref().and_then(nodes)),
+        ("interrupts elsewhere", elsewhere(counts)),
     ] {
         text.into_iter().for_each(|text| add(mode, kind, text));
     }

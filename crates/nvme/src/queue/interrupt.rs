@@ -1,7 +1,7 @@
 //! The interrupt of a queue pair: its vector, masked or not, redirected to memory or not.
 
 use joulio_device::{DeviceError, DmaMemory, Iova, Vector};
-use joulio_units::Nanos;
+use joulio_units::{CpuList, Nanos};
 use joulio_wait::{StepKind, StepSet, now, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
@@ -82,6 +82,19 @@ impl Interrupt {
     pub(crate) fn user_vector(&self) -> Option<&Vector> {
         let user = self.steps.has(StepKind::UserInterrupt);
         self.vector.as_ref().filter(|_| user)
+    }
+
+    /// Has the interrupts taken by `cpu` and returns the CPUs that take them then; `None`: nobody of this machine takes
+    /// them, or the policy has none taken by the kernel.
+    pub(super) fn direct(&self, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
+        let Some(vector) = self.blocking_vector() else {
+            return Ok(None);
+        };
+        if self.user_vector().is_some() {
+            // The module that delivers them has seen to it.
+            return Ok(None);
+        }
+        vector.direct(cpu)
     }
 
     /// Sets the vector up for a policy of other steps, which may be redirected anew.

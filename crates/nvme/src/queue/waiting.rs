@@ -2,10 +2,10 @@
 
 use super::QueuePair;
 use super::interrupt::Interrupt;
-use crate::PolicyError;
+use crate::{NvmeError, PolicyError};
 use joulio_device::{Device, DmaMemory, Vector};
 use joulio_trace::EventKind;
-use joulio_units::Nanos;
+use joulio_units::{CpuList, Nanos};
 use joulio_wait::{
     AnyPolicy, CacheLine, Policy, Slept, Step, StepKind, StepSet, WaitCounters, WaitError, Waiter,
     now,
@@ -140,6 +140,16 @@ impl<D: Device> QueuePair<D> {
         self.generation = next_generation();
         self.take_times();
         Ok(())
+    }
+
+    /// Has the interrupts that the policy blocks for taken by `cpu`, that of the thread which waits for them, and
+    /// returns the CPUs that take them then; `None`: the policy has none taken by the kernel, or they are none of this
+    /// machine's. They are so until the controller is closed; a policy that is set later does not change it.
+    ///
+    /// # Errors
+    /// The system's: it takes root to change where an interrupt goes, or the CPU is not online.
+    pub fn direct_interrupts(&self, cpu: usize) -> Result<Option<CpuList>, NvmeError> {
+        Ok(self.interrupt.direct(cpu)?)
     }
 
     /// Checks that this queue and this machine have the steps of `policy`.

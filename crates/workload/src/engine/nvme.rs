@@ -11,7 +11,9 @@ use joulio_nvme::{
     QueuePair, SubmitError,
 };
 use joulio_trace::Recorded;
-use joulio_units::{Nanos, Operation};
+use joulio_units::{CpuList, Nanos, Operation};
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A namespace and its controller.
@@ -26,6 +28,8 @@ pub struct NvmeEngine<D: Device> {
     unrung: Vec<usize>,
     /// Buffers of the flushes in flight, which carry none to the device, by tag.
     aside: Vec<(u64, NvmeBuffer)>,
+    /// CPUs that take the interrupts, and why not those that were to.
+    directed: (BTreeSet<u32>, Option<String>),
 }
 
 impl<D: Device> NvmeEngine<D> {
@@ -47,13 +51,37 @@ impl<D: Device> NvmeEngine<D> {
             kept.push(place);
         }
         let mut group = PollGroup::new(queues);
-        Ok(group.attach().map(|()| NvmeEngine {
+        let engine = group.attach().map(|()| NvmeEngine {
             group,
             unrung: Vec::with_capacity(kept.len()),
             aside: Vec::with_capacity(kept.len() * depth),
+            directed: (BTreeSet::new(), None),
             places: kept,
+        });
+        Ok(engine.map(|mut engine| {
+            if let Some(cpu) = own_cpu() {
+                engine.direct_interrupts(cpu);
+            }
+            engine
         }))
     }
+
+    /// Has the interrupts of all queues taken by `cpu`, as far as the system lets that be said.
+    fn direct_interrupts(&mut self, cpu: usize) {
+        for queue in self.group.queues() {
+            match queue.direct_interrupts(cpu) {
+                Ok(cpus) => self.directed.0.extend(cpus.iter().flat_map(CpuList::iter)),
+                Err(error) => self.directed.1 = Some(error.to_string()),
+            }
+        }
+    }
+}
+
+/// The CPU that the calling thread is bound to, if it is to one.
+fn own_cpu() -> Option<usize> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    cpus.next().filter(|_| allowed.count() == 1)
 }
 
 /// DMA memory as a buffer of an engine.
@@ -190,6 +218,10 @@ impl<D: Device> Traced for NvmeEngine<D> {
 
     fn take_trace(&mut self) -> Vec<Recorded> {
         self.group.take_trace()
+    }
+
+    fn interrupt_cpus(&self) -> (BTreeSet<u32>, Option<String>) {
+        self.directed.clone()
     }
 
     fn faults(&self) -> Faults {

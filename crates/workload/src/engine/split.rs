@@ -7,6 +7,7 @@ use joulio_nvme::Faults;
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_trace::Recorded;
 use joulio_units::Nanos;
+use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
 /// An engine whose requests are split into parts of at most `part` bytes each. A request ends with
@@ -278,6 +279,10 @@ impl<E: Traced> Traced for Split<E> {
 
     fn take_trace(&mut self) -> Vec<Recorded> {
         self.inner.take_trace()
+    }
+
+    fn interrupt_cpus(&self) -> (BTreeSet<u32>, Option<String>) {
+        self.inner.interrupt_cpus()
     }
 
     fn faults(&self) -> Faults {

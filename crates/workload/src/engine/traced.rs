@@ -5,6 +5,7 @@ use joulio_engine::Engine;
 use joulio_kernel_io::KernelEngine;
 use joulio_nvme::Faults;
 use joulio_trace::Recorded;
+use std::collections::BTreeSet;
 
 /// An engine that a job can run on. The user-space driver records events and counts what its
 /// device did wrong; the kernel's engines do neither.
@@ -15,6 +16,11 @@ pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<IoError>> {
     /// Ends the recording, and returns what each queue recorded.
     fn take_trace(&mut self) -> Vec<Recorded> {
         Vec::new()
+    }
+
+    /// CPUs that the engine had take its interrupts, and why that could not be had.
+    fn interrupt_cpus(&self) -> (BTreeSet<u32>, Option<String>) {
+        (BTreeSet::new(), None)
     }
 
     /// Faults of the device since the engine was made.

@@ -1,0 +1,96 @@
+//! CPUs of a function's interrupts (Documentation/core-api/irq/irq-affinity.rst). They are VFIO's, and end with it:
+//! there is nothing to put back.
+
+use crate::DeviceError;
+use crate::vfio::container::os;
+use joulio_units::{CpuList, parse_cpus};
+use std::fs;
+use std::path::Path;
+
+/// Has interrupt `vector` of the function at `address` taken by `cpu`, and returns the CPUs that take it then: those
+/// that are allowed where the kernel does not say which do.
+pub(super) fn direct(
+    root: &Path,
+    address: &str,
+    vector: u16,
+    cpu: usize,
+) -> Result<CpuList, DeviceError> {
+    let interrupts = fs::read_to_string(root.join("proc/interrupts"));
+    let interrupts = interrupts.map_err(os("read /proc/interrupts"))?;
+    let name = format!("vfio-msix[{vector}]({address})");
+    let Some(irq) = irq(&interrupts, &name) else {
+        return Err(os(&format!("{name} in /proc/interrupts"))(
+            std::io::ErrorKind::NotFound.into(),
+        ));
+    };
+    let folder = root.join(format!("proc/irq/{irq}"));
+    let action =
+        format!("direct interrupt {irq} ({name}) to CPU {cpu} (/proc/irq/{irq}/smp_affinity_list)");
+    let file = folder.join("smp_affinity_list");
+    fs::write(&file, cpu.to_string()).map_err(os(&action))?;
+    let effective = fs::read_to_string(folder.join("effective_affinity_list"));
+    let list = effective.or_else(|_| fs::read_to_string(&file));
+    let what = format!("read the CPUs of interrupt {irq}");
+    let list = list.map_err(os(&what))?;
+    parse_cpus(list.trim())
+        .map(|cpus| cpus.into_iter().collect())
+        .map_err(|error| os(&what)(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
+}
+
+/// Number of the interrupt whose action has that name.
+fn irq<'a>(interrupts: &'a str, name: &str) -> Option<&'a str> {
+    let line = interrupts.lines().find(|line| {
+        let last = line.split_whitespace().next_back();
+        last == Some(name)
+    })?;
+    let (number, _) = line.split_once(':')?;
+    let number = number.trim();
+    number
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERRUPTS: &str = "\
+           CPU0       CPU1       \n\
+  0:          3          0   IO-APIC   2-edge      timer\n\
+ 34:          0         17  IR-PCI-MSIX-0000:41:00.0    0-edge      vfio-msix[0](0000:41:00.0)\n\
+135:          0         17  IR-PCI-MSIX-0000:41:00.0    1-edge      vfio-msix[1](0000:41:00.0)\n\
+NMI:          0          0   Non-maskable interrupts\n";
+
+    #[test]
+    fn an_interrupt_is_found_by_its_name() {
+        let of = |vector| irq(INTERRUPTS, &format!("vfio-msix[{vector}](0000:41:00.0)"));
+        assert_eq!((of(0), of(1), of(2)), (Some("34"), Some("135"), None));
+        assert_eq!(irq(INTERRUPTS, "interrupts"), None);
+    }
+
+    #[test]
+    fn it_goes_where_it_is_directed_and_the_kernel_says_where_that_is() {
+        let root = tempfile::tempdir().unwrap();
+        let proc = root.path().join("proc");
+        let direct = |vector| direct(root.path(), "0000:41:00.0", vector, 1);
+        assert!(direct(0).is_err());
+        fs::create_dir_all(proc.join("irq/34")).unwrap();
+        fs::write(proc.join("interrupts"), INTERRUPTS).unwrap();
+        let effective = proc.join("irq/34/effective_affinity_list");
+        assert_eq!(direct(0).unwrap().to_string(), "1");
+        let set = fs::read_to_string(proc.join("irq/34/smp_affinity_list")).unwrap();
+        assert_eq!(set, "1");
+        fs::write(&effective, "3\n").unwrap();
+        assert_eq!(direct(0).unwrap().to_string(), "3");
+        fs::write(&effective, "x\n").unwrap();
+        assert!(direct(0).is_err());
+        let missing = direct(7).unwrap_err().to_string();
+        assert!(missing.contains("vfio-msix[7](0000:41:00.0)"), "{missing}");
+        let denied = direct(1).unwrap_err().to_string();
+        assert!(
+            denied.contains("/proc/irq/135/smp_affinity_list"),
+            "{denied}"
+        );
+    }
+}

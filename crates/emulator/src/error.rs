@@ -32,6 +32,16 @@ pub enum EmulatorError {
         /// The maximum.
         max: u16,
     },
+    /// An Identify page that no controller of these queues can answer with.
+    #[error("an Identify page whose {field} is {value:#04x}: it has to allow {required}, or be 0")]
+    IdentifyPage {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u8,
+        /// The entry size that the controller has.
+        required: &'static str,
+    },
     /// The logical block size is none that joulio knows.
     #[error("logical blocks of {bytes} bytes: choose 512 or 4096")]
     BlockSize {

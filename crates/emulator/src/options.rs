@@ -4,6 +4,7 @@ use crate::controller::Controller;
 use crate::fault::FaultPlan;
 use joulio_device::pci::PciId;
 use joulio_model::DeviceProfile;
+use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
 use std::path::PathBuf;
@@ -45,8 +46,11 @@ pub struct Options {
     /// True for a controller that has weighted round robin (CAP.AMS). Where a host chooses it, the controller
     /// takes as many commands as its model works on at once, so that the others wait in their queues.
     pub weighted_round_robin: bool,
-    /// Memory of the host's that the controller wants; `None`: it has its own.
+    /// Memory of the host's that the controller wants; `None`: it has its own. [`Options::identify`] says it itself.
     pub host_memory: Option<HostMemoryDemand>,
+    /// Identify pages of another drive, which the controller answers with and keeps to; `None`: it answers with
+    /// pages of its own.
+    pub identify: Option<Box<IdentifyPages>>,
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
     /// real ones, which a thread can take straight.
     pub real_interrupts: bool,
@@ -84,11 +88,26 @@ impl Options {
             nap: None,
             weighted_round_robin: false,
             host_memory: None,
+            identify: None,
             real_interrupts: false,
             faults: FaultPlan::default(),
             profile,
         }
     }
+}
+
+/// Identify pages of another drive.
+///
+/// What a page says of transfers (MDTS), events (AERL), the write cache (VWC), power states (NPSS, PSD) and memory of
+/// the host's (HMPRE, HMMIN) the controller does. Left zero, SN, SQES and CQES are its own. NN may be larger than
+/// the number of its namespaces: the others are inactive.
+#[derive(Clone, Debug)]
+pub struct IdentifyPages {
+    /// Identify Controller (CNS 01h).
+    pub controller: IdentifyController,
+    /// Identify Namespace (CNS 00h) of every namespace; `None`: each has its own. The stores of the namespaces
+    /// are what they are.
+    pub namespace: Option<IdentifyNamespace>,
 }
 
 /// Memory of the host's that a controller wants, in bytes of whole pages of 4096.

@@ -9,7 +9,7 @@ use zerocopy::little_endian::{U16, U64};
 /// Entries of the error log (ELPE + 1).
 pub(super) const LOG_ENTRIES: usize = 64;
 
-/// Asynchronous Event Requests that may be outstanding (AERL + 1).
+/// Asynchronous Event Requests that may be outstanding (AERL + 1), if no other number is given.
 pub(super) const EVENT_REQUESTS: usize = 4;
 
 /// The errors that asynchronous events report (Base figure 146, type 0h).
@@ -59,9 +59,11 @@ pub(super) fn doorbell_entry(qid: u16) -> ErrorInformation {
 }
 
 /// Requests that wait for an event, and the events that wait for a request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Events {
     requests: VecDeque<u16>,
+    /// Maximum number of them.
+    limit: usize,
     errors: Kind,
     notices: Kind,
 }
@@ -89,8 +91,18 @@ impl Kind {
 }
 
 impl Events {
+    /// No events, of a controller that takes up to `limit` requests for them.
+    pub(super) fn new(limit: usize) -> Events {
+        Events {
+            requests: VecDeque::new(),
+            limit,
+            errors: Kind::default(),
+            notices: Kind::default(),
+        }
+    }
+
     pub(super) fn reset(&mut self) {
-        *self = Events::default();
+        *self = Events::new(self.limit);
     }
 
     /// An error happened.
@@ -108,7 +120,7 @@ impl Events {
 
     /// Takes a request; `false`: there are too many.
     pub(super) fn request(&mut self, cid: u16) -> bool {
-        let room = self.requests.len() < EVENT_REQUESTS;
+        let room = self.requests.len() < self.limit;
         if room {
             self.requests.push_back(cid);
         }
@@ -161,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_event_is_reported_once_until_the_log_is_read() {
-        let mut events = Events::default();
+        let mut events = Events::new(EVENT_REQUESTS);
         events.raise(ErrorEvent::InvalidDoorbellValue);
         assert_eq!(events.take(), None);
         assert!(events.request(7) && events.request(8));
@@ -175,7 +187,7 @@ mod tests {
 
     #[test]
     fn events_of_one_type_do_not_mask_those_of_another() {
-        let mut events = Events::default();
+        let mut events = Events::new(EVENT_REQUESTS);
         events.raise(ErrorEvent::InvalidDoorbellValue);
         events.namespace_changed();
         assert!(events.request(1) && events.request(2) && events.request(3));

@@ -15,6 +15,7 @@ mod host_memory;
 mod in_service;
 mod interrupts;
 mod io;
+mod likeness;
 mod posting;
 mod prp;
 mod queues;
@@ -29,10 +30,10 @@ use crate::doorbells::{Doorbells, Watch};
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, MapError};
 use crate::namespace::Namespace;
-use crate::options::Options;
+use crate::options::{IdentifyPages, Options};
 use crate::power::{Power, PowerUse, Worked};
 use data::DataWalker;
-use errors::{ErrorEvent, ErrorLog, Events};
+use errors::{EVENT_REQUESTS, ErrorEvent, ErrorLog, Events};
 use faults::Faults;
 use features::Features;
 use fetching::ARBITRATION_BURST;
@@ -86,6 +87,8 @@ pub struct Controller {
     faults: Option<Box<Faults>>,
     /// Doorbell Buffer Config is supported.
     shadow_doorbells: bool,
+    /// The pages of the drive that it looks like; `None`: its own.
+    pages: Option<Box<IdentifyPages>>,
     posted: u32,
     /// The time of the latest step.
     now: Nanos,
@@ -100,36 +103,40 @@ impl Controller {
     /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
     pub fn new(options: &Options, start: Nanos) -> Result<Controller, EmulatorError> {
         check_counts(options)?;
+        let pages = options.identify.clone();
+        let profile = likeness::profile(options)?;
         let namespaces = options
             .namespaces
             .iter()
-            .map(|namespace| Namespace::open(namespace, &options.profile))
+            .map(|namespace| Namespace::open(namespace, &profile))
             .collect::<Result<Vec<_>, _>>()?;
-        let entries = options.profile.max_queue_entries.count().clamp(2, 65536) as u32;
+        let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(Controller {
             registers: Registers::new(entries, options.version, options.weighted_round_robin),
             guest: GuestMemory::default(),
             doorbells: Arc::new(Doorbells::new(options.queue_pairs)),
             queues: Queues::new(options.queue_pairs + 1),
             namespaces,
-            service: ServiceModel::new(&options.profile, options.seed),
+            service: ServiceModel::new(&profile, options.seed),
             in_service: InService::default(),
             walker: DataWalker::new(),
             features: Features::new(options.queue_pairs),
-            power: Power::new(&options.profile, start),
+            power: Power::new(&profile, start),
             errors: ErrorLog::default(),
-            events: Events::default(),
+            events: Events::new(pages.as_ref().map_or(EVENT_REQUESTS, |pages| {
+                pages.controller.event_request_limit() as usize
+            })),
             interrupts: Interrupts::new(options.vectors),
             activity: Activity::default(),
-            host_memory: options
-                .host_memory
+            host_memory: likeness::host_memory(options)
                 .map(|demand| Box::new(HostMemory::new(demand, options.seed))),
             faults: Faults::planned(&options.faults),
             shadow_doorbells: options.shadow_doorbells,
             posted: 0,
             now: start,
             start,
-            profile: options.profile.clone(),
+            profile,
+            pages,
             seed: options.seed,
         })
     }

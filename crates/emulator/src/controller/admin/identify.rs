@@ -3,6 +3,7 @@
 use super::super::Controller;
 use super::super::errors::{EVENT_REQUESTS, LOG_ENTRIES};
 use super::super::host_memory::HostMemory;
+use super::super::likeness;
 use joulio_model::Figure;
 use joulio_model::device::PowerState;
 use joulio_nvme_spec::identify::{
@@ -60,6 +61,13 @@ impl Controller {
     }
 
     fn identify_controller(&self) -> IdentifyController {
+        let own = self.own_identity();
+        self.pages
+            .as_ref()
+            .map_or(own, |pages| likeness::identity(&pages.controller, &own))
+    }
+
+    fn own_identity(&self) -> IdentifyController {
         let mut page = IdentifyController::new_zeroed();
         let serial = format!("JOULIO{:014X}", self.identity(0) as u64 >> 8);
         let qualified = format!("nqn.2026-01.io.joulio:emulated:{serial}");
@@ -126,12 +134,23 @@ impl Controller {
     }
 
     fn identify_namespace(&self, nsid: u32) -> Result<IdentifyNamespace, Status> {
-        let index = self.namespace_index(nsid).ok_or(INVALID_NAMESPACE)?;
-        let namespace = &self.namespaces[index];
         let mut page = IdentifyNamespace::new_zeroed();
+        let Some(index) = self.namespace_index(nsid) else {
+            // Up to NN it is one that is not active.
+            let inactive = nsid != 0 && nsid <= self.identify_controller().nn.get();
+            return if inactive {
+                Ok(page)
+            } else {
+                Err(INVALID_NAMESPACE)
+            };
+        };
         if self.is_inactive(nsid) {
             return Ok(page);
         }
+        if let Some(given) = self.pages.as_ref().and_then(|pages| pages.namespace) {
+            return Ok(given);
+        }
+        let namespace = &self.namespaces[index];
         page.nsze = namespace.blocks().into();
         page.ncap = namespace.blocks().into();
         page.nuse = namespace.blocks().into();

@@ -12,6 +12,7 @@ mod function_reset;
 mod groups_that_block;
 mod host_memory;
 mod hostile_completions;
+mod identify;
 mod interrupts;
 mod kept_memory;
 mod namespaces;

@@ -1,7 +1,7 @@
 //! Buffers: DMA memory that C reads and writes in place.
 
 use crate::controller::joulio_controller;
-use crate::error::{Failure, guarded, guarded_pointer};
+use crate::error::{Failure, failed, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::queue_id::QueueId;
 use joulio_device::DmaBuffer;
@@ -59,14 +59,16 @@ impl Buffer {
         Some(memory)
     }
 
-    /// Makes the buffer the caller's again; none: the device keeps it.
+    /// Makes the buffer the caller's again.
     #[inline]
-    pub(crate) fn put(&mut self, memory: Option<DmaBuffer>) {
-        if memory.is_none() {
-            self.queue = QueueId::NONE;
-        }
+    pub(crate) fn put(&mut self, memory: DmaBuffer) {
         // There is none to drop, while the device has it.
-        std::mem::forget(std::mem::replace(&mut self.memory, memory));
+        std::mem::forget(self.memory.replace(memory));
+    }
+
+    /// The buffer comes back without its memory, which the device keeps.
+    pub(crate) fn lose(&mut self) {
+        self.queue = QueueId::NONE;
     }
 
     /// True if the device keeps the memory: its queue was destroyed with the buffer in flight.
@@ -76,11 +78,17 @@ impl Buffer {
 }
 
 #[cold]
-pub(crate) fn in_flight() -> Failure {
+fn in_flight() -> Failure {
     Failure::new(
         Errno::BUSY,
         "the buffer is in flight: it can be used again when its command has completed",
     )
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) extern "C" fn refuse_in_flight() -> c_int {
+    failed(&in_flight())
 }
 
 /// Allocates a zeroed buffer of `length` bytes (at least 1) for commands to `controller`, on a page

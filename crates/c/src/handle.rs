@@ -4,8 +4,9 @@
 //! whose handle is over, or that is of another kind, is an error that says so, and nothing is read that
 //! the allocator has.
 
-use crate::error::Failure;
+use crate::error::{Failure, failed};
 use rustix::io::Errno;
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 
@@ -58,23 +59,23 @@ pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
     }
 }
 
-/// The memory of a live handle.
+/// The memory of a live handle; none: it is NULL or not live.
 ///
 /// # Safety
 /// `handle` is NULL, or a handle of any kind that was live once, or points to eight bytes.
-#[inline]
-unsafe fn live<H: Handle>(handle: *mut H) -> Result<*mut Memory<H::Value>, Failure> {
+#[inline(always)]
+unsafe fn live<H: Handle>(handle: *mut H) -> Option<*mut Memory<H::Value>> {
     // SAFETY: by the caller; the memory of handles stays. It may be no handle, and so not aligned.
-    if handle.is_null() || unsafe { handle.cast::<u64>().read_unaligned() } != H::MARK {
-        return Err(not_live::<H>(handle.is_null()));
-    }
-    Ok(handle.cast())
+    let live = !handle.is_null() && unsafe { handle.cast::<u64>().read_unaligned() } == H::MARK;
+    live.then_some(handle.cast())
 }
 
+/// The failure of a pointer that is NULL or no live handle.
 #[cold]
-fn not_live<H: Handle>(null: bool) -> Failure {
+#[inline(never)]
+fn not_live<H: Handle>(handle: *mut H) -> Failure {
     let name = H::NAME;
-    match null {
+    match handle.is_null() {
         true => Failure::null(name),
         false => Failure::new(
             Errno::BADF,
@@ -83,14 +84,32 @@ fn not_live<H: Handle>(null: bool) -> Failure {
     }
 }
 
-/// The value of a live handle.
+/// The negative errno of a pointer that [`find`] has no value for, its text kept. Without a way to unwind,
+/// so that who ends with it jumps to it, and needs no room on the stack.
+#[cold]
+#[inline(never)]
+pub(crate) extern "C" fn refuse<H: Handle>(handle: *mut H) -> c_int {
+    failed(&not_live(handle))
+}
+
+/// The value of a live handle, for what is done for each I/O; none: [`refuse`] says why.
 ///
 /// # Safety
 /// As for [`live`]; nobody else uses the handle meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn find<'a, H: Handle>(handle: *mut H) -> Option<&'a mut H::Value> {
+    // SAFETY: by the caller; a marked handle has a value.
+    unsafe { live(handle).map(|memory| (*memory).value.assume_init_mut()) }
+}
+
+/// The value of a live handle.
+///
+/// # Safety
+/// As for [`find`].
 #[inline]
 pub(crate) unsafe fn get<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Value, Failure> {
-    // SAFETY: by the caller; a marked handle has a value.
-    Ok(unsafe { (*live(handle)?).value.assume_init_mut() })
+    // SAFETY: by the caller.
+    unsafe { find(handle) }.ok_or_else(|| not_live(handle))
 }
 
 /// The value of a live handle that several threads may use at once.
@@ -101,8 +120,10 @@ pub(crate) unsafe fn share<'a, H: Handle>(handle: *const H) -> Result<&'a H::Val
 where
     H::Value: Sync,
 {
-    // SAFETY: by the caller; a marked handle has a value.
-    Ok(unsafe { (*live(handle.cast_mut())?).value.assume_init_ref() })
+    // SAFETY: by the caller.
+    let memory = unsafe { live(handle.cast_mut()) }.ok_or_else(|| not_live(handle.cast_mut()))?;
+    // SAFETY: a marked handle has a value.
+    Ok(unsafe { (*memory).value.assume_init_ref() })
 }
 
 /// The value of a handle that is certainly live.
@@ -124,7 +145,7 @@ pub(crate) unsafe fn end<H: Handle>(handle: *mut H) -> Result<Option<H::Value>, 
         return Ok(None);
     }
     // SAFETY: by the caller.
-    let memory = unsafe { live(handle) }?;
+    let memory = unsafe { live(handle) }.ok_or_else(|| not_live(handle))?;
     // SAFETY: a marked handle has a value, which is taken once: the mark goes with it.
     let value = unsafe {
         (*memory).mark = 0;

@@ -13,6 +13,7 @@ mod file;
 mod handle;
 mod meters;
 mod opened;
+mod opened_queue;
 mod queue;
 mod queue_id;
 mod slots;

@@ -4,7 +4,7 @@ use crate::buffer::joulio_buffer;
 use crate::controller::{joulio_controller, text};
 use crate::error::{Failure, failed, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::opened::{AnyQueue, Calls, What, with_buffer};
+use crate::opened_queue::{AnyQueue, Calls, What, with_buffer};
 use crate::slots::{DriverTag, Slots};
 use joulio_job::{CompletionMode, parse_slo};
 use joulio_nvme::{Completed, MAX_RANGES, SubmitError};
@@ -233,9 +233,14 @@ fn no_leave() -> Failure {
     )
 }
 
+#[cold]
+#[inline(never)]
+extern "C" fn refuse_write() -> c_int {
+    failed(&no_leave())
+}
+
 /// Completions on their way to the caller.
 pub(crate) struct Sink<'a> {
-    begin: *mut joulio_completion,
     /// Next of the caller's array.
     next: *mut joulio_completion,
     end: *mut joulio_completion,
@@ -254,7 +259,6 @@ impl<'a> Sink<'a> {
         backlog: &'a mut Backlog,
     ) -> Sink<'a> {
         Sink {
-            begin: completions,
             next: completions,
             // SAFETY: by the caller.
             end: unsafe { completions.add(max as usize) },
@@ -262,44 +266,69 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Number of completions in the caller's array.
+    /// Number of completions in the caller's array, which begins at `completions`.
     #[inline]
-    pub(crate) fn found(&self) -> c_int {
+    pub(crate) fn found(&self, completions: *mut joulio_completion) -> c_int {
         // SAFETY: of the same array.
-        unsafe { self.next.offset_from(self.begin) as c_int }
+        unsafe { self.next.offset_from(completions) as c_int }
     }
 
-    /// Hands `done` out; its buffer is the caller's again.
+    /// Hands `done` out; its buffer is the caller's again. What is rare is elsewhere, so that this is small
+    /// enough to become a part of the loop over the completions.
     #[inline(always)]
     pub(crate) fn put(&mut self, done: Completed) {
-        let (tag, buffer) = match DriverTag::read(done.tag) {
-            DriverTag::Slot(slot) => (self.backlog.slots.leave(slot), std::ptr::null_mut()),
-            DriverTag::Buffer(buffer) => {
-                // SAFETY: a buffer in flight cannot be freed.
+        let (tag, buffer) = match done.buffer {
+            Some(memory) => {
+                let buffer = DriverTag::buffer(done.tag);
+                // SAFETY: who has memory has a buffer, and one in flight cannot be freed.
                 let held = unsafe { handle::known(buffer) };
-                held.put(done.buffer);
+                held.put(memory);
                 (held.tag, buffer)
             }
+            None => self.without_memory(done.tag),
         };
-        let completion = joulio_completion {
-            tag,
-            buffer,
-            result: done.dw0,
-            status: done.status.field(),
-        };
+        let (result, status) = (done.dw0, done.status.field());
         if self.next == self.end {
-            return self.keep(completion);
+            return self.keep(tag, buffer, result, status);
         }
         // SAFETY: before the end, by the caller of joulio_reap().
         unsafe {
-            self.next.write(completion);
+            self.next.write(joulio_completion {
+                tag,
+                buffer,
+                result,
+                status,
+            });
             self.next = self.next.add(1);
         }
     }
 
+    /// The caller's tag, and the buffer, of a command that brings no memory back: it had none, or the
+    /// device keeps it.
     #[cold]
-    fn keep(&mut self, completion: joulio_completion) {
-        self.backlog.left.push_back(completion);
+    #[inline(never)]
+    fn without_memory(&mut self, tag: u64) -> (u64, *mut joulio_buffer) {
+        match DriverTag::read(tag) {
+            DriverTag::Slot(slot) => (self.backlog.slots.leave(slot), std::ptr::null_mut()),
+            DriverTag::Buffer(buffer) => {
+                // SAFETY: a buffer in flight cannot be freed.
+                let held = unsafe { handle::known(buffer) };
+                held.lose();
+                (held.tag, buffer)
+            }
+        }
+    }
+
+    /// Keeps a completion that the caller's array has no room for.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, tag: u64, buffer: *mut joulio_buffer, result: u32, status: u16) {
+        self.backlog.left.push_back(joulio_completion {
+            tag,
+            buffer,
+            result,
+            status,
+        });
     }
 }
 
@@ -327,9 +356,8 @@ pub unsafe extern "C" fn joulio_read(
     tag: u64,
 ) -> c_int {
     // SAFETY: by the caller.
-    let queue = match unsafe { handle::get(queue) } {
-        Ok(queue) => queue,
-        Err(failure) => return failed(&failure),
+    let Some(queue) = (unsafe { handle::find(queue) }) else {
+        return handle::refuse(queue);
     };
     // SAFETY: of this queue, and by the caller. Panics are caught there.
     unsafe { (queue.calls.read)(queue.this(), lba, blocks, buffer, tag) }
@@ -349,12 +377,11 @@ pub unsafe extern "C" fn joulio_write(
     tag: u64,
 ) -> c_int {
     // SAFETY: by the caller.
-    let queue = match unsafe { handle::get(queue) } {
-        Ok(queue) => queue,
-        Err(failure) => return failed(&failure),
+    let Some(queue) = (unsafe { handle::find(queue) }) else {
+        return handle::refuse(queue);
     };
     if !queue.may_write {
-        return failed(&no_leave());
+        return refuse_write();
     }
     // SAFETY: of this queue, and by the caller. Panics are caught there.
     unsafe { (queue.calls.write)(queue.this(), lba, blocks, buffer, tag) }
@@ -466,9 +493,8 @@ fn only_reads(opcode: NvmOpcode) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
     // SAFETY: by the caller.
-    let queue = match unsafe { handle::get(queue) } {
-        Ok(queue) => queue,
-        Err(failure) => return failed(&failure),
+    let Some(queue) = (unsafe { handle::find(queue) }) else {
+        return handle::refuse(queue);
     };
     // SAFETY: of this queue. Panics are caught there.
     unsafe { (queue.calls.ring)(queue.this()) }
@@ -490,12 +516,11 @@ pub unsafe extern "C" fn joulio_reap(
     completions: *mut joulio_completion,
 ) -> c_int {
     // SAFETY: by the caller.
-    let queue = match unsafe { handle::get(queue) } {
-        Ok(queue) => queue,
-        Err(failure) => return failed(&failure),
+    let Some(queue) = (unsafe { handle::find(queue) }) else {
+        return handle::refuse(queue);
     };
     if completions.is_null() || min > max || max == 0 || max > c_int::MAX as c_uint {
-        return failed(&no_room(min, max, completions.is_null()));
+        return refuse_room(min, max, completions.is_null());
     }
     if !queue.backlog.left.is_empty() {
         // SAFETY: by the caller.
@@ -516,14 +541,15 @@ pub unsafe extern "C" fn joulio_reap(
 }
 
 #[cold]
-fn no_room(min: c_uint, max: c_uint, null: bool) -> Failure {
-    match null {
+#[inline(never)]
+extern "C" fn refuse_room(min: c_uint, max: c_uint, null: bool) -> c_int {
+    failed(&match null {
         true => Failure::null("completions"),
         false => Failure::new(
             Errno::INVAL,
             format!("min {min}, max {max}: max is at least 1 and at least min"),
         ),
-    }
+    })
 }
 
 /// Hands out what there was no room for, and then as joulio_reap().

@@ -18,10 +18,15 @@ impl DriverTag {
         buffer.expose_provenance() as u64
     }
 
+    /// The buffer that has the tag, of a command that is known to have one.
     #[inline]
+    pub(crate) fn buffer(tag: u64) -> *mut joulio_buffer {
+        std::ptr::with_exposed_provenance_mut(tag as usize)
+    }
+
     pub(crate) fn read(tag: u64) -> DriverTag {
         match tag & 1 {
-            0 => DriverTag::Buffer(std::ptr::with_exposed_provenance_mut(tag as usize)),
+            0 => DriverTag::Buffer(DriverTag::buffer(tag)),
             _ => DriverTag::Slot((tag >> 1) as u32),
         }
     }

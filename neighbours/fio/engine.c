@@ -17,32 +17,34 @@
 
 /* An I/O that fio has in hand, as long as the job runs. */
 struct request {
-	/* Where fio's data is, once it is known. */
+	/* Where fio's data is, once it is known; NULL: it is copied. */
 	void *at;
 	/* The buffer there, or one of its own that is copied to and from. */
 	struct joulio_buffer *buffer;
 	/* Carries the range of a trim. */
 	struct joulio_buffer *range;
-	/* Where to copy what a read brings; NULL: it is there. */
-	void *copy_to;
 };
 
 struct job {
+	struct thread_data *td;
 	/* A copy: fio frees its files before the job has ended. */
 	char *device;
 	const char *completion;
 	struct joulio_controller *controller;
 	struct joulio_queue *queue;
 	unsigned int shift;
+	/* Reads, writes and trims that have completed. */
 	unsigned long long ios;
 	unsigned int energy_joined : 1, said : 1;
+	/* The end of an I/O is looked at, even of one that succeeded: data is copied, or there are syncs. */
+	int looks_at_ends;
 
 	unsigned int depth;
 	struct request *requests;
 	struct joulio_completion *completions;
-	/* Submitted since the doorbell was rung. */
-	struct io_u **unrung;
-	unsigned int unrung_count;
+	/* Submitted since the doorbell was rung, up to unrung_end. */
+	struct io_u **unrung, **unrung_end;
+	struct timespec issued;
 
 	/* Buffers, each of buffer_length bytes, one behind the other. */
 	struct joulio_buffer **buffers;
@@ -182,16 +184,19 @@ static struct job *job_begin(struct thread_data *td)
 
 	if (!job)
 		return NULL;
+	job->td = td;
 	job->device = strdup(device_of(td));
 	job->completion = options->slo ? "adaptive" : options->completion;
 	job->depth = td->o.iodepth;
 	job->requests = calloc(job->depth, sizeof(*job->requests));
 	job->completions = calloc(job->depth, sizeof(*job->completions));
-	job->unrung = calloc(job->depth, sizeof(*job->unrung));
+	/* The last is of one that the queue has no room for. */
+	job->unrung = calloc(job->depth + 1, sizeof(*job->unrung));
 	if (!job->device || !job->requests || !job->completions || !job->unrung) {
 		job_end(job);
 		return NULL;
 	}
+	job->unrung_end = job->unrung;
 	return job;
 }
 
@@ -287,6 +292,7 @@ static int engine_iomem_alloc(struct thread_data *td, size_t total)
 	}
 	if (copies && posix_memalign(&job->copied, PAGE, total))
 		return refuse(td->o.name, "out of memory");
+	job->looks_at_ends = copies;
 	td->orig_buffer = copies ? job->copied : joulio_buffer_data(job->buffers[0]);
 	return 0;
 }
@@ -303,46 +309,53 @@ static void engine_iomem_free(struct thread_data *td)
 	td->orig_buffer = NULL;
 }
 
-/* Finds the buffer where fio's data of a request is. */
+/* Finds the buffer where fio's data of a request is, or the one that it is copied to and from. */
 static void place(struct job *job, struct request *request, void *at)
 {
 	size_t offset;
 
-	request->at = at;
 	if (job->copied) {
 		request->buffer = job->buffers[request - job->requests];
 		return;
 	}
+	request->at = at;
 	offset = (char *)at - (char *)joulio_buffer_data(job->buffers[0]);
 	request->buffer = job->buffers[offset / job->buffer_length];
 }
 
-static int submit(struct job *job, struct io_u *io_u)
+static int submit_in_place(struct job *job, struct io_u *io_u)
 {
-	struct request *request = request_of(io_u);
 	uint64_t lba = io_u->offset >> job->shift, tag = (uintptr_t)io_u;
 	uint32_t blocks = io_u->xfer_buflen >> job->shift;
-	struct joulio_range range = {.lba = lba, .blocks = blocks};
+	struct joulio_buffer *buffer = request_of(io_u)->buffer;
+
+	if (io_u->ddir == DDIR_READ)
+		return joulio_read(job->queue, lba, blocks, buffer, tag);
+	return joulio_write(job->queue, lba, blocks, buffer, tag);
+}
+
+/* What is not most I/Os: the first in a request, copied data, trims, syncs. */
+static __attribute__((noinline, cold)) int submit_other(struct job *job, struct io_u *io_u)
+{
+	struct request *request = request_of(io_u);
+	uint64_t tag = (uintptr_t)io_u;
+	struct joulio_range range = {
+		.lba = io_u->offset >> job->shift,
+		.blocks = io_u->xfer_buflen >> job->shift,
+	};
 
 	switch (io_u->ddir) {
 	case DDIR_READ:
 	case DDIR_WRITE:
-		if (request->at != io_u->xfer_buf)
-			place(job, request, io_u->xfer_buf);
-		if (io_u->ddir == DDIR_READ) {
-			request->copy_to = job->copied ? io_u->xfer_buf : NULL;
-			return joulio_read(job->queue, lba, blocks, request->buffer, tag);
-		}
-		request->copy_to = NULL;
-		if (job->copied)
+		place(job, request, io_u->xfer_buf);
+		if (job->copied && io_u->ddir == DDIR_WRITE)
 			memcpy(joulio_buffer_data(request->buffer), io_u->xfer_buf, io_u->xfer_buflen);
-		return joulio_write(job->queue, lba, blocks, request->buffer, tag);
+		return submit_in_place(job, io_u);
 	case DDIR_TRIM:
-		request->copy_to = NULL;
 		return joulio_deallocate(job->queue, &range, 1, request->range, tag);
 	case DDIR_SYNC:
 	case DDIR_DATASYNC:
-		request->copy_to = NULL;
+		job->looks_at_ends = 1;
 		return joulio_flush(job->queue, tag);
 	default:
 		return -EINVAL;
@@ -350,53 +363,69 @@ static int submit(struct job *job, struct io_u *io_u)
 }
 
 /* The first failure of a job, in words: fio has only errno's. */
-static void say_once(struct thread_data *td, struct job *job, const char *what)
+static void say_once(struct job *job, const char *what)
 {
 	if (!job->said)
-		refuse(td->o.name, "%s", what);
+		refuse(job->td->o.name, "%s", what);
 	job->said = 1;
 }
 
+/* The last of those that the doorbell is to be rung for was not submitted. */
+static __attribute__((noinline, cold)) enum fio_q_status not_submitted(struct job *job, int error)
+{
+	struct io_u *io_u = *--job->unrung_end;
+
+	if (error == -EAGAIN)
+		return FIO_Q_BUSY;
+	say_once(job, joulio_error());
+	io_u->error = -error;
+	return FIO_Q_COMPLETED;
+}
+
+/* That a job without leave writes nothing, fio has checked. */
 static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *io_u)
 {
 	struct job *job = td->io_ops_data;
 	int submitted;
 
-	fio_ro_check(td, io_u);
-	submitted = submit(job, io_u);
-	if (submitted == -EAGAIN)
-		return FIO_Q_BUSY;
-	if (submitted) {
-		say_once(td, job, joulio_error());
-		io_u->error = -submitted;
-		return FIO_Q_COMPLETED;
-	}
-	job->unrung[job->unrung_count++] = io_u;
-	return FIO_Q_QUEUED;
+	*job->unrung_end++ = io_u;
+	if ((unsigned int)io_u->ddir <= DDIR_WRITE && request_of(io_u)->at == io_u->xfer_buf)
+		submitted = submit_in_place(job, io_u);
+	else
+		submitted = submit_other(job, io_u);
+	return submitted ? not_submitted(job, submitted) : FIO_Q_QUEUED;
 }
 
-/* An I/O is issued when the device can see it. */
+static __attribute__((noinline)) int issue(struct job *job)
+{
+	struct io_u **at = job->unrung;
+
+	io_u_mark_submit(job->td, job->unrung_end - job->unrung);
+	if (fio_fill_issue_time(job->td)) {
+		fio_gettime(&job->issued, NULL);
+		do {
+			(*at)->issue_time = job->issued;
+			io_u_queued(job->td, *at);
+		} while (++at < job->unrung_end);
+		if (job->td->o.read_iolog_file)
+			memcpy(&job->td->last_issue, &job->issued, sizeof(job->issued));
+	}
+	job->unrung_end = job->unrung;
+	return joulio_ring(job->queue);
+}
+
+/* An I/O is issued when the device can see it. fio calls this before it waits too. */
 static int engine_commit(struct thread_data *td)
 {
 	struct job *job = td->io_ops_data;
-	unsigned int i;
 
-	if (!job->unrung_count)
-		return 0;
-	if (fio_fill_issue_time(td)) {
-		struct timespec now;
+	return job->unrung_end == job->unrung ? 0 : issue(job);
+}
 
-		fio_gettime(&now, NULL);
-		for (i = 0; i < job->unrung_count; i++) {
-			job->unrung[i]->issue_time = now;
-			io_u_queued(td, job->unrung[i]);
-		}
-		if (td->o.read_iolog_file)
-			memcpy(&td->last_issue, &now, sizeof(now));
-	}
-	io_u_mark_submit(td, job->unrung_count);
-	job->unrung_count = 0;
-	return joulio_ring(job->queue);
+static __attribute__((noinline, cold)) int not_reaped(struct job *job, int error)
+{
+	say_once(job, joulio_error());
+	return error;
 }
 
 static int engine_getevents(struct thread_data *td, unsigned int min, unsigned int max,
@@ -407,28 +436,37 @@ static int engine_getevents(struct thread_data *td, unsigned int min, unsigned i
 	int found = joulio_reap(job->queue, min, max < job->depth ? max : job->depth, ns, job->completions);
 
 	if (found < 0)
-		say_once(td, job, joulio_error());
+		return not_reaped(job, found);
+	job->ios += found;
 	return found;
+}
+
+/* Does what there is to do for an I/O that has ended beside handing it on. */
+static __attribute__((noinline, cold)) struct io_u *look_at_end(struct job *job,
+								const struct joulio_completion *done)
+{
+	struct io_u *io_u = (void *)(uintptr_t)done->tag;
+	char text[64];
+
+	if (job->copied && io_u->ddir == DDIR_READ)
+		memcpy(io_u->xfer_buf, joulio_buffer_data(done->buffer), io_u->xfer_buflen);
+	if (done->status) {
+		snprintf(text, sizeof(text), "a command failed with status %03xh", done->status & 0x7ff);
+		say_once(job, text);
+		io_u->error = EIO;
+	}
+	job->ios -= !ddir_rw(io_u->ddir);
+	return io_u;
 }
 
 static struct io_u *engine_event(struct thread_data *td, int event)
 {
 	struct job *job = td->io_ops_data;
 	struct joulio_completion *done = &job->completions[event];
-	struct io_u *io_u = (void *)(uintptr_t)done->tag;
-	struct request *request = request_of(io_u);
 
-	if (request->copy_to)
-		memcpy(request->copy_to, joulio_buffer_data(request->buffer), io_u->xfer_buflen);
-	if (done->status) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "a command failed with status %03xh", done->status & 0x7ff);
-		say_once(td, job, text);
-		io_u->error = EIO;
-	}
-	job->ios += ddir_rw(io_u->ddir);
-	return io_u;
+	if (done->status | job->looks_at_ends)
+		return look_at_end(job, done);
+	return (void *)(uintptr_t)done->tag;
 }
 
 static void engine_cleanup(struct thread_data *td)

@@ -6,8 +6,9 @@ use joulio_units::Direction;
 /// eight sizes from 512 bytes to 64 KiB and above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
-    direction: Direction,
-    bucket: u8,
+    /// Place among all: reads, writes, and those without data, by bucket. One number, so that it takes policies no
+    /// instructions to find.
+    place: u8,
 }
 
 impl Class {
@@ -26,29 +27,40 @@ impl Class {
         } else {
             log as u8 - 9
         };
-        Class { direction, bucket }
+        Class {
+            place: direction as u8 * Class::BUCKETS as u8 + bucket,
+        }
     }
 
     /// Direction of the data.
     pub const fn direction(self) -> Direction {
-        self.direction
+        match self.place() / Class::BUCKETS {
+            0 => Direction::Read,
+            1 => Direction::Write,
+            _ => Direction::Other,
+        }
     }
 
     /// Size bucket, below [`Class::BUCKETS`].
     pub const fn bucket(self) -> usize {
-        self.bucket as usize
+        self.place() % Class::BUCKETS
     }
 
     /// The number of classes that statistics are kept of.
     pub(crate) const KEPT: usize = 2 * Class::BUCKETS;
 
+    /// Place of the class among all: below [`Class::KEPT`] where statistics are kept of it.
+    #[inline]
+    pub(crate) const fn place(self) -> usize {
+        self.place as usize
+    }
+
     /// Returns the place of the class among those that statistics are kept of. Flushes move no data
     /// and keep no statistics, as in the kernel.
     pub(crate) const fn kept(self) -> Option<usize> {
-        match self.direction {
-            Direction::Read => Some(self.bucket()),
-            Direction::Write => Some(Class::BUCKETS + self.bucket()),
-            Direction::Other => None,
+        match self.place() {
+            place if place < Class::KEPT => Some(place),
+            _ => None,
         }
     }
 }
@@ -56,6 +68,24 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statistics_are_kept_of_reads_and_writes_by_size_and_of_no_flush() {
+        let kept = |direction, bytes| Class::new(direction, bytes).kept();
+        let reads = [512, 65_536].map(|bytes| kept(Direction::Read, bytes));
+        let writes = [512, 65_536].map(|bytes| kept(Direction::Write, bytes));
+        assert_eq!(reads, [Some(0), Some(7)]);
+        assert_eq!(writes, [Some(8), Some(15)]);
+        assert_eq!(kept(Direction::Other, 512), None);
+    }
+
+    #[test]
+    fn a_class_knows_its_direction() {
+        for direction in [Direction::Read, Direction::Write, Direction::Other] {
+            let classes = [512, 4_096, u32::MAX].map(|bytes| Class::new(direction, bytes));
+            assert_eq!(classes.map(Class::direction), [direction; 3]);
+        }
+    }
 
     #[test]
     fn sizes_fall_into_eight_buckets() {

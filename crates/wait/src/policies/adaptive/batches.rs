@@ -45,19 +45,20 @@ impl Batches {
         }
     }
 
-    /// An I/O is submitted at `at`, when polling would have submitted it. Returns true if another was, and nothing
-    /// is noted.
-    #[inline]
-    pub(super) fn submitted_alone(&mut self, at: Nanos) -> bool {
-        let together = at == self.latest.at;
-        if !together {
+    /// The last I/O was submitted at `at`, when polling would have submitted it.
+    pub(super) fn last_was(&mut self, at: Nanos) {
+        if at != self.latest.at {
             self.latest = Batch {
                 at,
                 others: 0,
                 own: false,
             };
         }
-        together
+    }
+
+    /// When the last I/O was submitted that was not alone and is remembered.
+    pub(super) fn newest(&self) -> Nanos {
+        self.newest
     }
 
     /// An I/O is submitted at `at`; whether it would have been at another time by polling.
@@ -72,7 +73,6 @@ impl Batches {
     }
 
     /// Returns true if nothing that is remembered was submitted at `at` with others.
-    #[inline]
     pub(super) fn is_alone(&self, at: Nanos) -> bool {
         at > self.newest || self.kept[place(at)].at != at
     }

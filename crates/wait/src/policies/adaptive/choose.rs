@@ -28,10 +28,11 @@ pub(super) fn choose(
     let spin = Plan::watch(StepKind::Spin, Then::Longest);
     let spun = (depth > 1).then(|| pricing.deep(spin, points, depth));
     let together = spun.map_or(0.0, |cost| cost.tail);
+    let mut blocked = None;
     let mut consider = |plan: Plan| {
         let mut cost = match spun {
             Some(cost) if plan == spin => cost,
-            _ => pricing.cost(plan, points, depth),
+            _ => pricing.cost(plan, (points, &mut blocked), depth),
         };
         cost.tail = (cost.tail - together).max(0.0);
         let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;

@@ -57,6 +57,12 @@ pub struct IdleCost {
     pub watts: Watts,
 }
 
+/// Nanoseconds of a cost. They are far below 2^63, and a processor converts signed numbers in one instruction.
+#[inline]
+pub(super) fn ns(cost: Nanos) -> f64 {
+    cost.0 as i64 as f64
+}
+
 impl WaitCosts {
     /// Costs of a server whose own are not known: those of the profile `generic-server`, for the
     /// user-space driver.
@@ -106,13 +112,13 @@ impl WaitCosts {
     /// The idle state that the governor chooses for a time of `expected` nanoseconds.
     pub(super) fn idle_of(&self, expected: f64) -> IdleCost {
         let mut states = self.idle.iter().rev();
-        let pays = states.find(|state| state.chosen.0 as f64 <= expected);
+        let pays = states.find(|state| ns(state.chosen) <= expected);
         *pays.unwrap_or(&self.idle[0])
     }
 
     /// Nanoseconds that a thread loses after its core was idle for `idle` nanoseconds.
     pub(super) fn cold_after(&self, idle: f64) -> f64 {
-        let [least, most, half] = self.cold.map(|time| time.0 as f64);
+        let [least, most, half] = self.cold.map(ns);
         match idle + half {
             0.0 => least,
             sum => least + (most - least).max(0.0) * idle / sum,
@@ -122,19 +128,19 @@ impl WaitCosts {
     /// Nanoseconds from the completion to the thread's next instruction after a block of `idle`
     /// nanoseconds.
     pub(super) fn block_delay(&self, idle: f64) -> f64 {
-        (self.idle_of(idle).exit + self.block_after).0 as f64
+        ns(self.idle_of(idle).exit) + ns(self.block_after)
     }
 
     /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `idle`
     /// nanoseconds.
     pub(super) fn timer_delay(&self, idle: f64) -> f64 {
-        (self.idle_of(idle).exit + self.sleep_after).0 as f64
+        ns(self.idle_of(idle).exit) + ns(self.sleep_after)
     }
 
     /// Nanojoules of `time` nanoseconds from a decision to sleep to the thread's next instruction, with a
     /// wake-up of `wake` joules.
     pub(super) fn asleep(&self, time: f64, wake: f64) -> f64 {
-        let awake = (self.sleep_before + self.sleep_after).0 as f64;
+        let awake = ns(self.sleep_before) + ns(self.sleep_after);
         let idle = (time - awake).max(0.0);
         awake * self.kernel.0 + idle * self.idle_of(idle).watts.0 + wake * 1e9
     }
@@ -146,7 +152,7 @@ impl WaitCosts {
 
     /// Nanojoules that a core has spent `time` after it began a step of `kind`.
     pub(super) fn spent(&self, kind: StepKind, time: Nanos) -> f64 {
-        let time = time.0 as f64;
+        let time = ns(time);
         match kind {
             StepKind::Spin => time * self.spin.0,
             StepKind::Pause | StepKind::UserInterrupt => time * self.pause.0,
@@ -156,7 +162,7 @@ impl WaitCosts {
             StepKind::Block => {
                 let asleep = self.asleep(time, self.interrupt.0);
                 let more = self.block_before + self.block_after;
-                let more = more.since(self.sleep_before + self.sleep_after).0 as f64;
+                let more = ns(more.since(self.sleep_before + self.sleep_after));
                 asleep + more.min(time) * (self.kernel.0 - self.idle[0].watts.0).max(0.0)
             }
         }
@@ -164,7 +170,7 @@ impl WaitCosts {
 
     /// Nanoseconds of spinning that cost what a block costs: the break-even of ski rental.
     pub(super) fn break_even(&self) -> f64 {
-        let awake = (self.block_before + self.block_after).0 as f64 * self.kernel.0;
+        let awake = (ns(self.block_before) + ns(self.block_after)) * self.kernel.0;
         let wake = self.interrupt.0 * 1e9 + awake;
         let saved = (self.spin.0 - self.idle[0].watts.0).max(self.spin.0 / 100.0);
         wake / saved

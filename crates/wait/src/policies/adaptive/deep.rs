@@ -1,15 +1,80 @@
 //! Costs of a plan where several I/Os are out: a short simulation by the times that they took
 //! lately.
 
+use super::costs::ns;
 use super::plan::{Cost, DEEPEST, Plan, Pricing};
 use super::points::{POINTS, Points};
 use crate::StepKind;
+
+/// Places of the I/Os that are out: a power of two above [`DEEPEST`].
+const PLACES: usize = 2 * DEEPEST;
+
+/// I/Os that are out: completion and submission of each, those that complete first in front.
+struct Out {
+    ring: [(f64, f64); PLACES],
+    /// The first of them, and one after the last, modulo [`PLACES`].
+    front: usize,
+    end: usize,
+}
+
+impl Out {
+    fn new() -> Out {
+        Out {
+            ring: [(0.0, 0.0); PLACES],
+            front: 0,
+            end: 0,
+        }
+    }
+
+    /// When the first completes.
+    fn first(&self) -> f64 {
+        self.ring[self.front % PLACES].0
+    }
+
+    /// How many complete until `at`.
+    fn count(&self, at: f64) -> usize {
+        let mut count = 0;
+        while self.front + count < self.end && self.ring[(self.front + count) % PLACES].0 <= at {
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes out the first; when it completes.
+    fn complete(&mut self) -> f64 {
+        let first = self.first();
+        self.front += 1;
+        first
+    }
+
+    /// Adds one. Most complete after all others.
+    fn submit(&mut self, submitted: f64, completed: f64) {
+        let mut place = self.end;
+        while place > self.front && self.ring[(place - 1) % PLACES].0 > completed {
+            self.ring[place % PLACES] = self.ring[(place - 1) % PLACES];
+            place -= 1;
+        }
+        self.ring[place % PLACES] = (completed, submitted);
+        self.end += 1;
+    }
+
+    /// When the first was submitted that is out.
+    fn oldest(&self) -> f64 {
+        let submitted = (self.front..self.end).map(|place| self.ring[place % PLACES].1);
+        submitted.fold(f64::MAX, |one, other| if one < other { one } else { other })
+    }
+}
+
+/// The greater of two times. None is not a number: a comparison does.
+fn greater(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
 
 impl Pricing<'_> {
     /// The cost of an I/O by `plan` in a closed loop of `depth` that take `points`.
     pub(super) fn deep(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         let depth = depth.clamp(1, DEEPEST);
-        let (longest, work) = (points.longest(), self.costs.around.0 as f64);
+        let (longest, work) = (points.longest(), ns(self.costs.around));
         let watch = self.watch(plan.watch);
         let watched = self.watch_until(plan, longest);
         let rest = plan.rest.map(|(kind, point)| {
@@ -17,20 +82,18 @@ impl Pricing<'_> {
             (kind, until, self.before(kind))
         });
         let loose = plan.loose.map(|kind| (kind, self.loose_until(plan)));
-        // Submission and completion of each that is out.
-        let mut out = [(0.0_f64, 0.0_f64); DEEPEST];
+        let mut out = Out::new();
         let mut drawn = 0;
         let mut draw = || {
             // Seven and sixteen have no common divisor: each comes as often.
             drawn = (drawn + 7) % POINTS;
             points[drawn]
         };
-        for (index, io) in out[..depth].iter_mut().enumerate() {
-            let at = points.median() * index as f64 / depth as f64;
-            *io = (at, at + draw());
+        let (mut newest, apart) = (0.0, points.median() / f64::from(depth as u32));
+        for index in 0..depth {
+            newest = apart * f64::from(index as u32);
+            out.submit(newest, newest + draw());
         }
-        let out = &mut out[..depth];
-        let mut newest = out[depth - 1].0;
         let (mut at, mut cold) = (points.median(), 0.0);
         let (mut start, wanted) = (at, 3 * depth + POINTS);
         let (mut done, mut joules, mut delay) = (0, 0.0, 0.0);
@@ -40,28 +103,30 @@ impl Pricing<'_> {
         let mut made = 0.0;
         let (mut settled, mut before) = (false, 0);
         while done < wanted {
-            // No time is not a number: a comparison does for the least.
-            let least = |least: f64, time: f64| if time < least { time } else { least };
-            let first = out.iter().fold(f64::MAX, |first, io| least(first, io.1));
+            let first = out.first();
             if first <= at {
                 let seen = at;
                 at += cold;
                 joules += cold * self.costs.spin.0;
                 cold = 0.0;
-                let batch = out.iter().filter(|io| io.1 <= seen).count();
+                let batch = out.count(seen);
+                let many = f64::from(batch as u32);
                 // All are made before any is submitted.
-                let making = batch as f64 * work;
+                let making = many * work;
                 let submitted = at + making;
-                for io in out.iter_mut().filter(|io| io.1 <= seen) {
-                    let late = submitted - work - io.1;
+                for _ in 0..batch {
+                    let completed = out.complete();
+                    let late = submitted - work - completed;
                     delay += late;
-                    most = f64::max(most, late);
-                    if io.1 >= close {
-                        tail = f64::max(tail, late);
+                    most = greater(most, late);
+                    if completed >= close {
+                        tail = greater(tail, late);
                     }
-                    *io = (submitted, submitted + draw());
                 }
-                made += batch as f64 * (making - work);
+                for _ in 0..batch {
+                    out.submit(submitted, submitted + draw());
+                }
+                made += many * (making - work);
                 (at, newest) = (submitted, submitted);
                 done += batch;
                 close = at;
@@ -73,7 +138,10 @@ impl Pricing<'_> {
                 }
                 continue;
             }
-            let oldest = out.iter().fold(f64::MAX, |oldest, io| least(oldest, io.0));
+            let oldest = match rest.is_some() || loose.is_some() {
+                true => out.oldest(),
+                false => 0.0,
+            };
             if let Some((kind, until, before)) = rest
                 && oldest + until > at + before
             {

@@ -1,6 +1,7 @@
 //! History of a class: the latest I/Os and their times.
 
 use super::points::{POINTS, Points};
+use super::sorted::sorted;
 use joulio_units::Nanos;
 
 /// I/Os that are remembered.
@@ -11,6 +12,8 @@ pub(super) const FEW: usize = 16;
 /// The latest times from submission to completion of one class, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
+    /// Time from which an I/O may be of note, or a surprise.
+    usual: u64,
     times: [u32; KEPT],
     /// I/Os since the history was forgotten; modulo [`KEPT`], the place of the next one.
     added: u64,
@@ -18,8 +21,11 @@ pub(super) struct History {
     surprises: u8,
     /// I/Os in a row that were there when the core woke.
     overs: u8,
-    /// The longest time that was remembered at the last summary.
+    /// The shortest and the longest time that were remembered at the last summary.
+    shortest: u32,
     longest: u32,
+    /// The time that one of eight took longer than.
+    high: u32,
     /// Time from which an I/O is a surprise: a quarter more than `longest`; the most there is before the
     /// first summary.
     surprising: u32,
@@ -30,17 +36,22 @@ pub(super) struct History {
 impl Default for History {
     fn default() -> History {
         History {
+            usual: 0,
             times: [0; KEPT],
             added: 0,
             surprises: 0,
             overs: 0,
+            shortest: 0,
             longest: 0,
+            high: 0,
             surprising: u32::MAX,
             summarized: 0,
         }
     }
 }
 
+/// Longest time that is told apart, in nanoseconds.
+const LONGEST: u64 = u32::MAX as u64;
 /// Surprises in a row after which a history is forgotten but for its last I/Os.
 const SURPRISES: u8 = 4;
 
@@ -61,7 +72,7 @@ impl History {
             self.add_usual(time);
             return false;
         }
-        let time = time.min(u64::from(u32::MAX)) as u32;
+        let time = time.min(LONGEST) as u32;
         self.put(time);
         self.overs = 0;
         if time > self.surprising && self.len() > usize::from(SURPRISES) {
@@ -71,10 +82,22 @@ impl History {
         false
     }
 
+    /// Takes an I/O for one like most if it takes less than `time`, and is no surprise; until the history is
+    /// forgotten.
+    pub(super) fn set_usual(&mut self, time: u64) {
+        self.usual = time.min(u64::from(self.surprising)).min(LONGEST);
+    }
+
+    /// Returns true if an I/O that took `time` is one like most: it is no surprise, and not of note.
+    #[inline]
+    pub(super) fn is_like_most(&self, time: u64) -> bool {
+        time < self.usual
+    }
+
     /// Returns true if an I/O that took `time` is no surprise.
     #[inline]
     pub(super) fn is_usual(&self, time: u64) -> bool {
-        time <= u64::from(self.surprising)
+        time <= u64::from(self.surprising).min(LONGEST)
     }
 
     /// Adds an I/O that took `time`, which is no surprise.
@@ -93,7 +116,7 @@ impl History {
             *self = History::default();
             return true;
         }
-        let within = within.min(u64::from(u32::MAX)) as u32;
+        let within = within.min(LONGEST) as u32;
         let oldest = self.times[self.added as usize % KEPT];
         let known = self.len() == KEPT;
         let time = if known && oldest <= within {
@@ -133,9 +156,19 @@ impl History {
     /// took that is no longer remembered.
     pub(super) fn points(&mut self) -> Points {
         let count = self.len().max(1);
-        let mut sorted = self.times;
-        sorted[..count].sort_unstable();
-        self.longest = sorted[count - 1];
+        let sorted = match count {
+            KEPT => {
+                let low = self.times.iter().fold(u32::MAX, |low, time| low.min(*time));
+                sorted(&self.times, low, self.high.max(low))
+            }
+            count => {
+                let mut sorted = self.times;
+                sorted[..count].sort_unstable();
+                sorted
+            }
+        };
+        (self.shortest, self.longest) = (sorted[0], sorted[count - 1]);
+        self.high = sorted[count - count / 8 - 1];
         self.surprising = self.longest.saturating_add(self.longest / 4);
         self.summarized = self.added;
         Points::new(std::array::from_fn(|point| {
@@ -143,10 +176,9 @@ impl History {
         }))
     }
 
-    /// The shortest time that is remembered.
+    /// The shortest time that was remembered at the last summary.
     pub(super) fn shortest(&self) -> u64 {
-        let times = &self.times[..self.len().max(1)];
-        u64::from(times.iter().copied().min().unwrap_or(0))
+        u64::from(self.shortest)
     }
 
     /// The longest time that was remembered at the last summary.

@@ -7,15 +7,18 @@ mod class_plan;
 mod costs;
 mod deep;
 mod delays;
+mod ends;
 mod gaps;
 mod goal;
 mod history;
+mod hot;
 mod lateness;
 mod plan;
 mod points;
 mod promise;
 mod replan;
 mod shared;
+mod sorted;
 mod state;
 mod tail;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A plan of a wait, and what it costs by what I/Os took lately.
 
-use super::costs::WaitCosts;
+use super::costs::{WaitCosts, ns};
 use super::points::{POINTS, Points};
 use super::promise::Promise;
 use crate::StepKind;
@@ -119,6 +119,16 @@ pub(super) struct Cost {
 }
 
 impl Cost {
+    /// The sum of two, and the most of both.
+    fn and(self, other: Cost) -> Cost {
+        Cost {
+            joules: self.joules + other.joules,
+            delay: self.delay + other.delay,
+            most: f64::max(self.most, other.most),
+            ..self
+        }
+    }
+
     /// A cost of `joules` nanojoules, late by `delay` nanoseconds.
     pub(super) fn one(joules: f64, delay: f64) -> Cost {
         Cost {
@@ -131,8 +141,49 @@ impl Cost {
     }
 }
 
+/// A block.
+struct Blocking<'a> {
+    costs: &'a WaitCosts,
+    slow: f64,
+    /// When the core is idle at the earliest.
+    asleep: f64,
+    /// Nanoseconds from the interrupt to the thread's next instruction, beside what the idle state takes.
+    after: f64,
+    /// Nanojoules of what is not idle.
+    awake: f64,
+}
+
+impl Blocking<'_> {
+    /// The cost of it for an I/O that takes `time`.
+    fn cost(&self, time: f64) -> Cost {
+        let idle = time - self.asleep;
+        let (idle, is_idle) = match idle > 0.0 {
+            true => (idle, true),
+            false => (0.0, false),
+        };
+        let state = self.costs.idle_of(idle);
+        let exit = match is_idle {
+            true => ns(state.exit) * self.slow,
+            false => 0.0,
+        };
+        let end = self.asleep + idle + exit + self.after;
+        let cold = self.costs.cold_after(idle);
+        let asleep = (idle + exit) * state.watts.0 + cold * self.costs.spin.0;
+        Cost::one(self.awake + asleep, end - time + cold)
+    }
+}
+
+/// Costs of blocks at the first wait, each the sum over so many of the shortest points.
+pub(super) struct Blocked([Cost; POINTS + 1]);
+
 /// When a rest begins to be worth its own steps: nanoseconds.
 const SHORTEST_REST: f64 = 200.0;
+
+/// A small number.
+#[inline]
+fn float(number: usize) -> f64 {
+    f64::from(number as u32)
+}
 
 impl Pricing<'_> {
     pub(super) fn watch(&self, kind: StepKind) -> Watch {
@@ -145,9 +196,9 @@ impl Pricing<'_> {
     /// Nanoseconds after the submission at which a rest ends so that the core is back at `point`.
     pub(super) fn rest_until(&self, kind: StepKind, point: f64) -> f64 {
         if kind != StepKind::Sleep {
-            return point - self.costs.pause_exit.0 as f64;
+            return point - ns(self.costs.pause_exit);
         }
-        let length = point - self.costs.sleep_before.0 as f64;
+        let length = point - ns(self.costs.sleep_before);
         let until = point - self.timer_delay(length);
         match until > self.shortest(kind) {
             true => until,
@@ -161,8 +212,8 @@ impl Pricing<'_> {
         let costs = self.costs;
         let states = costs.idle.windows(2).rev();
         let mut ends = states.map(|pair| {
-            let deeper = (costs.sleep_before + pair[1].chosen).0 as f64 - 1.0;
-            let left = (pair[0].exit + costs.sleep_after).0 as f64 + self.late;
+            let deeper = ns(costs.sleep_before) + ns(pair[1].chosen) - 1.0;
+            let left = ns(pair[0].exit) + ns(costs.sleep_after) + self.late;
             f64::min(deeper, point - left.max(0.0))
         });
         ends.find(|end| *end > self.shortest(StepKind::Sleep))
@@ -206,14 +257,14 @@ impl Pricing<'_> {
     /// Nanoseconds between the decision to rest and the end of the shortest rest.
     pub(super) fn before(&self, kind: StepKind) -> f64 {
         let before = match kind {
-            StepKind::Sleep => self.costs.sleep_before.0 as f64,
-            _ => self.costs.poll.0 as f64,
+            StepKind::Sleep => ns(self.costs.sleep_before),
+            _ => ns(self.costs.poll),
         };
         before + SHORTEST_REST
     }
 
     /// The cost of `plan` for I/Os that are alone and take `points`.
-    pub(super) fn alone(&self, plan: Plan, points: &Points) -> Cost {
+    pub(super) fn alone(&self, plan: Plan, points: &Points, blocked: &mut Option<Blocked>) -> Cost {
         let rest = plan.rest.and_then(|(kind, point)| {
             let until = self.rest_until(kind, points[point]);
             (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
@@ -221,8 +272,8 @@ impl Pricing<'_> {
         let (mut at, rested, mut cold) = rest.unwrap_or((self.begin, 0.0, 0.0));
         let (mut joules, mut delay, mut most) = (0.0, 0.0, 0.0_f64);
         let there = rest.map_or(0, |_| points.within(at));
-        joules += there as f64 * cold * self.costs.spin.0;
-        delay += there as f64 * (at + cold) - points.sum(0, there);
+        joules += float(there) * cold * self.costs.spin.0;
+        delay += float(there) * (at + cold) - points.sum(0, there);
         if there > 0 {
             most = at + cold - points[0];
         }
@@ -231,15 +282,13 @@ impl Pricing<'_> {
             let until = self.loose_until(plan).max(at);
             let within = points.within(until).max(seen);
             if kind == StepKind::Block {
-                for &time in &points.after(seen)[..within - seen] {
-                    let blocked = self.block(at, time);
-                    joules += blocked.joules;
-                    delay += blocked.delay;
-                    most = most.max(blocked.delay);
-                }
+                let sum = self.blocks(at, points, (seen, within), blocked);
+                joules += sum.joules;
+                delay += sum.delay;
+                most = most.max(sum.most);
                 if within < POINTS {
                     let vain = self.block(at, until);
-                    joules += (POINTS - within) as f64 * vain.joules;
+                    joules += float(POINTS - within) * vain.joules;
                     cold = self.costs.cold_after(until - at);
                     at = until + (vain.delay - cold).max(0.0);
                 }
@@ -253,19 +302,14 @@ impl Pricing<'_> {
                     points,
                     (&mut joules, &mut delay),
                 );
-                joules += (POINTS - within) as f64 * (until - at) * watch.watts;
+                joules += float(POINTS - within) * (until - at) * watch.watts;
                 (at, seen) = (until, within);
             }
         }
         if plan.watch == StepKind::Block {
-            let mut tail = 0.0;
-            for &time in points.after(seen) {
-                let blocked = self.block(at, time);
-                joules += blocked.joules;
-                delay += blocked.delay;
-                tail = f64::max(tail, blocked.delay);
-            }
-            let delay = delay / POINTS as f64;
+            let sum = self.blocks(at, points, (seen, POINTS), blocked);
+            joules += sum.joules;
+            let (delay, tail) = ((delay + sum.delay) / POINTS as f64, sum.most);
             return Cost {
                 joules: rested + joules / POINTS as f64,
                 time: delay,
@@ -310,7 +354,7 @@ impl Pricing<'_> {
         points: &Points,
         (joules, delay): (&mut f64, &mut f64),
     ) {
-        let many = (to - from) as f64;
+        let many = float(to - from);
         let late = watch.exit + cold;
         let sum = points.sum(from, to);
         // Those that are there when it begins were waited for by what was before.
@@ -323,45 +367,74 @@ impl Pricing<'_> {
     pub(super) fn rest(&self, kind: StepKind, at: f64, until: f64) -> (f64, f64, f64) {
         let costs = self.costs;
         if kind != StepKind::Sleep {
-            let end = until + costs.pause_exit.0 as f64;
+            let end = until + ns(costs.pause_exit);
             return (end, (end - at) * costs.pause.0, 0.0);
         }
-        let before = costs.sleep_before.0 as f64;
+        let before = ns(costs.sleep_before);
         let asleep = at + before;
         let length = (until - asleep).max(0.0);
         let state = costs.idle_of(length);
-        let after = costs.sleep_after.0 as f64;
-        let late = (state.exit + costs.sleep_after).0 as f64 + self.late;
+        let after = ns(costs.sleep_after);
+        let late = ns(state.exit) + ns(costs.sleep_after) + self.late;
         let end = asleep + length + late.max(0.0);
         let idle = (end - asleep - after).max(length);
         let joules = (before + after) * costs.kernel.0 + idle * state.watts.0 + costs.timer.0 * 1e9;
         (end, joules, costs.cold_after(length))
     }
 
-    /// The cost of a block at `at` for an I/O that takes `time`.
-    pub(super) fn block(&self, at: f64, time: f64) -> Cost {
+    /// A block at `at`.
+    fn blocking(&self, at: f64) -> Blocking<'_> {
         let costs = self.costs;
-        let before = costs.block_before.0 as f64;
-        let after = costs.block_after.0 as f64 * self.slow;
-        let asleep = at + before;
-        let idle = (time - asleep).max(0.0);
-        let state = costs.idle_of(idle);
-        let exit = match idle > 0.0 {
-            true => state.exit.0 as f64 * self.slow,
-            false => 0.0,
-        };
-        let end = asleep.max(time) + exit + after;
-        let cold = costs.cold_after(idle);
-        let awake = before + after;
-        let asleep = (idle + exit) * state.watts.0 + cold * costs.spin.0;
-        let joules = awake * costs.kernel.0 + asleep + costs.interrupt.0 * 1e9;
-        Cost::one(joules, end - time + cold)
+        let (before, after) = (ns(costs.block_before), ns(costs.block_after) * self.slow);
+        Blocking {
+            costs,
+            slow: self.slow,
+            asleep: at + before,
+            after,
+            awake: (before + after) * costs.kernel.0 + costs.interrupt.0 * 1e9,
+        }
     }
 
-    /// The cost of `plan`, where `depth` are out and take `points`.
-    pub(super) fn cost(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
+    /// The cost of a block at `at` for an I/O that takes `time`.
+    pub(super) fn block(&self, at: f64, time: f64) -> Cost {
+        self.blocking(at).cost(time)
+    }
+
+    /// The sum of the costs of blocks at `at` for those of `points` at `from` to `to`, and the most that one is late.
+    /// `blocked` keeps what plans have in common.
+    fn blocks(
+        &self,
+        at: f64,
+        points: &Points,
+        (from, to): (usize, usize),
+        blocked: &mut Option<Blocked>,
+    ) -> Cost {
+        if from > 0 || at != self.begin {
+            let blocking = self.blocking(at);
+            let times = points.after(from)[..to - from].iter();
+            return times.fold(Cost::default(), |sum, time| sum.and(blocking.cost(*time)));
+        }
+        let blocked = blocked.get_or_insert_with(|| {
+            let blocking = self.blocking(at);
+            let mut sums = [Cost::default(); POINTS + 1];
+            for (index, time) in points.after(0).iter().enumerate() {
+                sums[index + 1] = sums[index].and(blocking.cost(*time));
+            }
+            Blocked(sums)
+        });
+        blocked.0[to]
+    }
+
+    /// The cost of `plan`, where `depth` are out and take `points`; `blocked` keeps what plans for these have in
+    /// common.
+    pub(super) fn cost(
+        &self,
+        plan: Plan,
+        (points, blocked): (&Points, &mut Option<Blocked>),
+        depth: usize,
+    ) -> Cost {
         match depth {
-            1 => self.alone(plan, points),
+            1 => self.alone(plan, points, blocked),
             deep => self.deep(plan, points, deep),
         }
     }
@@ -381,7 +454,7 @@ impl Pricing<'_> {
 
     /// What a `plan` of this `cost` is worth, where `depth` are out that take `median`.
     pub(super) fn value(&self, plan: Plan, cost: Cost, (median, depth): (f64, usize)) -> f64 {
-        let depth = depth.min(DEEPEST) as f64;
+        let depth = float(depth.min(DEEPEST));
         let late = cost.tail + self.chain * cost.delay + self.nap;
         let risk = self.promise.map_or(0.0, |promise| {
             let between = match self.between > 0.0 {

@@ -37,6 +37,12 @@ const UNKNOWN: u64 = 10_000_000;
 const FLOOR: f64 = 0.5;
 /// Share of the lowest promised percentile from which on an I/O is one of the slowest.
 const SLOW: f64 = 0.9;
+/// Times as many I/Os as may be late that are told apart one by one, the slowest first; and how many may be late when
+/// there are enough to sample the others.
+const EXACT: f64 = 3.0;
+const ENOUGH: f64 = 8.0;
+/// I/Os for each of the others that is told apart.
+pub(super) const SAMPLE: u16 = 8;
 /// Times as many quick I/Os in a row as there are for each above the percentile, after which the device is
 /// taken for a faster one; and the share of what was learnt that is kept then.
 const FASTER: f64 = 32.0;
@@ -117,6 +123,8 @@ pub(super) struct Promise {
     slowest: u32,
     /// Latency by polling from which on an I/O is of note.
     notable: u64,
+    /// Latency by polling below which a sample of the I/Os tells enough.
+    common: u64,
 }
 
 impl Promise {
@@ -178,6 +186,7 @@ impl Promise {
             high: u64::MAX,
             slowest: 0,
             notable: u64::MAX,
+            common: 0,
         }
     }
 
@@ -185,8 +194,26 @@ impl Promise {
     /// of note: [`Promise::sight`] is to be told of it.
     #[inline]
     pub(super) fn seen(&mut self, polled: u64) -> bool {
-        self.polled.add(polled);
+        self.seen_many(polled, 1)
+    }
+
+    /// Counts `many` I/Os by one of them, as [`Promise::seen`] does.
+    #[inline]
+    pub(super) fn seen_many(&mut self, polled: u64, many: u16) -> bool {
+        self.polled.add(polled, many);
         polled >= self.notable
+    }
+
+    /// Returns true if there are so many I/Os that a sample would do, and none is taken.
+    pub(super) fn is_short(&self) -> bool {
+        let share = self.limits.iter().map(|limit| limit.share);
+        let may = self.polled.ios() * share.fold(0.0, f64::max);
+        self.common == 0 && may >= ENOUGH
+    }
+
+    /// Latency by polling below which no I/O is late, and one of [`SAMPLE`] tells enough.
+    pub(super) fn common(&self) -> u64 {
+        self.common
     }
 
     /// What is to be said of an I/O that was counted and was seen `had` nanoseconds after its request.
@@ -227,8 +254,9 @@ impl Promise {
         if self.limits.is_empty() || !self.polled.has_grown() {
             return;
         }
-        let least = self.limits.iter().map(|limit| limit.share);
-        let expected = least.fold(0.0, f64::max) * f64::from(self.below());
+        let share = self.limits.iter().map(|limit| limit.share);
+        let share = share.fold(0.0, f64::max);
+        let expected = share * f64::from(self.below());
         if expected > FASTER && self.limits.iter().any(|limit| limit.learnt) {
             self.polled.scale(KEPT);
             self.more.scale(KEPT);
@@ -272,6 +300,11 @@ impl Promise {
         let polled = self.limits.iter().map(|limit| limit.polled);
         self.high = (polled.fold(f64::MAX, f64::min) * SLOW) as u64;
         self.notable = self.high.min(self.nearest);
+        let may = self.polled.ios() * share;
+        self.common = match may >= ENOUGH {
+            true => self.polled.below(may * EXACT).min(self.nearest),
+            false => 0,
+        };
     }
 
     /// I/Os since the last of the slowest.

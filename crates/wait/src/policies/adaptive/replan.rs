@@ -9,7 +9,7 @@ use crate::StepKind;
 use joulio_units::Nanos;
 
 /// Waits between two plans.
-const WAITS: u32 = 32;
+pub(super) const WAITS: u32 = 32;
 /// Time between two plans above depth 1, for each pair of I/Os that are out.
 const REST: Nanos = Nanos::from_micros(16);
 /// How often both are doubled, once for each plan that is of the same kind as the one before.
@@ -18,6 +18,7 @@ const CONFIRMED: u32 = 2;
 impl State {
     /// Makes the plans anew.
     #[cold]
+    #[inline(never)]
     pub(super) fn replan(&mut self, now: Nanos) {
         self.promise.refresh(self.came == 0);
         self.lateness.forget();
@@ -91,7 +92,9 @@ impl State {
         for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
             if history.len() == 0 {
                 confirmed &= class.median == 0.0;
-                *class = self.unknown;
+                if class.median != 0.0 || class.watch_until != self.unknown.watch_until {
+                    *class = self.unknown;
+                }
                 continue;
             }
             if !history.is_fresh() {
@@ -113,7 +116,10 @@ impl State {
                         StepKind::Block
                     };
                     let plan = Plan::watch(kind, Then::Longest);
-                    (plan, Some(pricing.cost(plan, &points, depth as usize)))
+                    (
+                        plan,
+                        Some(pricing.cost(plan, (&points, &mut None), depth as usize)),
+                    )
                 }
                 false => {
                     let levels = match open && depth > 1 {
@@ -125,7 +131,7 @@ impl State {
                 }
             };
             let cost = match crowded {
-                true => cost.map(|_| joules.cost(plan, &points, depth as usize)),
+                true => cost.map(|_| joules.cost(plan, (&points, &mut None), depth as usize)),
                 false => cost,
             };
             if let Some(cost) = cost {
@@ -162,11 +168,39 @@ impl State {
         self.tail = tail;
         let waits = |class: &ClassPlan| class.rest_until > 0 || class.loose_until > 0;
         self.rests = self.plans.iter().any(waits);
+        self.set_usual();
+        let spins = !self.rests
+            && self
+                .plans
+                .iter()
+                .all(|class| class.plan.watch == StepKind::Spin);
+        for (watch, class) in self.watch.iter_mut().zip(&self.plans) {
+            *watch = if spins { class.watch_until } else { 0 };
+        }
         self.confirmed = match confirmed {
             true => (self.confirmed + 1).min(CONFIRMED),
             false => 0,
         };
         let rest = if depth == 1 { 0 } else { REST.0 * deep * deep };
-        (self.waits, self.again) = (WAITS << self.confirmed, now + Nanos(rest << self.confirmed));
+        self.hot.set_waits(WAITS << self.confirmed);
+        self.again = now + Nanos(rest << self.confirmed);
+    }
+
+    /// Takes in the latencies of late where plans are not made anew for long, as soon as there are so many that most
+    /// I/Os need not be looked at.
+    #[cold]
+    pub(super) fn learn(&mut self) {
+        if self.promise.is_short() {
+            self.promise.refresh(self.came == 0);
+            self.set_usual();
+        }
+    }
+
+    /// Sets from which time on I/Os are not like most.
+    fn set_usual(&mut self) {
+        let common = self.promise.common();
+        for history in &mut self.history {
+            history.set_usual(common);
+        }
     }
 }

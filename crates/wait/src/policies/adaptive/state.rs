@@ -5,19 +5,27 @@ use super::batches::Batches;
 use super::class_plan::ClassPlan;
 use super::costs::WaitCosts;
 use super::delays::{Before, Delays};
+use super::ends::{Ends, watch};
 use super::gaps::Gaps;
 use super::goal::Goal;
 use super::history::History;
+use super::hot::Hot;
 use super::lateness::Lateness;
 use super::plan::Watch;
-use super::promise::Promise;
+use super::promise::{Promise, SAMPLE};
+use super::replan::WAITS;
 use super::shared::Shared;
 use crate::{Class, Outstanding, PlannedWait, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 
 /// What the policy knows, and what it plans.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct State {
+    pub(super) hot: Hot,
+    /// Nanoseconds for which an I/O of each class is watched for, where every plan is a close spin and no more; 0
+    /// elsewhere.
+    pub(super) watch: [u64; Class::KEPT],
     pub(super) costs: WaitCosts,
     /// Watts that flow as long as an I/O of a closed loop takes, whatever the core does.
     pub(super) share: f64,
@@ -49,17 +57,11 @@ pub(super) struct State {
     pub(super) rests: bool,
     /// Plans in a row that were of the same kinds as those before.
     pub(super) confirmed: u32,
-    /// Waits until plans are made anew, and when they may be.
-    pub(super) waits: u32,
+    /// When plans may be made anew.
     pub(super) again: Nanos,
-    /// The I/O that was submitted last: the place of its class, and when.
-    newest: (u8, Nanos),
     /// The step that was taken last, its end at the latest, and its begin.
     last: (StepKind, Nanos, Nanos),
-    /// When the completions of the last poll were seen.
-    polled: Nanos,
-    /// When those of the poll before were, and whether the last poll had one alone.
-    before: Nanos,
+    /// True if the last poll had one completion alone.
     single: bool,
     /// When the I/O was submitted that ended the last gap.
     ended: Nanos,
@@ -103,6 +105,8 @@ impl State {
         let promise = Promise::new(goal.promised, costs.around);
         let unknown = ClassPlan::unknown(promise.watch(costs.break_even()) as u64);
         State {
+            hot: Hot::new(),
+            watch: [0; Class::KEPT],
             watches: watches.collect(),
             history: [History::default(); Class::KEPT],
             plans: [unknown; Class::KEPT],
@@ -120,12 +124,8 @@ impl State {
             tail: 0.0,
             rests: false,
             confirmed: 0,
-            waits: 0,
             again: Nanos::ZERO,
-            newest: (0, Nanos::ZERO),
             last: (StepKind::Spin, Nanos::ZERO, Nanos::ZERO),
-            polled: Nanos::ZERO,
-            before: Nanos::ZERO,
             single: true,
             ended: Nanos::MAX,
             idle: 0.0,
@@ -144,16 +144,13 @@ impl State {
 
     pub(super) fn waited(&mut self, time: Nanos) {
         self.delays.waited(time.0);
+        self.hot.set_waited(true);
     }
 
     #[inline]
     pub(super) fn submitted(&mut self, class: Class, at: Nanos) {
-        if let Some(kept) = class.kept() {
-            self.newest = (kept as u8, at);
-        }
-        let late = self.polled == Nanos::MAX || self.came > 0 || self.delays.is_next();
-        if !self.plain || late || self.batches.submitted_alone(at) {
-            self.submitted_late(at);
+        if !self.hot.submitted(class.place(), at) {
+            self.submitted_late(class, at);
         }
     }
 
@@ -163,10 +160,13 @@ impl State {
         self.last.0 == StepKind::Spin && self.idle == 0.0
     }
 
-    /// An I/O is submitted that came by itself, or that something may have delayed.
+    /// An I/O is submitted that came by itself, or that something may have delayed, or with the one before it.
+    #[cold]
     #[inline(never)]
-    fn submitted_late(&mut self, at: Nanos) {
-        let itself = self.polled == Nanos::MAX || self.gaps.is_one();
+    fn submitted_late(&mut self, class: Class, at: Nanos) {
+        let last = self.hot.submitted_late(class.place(), at);
+        self.batches.last_was(last);
+        let itself = !self.hot.is_seen() || self.gaps.is_one();
         let own = !itself && !self.is_awake();
         self.batches.submitted(at, own);
         self.came = self.came.saturating_sub(1);
@@ -180,7 +180,16 @@ impl State {
         if self.delays.is_next() {
             self.delays.submitted(at);
         }
-        self.plain &= !self.delays.is_any();
+        self.hot.set_waited(false);
+        self.set_plain(self.plain && !self.delays.is_any());
+    }
+
+    /// I/Os that are seen before the next wait are late by nothing if they are `plain`, unless they were submitted
+    /// together.
+    fn set_plain(&mut self, plain: bool) {
+        self.plain = plain;
+        let usual = plain && self.came == 0;
+        self.hot.set_usual(usual.then(|| self.batches.newest()));
     }
 
     /// An I/O comes by itself at `at`: nothing has completed since the last wait.
@@ -200,27 +209,56 @@ impl State {
 
     #[inline]
     pub(super) fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+        self.hot.out = self.hot.out.wrapping_sub(1);
+        // Endless of a clock that goes back.
+        let time = at.0.wrapping_sub(submitted.0);
+        if submitted > self.hot.late
+            && let Some(history) = self.history.get_mut(class.place())
+            && history.is_like_most(time)
+        {
+            history.add_usual(time);
+            self.hot.seen(at);
+            if self.hot.samples() {
+                self.sampled(submitted, time);
+            }
+        } else {
+            self.completed_anyhow(class.kept(), submitted, at);
+        }
+    }
+
+    /// An I/O is like most, and stands for those that were not looked at.
+    #[inline(never)]
+    fn sampled(&mut self, submitted: Nanos, time: u64) {
+        self.hot.sampled();
+        if self.promise.seen_many(time, SAMPLE) {
+            self.noted((submitted, Before::default()), (time, time, time), false);
+        }
+    }
+
+    /// An I/O is seen that is not like most, or that something may have delayed.
+    #[inline(never)]
+    fn completed_anyhow(&mut self, kept: Option<usize>, submitted: Nanos, at: Nanos) {
         let time = at.since(submitted).0;
         if self.plain
-            && let Some(kept) = class.kept()
+            && let Some(kept) = kept
             && self.history[kept].is_usual(time)
             && self.batches.is_alone(submitted)
         {
-            self.polled = at;
+            self.hot.seen(at);
             self.history[kept].add_usual(time);
             if self.promise.seen(time) | (submitted == self.ended) {
                 self.noted((submitted, Before::default()), (time, time, time), false);
             }
         } else {
-            self.completed_late(class.kept(), (submitted, time), at);
+            self.completed_late(kept, (submitted, time), at);
         }
     }
 
     /// An I/O is seen that the policy, or what was before it, may have delayed.
-    #[inline(never)]
     fn completed_late(&mut self, kept: Option<usize>, (submitted, time): (Nanos, u64), at: Nanos) {
-        self.plain = false;
-        let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
+        self.set_plain(false);
+        let first = !self.hot.is_seen();
+        self.hot.seen(at);
         self.single = first;
         let batch = self.batches.of(submitted);
         if kept.is_some() && !self.promise.is_any() {
@@ -283,15 +321,15 @@ impl State {
         let sight = self.promise.sight(polled, had);
         if sight.slow {
             let behind = match self.single {
-                true => self.polled.since(self.before).0 as f64,
+                true => self.hot.polled.since(self.hot.before).0 as f64,
                 false => 0.0,
             };
-            let behind = (submitted < self.before).then_some(behind);
+            let behind = (submitted < self.hot.before).then_some(behind);
             self.delays
                 .slowest(before, time as f64, behind, self.gaps.open());
         }
         if forgotten || sight.worse {
-            (self.waits, self.again) = (0, Nanos::ZERO);
+            self.plan_soon();
         }
     }
 
@@ -328,9 +366,9 @@ impl State {
     }
 
     pub(super) fn lost(&mut self, time: Nanos, at: Nanos) {
-        self.plain = false;
+        self.set_plain(false);
         if self.shared.lost(time, at) {
-            (self.waits, self.again) = (0, Nanos::ZERO);
+            self.plan_soon();
         }
     }
 
@@ -382,36 +420,75 @@ impl State {
 
     #[inline]
     pub(super) fn plan(&mut self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
-        self.delays.pause();
+        if self.hot.waits()
+            && let Some(watch) = self.watch.get(self.hot.spun_for())
+        {
+            let until = Nanos(self.hot.newest.0.wrapping_add(*watch));
+            if until > now {
+                self.hot.spins();
+                return Step::new(StepKind::Spin, until);
+            }
+        }
+        self.plan_anyhow(outstanding, now)
+    }
+
+    /// Plans where there is more to do than to spin for the newest I/O.
+    #[inline(never)]
+    fn plan_anyhow(&mut self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
         let count = outstanding.count();
+        let planned = self.hot.waits_more(count);
+        self.delays.pause();
+        self.hot.set_waited(false);
+        self.sum_up_spins();
         if count == 0 {
             let step = self.nap(now);
             self.account.pause(&self.costs, now);
             self.took(step, now);
             return step;
         }
-        self.depth += (count as f64 - self.depth) / 16.0;
+        self.depth += (f64::from(count as u32) - self.depth) / 16.0;
         // The first wait after a completion, and after a submission that followed it.
-        if count == 1 && self.newest.1 >= self.polled {
-            let begin = now.since(self.newest.1).0 as f64;
+        if count == 1 && self.hot.is_seen() && self.hot.newest >= self.hot.polled {
+            let begin = now.since(self.hot.newest).0 as f64;
             self.begin += (begin - self.begin) / 16.0;
         }
         self.gaps.waited();
-        match self.waits {
-            0 if now >= self.again || self.has_changed() => self.replan(now),
-            0 => {}
-            _ => self.waits -= 1,
+        if !planned {
+            if now >= self.again || self.has_changed() {
+                self.replan(now);
+            } else {
+                self.learn();
+                self.hot.set_waits(WAITS);
+            }
         }
         let step = match self.watch_newest(count, now) {
             Some(step) => step,
-            None if self.outgrown(count) => Step::new(StepKind::Spin, now + self.costs.around),
-            None => self.step_of_all(outstanding, now),
+            None if self.rests && self.outgrown(count) => {
+                Step::new(StepKind::Spin, now + self.costs.around)
+            }
+            None => self.step_of_all((outstanding, count), now),
         };
         if !self.promise.is_any() {
             self.account.took(&self.costs, step, now);
         }
         self.took(step, now);
         step
+    }
+
+    /// Takes in the spins since the last wait that was more.
+    fn sum_up_spins(&mut self) {
+        let Some(spins) = self.hot.take_spins() else {
+            return;
+        };
+        // A mean of so many counts for as much as they would.
+        let part = f64::min(spins.waits / 16.0, 1.0);
+        self.depth += (spins.depth - self.depth) * part;
+    }
+
+    /// Plans are to be made anew at the next wait.
+    fn plan_soon(&mut self) {
+        self.hot.plan_soon();
+        self.again = Nanos::ZERO;
     }
 
     /// Returns true if there are many more or fewer I/Os out than plans were made for.
@@ -422,7 +499,7 @@ impl State {
     /// Returns true if so many more I/Os are out than plans were made for that what they say is of no use, and
     /// something is promised.
     fn outgrown(&self, count: usize) -> bool {
-        count as f64 > 2.0 * self.planned + 1.0 && self.rests && self.promise.is_any()
+        f64::from(count as u32) > 2.0 * self.planned + 1.0 && self.promise.is_any()
     }
 
     /// Nothing is out.
@@ -439,87 +516,52 @@ impl State {
         if count < MANY || self.rests {
             return None;
         }
-        let (kept, submitted) = self.newest;
-        let plan = &self.plans[usize::from(kept)];
-        let until = submitted + Nanos(plan.watch_until);
+        let plan = self.plans.get(self.hot.class())?;
+        let until = self.hot.newest + Nanos(plan.watch_until);
         (until > now).then(|| watch(plan, until))
     }
 
     /// What the plans of all I/Os that are out say.
-    fn step_of_all(&self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
+    fn step_of_all(&self, (outstanding, count): (&dyn Outstanding, usize), now: Nanos) -> Step {
         let waited = self.delays.longest();
-        let (mut rest, mut loose, mut close) = (Nanos::MAX, Nanos::MAX, Nanos::ZERO);
-        let (mut rest_kind, mut loose_kind) = (StepKind::Sleep, StepKind::Block);
-        let mut closely = Step::BLOCK;
+        let mut all = Ends::NONE;
+        // One alone takes fewer instructions.
+        if count == 1 {
+            let mut one = None;
+            outstanding.for_each(&mut |class, submitted| one = Some((class, submitted)));
+            if let Some((class, submitted)) = one {
+                all.add(self.plan_of(class), submitted, waited, now);
+            }
+            return all.step(&self.costs, now);
+        }
         outstanding.for_each(&mut |class, submitted| {
-            let plan = match class.kept() {
-                Some(kept) => &self.plans[kept],
-                None => &self.unknown,
-            };
-            let until = submitted + Nanos(plan.watch_until);
-            if until <= now {
-                // It takes longer than any lately: nobody watches for it alone.
-                return;
-            }
-            if until > close {
-                close = until;
-                closely = watch(plan, until);
-            }
-            let until = submitted + Nanos(plan.rest_until);
-            if until < rest {
-                rest = until;
-                rest_kind = plan.rest;
-            }
-            let kind = plan.plan.loose.unwrap_or(plan.plan.watch);
-            loose_kind = loose_kind.min(kind);
-            if plan.plan.watch != StepKind::Block {
-                let until = submitted + Nanos(plan.loose_until.saturating_sub(waited));
-                loose = loose.min(until);
-            }
+            all.add(self.plan_of(class), submitted, waited, now);
         });
-        if close == Nanos::ZERO {
-            return Step::BLOCK;
-        }
-        let before = match rest_kind {
-            StepKind::Sleep => self.costs.sleep_before,
-            _ => self.costs.poll,
-        };
-        if rest != Nanos::MAX && rest > now + before {
-            Step::new(rest_kind, rest)
-        } else if loose > now {
-            Step::new(loose_kind, loose)
-        } else {
-            closely
-        }
+        all.step(&self.costs, now)
+    }
+
+    /// The plan of the I/Os of `class`.
+    #[inline]
+    fn plan_of(&self, class: Class) -> &ClassPlan {
+        self.plans.get(class.place()).unwrap_or(&self.unknown)
     }
 
     fn took(&mut self, step: Step, now: Nanos) {
-        if self.polled != Nanos::MAX {
-            // The first wait after a completion.
-            self.before = self.polled;
-            self.polled = Nanos::MAX;
+        if self.hot.waits_first() {
             self.single = true;
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);
         // Nothing of that changes by a spin.
-        self.plain = step.kind == StepKind::Spin
+        let plain = step.kind == StepKind::Spin
             && self.idle == 0.0
             && self.promise.is_any()
             && !self.gaps.is_one()
             && !self.delays.is_any()
             && !self.shared.counts();
-        if self.plain {
+        if plain {
             self.delays.leave_nothing();
         }
-    }
-}
-
-/// The close watch of `plan`.
-#[inline]
-fn watch(plan: &ClassPlan, until: Nanos) -> Step {
-    match plan.plan.watch {
-        StepKind::Block => Step::BLOCK,
-        kind => Step::new(kind, until),
+        self.set_plain(plain);
     }
 }

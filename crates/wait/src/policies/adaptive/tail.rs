@@ -61,17 +61,23 @@ impl Tail {
         }
     }
 
-    /// Adds a time.
+    /// Adds a time that stands for `many`.
     #[inline]
-    pub(super) fn add(&mut self, time: u64) {
-        self.added = self.added.wrapping_add(1);
+    pub(super) fn add(&mut self, time: u64, many: u16) {
+        self.added = self.added.wrapping_add(u32::from(many));
         if time >= self.floor {
             let bucket = bucket(time);
-            self.counts[bucket] += 1.0;
+            self.counts[bucket] += f32::from(many);
             if bucket > self.top {
                 self.top = bucket;
             }
         }
+    }
+
+    /// A time below which at most `rank` of them are not, nearly; and below which nothing is told apart any better.
+    pub(super) fn below(&self, rank: f64) -> u64 {
+        let (low, width) = bounds(bucket(self.at(rank) as u64));
+        self.floor.max((low + width) as u64)
     }
 
     /// Number of all times, modulo 2^32.
@@ -100,13 +106,12 @@ impl Tail {
         }
         self.floor = floor;
         let lowest = bucket(floor);
+        let there = lowest.min(self.top)..=self.top;
+        let counts = self.counts[there.clone()].iter();
         let mut sum = 0.0;
-        for bucket in (0..=self.top).rev() {
-            sum += self.counts[bucket];
-            self.above[bucket] = sum;
-            if bucket <= lowest {
-                break;
-            }
+        for (above, count) in self.above[there].iter_mut().zip(counts).rev() {
+            sum += count;
+            *above = sum;
         }
         self.wanted = ((self.total * GROWN) as u32).max(FEW);
         halved
@@ -179,7 +184,7 @@ mod tests {
         let mut tail = Tail::new();
         // 100 to 200 us, one each ten nanoseconds.
         for n in 0..10_000_u64 {
-            tail.add(100_000 + (n * 617) % 10_000 * 10);
+            tail.add(100_000 + (n * 617) % 10_000 * 10, 1);
         }
         tail.sum_up(150_000);
         assert_eq!(tail.ios(), 10_000.0);
@@ -190,6 +195,28 @@ mod tests {
         }
         assert_eq!(tail.above(300_000.0), 0.0);
         assert_eq!(Tail::new().at(1.0), 0.0);
+    }
+
+    #[test]
+    fn a_time_that_stands_for_others_counts_as_if_all_were_there() {
+        let (mut all, mut sample) = (Tail::new(), Tail::new());
+        for n in 0..8_000_u64 {
+            let time = 100_000 + n * 10;
+            all.add(time, 1);
+            if n % 8 == 4 {
+                sample.add(time, 8);
+            }
+        }
+        for tail in [&mut all, &mut sample] {
+            tail.sum_up(120_000);
+        }
+        assert_eq!(sample.ios(), all.ios());
+        for rank in [80.0, 800.0, 4_000.0] {
+            assert!((sample.at(rank) / all.at(rank) - 1.0).abs() < 0.002);
+            let over = all.below(rank) as f64 / all.at(rank);
+            assert!((1.0..1.01).contains(&over), "{over}");
+        }
+        assert_eq!(all.below(7_900.0), 120_000, "the floor");
     }
 
     #[test]

@@ -1,0 +1,83 @@
+//! Ends of the rests and watches of all I/Os that are out.
+
+use super::class_plan::ClassPlan;
+use super::costs::WaitCosts;
+use crate::{Step, StepKind};
+use joulio_units::Nanos;
+
+/// What the plans of the I/Os that are out say together.
+pub(super) struct Ends {
+    /// End of the first rest, and its kind.
+    rest: Nanos,
+    rest_kind: StepKind,
+    /// End of the first loose watch, and its kind.
+    loose: Nanos,
+    loose_kind: StepKind,
+    /// End of the last close watch, and its step.
+    close: Nanos,
+    closely: Step,
+}
+
+impl Ends {
+    /// No I/O is out that is watched for.
+    pub(super) const NONE: Ends = Ends {
+        rest: Nanos::MAX,
+        rest_kind: StepKind::Sleep,
+        loose: Nanos::MAX,
+        loose_kind: StepKind::Block,
+        close: Nanos::ZERO,
+        closely: Step::BLOCK,
+    };
+
+    /// Adds an I/O of `plan` that was `submitted`, where one that is out `waited` for so long before it was.
+    #[inline]
+    pub(super) fn add(&mut self, plan: &ClassPlan, submitted: Nanos, waited: u64, now: Nanos) {
+        let until = submitted + Nanos(plan.watch_until);
+        if until <= now {
+            // It takes longer than any lately: nobody watches for it alone.
+            return;
+        }
+        if until > self.close {
+            self.close = until;
+            self.closely = watch(plan, until);
+        }
+        let until = submitted + Nanos(plan.rest_until);
+        if until < self.rest {
+            self.rest = until;
+            self.rest_kind = plan.rest;
+        }
+        let kind = plan.plan.loose.unwrap_or(plan.plan.watch);
+        self.loose_kind = self.loose_kind.min(kind);
+        if plan.plan.watch != StepKind::Block {
+            let until = submitted + Nanos(plan.loose_until.saturating_sub(waited));
+            self.loose = self.loose.min(until);
+        }
+    }
+
+    /// The step at `now` on a machine of `costs`.
+    pub(super) fn step(&self, costs: &WaitCosts, now: Nanos) -> Step {
+        if self.close == Nanos::ZERO {
+            return Step::BLOCK;
+        }
+        let before = match self.rest_kind {
+            StepKind::Sleep => costs.sleep_before,
+            _ => costs.poll,
+        };
+        if self.rest != Nanos::MAX && self.rest > now + before {
+            Step::new(self.rest_kind, self.rest)
+        } else if self.loose > now {
+            Step::new(self.loose_kind, self.loose)
+        } else {
+            self.closely
+        }
+    }
+}
+
+/// The close watch of `plan`.
+#[inline]
+pub(super) fn watch(plan: &ClassPlan, until: Nanos) -> Step {
+    match plan.plan.watch {
+        StepKind::Block => Step::BLOCK,
+        kind => Step::new(kind, until),
+    }
+}

@@ -1,0 +1,235 @@
+//! What each I/O and each wait reads and writes: a cache line.
+
+use super::promise::SAMPLE;
+use joulio_units::Nanos;
+
+/// State of the policy that each I/O and each wait touches.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Hot {
+    /// When the last I/O was submitted.
+    pub(super) newest: Nanos,
+    /// When the completions of the last poll were seen.
+    pub(super) polled: Nanos,
+    /// When those of the poll before were.
+    pub(super) before: Nanos,
+    /// I/Os that were submitted at that time or before may be late by more than is known here.
+    pub(super) late: Nanos,
+    /// Sum of the I/Os out at each spin since they were summed up.
+    counts: u64,
+    /// Waits until plans are made anew, and how many of them there were when they were summed up; below zero: they
+    /// are to be made.
+    waits: i32,
+    summed: i32,
+    /// I/Os that were submitted and did not complete, as far as the policy is told.
+    pub(super) out: u32,
+    /// I/Os that are like most until one of them is looked at.
+    unseen: i16,
+    /// Place of the class of the I/O that was submitted last, and flags of what is not as in a closed loop of spins.
+    place: u8,
+}
+
+/// Of [`Hot::place`]: no completion was seen since the last wait.
+const UNSEEN: u8 = 0x20;
+/// The next I/O may have waited before its submission.
+const WAITED: u8 = 0x40;
+/// The policy may have delayed those that are seen next, or the load comes by itself.
+const UNUSUAL: u8 = 0x80;
+/// The place of the class.
+const CLASS: u8 = 0x1f;
+
+impl Hot {
+    pub(super) fn new() -> Hot {
+        Hot {
+            newest: Nanos::ZERO,
+            polled: Nanos::ZERO,
+            before: Nanos::ZERO,
+            late: Nanos::MAX,
+            counts: 0,
+            waits: 0,
+            summed: 0,
+            out: 0,
+            unseen: SAMPLE as i16 - 1,
+            place: UNUSUAL,
+        }
+    }
+
+    /// Returns true if a completion was seen since the last wait.
+    pub(super) fn is_seen(&self) -> bool {
+        self.place & UNSEEN == 0
+    }
+
+    /// A completion was seen at `at`.
+    #[inline]
+    pub(super) fn seen(&mut self, at: Nanos) {
+        self.polled = at;
+        self.place &= !UNSEEN;
+    }
+
+    /// An I/O of the class at `place` is submitted at `at`. Returns false if there is more to it than in a closed loop of
+    /// spins: then `newest` says still when the one before it was.
+    #[inline]
+    pub(super) fn submitted(&mut self, place: usize, at: Nanos) -> bool {
+        self.out = self.out.wrapping_add(1);
+        if self.place > CLASS {
+            return false;
+        }
+        self.place = place as u8;
+        if at == self.newest {
+            return false;
+        }
+        self.newest = at;
+        true
+    }
+
+    /// There is more to the I/O that is submitted. Returns when the one before it was.
+    pub(super) fn submitted_late(&mut self, place: usize, at: Nanos) -> Nanos {
+        self.place = self.place & !CLASS | place as u8;
+        std::mem::replace(&mut self.newest, at)
+    }
+
+    /// Place of the class of the I/O that was submitted last.
+    pub(super) fn class(&self) -> usize {
+        usize::from(self.place & CLASS)
+    }
+
+    /// Place of the class of the I/O that was submitted last; beyond all places where not all is as in a closed loop of
+    /// spins.
+    #[inline]
+    pub(super) fn spun_for(&self) -> usize {
+        usize::from(self.place & !UNSEEN)
+    }
+
+    /// Whether the next I/O may have waited before its submission.
+    pub(super) fn set_waited(&mut self, waited: bool) {
+        match waited {
+            true => self.place |= WAITED,
+            false => self.place &= !WAITED,
+        }
+    }
+
+    /// Counts an I/O that is like most. Returns true if it is to be looked at.
+    #[inline]
+    pub(super) fn samples(&mut self) -> bool {
+        self.unseen -= 1;
+        self.unseen < 0
+    }
+
+    /// One is looked at.
+    pub(super) fn sampled(&mut self) {
+        self.unseen = SAMPLE as i16 - 1;
+    }
+
+    /// The next I/Os are seen as by polling in a closed loop, but for those that were submitted at the time that is
+    /// given, or before it.
+    pub(super) fn set_usual(&mut self, late: Option<Nanos>) {
+        self.late = late.unwrap_or(Nanos::MAX);
+        match late {
+            Some(_) => self.place &= !UNUSUAL,
+            None => self.place |= UNUSUAL,
+        }
+    }
+
+    /// A wait begins. Returns false where plans are to be made anew, or nothing is out.
+    #[inline]
+    pub(super) fn waits(&mut self) -> bool {
+        self.waits -= 1;
+        if self.waits < 0 {
+            return false;
+        }
+        self.counts += u64::from(self.out);
+        self.out > 0
+    }
+
+    /// The wait is a spin, as the last one was.
+    #[inline]
+    pub(super) fn spins(&mut self) {
+        if self.is_seen() {
+            self.place |= UNSEEN;
+            self.before = self.polled;
+        }
+    }
+
+    /// A wait with `count` out is more than such a spin. Returns false where plans are to be made anew.
+    pub(super) fn waits_more(&mut self, count: usize) -> bool {
+        let planned = self.waits >= 0;
+        if planned {
+            self.counts -= u64::from(self.out);
+        }
+        // Where nothing is out no plan is used.
+        match planned && count > 0 {
+            true => self.summed -= 1,
+            false => self.waits += 1,
+        }
+        self.out = count as u32;
+        planned
+    }
+
+    /// A wait begins. Returns true if it is the first after a completion.
+    pub(super) fn waits_first(&mut self) -> bool {
+        let seen = self.is_seen();
+        self.spins();
+        seen
+    }
+
+    /// Sets the number of waits until plans are made anew; spins are summed up.
+    pub(super) fn set_waits(&mut self, waits: u32) {
+        (self.waits, self.summed) = (waits as i32, waits as i32);
+    }
+
+    /// Plans are to be made anew at the next wait.
+    pub(super) fn plan_soon(&mut self) {
+        self.summed -= std::mem::take(&mut self.waits);
+    }
+
+    /// The spins since they were last summed up, if there were any.
+    pub(super) fn take_spins(&mut self) -> Option<Spins> {
+        let waits = self.summed - self.waits;
+        self.summed = self.waits;
+        let counts = std::mem::take(&mut self.counts);
+        let waits = f64::from(waits);
+        (waits > 0.0).then(|| Spins {
+            waits,
+            depth: counts as f64 / waits,
+        })
+    }
+}
+
+/// Waits that were spins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spins {
+    /// Number of them.
+    pub(super) waits: f64,
+    /// I/Os out, in the mean.
+    pub(super) depth: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spins_are_summed_up_and_other_waits_are_not() {
+        let mut hot = Hot::new();
+        assert_eq!(size_of::<Hot>(), 64);
+        hot.set_usual(Some(Nanos::ZERO));
+        hot.set_waits(10);
+        for out in [1, 3] {
+            hot.out = out;
+            hot.seen(Nanos(90));
+            assert!(hot.waits());
+            hot.spins();
+            assert_eq!(hot.before, Nanos(90));
+        }
+        assert!(hot.waits() && hot.waits_more(7));
+        assert!(hot.waits() && hot.waits_more(0));
+        hot.plan_soon();
+        assert!(!hot.waits() && !hot.waits_more(7), "plans are to be made");
+        let spins = Spins {
+            waits: 2.0,
+            depth: 2.0,
+        };
+        assert_eq!(hot.take_spins(), Some(spins));
+        assert_eq!(hot.take_spins(), None);
+    }
+}

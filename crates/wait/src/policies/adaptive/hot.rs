@@ -1,9 +1,9 @@
-//! What each I/O and each wait reads and writes: a cache line.
+//! State that each I/O and each wait touches: a cache line.
 
 use super::promise::SAMPLE;
 use joulio_units::Nanos;
 
-/// State of the policy that each I/O and each wait touches.
+/// The times, counts and flags that a closed loop of spins needs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Hot {

@@ -111,5 +111,5 @@ pub use joulio_wait as wait;
 pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
 pub use power::{AdminData, PowerControl};
-pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair};
+pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair, Transfer};
 pub use reactor::{NextCall, Poller, PollerId, PollerQueues, Reactor, ReactorCounters};

@@ -21,30 +21,38 @@ const NOTHING: (Direction, u32) = (Direction::Other, 0);
 /// Multiple in bytes that data begins at (Base 4.1.1).
 pub(super) const DWORD: usize = 4;
 
-/// A command that moves data.
-#[derive(Clone, Copy)]
-pub(super) struct Transfer {
+/// Kind of a command that moves data between logical blocks and a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
     pub(super) opcode: NvmOpcode,
     pub(super) direction: Direction,
     fua: bool,
 }
 
-pub(super) const READ: Transfer = Transfer {
-    opcode: NvmOpcode::READ,
-    direction: Direction::Read,
-    fua: false,
-};
-pub(super) const WRITE: Transfer = Transfer {
-    opcode: NvmOpcode::WRITE,
-    direction: Direction::Write,
-    fua: false,
-};
-const WRITE_THROUGH: Transfer = Transfer { fua: true, ..WRITE };
-const COMPARE: Transfer = Transfer {
-    opcode: NvmOpcode::COMPARE,
-    direction: Direction::Other,
-    fua: false,
-};
+impl Transfer {
+    /// Read (NVM 1.0, 3.2.4).
+    pub const READ: Transfer = Transfer {
+        opcode: NvmOpcode::READ,
+        direction: Direction::Read,
+        fua: false,
+    };
+    /// Write (NVM 1.0, 3.2.6).
+    pub const WRITE: Transfer = Transfer {
+        opcode: NvmOpcode::WRITE,
+        direction: Direction::Write,
+        fua: false,
+    };
+    /// Write with FUA.
+    pub const WRITE_THROUGH: Transfer = Transfer {
+        fua: true,
+        ..Transfer::WRITE
+    };
+    const COMPARE: Transfer = Transfer {
+        opcode: NvmOpcode::COMPARE,
+        direction: Direction::Other,
+        fua: false,
+    };
+}
 
 impl<D: Device> QueuePair<D> {
     /// Reads `blocks` logical blocks from `lba` into `buffer` (NVM 1.0, 3.2.4).
@@ -61,7 +69,13 @@ impl<D: Device> QueuePair<D> {
         buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(READ, namespace, (lba, blocks), (buffer.into(), 0), tag)
+        self.transfer(
+            Transfer::READ,
+            namespace,
+            (lba, blocks),
+            (buffer.into(), 0),
+            tag,
+        )
     }
 
     /// Writes `blocks` logical blocks from `buffer` to `lba` (NVM 1.0, 3.2.6).
@@ -77,7 +91,13 @@ impl<D: Device> QueuePair<D> {
         buffer: impl Into<DmaBuffer>,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(WRITE, namespace, (lba, blocks), (buffer.into(), 0), tag)
+        self.transfer(
+            Transfer::WRITE,
+            namespace,
+            (lba, blocks),
+            (buffer.into(), 0),
+            tag,
+        )
     }
 
     /// Reads as [`QueuePair::read`] does, to `offset` of `buffer`, a multiple of 4. All of the buffer
@@ -94,7 +114,13 @@ impl<D: Device> QueuePair<D> {
         offset: usize,
         tag: u64,
     ) -> Result<(), Rejected> {
-        self.transfer(READ, namespace, (lba, blocks), (buffer.into(), offset), tag)
+        self.transfer(
+            Transfer::READ,
+            namespace,
+            (lba, blocks),
+            (buffer.into(), offset),
+            tag,
+        )
     }
 
     /// Writes as [`QueuePair::write`] does, from `offset` of `buffer`, a multiple of 4.
@@ -111,7 +137,7 @@ impl<D: Device> QueuePair<D> {
         tag: u64,
     ) -> Result<(), Rejected> {
         self.transfer(
-            WRITE,
+            Transfer::WRITE,
             namespace,
             (lba, blocks),
             (buffer.into(), offset),
@@ -133,7 +159,7 @@ impl<D: Device> QueuePair<D> {
         tag: u64,
     ) -> Result<(), Rejected> {
         self.transfer(
-            WRITE_THROUGH,
+            Transfer::WRITE_THROUGH,
             namespace,
             (lba, blocks),
             (buffer.into(), 0),
@@ -158,7 +184,13 @@ impl<D: Device> QueuePair<D> {
         if let Err(reason) = namespace.able(Ability::Compare) {
             return Err(Rejected { reason, buffer });
         }
-        self.transfer(COMPARE, namespace, (lba, blocks), (buffer, 0), tag)
+        self.transfer(
+            Transfer::COMPARE,
+            namespace,
+            (lba, blocks),
+            (buffer, 0),
+            tag,
+        )
     }
 
     /// Commits the namespace's writes that completed before to non-volatile media (Base 7.1).
@@ -294,10 +326,14 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Checks, and writes the command: everything on the way of a read or a write. Inlined into
-    /// each of the commands above, whose kind it then knows.
+    /// Reads or writes as `kind` says, for callers that know only at run time which: `blocks` logical
+    /// blocks from `lba`, to or from `offset` of `buffer`.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read_at`].
+    // Inlined into each of the commands above too, whose kind it then knows.
     #[inline(always)]
-    fn transfer(
+    pub fn transfer(
         &mut self,
         kind: Transfer,
         namespace: &Namespace,

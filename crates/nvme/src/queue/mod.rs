@@ -16,7 +16,7 @@ pub(crate) mod submission;
 mod tracing;
 pub(crate) mod waiting;
 
-pub use commands::MAX_RANGES;
+pub use commands::{MAX_RANGES, Transfer};
 pub use faults::Faults;
 pub use info::QueueInfo;
 pub(crate) use layout::Layout;

@@ -1,7 +1,7 @@
 //! Commands with a list of buffers: scatter on a read, gather on a write.
 
 use super::QueuePair;
-use super::commands::{DWORD, READ, Transfer, WRITE};
+use super::commands::{DWORD, Transfer};
 use super::prp::{DataPointer, Lists, PAGE, SHORT};
 use super::raw::addressed;
 use super::slots::{Entry, Slots};
@@ -46,7 +46,7 @@ impl<D: Device> QueuePair<D> {
         buffers: BufferList,
         tag: u64,
     ) -> Result<(), RejectedList> {
-        self.transfer_list(READ, namespace, (lba, blocks), buffers, tag)
+        self.transfer_list(Transfer::READ, namespace, (lba, blocks), buffers, tag)
     }
 
     /// Writes `blocks` logical blocks to `lba` from the parts of `buffers`, one behind the other.
@@ -61,7 +61,7 @@ impl<D: Device> QueuePair<D> {
         buffers: BufferList,
         tag: u64,
     ) -> Result<(), RejectedList> {
-        self.transfer_list(WRITE, namespace, (lba, blocks), buffers, tag)
+        self.transfer_list(Transfer::WRITE, namespace, (lba, blocks), buffers, tag)
     }
 
     /// Submits `command` as [`QueuePair::submit_with_data`] does, with a list of buffers.

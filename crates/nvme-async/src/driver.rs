@@ -1,6 +1,6 @@
 //! Drivers: reapers for the futures of a queue.
 
-use crate::state::{Shared, State, Wakers};
+use crate::state::{Shared, State, Wakers, wake_all};
 use crate::{IoError, IoFailure};
 use joulio_device::{Device, DeviceError};
 use joulio_nvme::{BufferList, NvmeError};
@@ -50,13 +50,13 @@ pub struct Driver<D: Device> {
 impl<D: Device> Driver<D> {
     pub(crate) fn new(shared: &Arc<Shared<D>>) -> Result<Driver<D>, NvmeError> {
         let mut state = shared.lock();
-        assert!(!state.driven, "the queue has a driver");
+        assert!(!state.is_driven(), "the queue has a driver");
         let readable = state.events.as_fd().try_clone_to_owned();
         let readable = readable.map_err(|source| DeviceError::Os {
             what: "duplicate a descriptor".into(),
             source,
         })?;
-        state.driven = true;
+        state.driver_is_awake();
         Ok(Driver {
             shared: Arc::clone(shared),
             readable,
@@ -86,10 +86,16 @@ impl<D: Device> Driver<D> {
     /// # Errors
     /// The controller is used no more: all futures end with that.
     pub fn reap(&mut self, max: usize) -> Result<usize, Arc<NvmeError>> {
-        self.shared.with(&mut self.wake, |state, wake| {
-            state.parked = false;
-            state.reap(max, wake)
-        })
+        let mut state = self.shared.lock();
+        state.driver_is_awake();
+        let count = state.reap(max, &mut self.wake);
+        let ended = state.ended.is_some();
+        drop(state);
+        wake_all(&mut self.wake);
+        match ended {
+            false => Ok(count),
+            true => Err(self.ended()),
+        }
     }
 
     /// Whether no handle of the queue is left, and no command outstanding.
@@ -112,6 +118,14 @@ impl<D: Device> Driver<D> {
             self.reap(BATCH)?;
         }
         Ok(())
+    }
+
+    /// Reason that the controller is used no more, when it is so.
+    #[cold]
+    fn ended(&self) -> Arc<NvmeError> {
+        let state = self.shared.lock();
+        let ended = state.ended.as_ref().map(Arc::clone);
+        ended.expect("it was found to have ended")
     }
 
     fn fail(&mut self, errno: Errno) -> Arc<NvmeError> {
@@ -138,12 +152,7 @@ impl<D: Device> AsRawFd for Driver<D> {
 
 impl<D: Device> Drop for Driver<D> {
     fn drop(&mut self) {
-        self.shared.with(&mut self.wake, |state, wake| {
-            state.ring();
-            (state.driven, state.parked) = (false, false);
-            // They poll by themselves from now on.
-            state.wake_all(wake);
-        });
+        self.shared.with(&mut self.wake, State::leave_to_futures);
     }
 }
 
@@ -151,9 +160,8 @@ impl<D: Device> Drop for Driver<D> {
 pub(crate) async fn drain<D: Device>(shared: &Arc<Shared<D>>) -> Result<(), IoError> {
     poll_fn(|cx| {
         let (ended, outstanding) = shared.with(&mut Wakers::new(), |state, wake| {
-            if !state.driven {
-                // An error is found in `ended`.
-                let _ = state.reap(usize::MAX, wake);
+            if !state.is_driven() {
+                state.reap(usize::MAX, wake);
             }
             (state.ended.clone(), state.events.group().outstanding())
         });

@@ -36,10 +36,13 @@ mod driver;
 mod error;
 mod io;
 mod operations;
+mod outcome;
 mod queue;
+mod request;
 mod state;
 
 pub use driver::Driver;
 pub use error::{IoError, IoFailure};
-pub use io::{Io, Outcome};
+pub use io::Io;
+pub use outcome::Outcome;
 pub use queue::AsyncQueue;

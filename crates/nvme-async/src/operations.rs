@@ -1,149 +1,173 @@
 //! Commands that futures wait for, by the tags that they were submitted with.
 
+use crate::state::Wakers;
 use joulio_nvme::spec::Status;
 use joulio_nvme::{Completed, DmaBuffer};
+use std::mem;
 use std::task::Waker;
 
-/// Progress of a command.
+/// Whether a command has completed, for its future to take the completion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Nobody's.
-    Free,
-    /// With the device, and its future.
-    Waiting,
-    /// With the device; its future was dropped.
-    Cancelled,
-    /// Completed, for its future to take.
-    Done,
+enum Done {
+    No,
+    /// A success.
+    Good,
+    Bad,
 }
 
 /// A command of a future.
+///
+/// | waker | done | |
+/// |---|---|---|
+/// | some | no | with the device |
+/// | none | good, bad | completed |
+/// | none | no | with the device, and its future was dropped; or nobody's |
 struct Operation {
-    phase: Phase,
-    /// The free one that was freed before, while both are, else past the end.
-    next_free: usize,
-    /// Wakes its future while it waits.
+    /// Wakes its future.
     waker: Option<Waker>,
-    /// Its completion, once it is done.
-    status: Status,
-    dw0: u32,
+    /// Buffer of one that is done.
     buffer: Option<DmaBuffer>,
+    done: Done,
+    /// Status of one that is done.
+    status: Status,
+    /// Dword 0 of one that is done; of one that is nobody's the one that was freed before it, or [`NONE`].
+    word: u32,
 }
+
+/// Index of no operation.
+const NONE: u32 = u32::MAX;
 
 /// Commands of one queue: with the device, or completed and not taken yet.
 pub(crate) struct Operations {
     all: Vec<Operation>,
-    /// The one that was freed last; past the end: none is free.
-    free: usize,
+    /// The one that was freed last, or [`NONE`].
+    free: u32,
 }
 
 impl Operations {
     pub(crate) fn with_capacity(depth: usize) -> Operations {
         Operations {
             all: Vec::with_capacity(depth),
-            free: usize::MAX,
+            free: NONE,
         }
     }
 
     /// Begins a command whose completion wakes `waker`; its index.
-    #[inline]
-    pub(crate) fn begin(&mut self, waker: Waker) -> usize {
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, waker: Waker) -> u32 {
         let index = self.free;
-        let Some(operation) = self.all.get_mut(index) else {
+        let Some(operation) = self.all.get_mut(index as usize) else {
             return self.begin_new(waker);
         };
-        self.free = operation.next_free;
-        operation.phase = Phase::Waiting;
+        self.free = operation.word;
         // A free one has none: nothing is dropped here.
-        std::mem::forget(operation.waker.replace(waker));
+        mem::forget(operation.waker.replace(waker));
         index
     }
 
     #[cold]
-    fn begin_new(&mut self, waker: Waker) -> usize {
+    #[inline(never)]
+    fn begin_new(&mut self, waker: Waker) -> u32 {
         self.all.push(Operation {
-            phase: Phase::Waiting,
-            next_free: usize::MAX,
             waker: Some(waker),
-            status: Status::SUCCESS,
-            dw0: 0,
             buffer: None,
+            done: Done::No,
+            status: Status::SUCCESS,
+            word: 0,
         });
-        self.all.len() - 1
+        self.all.len() as u32 - 1
+    }
+
+    #[inline]
+    fn release(&mut self, index: u32) {
+        self.all[index as usize].word = mem::replace(&mut self.free, index);
     }
 
     /// Forgets a command that was not submitted. Its waker, to be dropped when no lock is held.
-    pub(crate) fn forget(&mut self, index: usize) -> Option<Waker> {
+    pub(crate) fn forget(&mut self, index: u32) -> Option<Waker> {
         self.release(index);
-        self.all[index].waker.take()
+        self.all[index as usize].waker.take()
     }
 
-    #[inline]
-    fn release(&mut self, index: usize) {
-        let operation = &mut self.all[index];
-        operation.phase = Phase::Free;
-        operation.next_free = std::mem::replace(&mut self.free, index);
+    /// Takes the completion of `index`, if it has come and is a success.
+    #[inline(always)]
+    pub(crate) fn take_good(&mut self, index: u32) -> Option<Completed> {
+        match self.all[index as usize].done {
+            Done::Good => self.take(index),
+            Done::No | Done::Bad => None,
+        }
     }
 
     /// Takes the completion of `index`, if it has come.
-    #[inline]
-    pub(crate) fn take(&mut self, index: usize) -> Option<Completed> {
-        let operation = &mut self.all[index];
-        if operation.phase != Phase::Done {
+    #[inline(always)]
+    pub(crate) fn take(&mut self, index: u32) -> Option<Completed> {
+        let operation = &mut self.all[index as usize];
+        if operation.done == Done::No {
             return None;
         }
-        let completed = Completed {
-            tag: index as u64,
+        operation.done = Done::No;
+        let free = mem::replace(&mut self.free, index);
+        Some(Completed {
+            tag: index.into(),
             status: operation.status,
-            dw0: operation.dw0,
+            dw0: mem::replace(&mut operation.word, free),
             buffer: operation.buffer.take(),
-        };
-        self.release(index);
-        Some(completed)
+        })
     }
 
     /// Has the completion of `index` wake `waker`; the waker that it would have woken, if that is
     /// another, to be dropped when no lock is held.
-    pub(crate) fn wake_by(&mut self, index: usize, waker: &Waker) -> Option<Waker> {
-        match &mut self.all[index].waker {
-            Some(old) if !old.will_wake(waker) => Some(std::mem::replace(old, waker.clone())),
+    pub(crate) fn wake_by(&mut self, index: u32, waker: &Waker) -> Option<Waker> {
+        match &mut self.all[index as usize].waker {
+            Some(old) if !old.will_wake(waker) => Some(mem::replace(old, waker.clone())),
             _ => None,
         }
     }
 
     /// Notes that the future of `index` is gone. The completion, if it has come, and the waker, to be
     /// dropped when no lock is held.
-    pub(crate) fn cancel(&mut self, index: usize) -> (Option<Completed>, Option<Waker>) {
-        if let Some(completed) = self.take(index) {
-            return (Some(completed), None);
+    pub(crate) fn cancel(&mut self, index: u32) -> (Option<Completed>, Option<Waker>) {
+        match self.take(index) {
+            Some(completed) => (Some(completed), None),
+            None => (None, self.all[index as usize].waker.take()),
         }
-        let operation = &mut self.all[index];
-        operation.phase = Phase::Cancelled;
-        (None, operation.waker.take())
     }
 
-    /// Takes in a completion: the waker of its future, or the completion of one that is gone.
-    #[inline]
-    pub(crate) fn complete(&mut self, completed: Completed) -> Result<Waker, Completed> {
-        let index = completed.tag as usize;
-        let operation = &mut self.all[index];
+    /// Takes in a completion, and leaves the waker of its future in `wake`. The buffers of one whose future is
+    /// gone are `reclaimed`.
+    #[inline(always)]
+    pub(crate) fn complete(
+        &mut self,
+        completed: Completed,
+        wake: &mut Wakers,
+        reclaimed: &mut Vec<DmaBuffer>,
+    ) {
+        // It was made of an index.
+        let operation = &mut self.all[completed.tag as u32 as usize];
         let Some(waker) = operation.waker.take() else {
-            self.release(index);
-            return Err(completed);
+            return self.reclaim(completed, reclaimed);
         };
-        operation.phase = Phase::Done;
-        (operation.status, operation.dw0) = (completed.status, completed.dw0);
+        operation.done = match completed.status.is_success() {
+            true => Done::Good,
+            false => Done::Bad,
+        };
+        (operation.status, operation.word) = (completed.status, completed.dw0);
         // One that waits has none: nothing is dropped here.
-        std::mem::forget(std::mem::replace(&mut operation.buffer, completed.buffer));
-        Ok(waker)
+        mem::forget(mem::replace(&mut operation.buffer, completed.buffer));
+        wake.push(waker);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reclaim(&mut self, completed: Completed, reclaimed: &mut Vec<DmaBuffer>) {
+        self.release(completed.tag as u32);
+        reclaimed.extend(completed.into_buffers());
     }
 
     /// Wakers of all commands with the device, which keep them.
     pub(crate) fn wakers(&self) -> Vec<Waker> {
-        let waiting = self
-            .all
-            .iter()
-            .filter_map(|operation| operation.waker.clone());
-        waiting.collect()
+        let all = self.all.iter();
+        all.filter_map(|operation| operation.waker.clone())
+            .collect()
     }
 }

@@ -1,14 +1,14 @@
 //! A queue pair whose commands are futures.
 
-use crate::io::{Io, Kind, Request};
+use crate::request::{Kind, Request};
 use crate::state::{Shared, Wakers};
-use crate::{Driver, IoError};
+use crate::{Driver, Io, IoError};
 use joulio_device::Device;
 use joulio_nvme::spec::Command;
 use joulio_nvme::wait::{AnyPolicy, WaitCounters};
 use joulio_nvme::{
     BufferList, Completed, DmaBuffer, EventGroup, Namespace, NvmeError, PolicyError, PollGroup,
-    QueuePair,
+    QueuePair, Transfer,
 };
 use std::sync::Arc;
 
@@ -80,11 +80,10 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
     ) -> Io<'a, D, DmaBuffer> {
-        self.read_at(namespace, lba, blocks, buffer, 0)
+        self.transfer(Kind::Read, namespace, (lba, blocks), Some(buffer.into()))
     }
 
     /// Reads to `offset` of `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
-    #[inline]
     pub fn read_at<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -93,8 +92,8 @@ impl<D: Device> AsyncQueue<D> {
         buffer: impl Into<DmaBuffer>,
         offset: usize,
     ) -> Io<'a, D, DmaBuffer> {
-        let buffer = Some(buffer.into());
-        self.transfer(Kind::Read, namespace, (lba, blocks), (buffer, offset))
+        let kind = Kind::At(Transfer::READ, offset);
+        self.transfer(kind, namespace, (lba, blocks), Some(buffer.into()))
     }
 
     /// Writes `blocks` logical blocks from `buffer` to `lba` ([`QueuePair::write`]).
@@ -106,11 +105,10 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
     ) -> Io<'a, D, DmaBuffer> {
-        self.write_at(namespace, lba, blocks, buffer, 0)
+        self.transfer(Kind::Write, namespace, (lba, blocks), Some(buffer.into()))
     }
 
     /// Writes from `offset` of `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
-    #[inline]
     pub fn write_at<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -119,8 +117,8 @@ impl<D: Device> AsyncQueue<D> {
         buffer: impl Into<DmaBuffer>,
         offset: usize,
     ) -> Io<'a, D, DmaBuffer> {
-        let buffer = Some(buffer.into());
-        self.transfer(Kind::Write, namespace, (lba, blocks), (buffer, offset))
+        let kind = Kind::At(Transfer::WRITE, offset);
+        self.transfer(kind, namespace, (lba, blocks), Some(buffer.into()))
     }
 
     /// Writes with FUA ([`QueuePair::write_through`]).
@@ -131,8 +129,8 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffer: impl Into<DmaBuffer>,
     ) -> Io<'a, D, DmaBuffer> {
-        let buffer = Some(buffer.into());
-        self.transfer(Kind::WriteThrough, namespace, (lba, blocks), (buffer, 0))
+        let kind = Kind::At(Transfer::WRITE_THROUGH, 0);
+        self.transfer(kind, namespace, (lba, blocks), Some(buffer.into()))
     }
 
     /// Reads into the parts of `buffers`, one behind the other ([`QueuePair::readv`]).
@@ -143,8 +141,7 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffers: BufferList,
     ) -> Io<'a, D, BufferList> {
-        let first = buffers.into_chain();
-        self.transfer(Kind::Readv, namespace, (lba, blocks), (first, 0))
+        self.transfer(Kind::Readv, namespace, (lba, blocks), buffers.into_chain())
     }
 
     /// Writes from the parts of `buffers`, one behind the other ([`QueuePair::writev`]).
@@ -155,14 +152,13 @@ impl<D: Device> AsyncQueue<D> {
         blocks: u32,
         buffers: BufferList,
     ) -> Io<'a, D, BufferList> {
-        let first = buffers.into_chain();
-        self.transfer(Kind::Writev, namespace, (lba, blocks), (first, 0))
+        self.transfer(Kind::Writev, namespace, (lba, blocks), buffers.into_chain())
     }
 
     /// Commits the namespace's writes that completed before to non-volatile media
     /// ([`QueuePair::flush`]).
     pub fn flush<'a>(&'a self, namespace: &'a Namespace) -> Io<'a, D, ()> {
-        self.transfer(Kind::Flush, namespace, (0, 0), (None, 0))
+        self.transfer(Kind::Flush, namespace, (0, 0), None)
     }
 
     /// Any other command that the caller has built ([`QueuePair::submit`],
@@ -174,9 +170,8 @@ impl<D: Device> AsyncQueue<D> {
         command: Command,
         buffers: BufferList,
     ) -> Io<'a, D, Completed> {
-        let mut io = Request::new(Kind::Raw, namespace, (0, 0), (buffers.into_chain(), 0));
-        io.raw = Some(Box::new(command));
-        Io::new(&self.shared, io)
+        let kind = Kind::Raw(Box::new(command));
+        self.transfer(kind, namespace, (0, 0), buffers.into_chain())
     }
 
     #[inline]
@@ -185,9 +180,17 @@ impl<D: Device> AsyncQueue<D> {
         kind: Kind,
         namespace: &'a Namespace,
         range: (u64, u32),
-        buffer: (Option<DmaBuffer>, usize),
+        buffer: Option<DmaBuffer>,
     ) -> Io<'a, D, T> {
-        Io::new(&self.shared, Request::new(kind, namespace, range, buffer))
+        let (lba, blocks) = range;
+        let request = Request {
+            kind,
+            namespace,
+            lba,
+            blocks,
+            buffer,
+        };
+        Io::new(&self.shared, request)
     }
 
     /// Takes a buffer of a command whose future was dropped, once the command has completed.

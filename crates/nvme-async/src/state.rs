@@ -5,10 +5,14 @@
 
 use crate::operations::Operations;
 use joulio_device::Device;
-use joulio_nvme::{Completed, DmaBuffer, EventGroup, NvmeError, PolicyError, QueuePair};
+use joulio_nvme::{DmaBuffer, EventGroup, NvmeError, PolicyError, QueuePair};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
+
+/// Reaps that find completions until the queue is checked nevertheless.
+const MAX_UNCHECKED: u32 = 64;
 
 /// Wakers to be woken when no lock is held.
 pub(crate) type Wakers = Vec<Waker>;
@@ -24,9 +28,9 @@ impl<D: Device> Shared<D> {
             waiting: BTreeMap::new(),
             next_ticket: 0,
             reclaimed: Vec::new(),
-            driven: false,
+            reaper: Reaper::Futures,
             unrung: false,
-            parked: false,
+            unchecked: 0,
             closed: false,
             ended: None,
         }))
@@ -34,7 +38,7 @@ impl<D: Device> Shared<D> {
 
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Does `work` under the lock, and wakes what it leaves in `wake` after.
@@ -45,17 +49,30 @@ impl<D: Device> Shared<D> {
         work: impl FnOnce(&mut State<D>, &mut Wakers) -> T,
     ) -> T {
         let done = work(&mut self.lock(), wake);
-        wake.drain(..).for_each(Waker::wake);
+        wake_all(wake);
         done
     }
 }
 
-impl<D: Device> Shared<D> {
-    /// Takes the completion of the operation `index`, if it has come.
-    #[inline(never)]
-    pub(crate) fn take(&self, index: usize) -> Option<Completed> {
-        self.lock().operations.take(index)
+/// Wakes them, when no lock is held.
+#[inline]
+pub(crate) fn wake_all(wake: &mut Wakers) {
+    match wake.len() {
+        // A drain of one costs more than the one.
+        1 => wake.pop().into_iter().for_each(Waker::wake),
+        _ => wake.drain(..).for_each(Waker::wake),
     }
+}
+
+/// Who takes in the completions of a queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reaper {
+    /// Each future that is polled: there is no driver.
+    Futures,
+    /// The driver, which is awake, and rings for what is submitted meanwhile.
+    Driver,
+    /// The driver, which waits for the descriptor: what is submitted to an idle queue is to be armed.
+    Parked,
 }
 
 /// The queue, locked.
@@ -67,12 +84,11 @@ pub(crate) struct State<D: Device> {
     next_ticket: u64,
     /// Buffers of commands whose future was dropped, and which have completed.
     pub(crate) reclaimed: Vec<DmaBuffer>,
-    /// There is a driver.
-    pub(crate) driven: bool,
+    reaper: Reaper,
     /// Commands were written that the device was not rung for: the driver, which is awake, does that.
     unrung: bool,
-    /// The driver waits for the descriptor: what is submitted to an idle queue is to be armed.
-    pub(crate) parked: bool,
+    /// Reaps since the queue was checked, each of which found completions.
+    unchecked: u32,
     /// No handle of the queue is left.
     pub(crate) closed: bool,
     /// Reason that the controller is used no more.
@@ -86,30 +102,54 @@ impl<D: Device> State<D> {
         &mut self.events.group().queues()[0]
     }
 
-    /// Takes in up to `max` completions that are there; how many there were.
-    #[inline]
-    pub(crate) fn reap(&mut self, max: usize, wake: &mut Wakers) -> Result<usize, Arc<NvmeError>> {
-        if let Some(ended) = &self.ended {
-            return Err(Arc::clone(ended));
+    /// Takes in up to `max` completions that are there; how many there were. None are where the controller is
+    /// used no more: `ended`.
+    #[inline(never)]
+    pub(crate) fn reap(&mut self, max: usize, wake: &mut Wakers) -> usize {
+        if self.ended.is_some() {
+            return 0;
         }
         self.ring();
         let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
         let mut count = 0;
-        let reaped = self.events.reap(max, |_, completed: Completed| {
-            count += 1;
-            match operations.complete(completed) {
-                Ok(waker) => wake.push(waker),
-                Err(nobodys) => reclaimed.extend(nobodys.into_buffers()),
-            }
-        });
+        // The one that there is. In a loop, the compiler takes what is done with a completion for often done, and
+        // inlines it.
+        for queue in self.events.group().queues() {
+            // A fault was counted by the queue, and is passed over.
+            let _ = queue.reap(max, |completed| {
+                count += 1;
+                operations.complete(completed, wake, reclaimed);
+            });
+        }
+        self.unchecked += 1;
+        if count == 0 || self.unchecked == MAX_UNCHECKED {
+            count += self.check(wake);
+        }
         if !self.waiting.is_empty() {
             self.wake_waiting(count, wake);
         }
-        match reaped {
-            // Counted by the queue, and passed over.
-            Ok(_) | Err(NvmeError::Completion(_)) => Ok(count),
-            Err(error) => Err(self.fail(error, wake)),
+        count
+    }
+
+    /// Checks the queue, if that is due; how many commands that ended. A reap that finds completions does
+    /// without, and so without the clock, but for one of many: whoever waits for a command that is stuck finds
+    /// none, and [`EventGroup::arm`] lets nobody wait as long as a check is due.
+    #[inline(never)]
+    fn check(&mut self, wake: &mut Wakers) -> usize {
+        self.unchecked = 0;
+        let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
+        let mut count = 0;
+        let checked = self.events.reap(0, |_, completed| {
+            count += 1;
+            operations.complete(completed, wake, reclaimed);
+        });
+        match checked {
+            Ok(_) | Err(NvmeError::Completion(_)) => {}
+            Err(error) => {
+                self.fail(error, wake);
+            }
         }
+        count
     }
 
     /// Wakes the first `count` futures that wait for room.
@@ -155,17 +195,42 @@ impl<D: Device> State<D> {
             Err(NvmeError::Policy(PolicyError::NeverBlocks { .. })) => false,
             Err(error) => return Err(self.fail(error, wake)),
         };
-        self.parked = armed;
+        self.reaper = if armed {
+            Reaper::Parked
+        } else {
+            Reaper::Driver
+        };
         Ok(armed)
+    }
+
+    /// Whether there is a driver.
+    #[inline]
+    pub(crate) fn is_driven(&self) -> bool {
+        self.reaper != Reaper::Futures
+    }
+
+    /// Has the driver, which is awake, reap from now on.
+    #[inline]
+    pub(crate) fn driver_is_awake(&mut self) {
+        self.reaper = Reaper::Driver;
+    }
+
+    /// Has each future reap by itself from now on: there is no driver any more.
+    pub(crate) fn leave_to_futures(&mut self, wake: &mut Wakers) {
+        self.ring();
+        self.reaper = Reaper::Futures;
+        self.wake_all(wake);
     }
 
     /// Whether a command that is written now needs nothing else: there is a driver, which is awake and rings.
     /// Then it is taken for written.
     #[inline]
     pub(crate) fn is_easy(&mut self) -> bool {
-        let easy = self.driven && !self.parked && self.ended.is_none();
-        self.unrung |= easy;
-        easy
+        if self.reaper != Reaper::Driver || self.ended.is_some() {
+            return false;
+        }
+        self.unrung = true;
+        true
     }
 
     /// Sees to a command that was just written. A driver that is awake rings, for all that were written until
@@ -173,16 +238,15 @@ impl<D: Device> State<D> {
     #[inline]
     pub(crate) fn submitted(&mut self, wake: &mut Wakers) -> bool {
         self.unrung = true;
-        if self.parked || !self.driven {
+        if self.reaper != Reaper::Driver {
             self.submitted_now(wake);
         }
-        self.driven
+        self.is_driven()
     }
 
-    #[inline(never)]
     fn submitted_now(&mut self, wake: &mut Wakers) {
         self.ring();
-        if self.parked && self.queue().outstanding() == 1 {
+        if self.reaper == Reaper::Parked && self.queue().outstanding() == 1 {
             self.arm_for_driver(wake);
         }
     }
@@ -199,18 +263,19 @@ impl<D: Device> State<D> {
     #[cold]
     fn arm_for_driver(&mut self, wake: &mut Wakers) {
         // Whoever is told of an error finds it in `ended`.
-        if let Ok(false) = self.arm(wake) {
-            // It completed already, or is to be polled for.
+        if !self.arm(wake).is_ok_and(|armed| armed) {
+            // It completed already, or is to be polled for; or there is that error.
             self.wake_driver(wake);
         }
     }
 
     /// Ends the driver's wait for the descriptor.
     pub(crate) fn wake_driver(&mut self, wake: &mut Wakers) {
-        self.parked = false;
-        if self.driven
-            && let Err(error) = self.events.wake()
-        {
+        if !self.is_driven() {
+            return;
+        }
+        self.reaper = Reaper::Driver;
+        if let Err(error) = self.events.wake() {
             self.fail(error, wake);
         }
     }

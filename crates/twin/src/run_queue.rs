@@ -25,7 +25,7 @@ pub(crate) struct RunQueue {
     threads: Vec<Entity>,
     /// Index in `threads` by the thread's number.
     indices: Vec<usize>,
-    /// Sum of the virtual times of the threads that count, those of [`State::counts`].
+    /// Sum of the virtual times of the threads that count: those that are runnable, and [`State::Delayed`].
     sum: i128,
     /// Number of those threads.
     count: i64,
@@ -53,7 +53,8 @@ struct Entity {
     /// True if it goes on until all others have ended.
     endless: bool,
     state: State,
-    /// CPU time in nanoseconds, from an origin that is the queue's.
+    /// CPU time in nanoseconds, from an origin that is the queue's; [`RunQueue::NOT_THERE`] of a thread that
+    /// does not count.
     vruntime: i64,
     /// Virtual time at which its slice is over.
     deadline: i64,
@@ -82,14 +83,10 @@ enum State {
     Ended,
 }
 
-impl State {
-    /// True if the thread's virtual time is in the mean that eligibility is judged by.
-    fn counts(self) -> bool {
-        matches!(self, State::Runnable | State::Delayed)
-    }
-}
-
 impl RunQueue {
+    /// Virtual time of threads that do not count: past that of all that do.
+    const NOT_THERE: i64 = i64::MAX;
+
     /// Without threads, with turns of `slice` that are over at a multiple of `tick`.
     pub(crate) fn new(slice: Nanos, tick: Nanos) -> RunQueue {
         let tick = tick.max(Nanos(1));
@@ -118,7 +115,7 @@ impl RunQueue {
             thread,
             endless,
             state: State::Off,
-            vruntime: 0,
+            vruntime: RunQueue::NOT_THERE,
             deadline: 0,
             protected: 0,
             lag: 0,
@@ -294,16 +291,26 @@ impl RunQueue {
         let entity = &mut self.threads[index];
         let before = entity.vruntime;
         entity.vruntime = before.saturating_add(time);
-        self.sum += i128::from(entity.vruntime) - i128::from(before);
+        self.sum += i128::from(entity.vruntime - before);
     }
 
-    /// The thread at `index` is now in `state`.
-    fn change_state(&mut self, index: usize, state: State) {
+    /// The thread at `index`, which counts, is now in `state`, in which it does not.
+    fn goes(&mut self, index: usize, state: State) {
         let entity = &mut self.threads[index];
-        let change = i64::from(state.counts()) - i64::from(entity.state.counts());
+        self.count -= 1;
+        self.sum -= i128::from(entity.vruntime);
         entity.state = state;
-        self.count += change;
-        self.sum += i128::from(change) * i128::from(entity.vruntime);
+        entity.vruntime = RunQueue::NOT_THERE;
+    }
+
+    /// The thread at `index`, which does not count, is runnable from now on, with this virtual time and a slice.
+    fn comes(&mut self, index: usize, vruntime: i64) {
+        let entity = &mut self.threads[index];
+        self.count += 1;
+        self.sum += i128::from(vruntime);
+        entity.state = State::Runnable;
+        entity.vruntime = vruntime;
+        entity.deadline = vruntime + self.slice.0 as i64;
     }
 
     /// Gives the thread that has the CPU a new deadline where its slice is over.
@@ -324,7 +331,20 @@ impl RunQueue {
 
     /// What those that count had more than `than` in the mean.
     fn mean_ahead(&self, than: i64) -> i64 {
-        (self.ahead(than) / i128::from(self.count.max(1))) as i64
+        let (ahead, count) = (self.ahead(than), self.count.max(1));
+        match i64::try_from(ahead) {
+            Ok(ahead) => ahead / count,
+            Err(_) => (ahead / i128::from(count)) as i64,
+        }
+    }
+
+    /// The latest virtual time of a thread that is eligible, where some count.
+    fn limit(&self) -> i64 {
+        let count = self.count.max(1);
+        match i64::try_from(self.sum) {
+            Ok(sum) => sum.div_euclid(count),
+            Err(_) => self.sum.div_euclid(i128::from(count)) as i64,
+        }
     }
 
     /// The thread that has the CPU has run for the slice that it was given it for.
@@ -361,7 +381,7 @@ impl RunQueue {
     fn owes_nothing(&mut self, index: usize) {
         let vruntime = self.threads[index].vruntime;
         self.origin = vruntime + self.mean_ahead(vruntime);
-        self.change_state(index, State::Off);
+        self.goes(index, State::Off);
         self.threads[index].lag = 0;
     }
 
@@ -369,21 +389,17 @@ impl RunQueue {
     /// by what is counted so far, it is put where the others are, as it is owed nothing for a sleep
     /// (DELAY_ZERO).
     fn requeue(&mut self, index: usize) {
-        let slice = self.slice.0 as i64;
         let vruntime = self.threads[index].vruntime;
         if self.ahead(vruntime) > 0 {
-            self.change_state(index, State::Off);
-            let placed = vruntime + self.mean_ahead(vruntime);
-            let entity = &mut self.threads[index];
-            entity.vruntime = placed;
-            entity.deadline = placed + slice;
+            self.goes(index, State::Off);
+            self.comes(index, vruntime + self.mean_ahead(vruntime));
+        } else {
+            self.threads[index].state = State::Runnable;
         }
-        self.change_state(index, State::Runnable);
     }
 
     /// A thread that wakes keeps its lag.
     fn place(&mut self, index: usize) {
-        let slice = self.slice.0 as i64;
         let lag = self.threads[index].lag;
         let count = self.count;
         // So that it has this lag once it is one of them.
@@ -391,10 +407,7 @@ impl RunQueue {
             0 => self.origin,
             _ => self.origin + self.mean_ahead(self.origin) - lag * (count + 1) / count,
         };
-        let entity = &mut self.threads[index];
-        entity.vruntime = vruntime;
-        entity.deadline = vruntime + slice;
-        self.change_state(index, State::Runnable);
+        self.comes(index, vruntime);
     }
 
     /// The thread that has the CPU is no longer runnable; returns whose turn it is.
@@ -407,11 +420,10 @@ impl RunQueue {
             let entity = &mut self.threads[index];
             self.origin = entity.vruntime + ahead;
             entity.lag = ahead.clamp(-limit, limit);
-            let to = match to {
-                State::Off if entity.lag < 0 => State::Delayed,
-                to => to,
-            };
-            self.change_state(index, to);
+            match to {
+                State::Off if entity.lag < 0 => entity.state = State::Delayed,
+                to => self.goes(index, to),
+            }
         }
         self.next(at)
     }
@@ -425,12 +437,17 @@ impl RunQueue {
         {
             return Some(index);
         }
-        let there = self.threads.iter().enumerate();
-        let there = there.filter(|(_, one)| one.state.counts());
-        let eligible = there.filter(|(_, one)| self.eligible(one));
-        eligible
-            .min_by_key(|(_, one)| one.deadline)
-            .map(|one| one.0)
+        if self.count == 0 {
+            return None;
+        }
+        let limit = self.limit();
+        let (mut first, mut deadline) = (None, i64::MAX);
+        for (index, one) in self.threads.iter().enumerate() {
+            if one.vruntime <= limit && one.deadline < deadline {
+                (first, deadline) = (Some(index), one.deadline);
+            }
+        }
+        first
     }
 
     /// Gives the CPU to whose turn it is.

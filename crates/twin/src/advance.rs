@@ -2,7 +2,7 @@
 
 use crate::TwinError;
 use crate::core_threads::CoreThreads;
-use crate::event_queue::EventQueue;
+use crate::event_queue::RingQueue;
 use crate::stop::Stop;
 use crate::world::World;
 use joulio_units::Nanos;
@@ -16,23 +16,20 @@ const MANY: u32 = 1 << 14;
 /// number. `cores_of` has the place among `cores` of each thread's.
 pub(crate) fn advance(
     cores: &mut [CoreThreads<'_, '_>],
-    cores_of: impl IntoIterator<Item = usize>,
+    cores_of: &[usize],
     world: &mut World<'_>,
     stop: Option<&AtomicBool>,
 ) -> Result<(), TwinError> {
     let mut stop = Stop::new(stop);
-    let mut rings = EventQueue::new(cores.len(), cores_of);
-    for threads in cores.iter_mut() {
-        if let Some((at, number)) = threads.until_ring(Nanos::ZERO, 0, world, &mut stop)? {
-            rings.set(at, number);
-        }
-    }
+    let first =
+        |threads: &mut CoreThreads<'_, '_>| threads.until_ring(Nanos::ZERO, 0, world, &mut stop);
+    let first: Vec<_> = cores.iter_mut().map(first).collect::<Result<_, _>>()?;
+    let mut rings = RingQueue::new(&first);
     let at_once = if cores.len() == 1 { MANY } else { 1 };
-    while let Some((at, core)) = rings.first() {
-        match cores[core].until_ring(at, at_once, world, &mut stop)? {
-            Some((at, number)) => rings.set(at, number),
-            None => rings.clear(core),
-        }
+    while let Some((at, thread)) = rings.first() {
+        let core = cores_of[thread];
+        let next = cores[core].until_ring(at, at_once, world, &mut stop)?;
+        rings.replace_first(core, next);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::TwinError;
 use crate::event_queue::EventQueue;
 use crate::run_queue::Turn;
-use crate::runner::Runner;
+use crate::runner::{Runner, TakesTurns};
 use crate::stop::{LONGEST, Stop};
 use crate::thread::JobThread;
 use crate::world::World;
@@ -35,9 +35,10 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         {
             return CoreThreads::One(job, number);
         }
-        let mut events = EventQueue::new(threads.len(), 0..threads.len());
-        (0..threads.len()).for_each(|place| events.set(Nanos::ZERO, place));
-        let interrupted = threads.iter().any(|one| !one.1.takes_turns());
+        let mut events = EventQueue::new(threads.len());
+        let places = (0..threads.len()).rev();
+        places.for_each(|place| events.add(Nanos::ZERO, place));
+        let interrupted = threads.iter().any(|one| one.1.is_other_irqs());
         CoreThreads::Several(Several {
             threads,
             events,
@@ -87,11 +88,14 @@ impl Several<'_, '_> {
         while let Some((at, place)) = self.events.first() {
             stop.check(1)?;
             let (number, thread) = &mut self.threads[place];
-            // The handler of another's interrupt may have had its CPU longer.
-            let free = world.cpus[thread.cpu()].free;
-            if at < free && self.interrupted && thread.takes_turns() && !thread.is_off() {
-                self.events.set(free, place);
-                continue;
+            if self.interrupted && thread.has_its_turn() {
+                // The handler of another's interrupt may have had its CPU longer.
+                let free = world.cpus[thread.cpu()].free;
+                if at < free {
+                    self.events.pop();
+                    self.events.add(free, place);
+                    continue;
+                }
             }
             if thread.rings() {
                 if rings == 0 {
@@ -99,15 +103,20 @@ impl Several<'_, '_> {
                 }
                 rings -= 1;
             }
-            let limit = self.events.first_but(place);
-            match turn(thread, at, (place, limit), world, &mut self.events) {
+            self.events.pop();
+            let events = &mut self.events;
+            let next = match thread {
+                Runner::Job(job) => turn(&mut **job, at, place, world, events),
+                Runner::Neighbour(neighbour) => turn(&mut **neighbour, at, place, world, events),
+                Runner::OtherIrqs(irqs) => irqs.step(at, &mut world.seat(irqs.cpu)),
+            };
+            match next {
                 Some(next) if next > LONGEST => return Err(TwinError::TooLong),
-                Some(next) => self.events.set(next, place),
+                Some(next) => self.events.add(next, place),
                 None => {
                     if let Some(error) = thread.refused(world.machine) {
                         return Err(error);
                     }
-                    self.events.clear(place);
                 }
             }
         }
@@ -115,17 +124,18 @@ impl Several<'_, '_> {
     }
 }
 
-/// The next things of the thread at `place`, which others see, up to `limit`, when another thread goes on;
-/// when the one after is to be done, unless the thread has to wait for its CPU or has ended.
-fn turn(
-    thread: &mut Runner<'_, '_>,
+/// The next things of the thread at `place`, which others see, up to when another thread goes on; when the one
+/// after is to be done, unless the thread has to wait for its CPU or has ended.
+#[inline(always)]
+fn turn<T: TakesTurns>(
+    thread: &mut T,
     at: Nanos,
-    (place, limit): (usize, Nanos),
+    place: usize,
     world: &mut World<'_>,
     events: &mut EventQueue,
 ) -> Option<Nanos> {
     let mut seat = world.seat(thread.cpu());
-    let shared = seat.cpu.run_queue.shared() && thread.takes_turns();
+    let shared = seat.cpu.run_queue.shared();
     if shared {
         if thread.is_off() {
             if seat.cpu.run_queue.wants(place, at) == Turn::Waits {
@@ -138,14 +148,17 @@ fn turn(
                 return Some(at);
             }
             if let Some(heir) = heir {
-                events.set(at, heir);
+                events.add(at, heir);
             }
             return None;
         }
     }
     // On as long as nothing else happens on the core, and its CPU is not taken.
-    let next = thread.steps(at, limit.min(LONGEST), &mut seat);
-    seat.cpu.jobs -= usize::from(next.is_none() && thread.is_job());
+    let limit = events.next().min(LONGEST);
+    let next = thread.steps(at, limit, &mut seat);
+    if T::IS_JOB && next.is_none() {
+        seat.cpu.jobs -= 1;
+    }
     if shared && (next.is_none() || thread.is_off()) {
         let free = seat.cpu.free.max(at);
         // The switch counts as the next thread's time already.
@@ -155,7 +168,7 @@ fn turn(
             None => seat.cpu.run_queue.ends(left),
         };
         if let Some(heir) = heir {
-            events.set(free, heir);
+            events.add(free, heir);
         }
     }
     next

@@ -1,27 +1,12 @@
-//! Queue of the threads' next events, the earliest first.
+//! Queues of the threads' next events, the earliest first.
 
 use joulio_units::Nanos;
 
-/// Events, at most one in each of so many places: a tournament of four at a time, whose winner is the
-/// earliest. Of two at the same time that with the lower number is first. After `new` nothing allocates.
-#[derive(Clone, Debug)]
-pub(crate) struct EventQueue {
-    /// The winners of a tree in rows: the root first, the four below node n at 4n + 1 and after, the places in
-    /// the last row.
-    nodes: Box<[Four]>,
-    /// Node of the first four places.
-    last_row: usize,
-    /// Place of each number.
-    places: Box<[u16]>,
-}
-
-/// Four events, of which one goes up.
-type Four = [Event; 4];
-
-/// A time and a number, as one number: comparing two takes no branch.
+/// A time and a number, as one number: comparing two takes no branch. Of two at the same time that with the
+/// lower number is earlier.
 type Event = u64;
 
-/// The event of a place that has none.
+/// The event of whoever has none.
 const NEVER: Event = Event::MAX;
 
 /// Bits of an event's number.
@@ -33,81 +18,124 @@ pub(crate) const MAX_NUMBERS: usize = 1 << 14;
 /// The latest time of an event that leaves room for [`NEVER`].
 pub(crate) const MAX_TIME: Nanos = Nanos((Event::MAX >> NUMBER) - 1);
 
-impl EventQueue {
-    /// So many `places`, without events. `numbers` has the place of each number; both are at most
-    /// [`MAX_NUMBERS`].
-    pub(crate) fn new(places: usize, numbers: impl IntoIterator<Item = usize>) -> EventQueue {
-        let (mut last_row, mut fours) = (0, 1);
-        while 4 * fours < places {
-            last_row += fours;
-            fours *= 4;
-        }
-        EventQueue {
-            nodes: vec![[NEVER; 4]; last_row + places.div_ceil(4).max(1)].into(),
-            last_row,
-            places: numbers.into_iter().map(|place| place as u16).collect(),
-        }
-    }
-
-    /// The earliest event: its time and its place.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
-        let first = least(&self.nodes[0]);
-        let place = || self.places[first as usize % MAX_NUMBERS];
-        (first != NEVER).then(|| (time_of(first), place().into()))
-    }
-
-    /// The event at the place of `number` is now that number's, at `at`, or at [`MAX_TIME`] if that is earlier.
-    #[inline]
-    pub(crate) fn set(&mut self, at: Nanos, number: usize) {
-        let event = at.min(MAX_TIME).0 << NUMBER | number as u64;
-        self.replace(self.places[number].into(), event);
-    }
-
-    /// There is no event at `place`.
-    pub(crate) fn clear(&mut self, place: usize) {
-        self.replace(place, NEVER);
-    }
-
-    /// The time of the earliest event but for that at `place`; past [`MAX_TIME`], if there is none.
-    #[inline]
-    pub(crate) fn first_but(&self, place: usize) -> Nanos {
-        let (mut node, mut side) = (self.last_row + place / 4, place % 4);
-        let mut first = NEVER;
-        loop {
-            let mut others = self.nodes[node];
-            others[side] = NEVER;
-            first = first.min(least(&others));
-            match node.checked_sub(1) {
-                Some(below) => (node, side) = (below / 4, below % 4),
-                None => return time_of(first),
-            }
-        }
-    }
-
-    #[inline]
-    fn replace(&mut self, place: usize, event: Event) {
-        let (mut node, mut side) = (self.last_row + place / 4, place % 4);
-        let mut winner = event;
-        loop {
-            let four = &mut self.nodes[node];
-            four[side] = winner;
-            match node.checked_sub(1) {
-                Some(below) => (node, side) = (below / 4, below % 4),
-                None => return,
-            }
-            winner = least(four);
-        }
-    }
+#[inline]
+fn event(at: Nanos, number: usize) -> Event {
+    at.min(MAX_TIME).0 << NUMBER | number as u64
 }
 
 #[inline]
-fn least([a, b, c, d]: &Four) -> Event {
-    (*a).min(*b).min((*c).min(*d))
-}
-
 fn time_of(event: Event) -> Nanos {
     Nanos(event >> NUMBER)
+}
+
+#[inline]
+fn number_of(event: Event) -> usize {
+    event as usize % MAX_NUMBERS
+}
+
+/// Events of the threads of a core, at most one of each. Few are there at a time: who waits for its CPU has
+/// none. After `new` nothing allocates.
+#[derive(Clone, Debug)]
+pub(crate) struct EventQueue {
+    /// The events that are there, the earliest last.
+    events: Vec<Event>,
+}
+
+impl EventQueue {
+    /// Without events, for numbers below `numbers`.
+    pub(crate) fn new(numbers: usize) -> EventQueue {
+        EventQueue {
+            events: Vec::with_capacity(numbers),
+        }
+    }
+
+    /// The earliest event: its time and its number.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
+        let first = *self.events.last()?;
+        Some((time_of(first), number_of(first)))
+    }
+
+    /// The time of the earliest event; past [`MAX_TIME`], if there is none.
+    #[inline]
+    pub(crate) fn next(&self) -> Nanos {
+        self.events
+            .last()
+            .map_or(MAX_TIME + Nanos(1), |first| time_of(*first))
+    }
+
+    /// Takes out the earliest event.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        self.events.pop();
+    }
+
+    /// `number`, which has no event, has one at `at`, or at [`MAX_TIME`] if that is earlier.
+    #[inline]
+    pub(crate) fn add(&mut self, at: Nanos, number: usize) {
+        let others = self.events.iter().map(|other| number_of(*other));
+        debug_assert!(!others.clone().any(|other| other == number));
+        let event = event(at, number);
+        self.events.push(event);
+        let events = self.events.as_mut_slice();
+        for place in (1..events.len()).rev() {
+            let before = events[place - 1];
+            if before > event {
+                break;
+            }
+            (events[place - 1], events[place]) = (event, before);
+        }
+    }
+}
+
+/// Rings of the cores, at most one of each: a tournament that keeps who lost each match, so that the next
+/// ring of the winner meets one other in each round. After `new` nothing allocates.
+#[derive(Clone, Debug)]
+pub(crate) struct RingQueue {
+    /// The losers of a tree in rows: that of the final at 1, below that at n those at 2n and 2n + 1.
+    losers: Box<[Event]>,
+    /// The winner.
+    first: Event,
+}
+
+impl RingQueue {
+    /// Queue of cores whose first rings are at a time and of a thread, or that have none.
+    pub(crate) fn new(rings: &[Option<(Nanos, usize)>]) -> RingQueue {
+        let places = rings.len().next_power_of_two();
+        let mut winners = vec![NEVER; 2 * places];
+        for (core, ring) in rings.iter().enumerate() {
+            winners[places + core] = ring.map_or(NEVER, |(at, thread)| event(at, thread));
+        }
+        let mut losers = vec![NEVER; places];
+        for one in (1..places).rev() {
+            let both = (winners[2 * one], winners[2 * one + 1]);
+            winners[one] = both.0.min(both.1);
+            losers[one] = both.0.max(both.1);
+        }
+        RingQueue {
+            losers: losers.into(),
+            first: winners[1],
+        }
+    }
+
+    /// The earliest ring: its time and its thread.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
+        (self.first != NEVER).then(|| (time_of(self.first), number_of(self.first)))
+    }
+
+    /// `core`, whose ring is the earliest, has its next one at a time and by a thread, or has none.
+    #[inline]
+    pub(crate) fn replace_first(&mut self, core: usize, next: Option<(Nanos, usize)>) {
+        let mut winner = next.map_or(NEVER, |(at, thread)| event(at, thread));
+        let mut place = (self.losers.len() + core) / 2;
+        while place > 0 {
+            let loser = &mut self.losers[place];
+            (winner, *loser) = (winner.min(*loser), winner.max(*loser));
+            place /= 2;
+        }
+        self.first = winner;
+    }
 }
 
 #[cfg(test)]
@@ -117,26 +145,57 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_earliest_is_first_and_of_equals_the_lower_number(
-            places in 1_usize..40,
-            sets in prop::collection::vec((0_usize..40, prop::option::of(0_u64..50)), 0..200),
+        fn the_earliest_event_is_first_and_of_equals_the_lower_number(
+            adds in prop::collection::vec((any::<bool>(), 0_usize..20, 0_u64..50), 0..200),
         ) {
-            // Numbers in another order than places.
-            let number = |place: usize| places - 1 - place;
-            let mut queue = EventQueue::new(places, (0..places).map(number));
-            let mut events = vec![None; places];
-            for (place, at) in sets {
-                let place = place % places;
-                events[place] = at.map(|at| (Nanos(at), number(place), place));
-                match events[place] {
-                    Some((at, number, _)) => queue.set(at, number),
-                    None => queue.clear(place),
+            let mut queue = EventQueue::new(20);
+            let mut events = std::collections::BTreeSet::<(Nanos, usize)>::new();
+            for (pop, number, at) in adds {
+                if pop {
+                    queue.pop();
+                    events.pop_first();
+                } else if events.iter().all(|other| other.1 != number) {
+                    queue.add(Nanos(at), number);
+                    events.insert((Nanos(at), number));
                 }
-                let first = events.iter().flatten().min();
-                prop_assert_eq!(queue.first(), first.map(|first| (first.0, first.2)));
-                let others = events.iter().flatten().filter(|other| other.2 != place).min();
-                prop_assert_eq!(queue.first_but(place), others.map_or(MAX_TIME + Nanos(1), |other| other.0));
+                prop_assert_eq!(queue.first(), events.first().copied());
+                let next = events.first().map_or(MAX_TIME + Nanos(1), |first| first.0);
+                prop_assert_eq!(queue.next(), next);
             }
         }
+
+        #[test]
+        fn the_earliest_ring_is_first_and_of_equals_that_of_the_lower_thread(
+            begins in prop::collection::vec(prop::option::of(0_u64..50), 1..40),
+            then in prop::collection::vec((prop::option::of(0_u64..50), 0_usize..2), 0..200),
+        ) {
+            // Two threads a core, numbered from the last core on.
+            let cores = begins.len();
+            let thread = |core: usize, which: usize| 2 * (cores - 1 - core) + which;
+            let begins = begins.into_iter().enumerate();
+            let mut rings: Vec<_> = begins
+                .map(|(core, at)| at.map(|at| (Nanos(at), thread(core, 0))))
+                .collect();
+            let mut queue = RingQueue::new(&rings);
+            for (at, which) in then {
+                let first = rings.iter().flatten().min().copied();
+                prop_assert_eq!(queue.first(), first);
+                let Some((_, number)) = first else { break };
+                let core = cores - 1 - number / 2;
+                rings[core] = at.map(|at| (Nanos(at), thread(core, which)));
+                queue.replace_first(core, rings[core]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_past_the_latest_is_the_latest() {
+        let mut queue = EventQueue::new(1);
+        queue.add(Nanos::MAX, 0);
+        assert_eq!(queue.first(), Some((MAX_TIME, 0)));
+        let mut rings = RingQueue::new(&[Some((Nanos::MAX, 0))]);
+        assert_eq!(rings.first(), Some((MAX_TIME, 0)));
+        rings.replace_first(0, None);
+        assert_eq!(rings.first(), None);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Neighbour {
 impl Neighbour {
     /// Computes, up to `limit`, until another thread may be given the CPU; when that is, or nothing more
     /// where all the jobs of its CPU have ended.
-    pub(crate) fn steps(
+    pub(crate) fn computes(
         &mut self,
         mut at: Nanos,
         limit: Nanos,

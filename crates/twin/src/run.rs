@@ -187,7 +187,6 @@ fn simulate(
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
         thread.shape = thread.shape(&world.costs);
-        thread.seen = world.seen(thread.cpu);
         if world.cpus[thread.cpu].run_queue.shared() {
             let since = Nanos::ZERO;
             thread.phase = ThreadPhase::Woken;
@@ -208,6 +207,6 @@ fn simulate(
         threads.iter().for_each(|one| cores_of[one.0] = place);
     }
     let mut cores: Vec<_> = by_core.into_values().map(CoreThreads::new).collect();
-    advance(&mut cores, cores_of, &mut world, setup.stop)?;
+    advance(&mut cores, &cores_of, &mut world, setup.stop)?;
     Ok(report(&mut threads, &world, &used, method, setup))
 }

@@ -28,9 +28,8 @@ impl Runner<'_, '_> {
         matches!(self, Runner::Job(_))
     }
 
-    /// Returns true if it has turns on its CPU, which others wait for.
-    pub(crate) fn takes_turns(&self) -> bool {
-        !matches!(self, Runner::OtherIrqs(_))
+    pub(crate) fn is_other_irqs(&self) -> bool {
+        matches!(self, Runner::OtherIrqs(_))
     }
 
     /// The error that ended it, if one did.
@@ -50,41 +49,73 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Returns true if it does not have its CPU.
-    #[inline]
-    pub(crate) fn is_off(&self) -> bool {
+    /// Returns true if it takes turns, and this one is its own.
+    pub(crate) fn has_its_turn(&self) -> bool {
         match self {
-            Runner::Job(job) => job.is_off(),
-            Runner::Neighbour(neighbour) => neighbour.off,
+            Runner::Job(job) => !job.is_off(),
+            Runner::Neighbour(neighbour) => !neighbour.is_off(),
             Runner::OtherIrqs(_) => false,
         }
     }
+}
+
+/// A thread that has turns on its CPU, which others wait for.
+pub(crate) trait TakesTurns {
+    const IS_JOB: bool;
+
+    fn cpu(&self) -> usize;
+
+    /// Returns true if it does not have its CPU.
+    fn is_off(&self) -> bool;
 
     /// Takes the CPU away for another thread, at `at`.
-    pub(crate) fn preempted(&mut self, at: Nanos) {
-        match self {
-            Runner::Job(job) => job.preempted(at),
-            Runner::Neighbour(neighbour) => neighbour.off = true,
-            Runner::OtherIrqs(_) => {}
-        }
-    }
+    fn preempted(&mut self, at: Nanos);
 
     /// Does the next thing at `at`, and those that come before `limit` as long as it has its CPU and rings
     /// no doorbell; when the one after is to be done, or nothing more.
+    fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos>;
+}
+
+impl TakesTurns for JobThread<'_> {
+    const IS_JOB: bool = true;
+
     #[inline]
-    pub(crate) fn steps(
-        &mut self,
-        at: Nanos,
-        limit: Nanos,
-        seat: &mut Seat<'_, '_>,
-    ) -> Option<Nanos> {
-        match self {
-            Runner::Job(job) => {
-                let next = job.steps(at, limit, seat);
-                job.goes_on().then_some(next)
-            }
-            Runner::Neighbour(neighbour) => neighbour.steps(at, limit, seat),
-            Runner::OtherIrqs(irqs) => irqs.step(at, seat),
-        }
+    fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    #[inline]
+    fn is_off(&self) -> bool {
+        self.phase == ThreadPhase::Woken
+    }
+
+    fn preempted(&mut self, at: Nanos) {
+        self.has_lost_its_cpu(at);
+    }
+
+    #[inline]
+    fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
+        let next = self.until(at, limit, seat);
+        self.goes_on().then_some(next)
+    }
+}
+
+impl TakesTurns for Neighbour {
+    const IS_JOB: bool = false;
+
+    fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    fn is_off(&self) -> bool {
+        self.off
+    }
+
+    fn preempted(&mut self, _: Nanos) {
+        self.off = true;
+    }
+
+    fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
+        self.computes(at, limit, seat)
     }
 }

@@ -76,9 +76,6 @@ pub(crate) struct JobThread<'a> {
     pub(crate) job: &'a Job,
     pub(crate) coalescing: Option<Coalescing>,
     pub(crate) cpu: usize,
-    /// True if others see what the job does on its CPU: threads that share it, or the other hardware
-    /// thread of its core.
-    pub(crate) seen: bool,
     pub(crate) queue: DeviceQueue,
     /// Queues for the thread's further devices, in one poll group with the first, by policies of
     /// the same kind.
@@ -201,7 +198,6 @@ impl<'a> JobThread<'a> {
             job,
             coalescing,
             cpu,
-            seen: false,
             oracle: None,
             timed: policy.timed(),
             fixed: policy.fixed(),
@@ -243,50 +239,69 @@ impl<'a> JobThread<'a> {
 
     /// Does the next thing at `at`, and those that come before `limit` as long as the job has its CPU and
     /// rings no doorbell; when the one after is to be done, or the job has ended.
-    pub(crate) fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    #[inline]
+    pub(crate) fn until(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
-            Shape::Plain => self.steps_of::<PLAIN>(at, limit, seat),
-            Shape::One => self.steps_of::<ONE>(at, limit, seat),
-            Shape::Several => self.steps_of::<SEVERAL>(at, limit, seat),
+            Shape::Plain => self.until_of::<PLAIN>(at, limit, seat),
+            Shape::One => self.until_of::<ONE>(at, limit, seat),
+            Shape::Several => self.until_of::<SEVERAL>(at, limit, seat),
         }
     }
 
-    #[inline(always)]
-    fn steps_of<const SHAPE: u8>(
+    /// What [`JobThread::until`] does, without what a job of this shape has no use for: the phases in their
+    /// order, so that each knows the next.
+    #[inline(never)]
+    fn until_of<const SHAPE: u8>(
         &mut self,
-        at: Nanos,
+        mut at: Nanos,
         limit: Nanos,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let mut next = self.phase::<SHAPE>(at, seat);
-        while next < limit
-            && matches!(
-                self.phase,
-                ThreadPhase::Issue | ThreadPhase::Poll | ThreadPhase::Wait
-            )
-            && !seat.cpu.run_queue.must_give_up(next)
-        {
-            next = self.phase::<SHAPE>(next, seat);
-        }
-        next
-    }
-
-    #[inline(always)]
-    fn phase<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        let next;
-        (self.phase, next) = match self.phase {
-            ThreadPhase::Issue => self.issue::<SHAPE>(at, seat),
-            ThreadPhase::Ring => (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat)),
-            ThreadPhase::Poll => self.poll::<SHAPE>(at, seat),
-            ThreadPhase::Wait => self.wait::<SHAPE>(at, seat),
-            ThreadPhase::Woken => self.woken::<SHAPE>(at, seat),
-            ThreadPhase::Ended => (ThreadPhase::Ended, at),
+        let mut phase = self.phase;
+        let goes_on = |phase: ThreadPhase, at: Nanos, seat: &mut Seat<'_, '_>| {
+            !matches!(
+                phase,
+                ThreadPhase::Ring | ThreadPhase::Woken | ThreadPhase::Ended
+            ) && at < limit
+                && !seat.cpu.run_queue.must_give_up(at)
         };
-        next
+        // What a turn begins with is done whatever comes; all but these two is what others may come before.
+        let begins = match phase {
+            ThreadPhase::Ring => {
+                (phase, at) = (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat));
+                true
+            }
+            ThreadPhase::Woken => {
+                (phase, at) = self.woken::<SHAPE>(at, seat);
+                true
+            }
+            _ => false,
+        };
+        if !begins || goes_on(phase, at, seat) {
+            loop {
+                if phase == ThreadPhase::Poll {
+                    (phase, at) = self.poll::<SHAPE>(at, seat);
+                    if !goes_on(phase, at, seat) {
+                        break;
+                    }
+                }
+                (phase, at) = match phase {
+                    ThreadPhase::Issue => self.issue::<SHAPE>(at, seat),
+                    ThreadPhase::Wait => self.wait::<SHAPE>(at, seat),
+                    phase => (phase, at),
+                };
+                if !goes_on(phase, at, seat) {
+                    break;
+                }
+            }
+        }
+        self.phase = phase;
+        at
     }
 
     /// Does the next things from `at` on, of a job that is alone on its core: so many `rings` of the
     /// doorbell, and all up to the one after these. Returns when that is due, or the job has ended.
+    #[inline(always)]
     pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
             Shape::Plain => self.rings::<PLAIN>(at, rings, seat),
@@ -369,13 +384,8 @@ impl<'a> JobThread<'a> {
         self.phase != ThreadPhase::Ended
     }
 
-    /// Returns true if the job has given its CPU away.
-    pub(crate) fn is_off(&self) -> bool {
-        self.phase == ThreadPhase::Woken
-    }
-
     /// Takes the CPU away for another thread, at `since`.
-    pub(crate) fn preempted(&mut self, since: Nanos) {
+    pub(crate) fn has_lost_its_cpu(&mut self, since: Nanos) {
         self.resumes = match self.phase {
             // What completes meanwhile is there when it is back.
             ThreadPhase::Wait => ThreadPhase::Poll,

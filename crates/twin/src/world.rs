@@ -30,10 +30,4 @@ impl<'a> World<'a> {
             devices: &mut self.devices,
         }
     }
-
-    /// Returns true if what a thread does on `cpu` is seen by others: threads that share it, or the
-    /// other hardware thread of its core.
-    pub(crate) fn seen(&self, cpu: usize) -> bool {
-        self.cpus[cpu].run_queue.shared() || !self.beside[cpu].is_empty()
-    }
 }

@@ -31,26 +31,6 @@ impl Cause {
     }
 }
 
-/// What a hardware thread takes of its core from the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CoreUse {
-    /// Idle, or in `tpause` or `umwait`: C0.2 leaves the core to the other thread (SDM, TPAUSE).
-    None,
-    /// A loop of polls.
-    Spin,
-    /// Any other code.
-    Work,
-}
-
-/// What a thread takes of its core by what it does.
-const USE_OF_CORE: [CoreUse; Doing::COUNT] = {
-    let mut uses = [CoreUse::Work; Doing::COUNT];
-    uses[Doing::Spin as usize] = CoreUse::Spin;
-    uses[Doing::Pause as usize] = CoreUse::None;
-    uses[Doing::Monitor as usize] = CoreUse::None;
-    uses
-};
-
 /// Means by which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
@@ -246,12 +226,11 @@ impl Cpu {
         self.latest = Doing::Kernel;
     }
 
-    /// Returns what the CPU takes of its core at `at`, as far as it is known.
-    pub(crate) fn use_of_core(&self, at: Nanos) -> CoreUse {
-        match at < self.free && !(self.idle.0 <= at && at < self.idle.1) {
-            true => USE_OF_CORE[self.latest as usize],
-            false => CoreUse::None,
-        }
+    /// Returns what the CPU does at `at`, as far as it is known; `None`: it is idle.
+    #[inline]
+    pub(crate) fn doing(&self, at: Nanos) -> Option<Doing> {
+        let idle = self.idle.0 <= at && at < self.idle.1;
+        (at < self.free && !idle).then_some(self.latest)
     }
 
     #[inline]

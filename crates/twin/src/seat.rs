@@ -1,6 +1,6 @@
 //! A thread's turn on its CPU.
 
-use crate::cpu::{Cause, CoreUse, Cpu, Got};
+use crate::cpu::{Cause, Cpu, Got};
 use crate::device::Device;
 use crate::step_costs::StepCosts;
 use crate::times::Doing;
@@ -9,57 +9,77 @@ use joulio_units::Nanos;
 /// A hardware thread, for as long as one thread of the run has its turn, with what else that touches.
 pub(crate) struct Seat<'w, 'a> {
     pub(crate) cpu: &'w mut Cpu,
-    pub(crate) others: Others<'w>,
+    pub(crate) beside: Beside<'w>,
     pub(crate) costs: &'w StepCosts,
     pub(crate) devices: &'w mut [Device<'a>],
 }
 
-/// The other hardware threads, of which those of the same core count.
-pub(crate) struct Others<'w> {
-    beside: &'w [usize],
-    /// The CPUs with lower numbers, and those with higher ones.
-    before: &'w [Cpu],
-    after: &'w [Cpu],
+/// The other hardware threads of a core. What they do until they are free is known, and nothing is added to
+/// it during a turn.
+pub(crate) struct Beside<'w> {
+    /// Time from which on all of them are idle.
+    idle_from: Nanos,
+    threads: Threads<'w>,
 }
 
-impl<'w> Others<'w> {
-    /// CPU number `own`, and the others, of which those `beside` it are of the same core.
-    #[inline]
+enum Threads<'w> {
+    None,
+    One(&'w Cpu),
+    /// Those of these numbers, among the CPUs with lower numbers than the thread's own and with higher ones.
+    Several(&'w [usize], [&'w [Cpu]; 2]),
+}
+
+impl<'w> Beside<'w> {
+    /// CPU number `own`, and the others, of which those of the numbers `beside` are of the same core.
+    #[inline(always)]
     pub(crate) fn apart(
         cpus: &'w mut [Cpu],
         own: usize,
         beside: &'w [usize],
-    ) -> (&'w mut Cpu, Others<'w>) {
+    ) -> (&'w mut Cpu, Beside<'w>) {
+        let (own, idle_from, threads) = match beside {
+            [] => (&mut cpus[own], Nanos::ZERO, Threads::None),
+            [one] => {
+                let both = cpus.get_disjoint_mut([own, *one]);
+                let [own, one] = both.expect("the threads of a core are there");
+                (own, one.free, Threads::One(one))
+            }
+            _ => Beside::several(cpus, own, beside),
+        };
+        (own, Beside { idle_from, threads })
+    }
+
+    #[cold]
+    fn several(
+        cpus: &'w mut [Cpu],
+        own: usize,
+        beside: &'w [usize],
+    ) -> (&'w mut Cpu, Nanos, Threads<'w>) {
+        let free = beside.iter().map(|other| cpus[*other].free).max();
         let (before, rest) = cpus.split_at_mut(own);
         let (own, after) = rest.split_first_mut().expect("a thread's CPU is there");
-        let others = Others {
-            beside,
-            before,
-            after,
-        };
-        (own, others)
+        let threads = Threads::Several(beside, [before, after]);
+        (own, free.unwrap_or_default(), threads)
     }
 
-    #[inline]
-    fn cpu(&self, other: usize) -> &Cpu {
-        let own = self.before.len();
-        match other < own {
-            true => &self.before[other],
-            false => &self.after[other - own - 1],
-        }
-    }
-
-    /// Factor on the time of code at `at`, by what the other threads of the core do.
-    #[inline]
-    fn slowdown(&self, at: Nanos, costs: &StepCosts) -> f64 {
-        let of = |other: &usize| match self.cpu(*other).use_of_core(at) {
-            CoreUse::None => 1.0,
-            CoreUse::Spin => costs.smt_spin_slowdown,
-            CoreUse::Work => costs.smt_slowdown,
+    /// `time` of code that begins at `at`, as long as it takes beside what the others do then.
+    #[inline(never)]
+    fn slowed(&self, at: Nanos, time: Nanos, costs: &StepCosts) -> Nanos {
+        let of = |cpu: &Cpu| cpu.doing(at).map_or(1.0, |doing| costs.smt[doing as usize]);
+        let slowdown = match &self.threads {
+            Threads::None => 1.0,
+            Threads::One(one) => of(one),
+            Threads::Several(numbers, [before, after]) => {
+                let cpu = |&number: &usize| match before.get(number) {
+                    Some(cpu) => of(cpu),
+                    None => of(&after[number - before.len() - 1]),
+                };
+                numbers.iter().map(cpu).fold(1.0, f64::max)
+            }
         };
-        match self.beside {
-            [one] => of(one).max(1.0),
-            more => more.iter().map(of).fold(1.0, f64::max),
+        match slowdown == 1.0 {
+            true => time,
+            false => Nanos::nearest(time.0 as f64 * slowdown),
         }
     }
 }
@@ -71,10 +91,10 @@ impl Seat<'_, '_> {
         self.cpu.take(job, at, cause, self.costs)
     }
 
-    /// Returns true if the other hardware threads of the core are idle all the time.
+    /// Returns true if the other hardware threads of the core are idle from `at` on.
     #[inline]
-    pub(crate) fn alone(&self) -> bool {
-        self.others.beside.is_empty()
+    pub(crate) fn alone_from(&self, at: Nanos) -> bool {
+        at >= self.beside.idle_from
     }
 
     /// Work of the path's own; when it is done.
@@ -94,13 +114,18 @@ impl Seat<'_, '_> {
     #[inline(always)]
     pub(crate) fn switch(&mut self, at: Nanos, before: Nanos) -> Nanos {
         let (switch, uncharged) = (self.costs.switch, self.costs.switch_uncharged);
-        if self.alone() {
-            let end = self.cpu.spend(at, before + switch, Doing::Kernel);
-            self.cpu.uncharge(end, uncharged);
-            return end;
+        if !self.alone_from(at) {
+            return self.switch_beside(at, before);
         }
+        let end = self.cpu.spend(at, before + switch, Doing::Kernel);
+        self.cpu.uncharge(end, uncharged);
+        end
+    }
+
+    #[inline(never)]
+    fn switch_beside(&mut self, at: Nanos, before: Nanos) -> Nanos {
         let from = self.kernel(at, before);
-        let end = self.kernel(from, switch);
+        let end = self.kernel(from, self.costs.switch);
         self.cpu.uncharge(end, self.uncharged(end - from));
         end
     }
@@ -110,16 +135,21 @@ impl Seat<'_, '_> {
     #[inline(always)]
     pub(crate) fn wake(&mut self, got: Got, handler: Nanos, after: Nanos) -> Nanos {
         let (wake, uncharged) = (self.costs.wake, self.costs.wake_uncharged);
-        if self.alone() {
-            let time = handler + wake + after;
-            let end = self.cpu.spend(got.at, time, Doing::Kernel);
-            if got.idle {
-                self.cpu.uncharge(end - after, uncharged);
-            }
-            return end;
+        if !self.alone_from(got.at) {
+            return self.wake_beside(got, handler, after);
         }
+        let time = handler + wake + after;
+        let end = self.cpu.spend(got.at, time, Doing::Kernel);
+        if got.idle {
+            self.cpu.uncharge(end - after, uncharged);
+        }
+        end
+    }
+
+    #[inline(never)]
+    fn wake_beside(&mut self, got: Got, handler: Nanos, after: Nanos) -> Nanos {
         let handled = self.kernel(got.at, handler);
-        let woken = self.kernel(handled, wake);
+        let woken = self.kernel(handled, self.costs.wake);
         if got.idle {
             self.cpu.uncharge(woken, self.uncharged(woken - handled));
         }
@@ -140,17 +170,9 @@ impl Seat<'_, '_> {
     /// Code, which is slower beside another thread of the core.
     #[inline]
     fn run(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        match self.others.beside {
-            [] => self.cpu.spend(at, time, doing),
-            _ => self.run_beside(at, time, doing),
-        }
-    }
-
-    fn run_beside(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let slowdown = self.others.slowdown(at, self.costs);
-        let time = match slowdown == 1.0 {
+        let time = match self.alone_from(at) {
             true => time,
-            false => Nanos::nearest(time.0 as f64 * slowdown),
+            false => self.beside.slowed(at, time, self.costs),
         };
         let end = self.cpu.spend(at, time, doing);
         self.cpu.works();

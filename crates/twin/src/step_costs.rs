@@ -56,9 +56,8 @@ pub(crate) struct StepCosts {
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
     pub(crate) tick: Nanos,
-    /// Factors on the time of code while the other thread of its core works, and while it spins.
-    pub(crate) smt_slowdown: f64,
-    pub(crate) smt_spin_slowdown: f64,
+    /// Factors on the time of code by what the other thread of its core does meanwhile.
+    pub(crate) smt: [f64; Doing::COUNT],
     /// Share of a core's watts that its other thread adds.
     pub(crate) smt_watts_share: f64,
     /// Kind of work that the path's is paid for as.
@@ -301,10 +300,7 @@ impl StepCosts {
             block_after,
             slice: fixed_ns(&costs.slice_ns),
             tick: costs.tick_ns.as_ref().map_or(DEFAULT_TICK, fixed_ns),
-            smt_slowdown: costs.smt_slowdown.value,
-            smt_spin_slowdown: (costs.smt_spin_slowdown.as_ref())
-                .unwrap_or(&costs.smt_slowdown)
-                .value,
+            smt: smt(costs),
             smt_watts_share: costs
                 .smt_watts_share
                 .as_ref()
@@ -349,6 +345,18 @@ fn step_costs(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<StepCo
         machine: machine.name.clone(),
     })?;
     StepCosts::new(setup, costs, job, Path::of(method))
+}
+
+/// Factors on the time of code by what the other thread of its core does meanwhile. In `tpause` and `umwait`
+/// that takes nothing: C0.2 leaves the core to the other thread (SDM, TPAUSE).
+fn smt(costs: &Costs) -> [f64; Doing::COUNT] {
+    let work = &costs.smt_slowdown;
+    let spin = costs.smt_spin_slowdown.as_ref().unwrap_or(work);
+    Doing::ALL.map(|doing| match doing {
+        Doing::Pause | Doing::Monitor => 1.0,
+        Doing::Spin => spin.value.max(1.0),
+        Doing::Kernel | Doing::Neighbour | Doing::OtherIrq => work.value.max(1.0),
+    })
 }
 
 /// The costs of the job's scheduler.

@@ -2,7 +2,7 @@
 
 use crate::cpu::Cpu;
 use crate::device::Device;
-use crate::seat::{Others, Seat};
+use crate::seat::{Beside, Seat};
 use crate::step_costs::StepCosts;
 use joulio_model::MachineProfile;
 
@@ -20,12 +20,12 @@ pub(crate) struct World<'a> {
 
 impl<'a> World<'a> {
     /// The place of whoever has a turn on `cpu`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn seat(&mut self, cpu: usize) -> Seat<'_, 'a> {
-        let (own, others) = Others::apart(&mut self.cpus, cpu, &self.beside[cpu]);
+        let (own, beside) = Beside::apart(&mut self.cpus, cpu, &self.beside[cpu]);
         Seat {
             cpu: own,
-            others,
+            beside,
             costs: &self.costs,
             devices: &mut self.devices,
         }

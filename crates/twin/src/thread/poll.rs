@@ -60,7 +60,7 @@ impl JobThread<'_> {
                 }
                 None => announced = self.threshold() - 1,
             }
-            if !seat.alone() {
+            if !seat.alone_from(end) {
                 // The other thread of the core may begin or end something in between.
                 end = seat.work(end, std::mem::take(&mut work));
             }

@@ -223,4 +223,11 @@ impl Outstanding for InFlight {
             each(io.class, io.submitted);
         }
     }
+
+    #[inline]
+    fn only(&self) -> Option<(Class, Nanos)> {
+        let tag = (self.live == 1).then(|| self.tags[0])?;
+        let io = &self.ios[usize::from(tag)];
+        Some((io.class, io.submitted))
+    }
 }

@@ -9,7 +9,7 @@ mod user;
 use crate::TwinError;
 use crate::cpu::{Cause, Got};
 use crate::seat::Seat;
-use crate::thread::{JobThread, Next, PLAIN, ThreadPhase, Wakening};
+use crate::thread::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase, Wakening};
 use joulio_model::MachineProfile;
 use joulio_units::Nanos;
 use joulio_wait::{Outstanding, Policy, Step, StepKind};
@@ -80,7 +80,7 @@ impl JobThread<'_> {
             let (can, asks_others, place) = (self.can, self.asks_others, self.place);
             let queue = self.queue_mut::<SHAPE>(index);
             // Queues with nothing out only count when none has.
-            if !idle && queue.in_flight.count() == 0 {
+            if SHAPE == SEVERAL && !idle && queue.in_flight.count() == 0 {
                 continue;
             }
             if asks_others {

@@ -11,6 +11,12 @@ pub trait Outstanding {
 
     /// Calls `each` with the class and submission time of every one of them.
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos));
+
+    /// Class and submission time of the command, where there is one and no other; `None` sends who asks to
+    /// [`Outstanding::for_each`].
+    fn only(&self) -> Option<(Class, Nanos)> {
+        None
+    }
 }
 
 /// Outcome of a sleep that a policy planned.

@@ -127,6 +127,8 @@ impl Policy for Hybrid {
         }
     }
 
+    // Inlined where any policy is asked, it would have registers saved there for all.
+    #[inline(never)]
     fn plan(&mut self, outstanding: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
         let Hybrid { rule, once } = self;
         let step = once.plan(outstanding, now, |class, submitted| {

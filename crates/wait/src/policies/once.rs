@@ -20,16 +20,26 @@ impl Once {
         now: Nanos,
         mut wish: impl FnMut(Class, Nanos) -> Step,
     ) -> Option<Step> {
-        let mut merged: Option<Step> = None;
-        outstanding.for_each(&mut |class, submitted| {
-            let mut step = wish(class, submitted);
-            let had = submitted <= self.slept_at || step.until <= now;
-            if matches!(step.kind, StepKind::Sleep | StepKind::Pause) && had {
-                step = Step::SPIN;
+        let slept_at = self.slept_at;
+        let mut of = |class, submitted| {
+            let step = wish(class, submitted);
+            let had = submitted <= slept_at || step.until <= now;
+            match matches!(step.kind, StepKind::Sleep | StepKind::Pause) && had {
+                true => Step::SPIN,
+                false => step,
             }
-            merged = Some(merged.map_or(step, |other| other.merge(step)));
-        });
-        let step = merged?;
+        };
+        let step = match outstanding.only() {
+            Some((class, submitted)) => of(class, submitted),
+            None => {
+                let mut merged: Option<Step> = None;
+                outstanding.for_each(&mut |class, submitted| {
+                    let step = of(class, submitted);
+                    merged = Some(merged.map_or(step, |other| other.merge(step)));
+                });
+                merged?
+            }
+        };
         if step.kind == StepKind::Spin {
             return Some(Step::SPIN);
         }

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 /// A cache line that UMONITOR or MONITORX is to watch. Nothing is read from it.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLine<'a> {
+    #[allow(dead_code, reason = "some CPUs watch no line")]
     at: NonNull<u8>,
     memory: PhantomData<&'a ()>,
 }
@@ -22,6 +23,7 @@ impl CacheLine<'_> {
         }
     }
 
+    #[allow(dead_code, reason = "some CPUs watch no line")]
     pub(crate) fn address(self) -> *const u8 {
         self.at.as_ptr()
     }

@@ -2,19 +2,28 @@
 //! until a cache line is written (UMWAIT, MWAITX), and, with the help of a kernel module, device
 //! interrupts that are delivered to a thread ([`uintr`]).
 //!
+//! The instructions for what a device shares are here too: memory's [`fence`]s, [`copy_shared`], and
+//! registers ([`mmio`]).
+//!
 //! [`UserWait::detect`] says which instructions this CPU lacks. Sources: Intel SDM volume 2
-//! (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3 (MONITORX, MWAITX).
+//! (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3 (MONITORX, MWAITX). On aarch64 there is none of them, and
+//! each says so.
 
+mod arch;
 mod busy;
 mod cache_line;
+mod copy;
 mod feature;
+pub mod fence;
 mod limits;
+pub mod mmio;
 mod tsc;
 pub mod uintr;
 mod user_wait;
 
 pub use busy::BusyThread;
 pub use cache_line::CacheLine;
+pub use copy::copy_shared;
 pub use feature::{Feature, MissingFeature};
 pub use limits::PauseLimits;
 pub use tsc::Tsc;

@@ -6,8 +6,8 @@
 //! Whether a reference may point into one is [`crate::trusted`]'s to say; all else here copies.
 
 use crate::arena::Home;
-use crate::copy::copy;
 use crate::{DmaDomain, DmaMemory, Iova};
+use joulio_cpu::copy_shared;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -172,7 +172,7 @@ impl DmaBuffer {
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let from = self.at(offset, to.len());
         // SAFETY: inside as checked; `to` is ours alone.
-        unsafe { copy(from, to.as_mut_ptr(), to.len()) }
+        unsafe { copy_shared(from, to.as_mut_ptr(), to.len()) }
     }
 
     /// Copies `from` to `offset`.
@@ -182,7 +182,7 @@ impl DmaBuffer {
     pub fn write(&mut self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
         // SAFETY: as in `read`.
-        unsafe { copy(from.as_ptr(), to, from.len()) }
+        unsafe { copy_shared(from.as_ptr(), to, from.len()) }
     }
 
     /// Cuts the buffer in two: keeps what is before `at`, and returns the rest. Both are the caller's,

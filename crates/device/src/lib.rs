@@ -34,7 +34,6 @@
 mod arena;
 mod buffer;
 mod bus;
-mod copy;
 mod dma;
 mod error;
 mod foreign;

@@ -6,8 +6,8 @@
 
 use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
-use crate::copy::copy;
 use crate::huge_pages;
+use joulio_cpu::copy_shared;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -301,7 +301,7 @@ impl SharedMemory {
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let src = self.at(offset, to.len());
         // SAFETY: `src` has the length by `at`; `to` is ours alone, so they do not overlap.
-        unsafe { copy(src, to.as_mut_ptr(), to.len()) }
+        unsafe { copy_shared(src, to.as_mut_ptr(), to.len()) }
     }
 
     /// Copies `from` to `offset`.
@@ -311,7 +311,7 @@ impl SharedMemory {
     pub fn write(&self, offset: usize, from: &[u8]) {
         let dst = self.at(offset, from.len());
         // SAFETY: as in `read`.
-        unsafe { copy(from.as_ptr(), dst, from.len()) }
+        unsafe { copy_shared(from.as_ptr(), dst, from.len()) }
     }
 
     /// Copies `len` bytes from `offset` to `to_offset` of `to`, which is another memory.
@@ -322,7 +322,7 @@ impl SharedMemory {
         assert!(self.base != to.base, "a copy within one memory");
         let (src, dst) = (self.at(offset, len), to.at(to_offset, len));
         // SAFETY: both have the length by `at`; two mappings do not overlap.
-        unsafe { copy(src, dst, len) }
+        unsafe { copy_shared(src, dst, len) }
     }
 
     /// Loads the 32-bit word at `offset` with acquire ordering: what the other side wrote before

@@ -1,7 +1,7 @@
 //! `/dev/joulio_uintr`, if it can be used here.
 
 use super::{UintrError, abi};
-use crate::Feature;
+use crate::arch::UserInterrupts;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,13 +13,14 @@ const PATH: &str = "/dev/joulio_uintr";
 pub(super) struct Device {
     file: OwnedFd,
     info: abi::Info,
+    /// The CPU's side of it.
+    pub(super) cpu: UserInterrupts,
 }
 
 impl Device {
     /// Opens it, on a CPU that has what it takes.
     pub(super) fn open() -> Result<Device, UintrError> {
-        Feature::Uintr.check()?;
-        Feature::Waitpkg.check()?;
+        let cpu = UserInterrupts::detect()?;
         let file = open(PATH, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let file = file.map_err(|errno| match errno {
             // NXIO, NODEV: the file of a module that is gone.
@@ -29,7 +30,7 @@ impl Device {
         })?;
         let info = abi::info(file.as_fd()).map_err(UintrError::other("info"))?;
         check(info)?;
-        Ok(Device { file, info })
+        Ok(Device { file, info, cpu })
     }
 
     /// The module gives interrupts of its own away.

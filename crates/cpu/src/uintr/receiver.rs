@@ -1,12 +1,12 @@
 //! A thread that takes the user interrupts of a device.
 
-use super::code::{self, Code};
+use super::code::Code;
 use super::device::Device;
-use super::hand_over::{self, LowPower};
+use super::low_power::LowPower;
 use super::slot::Slot;
-use super::thread::{self, ThreadId};
+use super::thread::ThreadId;
 use super::{ReceiverStatus, UintrError, abi};
-use crate::user_wait::operand;
+use crate::arch::UserInterrupts;
 use crate::{Depth, Tsc};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,17 +32,17 @@ pub struct Once {
 /// User interrupts are held back while it lives, and let through when it is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
-    /// True if they were let through before.
-    allowed: bool,
+    /// The CPU that they are let through on, if they were before.
+    allowed: Option<UserInterrupts>,
     // On the thread that has them: not `Send`.
     receiver: std::marker::PhantomData<(&'a Receiver, *const ())>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if self.allowed {
+        if let Some(cpu) = self.allowed {
             // SAFETY: the thread is registered as long as the receiver is borrowed.
-            unsafe { code::allow() };
+            unsafe { cpu.allow() };
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct Receiver {
     device: Device,
     slot: Slot,
     owner: Option<ThreadId>,
-    operand: u32,
+    depth: Depth,
     /// The thread that pauses, where the handler hands over. After the device, as the slot is.
     low_power: Option<LowPower>,
 }
@@ -73,7 +73,7 @@ impl Receiver {
             device,
             slot: Slot::take()?,
             owner: None,
-            operand: operand(depth),
+            depth,
             low_power: None,
         })
     }
@@ -85,7 +85,10 @@ impl Receiver {
     /// Those of [`Receiver::open`], or there is no memory for a stack.
     pub fn open_hand_over(depth: Depth) -> Result<Receiver, UintrError> {
         let mut receiver = Receiver::open(depth)?;
-        receiver.low_power = Some(LowPower::new(receiver.slot.state())?);
+        receiver.low_power = Some(LowPower::new(
+            receiver.slot.state(),
+            receiver.device.cpu.low_power(),
+        )?);
         Ok(receiver)
     }
 
@@ -100,13 +103,14 @@ impl Receiver {
             Some(_) => return Err(UintrError::OtherThread),
             None => {}
         }
+        let cpu = self.device.cpu;
         let handler = match &self.low_power {
-            Some(_) if thread::has_shadow_stack() => return Err(UintrError::ShadowStack),
-            Some(_) => hand_over::handler(),
-            None => code::handler(),
+            Some(_) if cpu.has_shadow_stack() => return Err(UintrError::ShadowStack),
+            Some(_) => cpu.hand_over_handler(),
+            None => cpu.handler(),
         };
-        // SAFETY: the handler is part of this program and keeps everything (`code.rs`), or runs where
-        // user interrupts are let through, in a thread that it may leave (`hand_over.rs`). It writes
+        // SAFETY: the handler is part of this program and keeps everything, or runs where
+        // user interrupts are let through, in a thread that it may leave. It writes
         // to the state of its vector, which is this receiver's.
         let registered = unsafe { abi::register(self.device.as_fd(), handler, self.slot.vector()) };
         registered.map_err(|errno| match errno {
@@ -116,7 +120,7 @@ impl Receiver {
         self.owner = Some(ThreadId::here());
         if self.low_power.is_none() {
             // SAFETY: the module has just switched user interrupts on for this thread.
-            unsafe { code::allow() };
+            unsafe { cpu.allow() };
         }
         Ok(())
     }
@@ -215,10 +219,10 @@ impl Receiver {
     /// On any thread but the one that registered.
     pub fn hold(&self) -> Result<Held<'_>, UintrError> {
         self.check_thread()?;
-        let allowed = self.low_power.is_none();
-        if allowed {
+        let allowed = self.low_power.is_none().then_some(self.device.cpu);
+        if let Some(cpu) = allowed {
             // SAFETY: the thread is registered, so that the module has user interrupts on.
-            unsafe { code::hold() };
+            unsafe { cpu.hold() };
         }
         Ok(Held {
             allowed,
@@ -253,14 +257,13 @@ impl Receiver {
         self.check_thread()?;
         let state = self.slot.state();
         if self.low_power.is_some() {
-            // SAFETY: `open` found WAITPKG; `register` chose the handler, where there is no shadow stack;
-            // this thread never lets user interrupts through; the low-power thread is this receiver's.
-            unsafe { hand_over::wait(state, deadline, self.operand) };
+            // SAFETY: `register` chose the handler, where there is no shadow stack; this thread never lets
+            // user interrupts through; the low-power thread is this receiver's.
+            unsafe { self.device.cpu.hand_over(state, deadline, self.depth) };
             let (marked, limited) = (state.marked(), false);
             return Ok(Once { marked, limited });
         }
-        // SAFETY: `open` found WAITPKG.
-        let limited = unsafe { code::wait(state, deadline, self.operand) };
+        let limited = self.device.cpu.wait(state, deadline, self.depth);
         let marked = state.marked();
         Ok(Once { marked, limited })
     }
@@ -284,18 +287,18 @@ impl Receiver {
         if self.low_power.is_some() || !in_window {
             return Err(UintrError::NotInWindow(at));
         }
-        if thread::has_shadow_stack() {
+        let cpu = self.device.cpu;
+        if cpu.has_shadow_stack() {
             return Err(UintrError::ShadowStack);
         }
         // SAFETY: this thread is registered, so that the module has user interrupts on.
-        unsafe { code::hold() };
+        unsafe { cpu.hold() };
         let raised = raise();
         // Also after an error: it is what lets interrupts through again.
         let deadline = if raised.is_ok() { deadline } else { 0 };
         let state = self.slot.state();
-        // SAFETY: `open` found both features, `at` was just looked up, and there is no shadow
-        // stack.
-        let limited = unsafe { code::wait_at(state, deadline, self.operand, at) };
+        // SAFETY: `at` was just looked up, and there is no shadow stack.
+        let limited = unsafe { cpu.wait_at(state, deadline, self.depth, at) };
         let marked = state.marked();
         raised.map(|()| Once { marked, limited })
     }

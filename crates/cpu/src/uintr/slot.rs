@@ -4,27 +4,28 @@ use super::UintrError;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// User vectors are numbers of 6 bits (Intel SDM volume 3, chapter 7, "User Interrupts").
-pub(super) const SLOTS: usize = 64;
+pub(crate) const SLOTS: usize = 64;
 
-/// Mark and count that the handler writes for one receiver, in a line of its own. `handler.rs`
+/// Mark and count that the handler writes for one receiver, in a line of its own. The handler
 /// knows the offsets.
 #[derive(Debug)]
+#[allow(dead_code, reason = "some fields are read by assembly alone")]
 #[repr(C, align(64))]
-pub(super) struct HandlerState {
+pub(crate) struct HandlerState {
     /// Not zero: the handler ran since this was cleared.
-    pub(super) mark: AtomicU32,
+    pub(crate) mark: AtomicU32,
     /// Number of times that the handler ran.
-    pub(super) count: AtomicU64,
+    pub(crate) count: AtomicU64,
     /// Stack pointers of the polling and of the low-power thread while the other runs, and the counter at
-    /// which the latter gives up: of a hand-over (`hand_over.rs`).
-    pub(super) polling: AtomicU64,
-    pub(super) low_power: AtomicU64,
-    pub(super) deadline: AtomicU64,
+    /// which the latter gives up: of a hand-over.
+    pub(crate) polling: AtomicU64,
+    pub(crate) low_power: AtomicU64,
+    pub(crate) deadline: AtomicU64,
 }
 
 /// State by user vector. A table, so that the handler finds its line from what the CPU puts on the
 /// stack and needs no register for it.
-pub(super) static STATES: [HandlerState; SLOTS] = [const {
+pub(crate) static STATES: [HandlerState; SLOTS] = [const {
     HandlerState {
         mark: AtomicU32::new(0),
         count: AtomicU64::new(0),
@@ -78,7 +79,7 @@ impl Drop for Slot {
 impl HandlerState {
     /// Forgets the mark. What the caller reads after this is read after it.
     #[inline]
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.mark.store(0, Ordering::Relaxed);
         // The handler runs on this thread: the order of its instructions is the order it sees, and
         // only the compiler has to keep to it.
@@ -87,7 +88,7 @@ impl HandlerState {
 
     /// Reports whether there is a mark.
     #[inline]
-    pub(super) fn marked(&self) -> bool {
+    pub(crate) fn marked(&self) -> bool {
         compiler_fence(Ordering::SeqCst);
         self.mark.load(Ordering::Relaxed) != 0
     }

@@ -9,17 +9,9 @@
 //! check of a mark before TPAUSE. Not for a thread with a shadow stack: it returns to where nobody on
 //! that stack called from.
 
-use super::UintrError;
-use super::slot::{HandlerState, STATES};
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use crate::uintr::slot::{HandlerState, STATES};
 use std::arch::global_asm;
-use std::ffi::c_void;
 use std::mem::offset_of;
-use std::sync::atomic::Ordering;
-
-/// Bytes of the low-power thread's stack: signal handlers run on it too. A page below it faults.
-const STACK: usize = 256 << 10;
-const GUARD: usize = 4096;
 
 global_asm!(
     ".macro to_polling resume:req",
@@ -134,56 +126,16 @@ pub(super) fn handler() -> usize {
     &raw const joulio_hand_over_handler as usize
 }
 
-/// The low-power thread: a stack.
-#[derive(Debug)]
-pub(super) struct LowPower {
-    mapping: *mut c_void,
-}
-
-// SAFETY: memory that no other thread has, as long as nobody waits on it.
-unsafe impl Send for LowPower {}
-// SAFETY: a shared reference does nothing.
-unsafe impl Sync for LowPower {}
-
-impl LowPower {
-    /// A thread that begins to pause when the core is handed over to it by `state`.
-    pub(super) fn new(state: &HandlerState) -> Result<LowPower, UintrError> {
-        let map = UintrError::other("stack");
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: new memory, at an address that the kernel chooses.
-        let mapping = unsafe { mmap_anonymous(std::ptr::null_mut(), GUARD + STACK, access, flags) };
-        let low_power = LowPower {
-            mapping: mapping.map_err(&map)?,
-        };
-        // SAFETY: the first page of the mapping, which nobody uses yet.
-        unsafe { mprotect(low_power.mapping, GUARD, MprotectFlags::empty()) }.map_err(&map)?;
-        // SAFETY: inside the mapping, aligned as it is: the last but one word of the stack.
-        let top = unsafe {
-            low_power
-                .mapping
-                .byte_add(GUARD + STACK - 16)
-                .cast::<usize>()
-        };
-        // SAFETY: as above. Where the first hand-over returns to.
-        unsafe { top.write(&raw const joulio_low_power as usize) };
-        state.low_power.store(top as u64, Ordering::Relaxed);
-        Ok(low_power)
-    }
-}
-
-impl Drop for LowPower {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this one's, and the core is not on it.
-        let _ = unsafe { munmap(self.mapping, GUARD + STACK) };
-    }
+/// Address where the low-power thread begins.
+pub(super) fn low_power() -> usize {
+    &raw const joulio_low_power as usize
 }
 
 /// Hands the core over until an interrupt, or until the counter says `deadline`.
 ///
 /// # Safety
 /// This CPU has WAITPKG; this thread has registered with [`handler`], holds user interrupts back, has no shadow
-/// stack, and `state` is that of its vector, with a [`LowPower`] that lives.
+/// stack, and `state` is that of its vector, with a low-power thread that lives.
 pub(super) unsafe fn wait(state: &HandlerState, deadline: u64, operand: u32) {
     // SAFETY: by the caller.
     unsafe { joulio_hand_over(state, deadline, operand) }
@@ -241,7 +193,7 @@ mod tests {
         let [there, pause, over, handler, back] = parts().map(|part| part.len());
         assert_eq!([there, pause, over, handler, back], [11, 8, 12, 23, 6]);
         // Of an interrupt: the handler and both switches. Of a mark: `code.rs`.
-        let own = super::super::code::Code::here();
+        let own = crate::uintr::Code::here();
         let mark = decode(own.handler.start, own.handler.end as *const u8).len();
         assert_eq!((handler + back + there, mark), (40, 20));
     }

@@ -1,0 +1,80 @@
+//! Assembly and what else is an architecture's own: in one folder, which has the same for each.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The folder that may.
+const ARCH: &str = "crates/cpu/src/arch";
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Files of Rust below `folder`.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut left) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                left.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Words of code, comments aside, that make a file an architecture's own.
+fn words_of_an_architecture(source: &str) -> impl Iterator<Item = &'static str> {
+    // In halves, so that this file has none.
+    const WORDS: [&str; 3] = [
+        concat!("as", "m!("),
+        concat!("std::", "arch::"),
+        concat!("core::", "arch::"),
+    ];
+    let code = source.lines().map(str::trim_start);
+    let code: Vec<_> = code.filter(|line| !line.starts_with("//")).collect();
+    let has = move |word: &&str| code.iter().any(|line| line.contains(*word));
+    WORDS.into_iter().filter(has)
+}
+
+#[test]
+fn assembly_is_in_its_folder_and_nowhere_else() -> Result<()> {
+    let mut outside = Vec::new();
+    let mut inside = BTreeSet::new();
+    for path in sources(&workspace().join("crates"))? {
+        let words: Vec<_> = words_of_an_architecture(&fs::read_to_string(&path)?).collect();
+        match path.strip_prefix(workspace().join(ARCH)) {
+            Ok(path) => inside.extend((!words.is_empty()).then(|| path.to_path_buf())),
+            Err(_) if words.is_empty() => {}
+            Err(_) => outside.push((path, words)),
+        }
+    }
+    assert!(outside.is_empty(), "not in {ARCH}: {outside:#?}");
+    for arch in ["aarch64", "x86_64"] {
+        assert!(
+            inside.iter().any(|path| path.starts_with(arch)),
+            "{arch}: {inside:?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_rest_of_the_room_knows_no_architecture() -> Result<()> {
+    for path in sources(&workspace().join("crates/cpu/src"))? {
+        let is_free = !fs::read_to_string(&path)?.contains("target_arch");
+        assert!(
+            is_free || path.starts_with(workspace().join(ARCH)),
+            "{}",
+            path.display()
+        );
+    }
+    Ok(())
+}

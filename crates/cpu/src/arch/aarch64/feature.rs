@@ -1,0 +1,36 @@
+//! Features of x86, of which there are none.
+
+use crate::Feature;
+
+/// Reports whether this CPU has `feature`: never.
+pub(crate) fn has(_: Feature) -> bool {
+    false
+}
+
+/// Words that follow the name of a missing feature.
+pub(crate) fn lack(_: Feature) -> &'static str {
+    ": an x86 feature"
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::uintr::{Code, Receiver, UintrError};
+    use crate::{Depth, Feature, MissingFeature, UserWait};
+
+    #[test]
+    fn what_is_missing_is_named_as_another_architectures() {
+        let missing = UserWait::detect(Depth::C02).unwrap_err();
+        assert_eq!(missing, MissingFeature(Feature::Waitpkg));
+        assert_eq!(
+            missing.to_string(),
+            "this CPU has no WAITPKG: an x86 feature"
+        );
+        let missing = Receiver::open(Depth::C02).unwrap_err();
+        assert_eq!(missing, UintrError::Cpu(MissingFeature(Feature::Uintr)));
+        assert_eq!(
+            missing.to_string(),
+            "this CPU has no user interrupts: an x86 feature"
+        );
+        assert!(Code::here().instructions.is_empty());
+    }
+}

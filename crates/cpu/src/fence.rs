@@ -15,6 +15,8 @@
 //! | emulated device | reads and writes data, writes the entry | [`dma_release`] | writes the phase tag | |
 //! | both | write a word | [`dma_full`] | read the other's | `dma_mb` |
 //!
+//! Where the emulated device is in this process, its doorbells are atomics of Rust's, to the same effect.
+//!
 //! What each orders is in Linux'
 //! [memory-barriers.txt](https://docs.kernel.org/core-api/wrappers/memory-barriers.html), "Cache coherency
 //! vs DMA" and "Kernel I/O barrier effects". They order the calling thread's accesses only, among

@@ -4,7 +4,7 @@
 //! fields drop in order, the mapping first.
 
 use crate::{Iova, PageKind, SharedMemory};
-use joulio_cpu::CacheLine;
+use joulio_cpu::{CacheLine, fence};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -200,10 +200,12 @@ impl<T: Entry> DmaArray<T> {
         assert!(index < self.entries);
         assert!(offset <= size_of::<T>() - 4 && offset.is_multiple_of(4));
         // SAFETY: inside as checked; `array` saw to the alignment, and entries are whole words.
-        unsafe {
+        let value = unsafe {
             let word = self.at.as_ptr().add(index).cast::<u8>().add(offset);
-            AtomicU32::from_ptr(word.cast()).load(Ordering::Acquire)
-        }
+            AtomicU32::from_ptr(word.cast()).load(Ordering::Relaxed)
+        };
+        fence::dma_read();
+        value
     }
 }
 

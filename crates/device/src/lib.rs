@@ -59,6 +59,7 @@ pub use buffer::DmaBuffer;
 pub use dma::{DmaArray, DmaDomain, DmaMapping, DmaMemory, Entry};
 pub use error::DeviceError;
 pub use iova::{Iova, IovaSpace};
+pub use joulio_cpu::fence;
 pub use list::{BufferList, IntoBuffers};
 pub use memory::{PageKind, SharedMemory};
 pub use memory_place::{allocate_on, current_node, memory_node, memory_pages};
@@ -177,6 +178,7 @@ pub trait Device: Send + Sync + 'static {
 
 /// A doorbell register.
 pub trait Doorbell: Send + 'static {
-    /// Writes `value`. Everything written to DMA memory before is visible to the device first.
+    /// Writes `value`. What was written to DMA memory before is visible to the device first, and what was
+    /// read was read before the device may write there ([`fence::dma_release`]).
     fn ring(&self, value: u32);
 }

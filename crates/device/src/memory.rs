@@ -7,7 +7,7 @@
 use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
 use crate::huge_pages;
-use joulio_cpu::copy_shared;
+use joulio_cpu::{copy_shared, fence};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -334,7 +334,9 @@ impl SharedMemory {
         let at = self.at(offset, 4);
         assert!(offset.is_multiple_of(4));
         // SAFETY: inside, aligned, and only accessed atomically from this side.
-        unsafe { AtomicU32::from_ptr(at.cast()) }.load(Ordering::Acquire)
+        let value = unsafe { AtomicU32::from_ptr(at.cast()) }.load(Ordering::Relaxed);
+        fence::dma_read();
+        value
     }
 
     /// Stores the 32-bit word at `offset` with release ordering.
@@ -344,8 +346,9 @@ impl SharedMemory {
     pub fn store_u32(&self, offset: usize, value: u32) {
         let at = self.at(offset, 4);
         assert!(offset.is_multiple_of(4));
+        fence::dma_release();
         // SAFETY: as in `load_u32`.
-        unsafe { AtomicU32::from_ptr(at.cast()) }.store(value, Ordering::Release);
+        unsafe { AtomicU32::from_ptr(at.cast()) }.store(value, Ordering::Relaxed);
     }
 
     /// Reads `len` bytes of `file` at `position` into `offset`; bytes past the end of the file

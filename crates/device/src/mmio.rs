@@ -1,15 +1,15 @@
 //! Device registers in a mapped BAR.
 //!
-//! Sound because every pointer stands inside one mapping that an `Arc` keeps, each access is
-//! volatile, aligned and checked against the length, and nothing here makes a reference.
+//! Sound because every pointer stands inside one mapping that an `Arc` keeps, each access is one of
+//! [`joulio_cpu::mmio`], aligned and checked against the length, and nothing here makes a reference.
 
 use crate::bus::{self, Fill, Guard};
 use crate::{DeviceError, Doorbell};
+use joulio_cpu::mmio;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 /// A BAR, or a part of one, mapped into the process.
 #[derive(Debug)]
@@ -70,12 +70,12 @@ impl MappedBar {
 
     pub(crate) fn read32(&self, offset: usize) -> u32 {
         // SAFETY: inside and aligned by `at`.
-        unsafe { self.at::<u32>(offset).read_volatile() }
+        unsafe { mmio::read32(self.at(offset)) }
     }
 
     pub(crate) fn write32(&self, offset: usize, value: u32) {
         // SAFETY: inside and aligned by `at`.
-        unsafe { self.at::<u32>(offset).write_volatile(value) }
+        unsafe { mmio::write32(self.at(offset), value) }
     }
 
     /// A 64-bit register as two 32-bit accesses, low half first, which every controller must
@@ -126,11 +126,9 @@ impl MmioDoorbell {
 impl Doorbell for MmioDoorbell {
     #[inline]
     fn ring(&self, value: u32) {
-        // Entries first, then the doorbell. On x86 stores to write-back memory are seen before a
-        // later store to uncached memory, and this is only the compiler's order.
-        fence(Ordering::Release);
+        // Entries first, then the doorbell.
         // SAFETY: inside the mapping that `_bar` keeps, aligned.
-        unsafe { self.at.write_volatile(value) }
+        unsafe { mmio::write32(self.at.as_ptr(), value) }
     }
 }
 

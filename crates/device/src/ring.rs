@@ -83,8 +83,9 @@ impl<T: Entry> DmaRing<T> {
         unsafe { T::store(self.at.as_ptr(), value) }
     }
 
-    /// Loads the 32-bit word at byte `OFFSET` of the entry at the place, with acquire ordering: what
-    /// the device wrote before it is seen by reads that follow.
+    /// Loads the 32-bit word at byte `OFFSET` of the entry at the place, in no order with other loads.
+    /// Behind the one that shows that the device has written the entry stands
+    /// [`fence::dma_read`](crate::fence::dma_read).
     #[inline]
     pub fn load_word<const OFFSET: usize>(&self) -> u32 {
         const {
@@ -94,7 +95,7 @@ impl<T: Entry> DmaRing<T> {
         // SAFETY: inside; `DmaMemory::array` saw to the alignment, and entries are whole words.
         unsafe {
             let word = self.at.cast::<u8>().add(OFFSET).cast::<u32>();
-            AtomicU32::from_ptr(word.as_ptr()).load(Ordering::Acquire)
+            AtomicU32::from_ptr(word.as_ptr()).load(Ordering::Relaxed)
         }
     }
 

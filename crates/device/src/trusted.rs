@@ -15,9 +15,9 @@
 //!   commands that come with one or whose length it does not know, and keeps the buffer until the
 //!   completion, or until the device has been seen to let go (CSTS.RDY = 0).
 //!
-//! The device's stores come before its completion entry, and the queue reads that with acquire ordering;
-//! the caller's stores come before the doorbell, which is a release. So both sides' plain accesses are ordered by
-//! the I/O itself.
+//! The device's stores come before its completion entry, behind whose phase tag the queue has an acquire fence;
+//! the caller's loads and stores come before the doorbell, which is a release ([`crate::fence`]). So both
+//! sides' plain accesses are ordered by the I/O itself.
 
 use crate::{Device, DeviceError, DmaBuffer, DmaMemory, Iova, PageKind, SharedMemory};
 use std::ops::{Deref, DerefMut};

@@ -9,7 +9,8 @@
 //! | reads `asleep`; set: wakes the device | reads the doorbells; none moved: parks |
 //!
 //! With both fences it cannot be that each misses the other's write (Dekker's argument), so no
-//! ring is lost. On x86 the host's half is one `xchg`, which is the fence too, and one load.
+//! ring is lost. The host's half is one sequentially consistent swap (on x86 `xchg`), which is the fence
+//! too, and one load.
 
 #[cfg(loom)]
 use loom::{
@@ -20,7 +21,7 @@ use loom::{
 #[cfg(not(loom))]
 use std::{
     sync::Mutex,
-    sync::atomic::{AtomicBool, AtomicU32, fence},
+    sync::atomic::{AtomicBool, AtomicU32},
     thread,
 };
 
@@ -68,8 +69,17 @@ impl Line {
         self.words[side as usize].swap(value, Ordering::SeqCst);
         // Loom takes a sequentially consistent access for an acquire-release one.
         #[cfg(loom)]
-        fence(Ordering::SeqCst);
+        full_fence();
     }
+}
+
+/// The fence between a party's own word and the other's, which may be a word of memory that is shared as
+/// with a device: a shadow doorbell.
+fn full_fence() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+    #[cfg(not(loom))]
+    joulio_device::fence::dma_full();
 }
 
 /// The end of a sleep.
@@ -144,7 +154,7 @@ impl Bell {
     ) -> Slept {
         self.asleep[Side::Tail as usize].store(true, Ordering::SeqCst);
         self.asleep[Side::Head as usize].store(heads, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        full_fence();
         let slept = if idle() {
             self.park(heads, deadline)
         } else {

@@ -10,7 +10,8 @@
 //! | *full fence* | *full fence* |
 //! | reads EventIdx; passed: writes the register | reads the shadow; moved: does not sleep |
 //!
-//! The fence of the controller is the one in [`crate::bell::Bell::sleep`], between these two.
+//! The fence of the controller is the one in [`crate::bell::Bell::sleep`], between these two
+//! ([`joulio_device::fence::dma_full`]).
 
 use crate::bell::Side;
 use joulio_device::SharedMemory;

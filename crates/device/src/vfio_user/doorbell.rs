@@ -1,10 +1,9 @@
 //! A doorbell: a store where the peer lets its page be mapped, else a message.
 
 use super::session::Session;
-use crate::{Doorbell, MmioDoorbell};
+use crate::{Doorbell, MmioDoorbell, fence};
 use joulio_vfio_user_wire::pci;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 /// A doorbell of a [`VfioUserDevice`](super::VfioUserDevice).
 pub struct VfioUserDoorbell(pub(super) DoorbellPath);
@@ -28,6 +27,6 @@ impl Doorbell for VfioUserDoorbell {
 #[cold]
 #[inline(never)]
 fn send(session: &Session, offset: u64, value: u32) {
-    fence(Ordering::Release);
+    fence::dma_release();
     let _ = session.write32(pci::BAR0, offset, value);
 }

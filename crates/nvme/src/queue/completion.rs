@@ -1,6 +1,6 @@
 //! The completion queue ring.
 
-use joulio_device::{Device, DmaArray, DmaRing, Doorbell};
+use joulio_device::{Device, DmaArray, DmaRing, Doorbell, fence};
 use joulio_nvme_spec::{CommandId, Completion, QueueId, Status};
 use joulio_wait::CacheLine;
 
@@ -52,12 +52,16 @@ impl<D: Device> CompletionRing<D> {
         self.phase = PHASE;
     }
 
-    /// What the device has posted at the head, if it has. Acquire: what it wrote before (the rest of
-    /// the entry, the data of the command) is visible after.
+    /// What the device has posted at the head, if it has. What it wrote before (the rest of the entry,
+    /// the data of the command) is visible after.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Posted> {
         let word = u32::from_le(self.ring.load_word::<DWORD3>());
-        (word & PHASE == self.phase).then_some(Posted(word))
+        if word & PHASE != self.phase {
+            return None;
+        }
+        fence::dma_read();
+        Some(Posted(word))
     }
 
     /// The cache line of the entry at the head: four entries share one, so that the device's write
@@ -84,7 +88,8 @@ impl<D: Device> CompletionRing<D> {
         (QueueId((dw2 >> 16) as u16), dw0)
     }
 
-    /// Gives the entries read since the last time back to the device.
+    /// Gives the entries read since the last time back to the device; the doorbell orders their loads
+    /// before itself.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.doorbell.ring(self.ring.index() as u32);

@@ -20,3 +20,27 @@ pub(crate) fn dma_release() {
 pub(crate) fn dma_full() {
     fence(Ordering::SeqCst);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
+
+    /// Number of fences and locked instructions of `function`.
+    fn fences(function: fn()) -> usize {
+        // SAFETY: code of this program, a few instructions and what is behind them.
+        let bytes = unsafe { std::slice::from_raw_parts(function as *const u8, 64) };
+        let code = Decoder::new(64, bytes, DecoderOptions::NONE).into_iter();
+        let code = code.take_while(|i| i.mnemonic() != Mnemonic::Ret);
+        let is_fence = |i: &Instruction| {
+            let fences = [Mnemonic::Lfence, Mnemonic::Mfence, Mnemonic::Sfence];
+            i.has_lock_prefix() || fences.contains(&i.mnemonic())
+        };
+        code.filter(is_fence).count()
+    }
+
+    #[test]
+    fn only_the_full_fence_takes_an_instruction() {
+        assert_eq!([dma_read, dma_release, dma_full].map(fences), [0, 0, 1]);
+    }
+}

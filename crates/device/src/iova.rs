@@ -2,10 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::ops::RangeInclusive;
 
 /// The smallest piece handed out.
 pub(crate) const PAGE: usize = 4096;
+
+/// Checks that pages of the kernel are of [`PAGE`] bytes, as it takes to map registers and other
+/// processes' memory piece by piece: arm64 has kernels with others.
+pub(crate) fn check_pages() -> io::Result<()> {
+    check_page(rustix::param::page_size())
+}
+
+fn check_page(bytes: usize) -> io::Result<()> {
+    if bytes == PAGE {
+        return Ok(());
+    }
+    let message = format!("this kernel's pages have {bytes} bytes: boot one with pages of {PAGE}");
+    Err(io::Error::new(io::ErrorKind::Unsupported, message))
+}
 
 /// An address in the device's space: what goes into PRPs and queue bases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,6 +117,16 @@ mod tests {
         let mut space = IovaSpace::new([0xfed0_0000..=0xff00_0000]);
         assert_eq!(space.allocate(0x10_0000, PAGE), Some(Iova(0xfed0_0000)));
         assert_eq!(space.allocate(PAGE, PAGE), Some(Iova(0xfef0_0000)));
+    }
+
+    #[test]
+    fn a_kernel_with_other_pages_is_refused_in_words() {
+        assert!(check_pages().is_ok() == (rustix::param::page_size() == PAGE));
+        let error = check_page(65536).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "this kernel's pages have 65536 bytes: boot one with pages of 4096"
+        );
     }
 
     #[test]

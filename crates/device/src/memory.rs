@@ -217,6 +217,7 @@ impl SharedMemory {
         pages: PageKind,
         page: usize,
     ) -> io::Result<SharedMemory> {
+        crate::iova::check_pages()?;
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: a new mapping, placed by the kernel, aliases nothing of ours. What others do to
         // the file is what the module's head is about; `foreign` has the rest.

@@ -28,6 +28,10 @@ unsafe impl Sync for MappedBar {}
 impl MappedBar {
     /// Maps `range` of the file `fd`, both ends on pages.
     pub(crate) fn map(fd: BorrowedFd<'_>, range: Range<u64>) -> Result<MappedBar, DeviceError> {
+        crate::iova::check_pages().map_err(|source| DeviceError::Os {
+            what: "map the device's registers".into(),
+            source,
+        })?;
         let len = (range.end - range.start) as usize;
         // SAFETY: a new shared mapping, placed by the kernel.
         let base = unsafe {

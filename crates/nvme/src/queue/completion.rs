@@ -57,11 +57,8 @@ impl<D: Device> CompletionRing<D> {
     #[inline]
     pub(crate) fn peek(&self) -> Option<Posted> {
         let word = u32::from_le(self.ring.load_word::<DWORD3>());
-        if word & PHASE != self.phase {
-            return None;
-        }
         fence::dma_read();
-        Some(Posted(word))
+        (word & PHASE == self.phase).then_some(Posted(word))
     }
 
     /// The cache line of the entry at the head: four entries share one, so that the device's write

@@ -1,7 +1,8 @@
 //! A program that links the driver keeps its SIGBUS: only what the driver itself mapped is
 //! answered for it, and everything else goes to the action that was there before.
 //!
-//! Each case runs in a child process, since an action belongs to a process, and some cases end it.
+//! Each case runs in a child process, since an action belongs to a process, and some cases end it: not
+//! under QEMU's user emulation, which starts programs of the host's architecture alone.
 
 use joulio_device::SharedMemory;
 use rustix::fs::{MemfdFlags, memfd_create};

@@ -2,7 +2,7 @@
 //! counters explain.
 //!
 //! The test runs itself under `strace`, a file for each thread: that of the driver's has marks in
-//! it, writes to nowhere.
+//! it, writes to nowhere. Not under QEMU's user emulation, whose own system calls `strace` would count.
 
 #[path = "all/common/mod.rs"]
 mod common;

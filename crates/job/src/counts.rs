@@ -50,9 +50,9 @@ pub struct Counts {
     /// Steady state that was to end the run; `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyStateResult>,
-    /// Places of jobs, buffers and devices; `None` in virtual time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Placement>,
+    /// Places of jobs, buffers and devices; in virtual time there are none.
+    #[serde(default)]
+    pub placement: Placement,
     /// CPU time of the threads, by role.
     pub threads: Threads,
     /// Counters of waiting.

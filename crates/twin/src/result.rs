@@ -5,8 +5,8 @@ use crate::io_log::IoCounts;
 use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
-    FaultCounts, IoStatistics, Job, JobCounts, MachineCounters, Method, RunResult, ThreadUsage,
-    Threads, WorkDone,
+    FaultCounts, IoStatistics, Job, JobCounts, MachineCounters, Method, Placement, RunResult,
+    ThreadUsage, Threads, WorkDone,
 };
 use joulio_model::{EnergyParts, Transfer};
 use joulio_units::{Energy, Nanos};
@@ -188,7 +188,7 @@ impl Counted<'_> {
             other_irqs: self.other_irqs,
             steadiness: None,
             steady_state: None,
-            placement: None,
+            placement: Placement::default(),
             threads: Threads {
                 submitter: self.usage(job, method),
                 ..Threads::default()

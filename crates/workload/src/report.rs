@@ -308,7 +308,7 @@ impl RunReport<'_> {
                 [part] => part.done.steady_state.clone(),
                 _ => None,
             },
-            placement: Some(placement),
+            placement,
             threads,
             wait: counters,
             faults: fault_counts(faults),

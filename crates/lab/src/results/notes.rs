@@ -129,7 +129,7 @@ fn nodes(placement: &Placement) -> Option<String> {
 
 /// Interrupts that came to another CPU than the job's, since they could not be directed there.
 fn elsewhere(counts: &Counts) -> Option<String> {
-    let why = counts.placement.as_ref()?.interrupts_elsewhere.as_ref()?;
+    let why = counts.placement.interrupts_elsewhere.as_ref()?;
     Some(format!(
         "interrupts may come to another CPU than the job's: {why}"
     ))
@@ -170,7 +170,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
         ("failed", failed),
         ("troubles", troubles(counts)),
         ("late", late(counts)),
-        ("nodes", counts.placement.as_ref().and_then(nodes)),
+        ("nodes", nodes(&counts.placement)),
         ("interrupts elsewhere", elsewhere(counts)),
     ] {
         text.into_iter().for_each(|text| add(mode, kind, text));

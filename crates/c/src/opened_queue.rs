@@ -9,6 +9,7 @@ use crate::slots::DriverTag;
 use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::{
     EventGroup, Namespace, NvmeError, PolicyError, PollGroup, QueuePair, Rejected, SubmitError,
+    Transfer,
 };
 use joulio_nvme_spec::Command;
 use joulio_units::Nanos;
@@ -88,46 +89,28 @@ impl<D: Device> Drop for OpenedQueue<D> {
     }
 }
 
-/// Reads on the queue `this`.
+/// Reads, or writes if `WRITE`, on the queue `this`.
 ///
 /// # Safety
 /// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `buffer` is NULL or a buffer.
-unsafe extern "C" fn read<D: Device>(
+unsafe extern "C" fn transfer<D: Device, const WRITE: bool>(
     this: *mut (),
     lba: u64,
     blocks: u32,
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
+    let kind = match WRITE {
+        true => Transfer::WRITE,
+        false => Transfer::READ,
+    };
     // SAFETY: by the caller.
     let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
     // SAFETY: by the caller.
     unsafe {
         with_buffer(buffer, tag, this.id, |memory, tag| {
             let (queue, namespace) = this.queue_and_namespace();
-            queue.read(namespace, lba, blocks, memory, tag)
-        })
-    }
-}
-
-/// Writes on the queue `this`.
-///
-/// # Safety
-/// As [`read`].
-unsafe extern "C" fn write<D: Device>(
-    this: *mut (),
-    lba: u64,
-    blocks: u32,
-    buffer: *mut joulio_buffer,
-    tag: u64,
-) -> c_int {
-    // SAFETY: by the caller.
-    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
-    // SAFETY: by the caller.
-    unsafe {
-        with_buffer(buffer, tag, this.id, |memory, tag| {
-            let (queue, namespace) = this.queue_and_namespace();
-            queue.write(namespace, lba, blocks, memory, tag)
+            queue.transfer(kind, namespace, (lba, blocks), (memory, 0), tag)
         })
     }
 }
@@ -243,8 +226,8 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
 
     fn calls(&self) -> Calls {
         Calls {
-            read: read::<D>,
-            write: write::<D>,
+            read: transfer::<D, false>,
+            write: transfer::<D, true>,
             ring: ring::<D>,
             reap: reap::<D>,
         }

@@ -5,9 +5,9 @@ use std::fs;
 
 const HUGE_KILOBYTES: u64 = 2048;
 
-/// Pages of the mapping around `address`, as `/proc/self/smaps` has them (proc(5)): transparent huge ones only if all
-/// that is resident is in such.
-pub(crate) fn kind(address: u64) -> PageKind {
+/// Returns the kind of the pages that the mapping around `address` has now, as `/proc/self/smaps` has them (proc(5)):
+/// transparent huge ones only if all that is resident is in such.
+pub fn memory_pages(address: u64) -> PageKind {
     let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     mapping(&smaps, address).map_or(PageKind::Ordinary, of_fields)
 }
@@ -80,6 +80,6 @@ Rss:                   0 kB\n";
 
     #[test]
     fn memory_that_is_not_mapped_has_none() {
-        assert_eq!(kind(0), PageKind::Ordinary);
+        assert_eq!(memory_pages(0), PageKind::Ordinary);
     }
 }

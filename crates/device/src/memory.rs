@@ -6,7 +6,7 @@
 
 use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
-use crate::huge_pages;
+use crate::huge_pages::memory_pages;
 use joulio_cpu::{copy_shared, fence};
 use std::fmt;
 use std::fs::File;
@@ -140,7 +140,7 @@ impl SharedMemory {
                 libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
             }
         }
-        memory.pages = huge_pages::kind(memory.address());
+        memory.pages = memory_pages(memory.address());
         Ok(memory)
     }
 

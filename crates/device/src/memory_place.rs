@@ -1,6 +1,5 @@
-//! Places of this process' memory and threads: NUMA nodes, and the pages behind memory.
+//! Places of this process' memory and threads: NUMA nodes.
 
-use crate::{PageKind, huge_pages};
 use std::io;
 
 /// Returns the NUMA node of the page at `address` (get_mempolicy(2)); `None` where there is none, or the kernel does
@@ -67,15 +66,10 @@ pub fn allocate_on(node: u32) -> io::Result<()> {
     }
 }
 
-/// Returns the kind of the pages that the mapping around `address` has now.
-pub fn memory_pages(address: u64) -> PageKind {
-    huge_pages::kind(address)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SharedMemory;
+    use crate::{PageKind, SharedMemory, memory_pages};
 
     #[test]
     fn memory_that_is_there_has_a_node_and_pages() {

@@ -1,6 +1,6 @@
 //! NUMA nodes of this machine.
 
-use super::workload::wrong;
+use super::workload::{allowed_cpus, wrong};
 use joulio_units::parse_cpus;
 use joulio_workload::JobError;
 use std::fs;
@@ -10,8 +10,7 @@ const FLAG: &str = "--numa";
 
 /// CPUs of `node` that this process may use, at least one.
 pub(super) fn cpus(node: u32) -> Result<Vec<usize>, JobError> {
-    let allowed = rustix::thread::sched_getaffinity(None)
-        .map_err(|error| wrong(FLAG, &format!("the CPUs of this process: {error}")))?;
+    let allowed = allowed_cpus(FLAG)?;
     let mut cpus = of_node(Path::new("/"), node)?;
     cpus.retain(|&cpu| allowed.is_set(cpu));
     if cpus.is_empty() {

@@ -8,6 +8,7 @@ use joulio_workload::{
     Arrivals, Batches, BlockSizes, Flushes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
     QueuePriorities, RandomDistribution, ReadWrite, SteadyState, Verify,
 };
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// A workload as it is requested, in fio's words.
 #[derive(Clone, Debug)]
@@ -240,14 +241,19 @@ impl WorkloadOptions {
     }
 }
 
+/// CPUs that this process may use, for `flag`.
+pub(super) fn allowed_cpus(flag: &'static str) -> Result<CpuSet, JobError> {
+    sched_getaffinity(None)
+        .map_err(|error| wrong(flag, &format!("the CPUs of this process: {error}")))
+}
+
 /// Refuses CPUs that this process may not use.
 pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     const FLAG: &str = "--cpus_allowed";
     if cpus.is_empty() {
         return Ok(());
     }
-    let allowed = rustix::thread::sched_getaffinity(None)
-        .map_err(|error| wrong(FLAG, &format!("the CPUs of this process: {error}")))?;
+    let allowed = allowed_cpus(FLAG)?;
     match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
         Some(cpu) => Err(wrong(
             FLAG,

@@ -30,13 +30,16 @@ pub enum HostMemory {
 
 /// Memory lent to the controller, and why not where it wanted some.
 #[derive(Default)]
-pub(super) struct Loan {
-    lent: Option<Lent>,
-    missing: Option<String>,
+pub(super) enum Loan {
+    /// None is wanted.
+    #[default]
+    None,
+    Lent(Lent),
+    Missing(String),
 }
 
 /// One range, contiguous for the device, and the list that names it.
-struct Lent {
+pub(super) struct Lent {
     _memory: Arc<DmaMemory>,
     list: Arc<DmaMemory>,
     pages: u32,
@@ -99,13 +102,10 @@ impl<D: Device> Shared<D> {
         }
         self.loan = match self.allocate_loan(&wanted, max) {
             Ok(lent) => match refused(self.admin().run(NAME, lent.command(false)))? {
-                None => Loan {
-                    lent: Some(lent),
-                    missing: None,
-                },
-                Some(status) => Loan::missing(format!("{NAME}: {status}")),
+                None => Loan::Lent(lent),
+                Some(status) => Loan::Missing(format!("{NAME}: {status}")),
             },
-            Err(why) => Loan::missing(why),
+            Err(why) => Loan::Missing(why),
         };
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<D: Device> Shared<D> {
 
     /// Lends the same memory again after a reset, as the controller left it or, should it not take it so, anew.
     pub(super) fn lend_memory_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
-        let Some(lent) = &self.loan.lent else {
+        let Loan::Lent(lent) = &self.loan else {
             return Ok(());
         };
         let mut status = refused(admin.run(NAME, lent.command(true)))?;
@@ -154,15 +154,6 @@ impl<D: Device> Shared<D> {
     }
 }
 
-impl Loan {
-    fn missing(why: String) -> Loan {
-        Loan {
-            lent: None,
-            missing: Some(why),
-        }
-    }
-}
-
 /// The status by which a controller refused a command.
 fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> {
     match result {
@@ -175,15 +166,14 @@ fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> 
 impl<D: Device> Controller<D> {
     /// Host memory buffer that the controller has now.
     pub fn host_memory(&self) -> HostMemory {
-        let loan = &self.shared.loan;
         let features = lock(&self.shared.features);
         if let Some((_, why)) = features.lost.iter().find(|(key, _)| *key == KEY) {
             return HostMemory::Missing(why.clone());
         }
-        match (&loan.lent, &loan.missing) {
-            (Some(lent), _) => HostMemory::Lent(lent.bytes()),
-            (None, Some(why)) => HostMemory::Missing(why.clone()),
-            (None, None) => HostMemory::None,
+        match &self.shared.loan {
+            Loan::Lent(lent) => HostMemory::Lent(lent.bytes()),
+            Loan::Missing(why) => HostMemory::Missing(why.clone()),
+            Loan::None => HostMemory::None,
         }
     }
 }

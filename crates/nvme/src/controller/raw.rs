@@ -150,7 +150,7 @@ fn ended(
 
 /// Why a command is the driver's alone, if it is.
 fn refusal(command: &Command) -> Option<&'static str> {
-    /// Feature 0Fh and 19h.
+    /// Features 0Fh and 19h.
     const KEEP_ALIVE_TIMER: FeatureId = FeatureId(0x0f);
     const COMMAND_SET_PROFILE: FeatureId = FeatureId(0x19);
     match AdminOpcode(command.dword0().opc()) {
@@ -175,7 +175,7 @@ fn refusal(command: &Command) -> Option<&'static str> {
         AdminOpcode::SET_FEATURES => match FeatureId(command.cdw10[0].get() as u8) {
             FeatureId::NUMBER_OF_QUEUES => Some("the driver has agreed on the number of queues"),
             FeatureId::HOST_MEMORY_BUFFER => {
-                Some("the driver lends the memory: ControllerOptions::host_memory")
+                Some("the driver lends the memory: ControllerOptions::host_memory_max")
             }
             KEEP_ALIVE_TIMER => Some("the driver sends no Keep Alive"),
             COMMAND_SET_PROFILE => Some("it would change the command sets that the driver has"),

@@ -283,8 +283,9 @@ static void energy(void)
 	CHECK(meters && joulio_meters_stop(meters, energies, 16) == -EINVAL && says("no window"));
 	CHECK(joulio_meters_start(meters) == 0);
 	CHECK(joulio_meters_start(meters) == -EBUSY && says("is open"));
-	/* Nothing shorter than a second has a figure. */
-	CHECK(joulio_meters_stop(meters, energies, 16) == -ENODATA && *joulio_error());
+	/* Nothing shorter than a second has a figure: it is as short, but where this thread was away for a second. */
+	found = joulio_meters_stop(meters, energies, 16);
+	CHECK(found == -ENODATA ? *joulio_error() != 0 : found >= 1 && energies[0].seconds >= 1);
 	CHECK(joulio_meters_start(meters) == 0);
 	CHECK(joulio_meters_stop(meters, NULL, 1) == -EINVAL && says("energies is NULL"));
 	struct timespec second = {.tv_sec = 1, .tv_nsec = 200000000};

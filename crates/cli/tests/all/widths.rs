@@ -29,7 +29,7 @@ fn no_line_of_a_table_is_longer_than_the_terminal() {
         "list",
         "list emulated:optane-900p",
         "knobs",
-        "twin check HS25",
+        "twin check HS22",
         "stat --count 1",
         "trace --completion poll --number_ios 3",
         "help metrics",

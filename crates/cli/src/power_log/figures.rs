@@ -1,10 +1,29 @@
-//! Watts of each device, and above those of the machine without one, for people.
+//! Watts of each device, and above those of the machine without one, and of each run, for people.
 
 use crate::columns::columns;
-use joulio_lab::power_log::LoggedDevicePower;
+use joulio_lab::power_log::{LoggedDevicePower, LoggedRunPower};
 
-/// A line for each figure.
-pub fn table(figures: &[LoggedDevicePower]) -> String {
+/// A line for each run of a bench.
+pub fn of_runs(figures: &[LoggedRunPower]) -> String {
+    let header = ["run", "meter", "boundary", "s", "J", "W", "I/Os", "uJ/IO"];
+    let rows = figures.iter().map(|figure| {
+        let joules = figure.joules_per_io;
+        [
+            figure.run.clone(),
+            figure.meter.clone(),
+            figure.boundary.to_string(),
+            format!("{:.1}", figure.seconds),
+            format!("{:.1}", figure.energy_joules),
+            format!("{:.3}", figure.power_watts),
+            figure.ios.to_string(),
+            joules.map_or("-".into(), |joules| format!("{:.1}", joules * 1e6)),
+        ]
+    });
+    columns(header, rows, 3)
+}
+
+/// A line for each device.
+pub fn of_devices(figures: &[LoggedDevicePower]) -> String {
     let header = [
         "device",
         "meter",

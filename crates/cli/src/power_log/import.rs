@@ -1,6 +1,6 @@
 //! `joulio power import`: what a logger at the plug recorded, put on the machine's clock.
 
-use super::figures::table;
+use super::figures::{of_devices, of_runs};
 use super::log_args::LogArgs;
 use crate::Outcome;
 use crate::failure::Failure;
@@ -12,14 +12,16 @@ use std::path::PathBuf;
 /// Read a plug logger's export, and give windows their energy at the wall
 ///
 /// The export is the CSV that HOBOware writes of a HOBO UX120-018. The windows are those of joulio
-/// power swap; its markers, or those of joulio power marker, show how the logger's clock stood.
+/// power swap, or the runs of joulio bench --output json; markers, of joulio power swap or joulio
+/// power marker, show how the logger's clock stood.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     /// The export
     file: PathBuf,
-    /// The file of joulio power swap or joulio power marker
+    /// A file of joulio power swap, joulio power marker or joulio bench --output json; again for
+    /// another, as for a bench's runs and the markers around them
     #[arg(long, value_name = "FILE")]
-    windows: Option<PathBuf>,
+    windows: Vec<PathBuf>,
     #[command(flatten)]
     log: LogArgs,
     #[command(flatten)]
@@ -29,7 +31,7 @@ pub struct ImportArgs {
 /// `joulio power import`.
 pub fn import(args: &ImportArgs) -> Outcome {
     let log = read_log(&args.file, &args.log.options())?;
-    let report = LogReport::new(&log, args.windows.as_deref())?;
+    let report = LogReport::new(&log, &args.windows)?;
     match args.output.format() {
         Format::Json => print_json(&report)?,
         Format::Normal => {
@@ -37,8 +39,11 @@ pub fn import(args: &ImportArgs) -> Outcome {
             if let Some(alignment) = &report.alignment {
                 text += &alignment_text(alignment);
             }
-            if let Some(windows) = &report.windows {
-                text += &format!("\n{}", table(windows));
+            let devices = report.windows.iter().filter(|all| !all.is_empty());
+            let runs = report.runs.iter().filter(|all| !all.is_empty());
+            let tables = devices.map(|all| of_devices(all));
+            for table in tables.chain(runs.map(|all| of_runs(all))) {
+                text += &format!("\n{table}");
             }
             print(&text)?;
         }

@@ -1,7 +1,7 @@
 //! `joulio power swap`: a person puts in one device after the other.
 
 use super::ShapeArgs;
-use super::figures::table;
+use super::figures::of_devices;
 use super::person::Terminal;
 use crate::Outcome;
 use crate::failure::Failure;
@@ -73,7 +73,7 @@ pub fn swap(args: &SwapArgs) -> Outcome {
     match args.output.format() {
         Format::Json => print_json(&figures),
         Format::Normal if figures.is_empty() => Ok(()),
-        Format::Normal => print(&table(&figures)),
+        Format::Normal => print(&of_devices(&figures)),
     }
 }
 

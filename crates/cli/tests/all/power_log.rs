@@ -132,6 +132,69 @@ fn people_get_the_same() {
     }
 }
 
+/// A report of a bench as far as a logger is concerned: two runs at the times of the two windows.
+fn bench() -> Value {
+    let run = |completion: &str, start: u64| {
+        let at = |time: u64| json!({"unix_seconds": (START + time) as f64, "monotonic_seconds": time as f64});
+        json!({
+            "point": {"completion": completion, "iodepth": "1"}, "replicate": 1, "modelled": false,
+            "begin": at(start), "end": at(start + 100), "all": {"ios": 1_000_000},
+        })
+    };
+    let unavailable = json!({
+        "point": {"completion": "tpause", "iodepth": "1"}, "replicate": 1, "modelled": false,
+        "begin": null, "end": null,
+    });
+    json!({"version": 1, "runs": [run("poll", 100), run("interrupt", 300), unavailable]})
+}
+
+#[test]
+fn a_benchs_runs_get_their_joules_by_markers_of_another_file() {
+    let room = room();
+    written(room.path());
+    let mut markers = state();
+    markers["windows"] = json!([]);
+    fs::write(room.path().join("markers.json"), markers.to_string()).expect("written");
+    fs::write(room.path().join("result.json"), bench().to_string()).expect("written");
+    let line = "power import log.csv --date-order mdy --windows result.json";
+    let said = refused(room.path(), line);
+    assert!(said.contains("no marker"), "{said}");
+    let line = format!("{line} --windows markers.json");
+    let output = joulio(&line).current_dir(room.path()).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8");
+    assert!(
+        text.contains("completion poll") && text.contains("9000.0"),
+        "{text}"
+    );
+    let line = format!("{line} --output json");
+    let output = joulio(&line).current_dir(room.path()).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let runs = report["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 2);
+    for (run, (name, watts)) in runs
+        .iter()
+        .zip([("completion poll", 90.0), ("completion interrupt", 95.5)])
+    {
+        assert_eq!(run["run"], name);
+        assert_eq!(run["boundary"], "wall");
+        let number = |field: &str| run[field].as_f64().expect("a number");
+        assert!((number("power_watts") - watts).abs() < 1e-9, "{run}");
+        // A million I/Os in 100 s.
+        assert!(
+            (number("joules_per_io") - watts * 1e-4).abs() < 1e-9,
+            "{run}"
+        );
+    }
+    let mut modelled = bench();
+    modelled["runs"][0]["modelled"] = json!(true);
+    fs::write(room.path().join("result.json"), modelled.to_string()).expect("written");
+    let said = refused(room.path(), &line);
+    assert!(
+        said.contains("result.json") && said.contains("virtual time"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_window_that_the_log_does_not_show_is_reported() {
     let room = room();

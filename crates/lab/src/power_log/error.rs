@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Why steps with a person at the machine, or the file of them, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerLogError {
-    /// The file cannot be read, or is none of `joulio power swap`: name another.
+    /// The file cannot be read, or is none of those that have windows or markers: name another.
     #[error("{}: {why}", path.display())]
     File {
         /// The file.

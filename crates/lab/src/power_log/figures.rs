@@ -1,6 +1,7 @@
 //! Watts of each device, and above those of the machine without one.
 
 use super::state::WindowEnergy;
+use super::windows::RunWindow;
 use joulio_energy::Boundary;
 use serde::Serialize;
 
@@ -24,6 +25,45 @@ pub struct LoggedDevicePower {
     pub power_watts: f64,
     /// Watts above those that the same meter measured without a device.
     pub above_no_device_watts: Option<f64>,
+}
+
+/// Power of the machine in one run of a bench.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoggedRunPower {
+    /// Factors that tell the run from the others, and its repetition.
+    pub run: String,
+    /// Name of the meter.
+    pub meter: String,
+    /// Boundary that the meter sees.
+    pub boundary: Boundary,
+    /// Seconds of the run that the joules are of: samples at its edges are left out.
+    pub seconds: f64,
+    /// Energy of these seconds in joules.
+    pub energy_joules: f64,
+    /// Power in watts.
+    pub power_watts: f64,
+    /// I/Os of the whole run.
+    pub ios: u64,
+    /// Energy of the whole run at this power, for an I/O; `None`: it did none.
+    pub joules_per_io: Option<f64>,
+}
+
+impl LoggedRunPower {
+    /// Power of `run`, of which `measured` is the energy.
+    pub(super) fn new(run: &RunWindow, measured: &WindowEnergy) -> LoggedRunPower {
+        let watts = measured.joules / measured.seconds;
+        let whole = watts * run.end.since(run.start).seconds();
+        LoggedRunPower {
+            run: run.name.clone(),
+            meter: measured.meter.clone(),
+            boundary: measured.boundary,
+            seconds: measured.seconds,
+            energy_joules: measured.joules,
+            power_watts: watts,
+            ios: run.ios,
+            joules_per_io: (run.ios > 0).then(|| whole / run.ios as f64),
+        }
+    }
 }
 
 /// Power of each window by each meter, in their order.

@@ -10,13 +10,15 @@ mod state;
 mod summary;
 mod swap;
 pub mod wall_time;
+mod windows;
 
 pub use aligned::AlignedLog;
 pub use error::PowerLogError;
-pub use figures::LoggedDevicePower;
+pub use figures::{LoggedDevicePower, LoggedRunPower};
 pub use gauge::{Gauge, GaugeReading};
 pub use marker_record::MarkerRecord;
 pub use person::Person;
 pub use state::{SwapPlan, SwapState, SwapWindow, WindowEnergy};
 pub use summary::{AlignmentSummary, LogReport, LogSummary, read_log};
 pub use swap::{SwapOptions, SwapSteps};
+pub use windows::{LoggedWindows, RunWindow};

@@ -11,8 +11,8 @@ use std::io::Read;
 use std::path::Path;
 
 const VERSION: u32 = 1;
-/// Hundreds of steps take less.
-const LARGEST: u64 = 16 << 20;
+/// Hundreds of steps take less, and a bench of thousands of runs.
+const LARGEST: u64 = 256 << 20;
 
 /// State of a person's steps, as the file of `joulio power swap` keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,18 +95,16 @@ impl SwapState {
     /// # Errors
     /// The file cannot be read, or is none of these.
     pub fn load(path: &Path) -> Result<SwapState, PowerLogError> {
+        SwapState::parse(path, &read(path)?)
+    }
+
+    /// Checks the `text` of the file `path`.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<SwapState, PowerLogError> {
         let wrong = |why: String| PowerLogError::File {
             path: path.into(),
             why,
         };
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let mut text = String::new();
-        let read = file.take(LARGEST + 1).read_to_string(&mut text);
-        read.map_err(|error| wrong(error.to_string()))?;
-        if text.len() as u64 > LARGEST {
-            return Err(wrong("too large for a file of joulio power swap".into()));
-        }
-        let state: SwapState = serde_json::from_str(&text)
+        let state: SwapState = serde_json::from_str(text)
             .map_err(|error| wrong(format!("not a file of joulio power swap: {error}")))?;
         match state.trouble() {
             None => Ok(state),
@@ -171,6 +169,22 @@ impl SwapState {
         let mut devices = devices.map(String::as_str).enumerate();
         devices.find(|(_, name)| !is_done(name))
     }
+}
+
+/// The text of a file of windows.
+pub(super) fn read(path: &Path) -> Result<String, PowerLogError> {
+    let wrong = |why: String| PowerLogError::File {
+        path: path.into(),
+        why,
+    };
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mut text = String::new();
+    let read = file.take(LARGEST + 1).read_to_string(&mut text);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if text.len() as u64 > LARGEST {
+        return Err(wrong("too large for a file of windows".into()));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

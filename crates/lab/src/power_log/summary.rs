@@ -2,15 +2,16 @@
 
 use super::aligned::AlignedLog;
 use super::error::PowerLogError;
-use super::figures::LoggedDevicePower;
+use super::figures::{LoggedDevicePower, LoggedRunPower};
 use super::wall_time::utc;
+use super::windows::LoggedWindows;
 use joulio_energy::alignment::Alignment;
 use joulio_energy::logger::{LogOptions, PowerLog};
 use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of the largest file that is read: a logger holds 1.4 million samples, less than a tenth.
 const MAX_BYTES: u64 = 1 << 30;
@@ -22,8 +23,10 @@ pub struct LogReport {
     pub log: LogSummary,
     /// Relation of the logger's clock to the machine's; `None`: without windows.
     pub alignment: Option<AlignmentSummary>,
-    /// Power of each window.
+    /// Power of each window of a person's steps.
     pub windows: Option<Vec<LoggedDevicePower>>,
+    /// Power of each run of a bench.
+    pub runs: Option<Vec<LoggedRunPower>>,
     /// Name of each window without a figure, and why.
     pub without_figure: Option<Vec<String>>,
 }
@@ -101,22 +104,26 @@ pub fn read_log(path: &Path, options: &LogOptions) -> Result<PowerLog, PowerLogE
 }
 
 impl LogReport {
-    /// The figures of `log`; with those of the windows of the file `windows`, if one is named.
+    /// The figures of `log`; with those of the windows of the files `windows`, if some are named.
     ///
     /// # Errors
-    /// The file cannot be read, or its markers are not in the log.
-    pub fn new(log: &PowerLog, windows: Option<&Path>) -> Result<LogReport, PowerLogError> {
-        let aligned = windows.map(|path| AlignedLog::new(log, path)).transpose()?;
-        let alignment = aligned.as_ref().map(|aligned| &aligned.alignment);
-        let alignment = alignment.map(AlignmentSummary::of);
-        let windows = aligned.map(|aligned| (aligned.figures, aligned.failed));
-        let (windows, without_figure) = windows.unzip();
-        Ok(LogReport {
+    /// A file cannot be read, or the markers are not in the log.
+    pub fn new(log: &PowerLog, windows: &[PathBuf]) -> Result<LogReport, PowerLogError> {
+        let mut report = LogReport {
             log: LogSummary::of(log),
-            alignment,
-            windows,
-            without_figure,
-        })
+            alignment: None,
+            windows: None,
+            runs: None,
+            without_figure: None,
+        };
+        if !windows.is_empty() {
+            let aligned = AlignedLog::new(log, &LoggedWindows::load(windows)?)?;
+            report.alignment = Some(AlignmentSummary::of(&aligned.alignment));
+            report.windows = Some(aligned.figures);
+            report.runs = Some(aligned.runs);
+            report.without_figure = Some(aligned.failed);
+        }
+        Ok(report)
     }
 }
 

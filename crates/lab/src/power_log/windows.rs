@@ -1,0 +1,127 @@
+//! Windows and markers of files: those of a person's steps, and the runs of a bench.
+
+use super::error::PowerLogError;
+use super::state::{SwapState, SwapWindow, read};
+use crate::record::Point;
+use joulio_energy::alignment::Marker;
+use joulio_units::Nanos;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::path::{Path, PathBuf};
+
+/// Windows in which a logger is to say what the machine drew, and the markers that show how its clock stood.
+#[derive(Clone, Debug, Default)]
+pub struct LoggedWindows {
+    /// Markers, file by file.
+    pub markers: Vec<Marker>,
+    /// Windows of `joulio power swap`.
+    pub devices: Vec<SwapWindow>,
+    /// Runs of `joulio bench`.
+    pub runs: Vec<RunWindow>,
+}
+
+/// The measured part of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunWindow {
+    /// Factors that tell the run from the others, and its repetition: `iodepth 8, repetition 2`.
+    pub name: String,
+    /// Begin, since 1970, by the machine's clock.
+    pub start: Nanos,
+    /// End.
+    pub end: Nanos,
+    /// I/Os that were done in it.
+    pub ios: u64,
+}
+
+/// What tells a report of a bench from other files.
+#[derive(Deserialize)]
+struct Kind {
+    runs: Option<IgnoredAny>,
+}
+
+/// The part of `joulio bench --output json` that a logger needs.
+#[derive(Deserialize)]
+struct BenchReport {
+    runs: Vec<BenchRun>,
+}
+
+#[derive(Deserialize)]
+struct BenchRun {
+    point: Point,
+    replicate: u32,
+    modelled: bool,
+    begin: Option<At>,
+    end: Option<At>,
+    all: Option<Ios>,
+}
+
+#[derive(Deserialize)]
+struct At {
+    unix_seconds: f64,
+}
+
+#[derive(Deserialize)]
+struct Ios {
+    ios: u64,
+}
+
+impl LoggedWindows {
+    /// All of `paths`, each a file of `joulio power swap`, of `joulio power marker` or of `joulio bench
+    /// --output json`.
+    ///
+    /// # Errors
+    /// A file cannot be read, is none of these, or has runs that no meter could see.
+    pub fn load(paths: &[PathBuf]) -> Result<LoggedWindows, PowerLogError> {
+        let mut all = LoggedWindows::default();
+        for path in paths {
+            let text = read(path)?;
+            let kind = serde_json::from_str::<Kind>(&text);
+            if kind.is_ok_and(|kind| kind.runs.is_some()) {
+                all.runs.extend(runs(path, &text)?);
+            } else {
+                let state = SwapState::parse(path, &text)?;
+                all.markers.extend(state.markers());
+                all.devices.extend(state.windows);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Runs of a bench with I/Os; those that were unavailable took no time.
+fn runs(path: &Path, text: &str) -> Result<Vec<RunWindow>, PowerLogError> {
+    let wrong = |why: String| PowerLogError::File {
+        path: path.into(),
+        why,
+    };
+    let report: BenchReport = serde_json::from_str(text)
+        .map_err(|error| wrong(format!("not a report of joulio bench: {error}")))?;
+    if report.runs.iter().any(|run| run.modelled) {
+        return Err(wrong(
+            "its runs are of virtual time: no logger saw them".into(),
+        ));
+    }
+    let repeated = report.runs.iter().any(|run| run.replicate > 1);
+    let first = report.runs.first().map(|run| &run.point);
+    let varies = |name: &str| {
+        let value = first.and_then(|point| point.get(name));
+        report.runs.iter().any(|run| run.point.get(name) != value)
+    };
+    let window = |run: &BenchRun| {
+        let (begin, end) = run.begin.as_ref().zip(run.end.as_ref())?;
+        let factors = run.point.iter().filter(|(name, _)| varies(name));
+        let factors = factors.map(|(name, value)| format!("{name} {value}"));
+        let repetition = repeated.then(|| format!("repetition {}", run.replicate));
+        let name: Vec<String> = factors.chain(repetition).collect();
+        Some(RunWindow {
+            name: match name.is_empty() {
+                true => "the run".into(),
+                false => name.join(", "),
+            },
+            start: Nanos::from_seconds(begin.unix_seconds),
+            end: Nanos::from_seconds(end.unix_seconds),
+            ios: run.all.as_ref()?.ios,
+        })
+    };
+    Ok(report.runs.iter().filter_map(window).collect())
+}

@@ -83,7 +83,7 @@ fn reported() -> (TempDir, String) {
 fn a_report_judges_each_observation_and_says_what_it_rests_on() {
     let (room, text) = reported();
     assert!(
-        text.contains("1 holds here, 1 does not, 1 was not run"),
+        text.contains("1 holds here, 1 does not hold, 1 was not run"),
         "{text}"
     );
     let report = fs::read_to_string(room.path().join("out/report/report.json")).unwrap();

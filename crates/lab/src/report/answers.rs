@@ -131,7 +131,7 @@ impl Estimates for OfRecords<'_> {
         if self.answers.points.get(from) == self.answers.points.get(to) {
             return Err(format!("'{from}' and '{to}' are the same run here"));
         }
-        if low.energy != high.energy {
+        if !low.is_of_boundary(&high) {
             return Err(format!(
                 "'{from}' and '{to}' have energy of unlike boundaries"
             ));

@@ -3,9 +3,9 @@
 use super::spec::Where;
 use super::value::sort_values;
 use crate::record::{Platform, Point, RunRecord};
-use crate::statistics::Interval;
+use crate::statistics::{Interval, ratio};
 use joulio_units::Boundary;
-use joulio_workload::{Metric, MetricValue};
+use joulio_workload::{JobCounts, Metric, MetricValue};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -163,6 +163,24 @@ impl Cell {
         Estimate::of(&values.collect::<Vec<_>>())
     }
 
+    /// The estimate of a figure of job `index`, from 0; `None` where no run has that job.
+    pub fn of_job(&self, index: usize, figure: fn(&JobCounts) -> f64) -> Option<Estimate> {
+        let good = self
+            .runs
+            .iter()
+            .filter(|run| run.platform != Platform::Guest);
+        let values = good.filter_map(|run| {
+            let job = run.result.counts.as_ref()?.per_job.get(index)?;
+            Some(MetricValue {
+                value: figure(job),
+                modelled: run.result.modelled,
+                band: None,
+                energy: None,
+            })
+        });
+        Estimate::of(&values.collect::<Vec<_>>())
+    }
+
     /// The estimate of a metric, or of a count by its name.
     pub fn estimate_of(&self, metric: Option<Metric>, count: Option<&str>) -> Option<Estimate> {
         match (metric, count) {
@@ -191,11 +209,28 @@ fn is_count(metric: Metric) -> bool {
 }
 
 /// `value` of a factor as people call it.
-fn plain(factor: &str, value: &str) -> String {
+pub(super) fn plain(factor: &str, value: &str) -> String {
     match factor {
         "device" => device_name(value),
+        "bs" | "queue_priority" => counted(value),
         _ => value.to_owned(),
     }
+}
+
+/// The values of jobs, which take them in turn, with those that repeat counted: `7×4k:128k`.
+fn counted(list: &str) -> String {
+    let mut parts: Vec<(&str, usize)> = Vec::new();
+    for part in list.split(':') {
+        match parts.last_mut() {
+            Some((last, count)) if *last == part => *count += 1,
+            _ => parts.push((part, 1)),
+        }
+    }
+    let text = |(part, count): (&str, usize)| match count {
+        1 => part.to_owned(),
+        count => format!("{count}×{part}"),
+    };
+    parts.into_iter().map(text).collect::<Vec<_>>().join(":")
 }
 
 /// An emulated device by its profile, without its size and its number among those alike.
@@ -237,6 +272,33 @@ impl Estimate {
         match self.modelled && self.values.len() < 2 {
             true => 0.0,
             false => self.mean.half(),
+        }
+    }
+
+    /// Mean of `other` over this one's, and half of its 95 % interval, which is that of the test that compares
+    /// the two.
+    pub fn ratio_of(&self, other: &Estimate) -> (f64, f64) {
+        let value = other.mean.value / self.mean.value;
+        let half = match ratio(&other.values, &self.values) {
+            Some(interval) => interval.half(),
+            None => {
+                let (one, another) = (
+                    self.noise() / self.mean.value,
+                    other.noise() / other.mean.value,
+                );
+                (value * one.hypot(another)).abs()
+            }
+        };
+        (value, half)
+    }
+
+    /// Returns true if neither is of energy, or both are at one boundary, by one meter or by the model, whose
+    /// name has the device that it is of.
+    pub fn is_of_boundary(&self, other: &Estimate) -> bool {
+        let modelled = self.modelled && other.modelled;
+        match (&self.energy, &other.energy) {
+            (Some((one, _)), Some((another, _))) if modelled => one == another,
+            (one, another) => one == another,
         }
     }
 

@@ -73,7 +73,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
         _ => {
             let counts = [
                 (count(Outcome::Holds), "hold here", "holds here"),
-                (count(Outcome::Differs), "do not", "does not"),
+                (count(Outcome::Differs), "do not hold", "does not hold"),
                 (
                     count(Outcome::Undecided),
                     "cannot be told",

@@ -7,6 +7,7 @@ use crate::report::assemble::{ExperimentReport, NumberLine, SetReport};
 use crate::report::chart::{self, Colours};
 use crate::report::csv::figure_csv;
 use crate::report::figure::{Drawing, Figure, Panel};
+use crate::report::outcome::Outcome;
 use crate::report::table::Table;
 use crate::report::value::{short, signed};
 use crate::report::verdict::Observed;
@@ -40,9 +41,12 @@ fn one(experiment: &str, set: &SetReport) -> Markup {
         @for sentence in set.idle.sentences() { p.source { (sentence) } }
         @if !set.observed.is_empty() {
             h3 { "Observations" }
-            ul.observations {
-                @for one in &set.observed {
-                    (observation(&prefix, one))
+            @let (told, rest): (Vec<_>, Vec<_>) = set.observed.iter().partition(|one| one.outcome != Outcome::NoData);
+            ul.observations { @for one in &told { (observation(&prefix, one)) } }
+            @if !rest.is_empty() {
+                details open[told.is_empty()] {
+                    summary { (rest.len()) " of " (set.observed.len()) " were not run" }
+                    ul.observations { @for one in &rest { (observation(&prefix, one)) } }
                 }
             }
         }
@@ -80,7 +84,7 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
                     }
                 }
             }
-            @if one.parts.len() > 1 {
+            @if one.parts.len() > 1 && one.outcome != Outcome::NoData {
                 details {
                     summary { "Its " (one.parts.len()) " parts" }
                     ul.parts {
@@ -224,7 +228,7 @@ fn numbers(set: &SetReport) -> Markup {
     html! {
         h3 { "Published numbers beside ours" }
         div.scroll tabindex="0" role="region" aria-label="Published numbers beside ours" {
-            table {
+            table.beside {
                 thead { tr {
                     th scope="col" { "what" } th scope="col" { "published" } th scope="col" { "here" }
                     th scope="col" { "difference" } th scope="col" { "tolerance" } th scope="col" { "" }

@@ -4,7 +4,7 @@ mod of_records;
 mod of_source;
 
 use super::answers::Answers;
-use super::data::Data;
+use super::data::{Data, Estimate};
 use super::outcome::Outcome;
 use super::spec::ObservationSpec;
 use super::value::signed;
@@ -117,6 +117,9 @@ impl Judge<'_> {
                 }
             }
         }
+        if outcome == Outcome::Undecided {
+            because.push(format!("not told by {}", self.repeated()));
+        }
         if outcome != Outcome::NoData {
             let missing = of(Outcome::NoData).count();
             if missing > 0 {
@@ -145,6 +148,19 @@ impl Judge<'_> {
         because.join("; ")
     }
 
+    /// How often points were run, in words: `3 runs per point`.
+    fn repeated(&self) -> String {
+        let runs = self.data.cells().map(|cell| cell.runs.len());
+        let (least, most) = runs
+            .filter(|n| *n > 0)
+            .fold((usize::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
+        match (least, most) {
+            (1, 1) => "one run per point".into(),
+            (a, b) if a == b => format!("{b} runs per point"),
+            (a, b) => format!("{a} to {b} runs per point"),
+        }
+    }
+
     fn certainty(&self, outcome: Outcome, parts: &[Part]) -> String {
         if outcome == Outcome::NoData {
             return "nothing was run".into();
@@ -153,15 +169,7 @@ impl Judge<'_> {
             .iter()
             .filter(|part| part.outcome != Outcome::NoData)
             .count();
-        let runs = self.data.cells().map(|cell| cell.runs.len());
-        let (least, most) = runs
-            .filter(|n| *n > 0)
-            .fold((usize::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
-        let repeated = match (least, most) {
-            (1, 1) => "one run per point".into(),
-            (a, b) if a == b => format!("{b} runs per point"),
-            (a, b) => format!("{a} to {b} runs per point"),
-        };
+        let repeated = self.repeated();
         let basis = match self.data.platform {
             Platform::Twin => "modelled, no surer than its profiles",
             Platform::Emulated => {
@@ -195,13 +203,13 @@ impl Part {
     }
 }
 
-/// The change from one value to another, each with half of its interval, in percent: `+0.7 ± 1.6 %`.
-fn change(from: (f64, f64), to: (f64, f64)) -> String {
-    let ratio = to.0 / from.0;
-    let noise = 100.0 * (ratio * (to.1 / to.0).hypot(from.1 / from.0)).abs();
+/// The change from one estimate to another, with half of its interval, in percent: `+0.7 ± 1.6 %`.
+fn change(from: &Estimate, to: &Estimate) -> String {
+    let (ratio, half) = from.ratio_of(to);
     let percent = signed((ratio - 1.0) * 100.0);
-    match noise {
+    match half * 100.0 {
         noise if noise.is_infinite() => format!("{percent} % (once)"),
+        noise if noise > 200.0 => format!("{percent} ± more than 200 %"),
         noise if noise >= 0.05 => format!("{percent} ± {noise:.1} %"),
         _ => format!("{percent} %"),
     }

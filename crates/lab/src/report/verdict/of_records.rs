@@ -3,7 +3,7 @@
 
 use super::{Judge, Part, change};
 use crate::report::answers::Step;
-use crate::report::data::{Cell, Data, Estimate};
+use crate::report::data::{Cell, Data, Estimate, plain};
 use crate::report::figure::name;
 use crate::report::spec::{Cells, Rising, Within};
 use crate::report::value::short;
@@ -28,9 +28,8 @@ impl Pair<'_> {
     /// The change in percent with its noise, where there is some: `+0.7 ± 1.6 %`; of a change of an order of
     /// magnitude both values, since percents of something near nothing say nothing.
     fn words(&self) -> String {
-        let of = |one: &Estimate| (one.mean.value, one.noise());
-        let (from, to) = (of(&self.from.1), of(&self.to.1));
-        match (0.1..=10.0).contains(&(to.0 / from.0)) {
+        let (from, to) = (&self.from.1, &self.to.1);
+        match (0.1..=10.0).contains(&(to.mean.value / from.mean.value)) {
             true => change(from, to),
             false => format!("{} against {}", with_noise(to), with_noise(from)),
         }
@@ -150,10 +149,11 @@ impl Judge<'_> {
         let chain = |cells: Vec<&Cell>| -> Vec<(String, Estimate)> {
             let along = std::slice::from_ref(&rising.along);
             let at = |value: &String| {
+                let value = plain(&rising.along, value);
                 let mut cells = cells.iter();
-                let cell = cells.find(|cell| name(cell, along).as_ref() == Some(value))?;
+                let cell = cells.find(|cell| name(cell, along).as_ref() == Some(&value))?;
                 Some((
-                    value.clone(),
+                    value,
                     cell.estimate_of(rising.metric, rising.count.as_deref())?,
                 ))
             };
@@ -201,7 +201,8 @@ impl Judge<'_> {
 }
 
 /// A value with half of its interval, where it has one: `1499 ± 50`.
-fn with_noise((value, half): (f64, f64)) -> String {
+fn with_noise(estimate: &Estimate) -> String {
+    let (value, half) = (estimate.mean.value, estimate.noise());
     match half.is_finite() && half > 0.0 {
         true => format!("{} ± {}", short(value), short(half)),
         false => short(value),

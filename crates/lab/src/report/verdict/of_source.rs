@@ -2,6 +2,7 @@
 
 use super::{Judge, Outcome, Part, change};
 use crate::record::Platform;
+use crate::report::data::Estimate;
 use crate::report::value::{short, signed};
 use crate::report::words;
 use joulio_twin::check::judge::{self, Verdict};
@@ -39,29 +40,36 @@ impl Judge<'_> {
             Ok(_) => return Part::none(what, missing.unwrap_or_default()),
             Err(why) => return Part::none(what, why),
         };
-        let changes = judged.chains.iter().flat_map(|chain| chain.windows(2));
-        let ratio = |pair: &[(String, judge::Estimate)]| pair[1].1.value / pair[0].1.value;
+        let found = |run: &str| estimates.found(run, claim.metric).ok();
+        let pairs = judged.chains.iter().flat_map(|chain| chain.windows(2));
+        let pairs = pairs.filter_map(|pair| {
+            let [from, to] = [&pair[0].0, &pair[1].0];
+            Some(([from, to], found(from)?, found(to)?))
+        });
+        let pairs: Vec<([&String; 2], Estimate, Estimate)> = pairs.collect();
+        let step = 1.0 + claim.min_percent / 100.0;
+        let ratios = pairs.iter().map(|pair| (pair, pair.1.ratio_of(&pair.2)));
         let shown = match (judged.verdict, claim.any) {
-            (Verdict::Holds, true) => changes.max_by(|a, b| ratio(a).total_cmp(&ratio(b))),
-            _ => changes.min_by(|a, b| ratio(a).total_cmp(&ratio(b))),
+            (Verdict::Holds, true) => ratios.max_by(|a, b| a.1.0.total_cmp(&b.1.0)),
+            // The one that noise hides most.
+            (Verdict::Undecided, _) => ratios.min_by(|a, b| {
+                let above = |(ratio, half): (f64, f64)| (ratio - step) / half;
+                above(a.1).total_cmp(&above(b.1))
+            }),
+            _ => ratios.min_by(|a, b| a.1.0.total_cmp(&b.1.0)),
         };
         let words = words::metric(claim.metric);
-        let because = shown.map_or_else(String::new, |pair| {
-            let value = |at: usize| (pair[at].1.value, pair[at].1.half);
+        let because = shown.map_or_else(String::new, |(([from, to], low, high), _)| {
             format!(
                 "{words}: {} against {}: {} ({} against {})",
-                self.run_name(&pair[1].0),
-                self.run_name(&pair[0].0),
-                change(value(0), value(1)),
-                short(pair[1].1.value),
-                short(pair[0].1.value),
+                self.run_name(to),
+                self.run_name(from),
+                change(low, high),
+                short(high.mean.value),
+                short(low.mean.value),
             )
         });
-        let mut chains = judged.chains.iter().flat_map(|chain| chain.windows(2));
-        let overlap = chains.any(|pair| {
-            let [one, other] = [0, 1].map(|at| estimates.found(&pair[at].0, claim.metric));
-            matches!((one, other), (Ok(one), Ok(other)) if one.bands_overlap(&other))
-        });
+        let overlap = pairs.iter().any(|(_, low, high)| low.bands_overlap(high));
         Part {
             what: what.to_owned(),
             outcome: judged.verdict.into(),

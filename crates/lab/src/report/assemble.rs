@@ -218,17 +218,17 @@ impl SetReport {
         let command = |sweep: Option<&str>| command(shown.name, sweep, shown.sweeps, data.platform);
         let of_tables = tables.iter().zip(shown.tables).map(|(table, spec)| Status {
             command: command(spec.sweep.as_deref()),
-            in_source: Some(table.id.clone()),
+            in_source: in_source(&spec.in_source, &spec.id),
             ..Status::of(&table.id, &table.title, &table.problem, &observed)
         });
-        let of_figures = figures.iter().zip(shown.figures).map(|(figure, spec)| {
-            let id = spec.in_source.clone().unwrap_or_else(|| spec.id.clone());
-            Status {
+        let of_figures = figures
+            .iter()
+            .zip(shown.figures)
+            .map(|(figure, spec)| Status {
                 command: command(spec.first_sweep()),
-                in_source: Some(id).filter(|id| id != "-"),
+                in_source: in_source(&spec.in_source, &spec.id),
                 ..Status::of(&figure.id, &figure.title, &figure.problem, &observed)
-            }
-        });
+            });
         let status = of_tables.chain(of_figures);
         SetReport {
             platform: data.platform,
@@ -270,6 +270,12 @@ impl Status {
             because,
         }
     }
+}
+
+/// Name of a table or figure in its source; `None`: the source has none.
+fn in_source(said: &Option<String>, id: &str) -> Option<String> {
+    let name = said.as_deref().unwrap_or(id);
+    (name != "-").then(|| name.to_owned())
 }
 
 /// Devices by what people call them, of several alike their greatest number at once: `46 × tipro9000`.

@@ -4,8 +4,10 @@ use super::command::command;
 use super::*;
 use crate::record::sample::{run, runs};
 use crate::record::{Platform, RunRecord};
+use crate::statistics::Interval;
 use joulio_twin::published::Paper;
-use joulio_workload::{CompletionMode, Spoiled, SpoiledBy};
+use joulio_units::Boundary;
+use joulio_workload::{CompletionMode, JobCounts, Spoiled, SpoiledBy};
 use serde::Deserialize;
 use std::fs;
 
@@ -500,4 +502,79 @@ fn of_a_guest_counts_are_judged_and_times_are_not() {
         panic!("bars");
     };
     assert_eq!(bars.y, "counts of an I/O");
+}
+
+#[test]
+fn energy_of_the_model_is_compared_across_devices_and_that_of_meters_is_not() {
+    let of = |modelled: bool, boundary: Boundary, source: &str| Estimate {
+        values: vec![1.0],
+        mean: Interval::of(&[1.0], 0.0),
+        band: None,
+        modelled,
+        energy: Some((boundary, source.to_owned())),
+    };
+    let ssd = of(true, Boundary::Wall, "model of a box + ssd");
+    assert!(ssd.is_of_boundary(&of(true, Boundary::Wall, "model of a box + hdd")));
+    assert!(!ssd.is_of_boundary(&of(true, Boundary::Device, "model of a box + ssd")));
+    assert!(!ssd.is_of_boundary(&of(false, Boundary::Wall, "plug")));
+    let plug = of(false, Boundary::Wall, "plug");
+    assert!(plug.is_of_boundary(&plug));
+    assert!(!plug.is_of_boundary(&of(false, Boundary::Wall, "bmc")));
+}
+
+#[test]
+fn values_that_jobs_take_in_turn_are_counted() {
+    let text = r#"
+    [[observation]]
+    id = "O1"
+    text = "Priority helps."
+    rising = [{ sweep = "main", metric = "iops", along = "queue_priority", order = ["none", "high:high:low"] }]
+    "#;
+    let with = |priority: &str, iops: f64| {
+        let mut all = runs(POLL, 3, iops, 1.0, 40.0);
+        for record in &mut all {
+            let factor = ("queue_priority".to_owned(), priority.to_owned());
+            record.point.extend([factor]);
+        }
+        all
+    };
+    let mut records = with("none", 1_000.0);
+    records.extend(with("high:high:low", 1_500.0));
+    let (holds, why) = outcome(text, records);
+    assert_eq!(holds, Outcome::Holds);
+    assert!(why.contains("2×high:low against none: +50.0"), "{why}");
+}
+
+#[test]
+fn each_job_of_a_point_has_its_row() {
+    let text = r#"
+    [[table]]
+    id = "tenants"
+    title = "Each tenant"
+    kind = "jobs"
+    sweep = "main"
+    rows = "completion"
+    "#;
+    let mut records = runs(POLL, 2, 1_000.0, 10.0, 40.0);
+    for record in &mut records {
+        let job = |bs: u64, iops: f64| JobCounts {
+            bs,
+            iops,
+            p99_ns: 7_000,
+            ..JobCounts::default()
+        };
+        let counts = record.result.counts.as_mut().unwrap();
+        counts.per_job = vec![job(4096, 700.0), job(131_072, 300.0)];
+    }
+    let report = report(text, records);
+    let table = &set(&report).tables[0];
+    assert_eq!(table.row_heads, ["completion mode", "job"]);
+    assert_eq!(table.columns, ["IOPS", "p99 latency, µs"]);
+    let heads: Vec<String> = table.rows.iter().map(|row| row.heads.join(" ")).collect();
+    assert_eq!(heads, ["poll 1 (4k)", "poll 2 (128k)"]);
+    let value = |row: usize, column: usize| match &table.rows[row].cells[column] {
+        Value::Mean(mean) => mean.value,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([value(0, 0), value(1, 0), value(1, 1)], [700.0, 300.0, 7.0]);
 }

@@ -16,6 +16,7 @@ pub fn factor(name: &str) -> &str {
         "rwmixread" => "reads, %",
         "max-cstate" => "deepest idle state",
         "neighbours" => "busy neighbours",
+        "queue_priority" => "priority of queues",
         other => other,
     }
 }

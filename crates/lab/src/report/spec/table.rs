@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct TableSpec {
     /// Name in the source, `T1`; unique in its file.
     pub id: String,
+    /// Name in the source of what it is, or is a part of: `id` where nothing is said; `-`: the source has none.
+    pub in_source: Option<String>,
     /// Title in a few words.
     pub title: String,
     /// Kind of table.
@@ -62,6 +64,8 @@ pub enum TableKind {
     Metrics,
     /// Named counts of the records by the values of factors.
     Counts,
+    /// IOPS and p99 latency of each job, a row each.
+    Jobs,
     /// The power states of a device.
     PowerStates,
 }
@@ -93,6 +97,7 @@ impl TableSpec {
         let what = match self.kind {
             TableKind::Metrics => "a table of metrics",
             TableKind::Counts => "kind 'counts'",
+            TableKind::Jobs => "kind 'jobs'",
             TableKind::PowerStates => "kind 'power-states'",
         };
         if self.kind == TableKind::PowerStates {
@@ -108,6 +113,10 @@ impl TableSpec {
         }
         unused(what, "counts", !self.counts.is_empty())?;
         needed(what, "rows", !self.rows.is_empty())?;
+        if self.kind == TableKind::Jobs {
+            unused(what, "metrics", !self.metrics.is_empty())?;
+            return unused(what, "over", !self.over.is_empty());
+        }
         needed(what, "metrics", !self.metrics.is_empty())?;
         let stray = self.over.keys().find(|factor| !self.rows.has(factor));
         match stray {

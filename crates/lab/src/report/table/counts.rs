@@ -34,7 +34,7 @@ impl TableMaker<'_> {
     }
 }
 
-fn plain(estimate: &Estimate) -> Mean {
+pub(super) fn plain(estimate: &Estimate) -> Mean {
     let Interval { value, low, high } = estimate.mean;
     Mean {
         value,

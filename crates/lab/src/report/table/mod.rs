@@ -1,6 +1,7 @@
 //! Tables: metrics by the values of factors, with what the source printed beside them.
 
 mod counts;
+mod jobs;
 mod metrics;
 mod power_states;
 
@@ -105,6 +106,7 @@ impl TableMaker<'_> {
         let made = match self.spec.kind {
             TableKind::Metrics => self.metrics(),
             TableKind::Counts => self.counts(),
+            TableKind::Jobs => self.jobs(),
             TableKind::PowerStates => self.power_states(),
         };
         let mut table = Table {

@@ -100,6 +100,14 @@ impl EmulatedDevice {
         self.shared.polls.load(Ordering::Relaxed)
     }
 
+    /// Writes registers. Without a thread, what that gives the controller to do is done at once.
+    fn write(&self, write: impl FnOnce(&mut Controller)) {
+        self.shared.write_registers(write);
+        if self.thread.is_none() {
+            self.shared.controller().sync();
+        }
+    }
+
     /// The thread identifier of its thread, by which its CPU time can be distinguished.
     pub fn thread_id(&self) -> Option<i32> {
         self.thread.as_ref().map(|thread| thread.id())
@@ -135,11 +143,11 @@ impl Device for EmulatedDevice {
     }
 
     fn write32(&self, offset: u32, value: u32) {
-        self.shared.controller().write32(offset, value);
+        self.write(|controller| controller.write32(offset, value));
     }
 
     fn write64(&self, offset: u32, value: u64) {
-        self.shared.controller().write64(offset, value);
+        self.write(|controller| controller.write64(offset, value));
     }
 
     fn spins_in_process(&self) -> bool {

@@ -52,6 +52,8 @@ pub use device::{EmulatedDevice, EmulatedDoorbell};
 pub use error::EmulatorError;
 pub use fault::{Fault, FaultPlan, FaultPlanError, Faulted, Planned, When};
 pub use guest::MapError;
-pub use options::{HostMemoryDemand, IdentifyPages, NamespaceOptions, Options, StoreOptions};
+pub use options::{
+    HostMemoryDemand, IdentifyPages, NamespaceOptions, Options, StoreOptions, SyncFile,
+};
 pub use power::PowerUse;
 pub use stepper::Stepper;

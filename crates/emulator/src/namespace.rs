@@ -2,8 +2,8 @@
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
-use crate::options::NamespaceOptions;
-use crate::store::Store;
+use crate::options::{NamespaceOptions, SyncFile};
+use crate::store::{Backing, Store};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::{DsmRange, Status};
 use std::io;
@@ -22,12 +22,13 @@ impl Namespace {
     pub(crate) fn open(
         options: &NamespaceOptions,
         profile: &DeviceProfile,
+        sync: SyncFile,
     ) -> Result<Namespace, EmulatorError> {
         let block = options.block.unwrap_or(profile.lba.default_bytes);
         if block != 512 && block != 4096 {
             return Err(EmulatorError::BlockSize { bytes: block });
         }
-        let (store, bytes) = Store::open(&options.store, profile.capacity())?;
+        let (store, bytes) = Store::open(&options.store, profile.capacity(), sync)?;
         if bytes == 0 || !bytes.is_multiple_of(u64::from(block)) {
             return Err(EmulatorError::Size { bytes, block });
         }
@@ -60,7 +61,12 @@ impl Namespace {
 
     /// Whether what was written may be lost until it is flushed.
     pub(crate) fn is_volatile(&self) -> bool {
-        self.store.is_volatile()
+        self.store.volatile().is_some()
+    }
+
+    /// The file, where what was written may be lost until that is synced.
+    pub(crate) fn volatile(&self) -> Option<Backing> {
+        self.store.volatile().cloned()
     }
 
     /// Offset in the store, in bytes, of `blocks` blocks from `slba`; None unless all are inside.
@@ -69,35 +75,31 @@ impl Namespace {
         (end <= self.blocks).then(|| slba << self.block_shift)
     }
 
-    /// Reads from byte `position` into `segments`; what is durable, when `through`.
+    /// Reads from byte `position` into `segments`.
     #[inline]
     pub(crate) fn read(
         &self,
         position: u64,
         guest: &GuestMemory,
         segments: &[Segment],
-        through: bool,
     ) -> Result<(), Status> {
-        self.settle(through)?;
         self.store
             .read(position, guest, segments)
             .map_err(read_status)
     }
 
-    /// Writes `segments` from byte `position` on; durably so when `through`.
+    /// Writes `segments` from byte `position` on.
     #[inline]
     pub(crate) fn write(
         &self,
         position: u64,
         guest: &GuestMemory,
         segments: &[Segment],
-        through: bool,
     ) -> Result<(), Status> {
         self.refuse_if_protected()?;
         self.store
             .write(position, guest, segments)
-            .map_err(write_status)?;
-        self.settle(through)
+            .map_err(Namespace::write_status)
     }
 
     /// Whether what is from byte `position` on is what `segments` hold.
@@ -106,9 +108,7 @@ impl Namespace {
         position: u64,
         guest: &GuestMemory,
         segments: &[Segment],
-        through: bool,
     ) -> Result<(), Status> {
-        self.settle(through)?;
         let same = self.store.compare(position, guest, segments);
         if !same.map_err(read_status)? {
             return Err(Status::COMPARE_FAILURE);
@@ -117,8 +117,7 @@ impl Namespace {
     }
 
     /// Reads `len` bytes from byte `position`, for nobody.
-    pub(crate) fn verify(&self, position: u64, len: u32, through: bool) -> Result<(), Status> {
-        self.settle(through)?;
+    pub(crate) fn verify(&self, position: u64, len: u32) -> Result<(), Status> {
         self.store.verify(position, len.into()).map_err(read_status)
     }
 
@@ -128,26 +127,26 @@ impl Namespace {
         position: u64,
         len: u32,
         deallocate: bool,
-        through: bool,
     ) -> Result<(), Status> {
         self.refuse_if_protected()?;
         self.store
             .zero(position, len.into(), deallocate)
-            .map_err(write_status)?;
-        self.settle(through)
+            .map_err(Namespace::write_status)
     }
 
     /// Gives up the room of `ranges`, which are inside or empty. What is given up reads as zeroes.
-    pub(crate) fn deallocate(&self, ranges: &[DsmRange], through: bool) -> Result<(), Status> {
+    pub(crate) fn deallocate(&self, ranges: &[DsmRange]) -> Result<(), Status> {
         self.refuse_if_protected()?;
         for range in ranges {
             let (slba, blocks) = (range.slba.get(), range.blocks.get());
             if let Some(position) = self.position(slba, blocks) {
                 let len = u64::from(blocks) << self.block_shift;
-                self.store.deallocate(position, len).map_err(write_status)?;
+                self.store
+                    .deallocate(position, len)
+                    .map_err(Namespace::write_status)?;
             }
         }
-        self.settle(through)
+        Ok(())
     }
 
     #[inline]
@@ -158,15 +157,20 @@ impl Namespace {
         Ok(())
     }
 
-    /// Makes what was written durable, when `through`.
-    #[inline]
-    fn settle(&self, through: bool) -> Result<(), Status> {
-        if through { self.flush() } else { Ok(()) }
-    }
-
     /// Makes what was written durable.
     pub(crate) fn flush(&self) -> Result<(), Status> {
-        self.store.flush().map_err(write_status)
+        let synced = self.store.volatile().map_or(Ok(()), Backing::sync);
+        synced.map_err(Namespace::write_status)
+    }
+
+    /// A host file system without room is a namespace without room; the rest is a broken medium.
+    pub(crate) fn write_status(error: io::Error) -> Status {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Status::CAPACITY_EXCEEDED.do_not_retry()
+            }
+            _ => Status::WRITE_FAULT,
+        }
     }
 }
 
@@ -175,27 +179,22 @@ fn read_status(_: io::Error) -> Status {
     Status::UNRECOVERED_READ
 }
 
-/// A host file system without room is a namespace without room; the rest is a broken medium.
-fn write_status(error: io::Error) -> Status {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Status::CAPACITY_EXCEEDED.do_not_retry()
-        }
-        _ => Status::WRITE_FAULT,
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::options::StoreOptions;
+    use std::fs::File;
 
     fn namespace(bytes: u64, block: u32) -> Result<Namespace, EmulatorError> {
         let options = NamespaceOptions {
             store: StoreOptions::Ram { bytes: Some(bytes) },
             block: Some(block),
         };
-        Namespace::open(&options, &DeviceProfile::builtin("instant").unwrap())
+        Namespace::open(
+            &options,
+            &DeviceProfile::builtin("instant").unwrap(),
+            File::sync_data,
+        )
     }
 
     #[test]
@@ -223,8 +222,11 @@ mod tests {
     #[test]
     fn a_full_file_system_is_capacity_exceeded() {
         let full = io::Error::from_raw_os_error(28);
-        assert_eq!(write_status(full).kind(), Status::CAPACITY_EXCEEDED);
+        assert_eq!(
+            Namespace::write_status(full).kind(),
+            Status::CAPACITY_EXCEEDED
+        );
         let broken = io::Error::from_raw_os_error(5);
-        assert_eq!(write_status(broken).kind(), Status::WRITE_FAULT);
+        assert_eq!(Namespace::write_status(broken).kind(), Status::WRITE_FAULT);
     }
 }

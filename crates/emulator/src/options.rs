@@ -7,7 +7,12 @@ use joulio_model::DeviceProfile;
 use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
+
+/// A function that returns once what was written to a file is durable.
+pub type SyncFile = fn(&File) -> io::Result<()>;
 
 /// Options of a controller. Fields are open; [`Options::new`] fills in what a profile says.
 #[derive(Clone, Debug)]
@@ -54,6 +59,8 @@ pub struct Options {
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
     /// real ones, which a thread can take straight.
     pub real_interrupts: bool,
+    /// The sync of namespaces' files: [`File::sync_data`], unless a test has another disk in mind.
+    pub sync: SyncFile,
     /// The faults to commit: none, unless some are planned.
     pub faults: FaultPlan,
 }
@@ -90,6 +97,7 @@ impl Options {
             host_memory: None,
             identify: None,
             real_interrupts: false,
+            sync: File::sync_data,
             faults: FaultPlan::default(),
             profile,
         }

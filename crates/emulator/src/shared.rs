@@ -70,6 +70,17 @@ impl Shared {
         controller
     }
 
+    /// Writes registers, and lets the device's thread see what that gives it to do.
+    pub(crate) fn write_registers(&self, write: impl FnOnce(&mut Controller)) {
+        let mut controller = self.controller_first();
+        write(&mut controller);
+        let shuts_down = controller.awaits_shutdown();
+        drop(controller);
+        if shuts_down {
+            self.wake_to_poll();
+        }
+    }
+
     /// Commits `fault`, and lets the device's thread see what that changes.
     pub(crate) fn inject(&self, fault: Fault) {
         self.controller_first().inject(fault);

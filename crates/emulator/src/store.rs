@@ -5,13 +5,15 @@ mod zero;
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
-use crate::options::StoreOptions;
+use crate::options::{StoreOptions, SyncFile};
 use joulio_device::SharedMemory;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions, remove_file};
 use std::io;
+use std::ops::Deref;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The bytes of a namespace.
 #[derive(Debug)]
@@ -19,7 +21,34 @@ pub(crate) enum Store {
     /// In memory.
     Ram(SharedMemory),
     /// In a locked file.
-    File { file: File, read_only: bool },
+    File { file: Backing, read_only: bool },
+}
+
+/// A file, and what makes it durable.
+#[derive(Clone, Debug)]
+pub(crate) struct Backing {
+    file: Arc<File>,
+    sync: SyncFile,
+}
+
+impl Backing {
+    fn new(file: File, sync: SyncFile) -> Backing {
+        let file = Arc::new(file);
+        Backing { file, sync }
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        (self.sync)(&self.file)
+    }
+}
+
+impl Deref for Backing {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
 }
 
 impl Store {
@@ -27,6 +56,7 @@ impl Store {
     pub(crate) fn open(
         options: &StoreOptions,
         capacity: u64,
+        sync: SyncFile,
     ) -> Result<(Store, u64), EmulatorError> {
         match options {
             StoreOptions::Ram { bytes } => {
@@ -38,7 +68,7 @@ impl Store {
                 path,
                 bytes,
                 read_only,
-            } => open_file(path, *bytes, *read_only),
+            } => open_file(path, *bytes, *read_only, sync),
         }
     }
 
@@ -47,9 +77,15 @@ impl Store {
         matches!(self, Store::File { read_only, .. } if *read_only)
     }
 
-    /// Whether what was written may be lost until it is flushed.
-    pub(crate) fn is_volatile(&self) -> bool {
-        matches!(self, Store::File { read_only, .. } if !*read_only)
+    /// The file, where what was written may be lost until that is synced.
+    pub(crate) fn volatile(&self) -> Option<&Backing> {
+        match self {
+            Store::File {
+                file,
+                read_only: false,
+            } => Some(file),
+            _ => None,
+        }
     }
 
     /// Reads from `position` into `segments`.
@@ -97,23 +133,13 @@ impl Store {
         }
         Ok(())
     }
-
-    /// Makes what was written durable.
-    pub(crate) fn flush(&self) -> io::Result<()> {
-        match self {
-            Store::File {
-                file,
-                read_only: false,
-            } => file.sync_data(),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn open_file(
     path: &Path,
     bytes: Option<u64>,
     read_only: bool,
+    sync: SyncFile,
 ) -> Result<(Store, u64), EmulatorError> {
     let failed = |what| {
         move |source: io::Error| EmulatorError::File {
@@ -127,7 +153,7 @@ fn open_file(
         Ok(found) if !found.is_file() => return Err(EmulatorError::NotAFile { path: path.into() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match bytes {
-                Some(bytes) if !read_only => create(path, bytes),
+                Some(bytes) if !read_only => create(path, bytes, sync),
                 _ => Err(EmulatorError::NoFile { path: path.into() }),
             };
         }
@@ -150,11 +176,14 @@ fn open_file(
             has: found.len(),
             requested,
         }),
-        _ => Ok((Store::File { file, read_only }, found.len())),
+        _ => {
+            let file = Backing::new(file, sync);
+            Ok((Store::File { file, read_only }, found.len()))
+        }
     }
 }
 
-fn create(path: &Path, bytes: u64) -> Result<(Store, u64), EmulatorError> {
+fn create(path: &Path, bytes: u64, sync: SyncFile) -> Result<(Store, u64), EmulatorError> {
     let failed = |what| {
         move |source: io::Error| EmulatorError::File {
             path: path.into(),
@@ -174,7 +203,7 @@ fn create(path: &Path, bytes: u64) -> Result<(Store, u64), EmulatorError> {
         let _ = remove_file(path);
         return Err(failed("give it its size")(error));
     }
-    let read_only = false;
+    let (file, read_only) = (Backing::new(file, sync), false);
     Ok((Store::File { file, read_only }, bytes))
 }
 
@@ -199,6 +228,10 @@ fn lock(file: &File, path: &Path, read_only: bool) -> Result<(), EmulatorError> 
 mod tests {
     use super::*;
 
+    fn open(options: &StoreOptions) -> Result<(Store, u64), EmulatorError> {
+        Store::open(options, 0, File::sync_data)
+    }
+
     fn file(path: &Path, bytes: Option<u64>, read_only: bool) -> Result<u64, EmulatorError> {
         let path = path.into();
         let options = StoreOptions::File {
@@ -206,7 +239,7 @@ mod tests {
             bytes,
             read_only,
         };
-        Store::open(&options, 0).map(|(_, size)| size)
+        open(&options).map(|(_, size)| size)
     }
 
     #[test]
@@ -249,16 +282,16 @@ mod tests {
             bytes: Some(4096),
             read_only,
         };
-        let writer = Store::open(&options(false), 0).unwrap();
+        let writer = open(&options(false)).unwrap();
         for read_only in [false, true] {
-            let second = Store::open(&options(read_only), 0);
+            let second = open(&options(read_only));
             assert!(matches!(second, Err(EmulatorError::InUse { .. })));
         }
         drop(writer);
-        let _reader = Store::open(&options(true), 0).unwrap();
-        let _another = Store::open(&options(true), 0).unwrap();
+        let _reader = open(&options(true)).unwrap();
+        let _another = open(&options(true)).unwrap();
         assert!(matches!(
-            Store::open(&options(false), 0),
+            open(&options(false)),
             Err(EmulatorError::InUse { .. })
         ));
     }

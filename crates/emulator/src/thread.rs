@@ -127,12 +127,18 @@ impl Runner {
                 std::thread::yield_now();
             }
             let now = clock::now();
-            let (progress, alarm) = {
+            let (progress, alarm, sync) = {
                 let mut controller = self.shared.controller();
-                let progress = controller.step(now);
+                let progress = controller.step_to_sync(now);
                 controller.watch(&mut self.watch);
-                (progress, controller.alarm())
+                (progress, controller.alarm(), controller.begin_sync())
             };
+            if let Some(sync) = sync {
+                // Without the lock: a host gives a device up whose registers are not answered for some seconds.
+                let synced = sync.run();
+                self.shared.controller().end_sync(synced);
+                continue;
+            }
             if progress.fetched > 0 || progress.posted > 0 {
                 idle_since = now;
             }

@@ -63,8 +63,8 @@ pub(super) struct Io {
     pub(super) cid: u16,
     /// The work that the command requests.
     pub(super) work: Work,
-    /// Forced unit access, or a write with the cache off: durable before it is read, or when it is
-    /// complete.
+    /// A flush, forced unit access, or a write with the cache off, of a file that has a cache: it is
+    /// synced before it is read, or when it is written.
     pub(super) through: bool,
     /// NSID; all ones flushes every namespace.
     pub(super) nsid: u32,

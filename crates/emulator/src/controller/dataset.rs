@@ -24,7 +24,7 @@ impl Controller {
             return Err(Status::LBA_OUT_OF_RANGE.do_not_retry());
         }
         if deallocate {
-            namespace.deallocate(ranges, io.through)?;
+            namespace.deallocate(ranges)?;
         }
         Ok(())
     }

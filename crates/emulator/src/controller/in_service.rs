@@ -1,17 +1,23 @@
 //! I/Os that the modelled device is working on, the first to finish on top.
 
 use super::checked_io::Io;
+use joulio_nvme_spec::Status;
 use joulio_units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Sorted by finish time and, where that is the same, by arrival.
 #[derive(Debug)]
-struct Entry(u64, Io);
+struct Entry {
+    arrival: u64,
+    io: Io,
+    /// Outcome of the sync that it needs ([`Io::through`]), once that has ended.
+    synced: Option<Result<(), Status>>,
+}
 
 impl Entry {
     fn key(&self) -> (Nanos, u64) {
-        (self.1.finish, self.0)
+        (self.io.finish, self.arrival)
     }
 }
 
@@ -45,7 +51,11 @@ pub(super) struct InService {
 impl InService {
     pub(super) fn push(&mut self, io: Io) {
         self.arrivals += 1;
-        self.heap.push(Entry(self.arrivals, io));
+        self.heap.push(Entry {
+            arrival: self.arrivals,
+            io,
+            synced: None,
+        });
     }
 
     pub(super) fn len(&self) -> usize {
@@ -55,25 +65,45 @@ impl InService {
     /// When the first of them finishes.
     #[inline]
     pub(super) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|entry| entry.1.finish)
+        self.heap.peek().map(|entry| entry.io.finish)
     }
 
-    /// The first of them, when it has finished by `now`.
+    /// The first of them, when it has finished by `now` and needs no sync any more; and the outcome
+    /// of that.
     #[inline]
-    pub(super) fn pop(&mut self, now: Nanos) -> Option<Io> {
-        if self.next()? > now {
+    pub(super) fn pop(&mut self, now: Nanos) -> Option<(Io, Option<Result<(), Status>>)> {
+        let first = self.heap.peek()?;
+        if first.io.finish > now || first.io.through && first.synced.is_none() {
             return None;
         }
-        self.heap.pop().map(|entry| entry.1)
+        self.heap.pop().map(|entry| (entry.io, entry.synced))
+    }
+
+    /// The first of them, when it has finished by `now` and its sync is still to be done; and its
+    /// number.
+    #[inline]
+    pub(super) fn unsynced(&self, now: Nanos) -> Option<(u64, Io)> {
+        let first = self.heap.peek()?;
+        let unsynced = first.io.finish <= now && first.io.through && first.synced.is_none();
+        unsynced.then_some((first.arrival, first.io))
+    }
+
+    /// The sync of the first of them has ended, unless another is that by now.
+    pub(super) fn synced(&mut self, number: u64, outcome: Result<(), Status>) {
+        if let Some(mut first) = self.heap.peek_mut()
+            && first.arrival == number
+        {
+            first.synced = Some(outcome);
+        }
     }
 
     /// Drops the I/Os of submission queue `sqid`, and says whose they were.
     pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
         let mut removed = Vec::new();
         self.heap.retain(|entry| {
-            let stays = entry.1.sqid != sqid;
+            let stays = entry.io.sqid != sqid;
             if !stays {
-                removed.push(entry.1.cid);
+                removed.push(entry.io.cid);
             }
             stays
         });
@@ -83,18 +113,18 @@ impl InService {
     /// Whether command `cid` of submission queue `sqid` is in service.
     pub(super) fn contains(&self, sqid: u16, cid: u16) -> bool {
         let mut entries = self.heap.iter();
-        entries.any(|entry| (entry.1.sqid, entry.1.cid) == (sqid, cid))
+        entries.any(|entry| (entry.io.sqid, entry.io.cid) == (sqid, cid))
     }
 
     /// Drops command `cid` of submission queue `sqid`, the oldest if a host has several of that
     /// name. Whether there was one.
     pub(super) fn abort(&mut self, sqid: u16, cid: u16) -> bool {
         let named = self.heap.iter();
-        let named = named.filter(|entry| (entry.1.sqid, entry.1.cid) == (sqid, cid));
-        let Some(oldest) = named.map(|entry| entry.0).min() else {
+        let named = named.filter(|entry| (entry.io.sqid, entry.io.cid) == (sqid, cid));
+        let Some(oldest) = named.map(|entry| entry.arrival).min() else {
             return false;
         };
-        self.heap.retain(|entry| entry.0 != oldest);
+        self.heap.retain(|entry| entry.arrival != oldest);
         true
     }
 
@@ -103,9 +133,9 @@ impl InService {
     pub(super) fn take_namespace(&mut self, nsid: u32) -> Vec<(u16, u16)> {
         let mut taken = Vec::new();
         self.heap.retain(|entry| {
-            let stays = entry.1.nsid != nsid;
+            let stays = entry.io.nsid != nsid;
             if !stays {
-                taken.push((entry.0, (entry.1.sqid, entry.1.cid)));
+                taken.push((entry.arrival, (entry.io.sqid, entry.io.cid)));
             }
             stays
         });
@@ -145,7 +175,7 @@ mod tests {
             in_service.push(io(finish, 1, cid));
         }
         let order: Vec<u16> = std::iter::from_fn(|| in_service.pop(Nanos(20)))
-            .map(|io| io.cid)
+            .map(|(io, _)| io.cid)
             .collect();
         assert_eq!(order, [1, 3, 2]);
         assert_eq!(in_service.next(), Some(Nanos(30)));
@@ -157,7 +187,7 @@ mod tests {
         in_service.push(io(1, 1, 7));
         in_service.push(io(2, 2, 8));
         assert_eq!(in_service.remove(1), [7]);
-        assert_eq!(in_service.pop(Nanos(9)).unwrap().cid, 8);
+        assert_eq!(in_service.pop(Nanos(9)).unwrap().0.cid, 8);
     }
 
     #[test]
@@ -169,7 +199,7 @@ mod tests {
         assert!(in_service.abort(1, 7) && !in_service.abort(1, 8));
         assert!(in_service.contains(1, 7) && in_service.contains(2, 7));
         let rest: Vec<u64> = std::iter::from_fn(|| in_service.pop(Nanos(9)))
-            .map(|io| io.finish.0)
+            .map(|(io, _)| io.finish.0)
             .collect();
         assert_eq!(rest, [1, 2]);
     }

@@ -20,8 +20,9 @@ impl Controller {
                 let (start, pace) = self.power.work(self.now, direction);
                 io.finish = self.service.start_at_pace(start, direction, bytes, pace);
                 self.power.idle_since(io.finish);
-                if io.finish <= self.now {
-                    self.finish(&io, Nanos::ZERO);
+                if io.finish <= self.now && !io.through {
+                    let outcome = self.work(&io);
+                    self.finish(&io, Nanos::ZERO, outcome);
                 } else {
                     self.in_service.push(io);
                 }
@@ -54,28 +55,29 @@ impl Controller {
             data: data.ok_or(Status::INVALID_FIELD.do_not_retry())?,
         };
         match work {
-            Work::Flush => self.check_flush(io.nsid)?,
+            Work::Flush => io.through = self.check_flush(io.nsid)?,
             Work::Dataset { .. } => self.check_dataset(command, &mut io)?,
             _ => self.check_blocks(command, &mut io)?,
         }
         Ok(io)
     }
 
-    /// Flush is for one namespace or all of them (Base 7.1).
-    fn check_flush(&self, nsid: u32) -> Result<(), Status> {
-        if nsid != NamespaceId::ALL.0 && self.namespace_index(nsid).is_none() {
-            return Err(INVALID_NAMESPACE);
+    /// Flush is for one namespace or all of them (Base 7.1). Whether one of those has a cache.
+    fn check_flush(&self, nsid: u32) -> Result<bool, Status> {
+        match self.namespace_index(nsid) {
+            Some(index) => Ok(self.namespaces[index].is_volatile()),
+            None if nsid == NamespaceId::ALL.0 => Ok(self.is_volatile()),
+            None => Err(INVALID_NAMESPACE),
         }
-        Ok(())
     }
 
     /// The ranges are checked when they are read.
     fn check_dataset(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
-        self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
+        let index = self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
         io.len = (command.ranges() * size_of::<DsmRange>()) as u32;
         let deallocate = command.dsm_attributes().ad();
         io.work = Work::Dataset { deallocate };
-        io.through = !self.features.write_cache;
+        io.through = !self.features.write_cache && self.namespaces[index].is_volatile();
         Ok(())
     }
 
@@ -98,7 +100,8 @@ impl Controller {
             .position(command.slba(), blocks)
             .ok_or(Status::LBA_OUT_OF_RANGE.do_not_retry())?;
         // Limited retry requests less than is done anyway: nothing is tried twice.
-        io.through = control.fua() || io.work.writes() && !self.features.write_cache;
+        io.through = (control.fua() || io.work.writes() && !self.features.write_cache)
+            && namespace.is_volatile();
         Ok(())
     }
 
@@ -109,11 +112,11 @@ impl Controller {
         (index < self.namespaces.len()).then_some(index)
     }
 
-    /// Does what an I/O requests, now that it finishes after `service` of work: until here its
-    /// buffer was in use.
+    /// Completes an I/O that came to `outcome` after `service` of work: until here its buffer was
+    /// in use.
     #[inline]
-    pub(super) fn finish(&mut self, io: &Io, service: Nanos) {
-        match self.work(io) {
+    pub(super) fn finish(&mut self, io: &Io, service: Nanos, outcome: Result<(), Status>) {
+        match outcome {
             Ok(()) => {
                 self.count(io, service);
                 self.complete(io.sqid, io.cid, Ok(0));

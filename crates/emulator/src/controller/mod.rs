@@ -21,6 +21,7 @@ mod prp;
 mod queues;
 mod registers;
 mod sgl;
+mod syncs;
 mod work;
 
 pub(crate) use event::Event;
@@ -47,6 +48,7 @@ use queues::Queues;
 use registers::Registers;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use syncs::Shutdowns;
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +76,7 @@ pub struct Controller {
     namespaces: Vec<Namespace>,
     service: ServiceModel,
     in_service: InService,
+    shutdowns: Shutdowns,
     walker: DataWalker,
     features: Features,
     power: Power,
@@ -108,7 +111,7 @@ impl Controller {
         let namespaces = options
             .namespaces
             .iter()
-            .map(|namespace| Namespace::open(namespace, &profile))
+            .map(|namespace| Namespace::open(namespace, &profile, options.sync))
             .collect::<Result<Vec<_>, _>>()?;
         let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(Controller {
@@ -119,6 +122,7 @@ impl Controller {
             namespaces,
             service: ServiceModel::new(&profile, options.seed),
             in_service: InService::default(),
+            shutdowns: Shutdowns::default(),
             walker: DataWalker::new(),
             features: Features::new(options.queue_pairs),
             power: Power::new(&profile, start),
@@ -244,6 +248,18 @@ impl Controller {
     /// Does all that there is to do at `now`: completes what has finished, fetches what was
     /// submitted, raises interrupts. Time does not go back: an earlier `now` is the latest one.
     pub fn step(&mut self, now: Nanos) -> Progress {
+        let mut progress = self.step_to_sync(now);
+        while self.sync() {
+            let more = self.step_to_sync(now);
+            progress.fetched += more.fetched;
+            progress.posted += more.posted;
+            progress.next = more.next;
+        }
+        progress
+    }
+
+    /// A step, as far as it can be done before the next [`Controller::begin_sync`].
+    pub(crate) fn step_to_sync(&mut self, now: Nanos) -> Progress {
         self.now = self.now.max(now);
         self.posted = 0;
         if self.faults.is_some() {
@@ -255,10 +271,14 @@ impl Controller {
                 ..Progress::default()
             };
         }
-        while let Some(io) = self.in_service.pop(self.now) {
+        while let Some((io, synced)) = self.in_service.pop(self.now) {
             self.meter_before(io.finish);
             let service = self.mean_service(&io);
-            self.finish(&io, service);
+            let outcome = match synced {
+                None => self.work(&io),
+                Some(synced) => self.work_synced(&io, synced),
+            };
+            self.finish(&io, service, outcome);
         }
         self.meter_before(self.now);
         self.release_held();

@@ -9,6 +9,8 @@ use joulio_nvme_spec::{Command, Completion};
 
 /// CSTS.SHST: shutdown processing complete (Base figure 47).
 const SHUTDOWN_COMPLETE: u8 = 2;
+/// CSTS.SHST: shutdown processing occurring.
+const SHUTDOWN_OCCURRING: u8 = 1;
 
 /// The registers.
 #[derive(Debug)]
@@ -70,6 +72,11 @@ impl Registers {
     #[cold]
     pub(super) fn fail(&mut self) {
         self.csts.set_cfs(true);
+    }
+
+    /// CSTS.SHST says that a shutdown is complete.
+    pub(super) fn complete_shutdown(&mut self) {
+        self.csts.set_shst(SHUTDOWN_COMPLETE);
     }
 
     /// Whether the controller has failed.
@@ -241,6 +248,7 @@ impl Controller {
     pub(super) fn reset(&mut self) {
         self.queues.clear();
         self.in_service.clear();
+        self.shutdowns.forget();
         self.drop_shadow();
         self.doorbells.clear();
         self.events.reset();
@@ -258,11 +266,11 @@ impl Controller {
 
     /// CC.SHN requests a shutdown (Base 3.6.1): nothing stays in a cache.
     fn shut_down(&mut self) {
-        for namespace in &self.namespaces {
-            if namespace.flush().is_err() {
-                self.registers.fail();
-            }
+        if self.is_volatile() {
+            self.registers.csts.set_shst(SHUTDOWN_OCCURRING);
+            self.shutdowns.request();
+        } else {
+            self.registers.complete_shutdown();
         }
-        self.registers.csts.set_shst(SHUTDOWN_COMPLETE);
     }
 }

@@ -39,11 +39,12 @@ impl Controller {
                 }
                 self.move_data(io)
             }
-            Work::Flush => self.flush(io.nsid),
-            Work::Verify => self.namespace(io).verify(io.position, io.len, io.through),
+            // Of what has no cache; of what has one, it is the sync alone.
+            Work::Flush => Ok(()),
+            Work::Verify => self.namespace(io).verify(io.position, io.len),
             Work::WriteZeroes { deallocate } => {
                 let namespace = self.namespace(io);
-                namespace.write_zeroes(io.position, io.len, deallocate, io.through)
+                namespace.write_zeroes(io.position, io.len, deallocate)
             }
             Work::Dataset { deallocate } => self.manage(io, deallocate),
         }
@@ -55,19 +56,10 @@ impl Controller {
         let guest = &self.guest;
         let segments = self.walker.find(guest, io.data, io.len)?;
         match io.work {
-            Work::Write => namespace.write(io.position, guest, segments, io.through),
-            Work::Compare => namespace.compare(io.position, guest, segments, io.through),
-            _ if guest.writable(segments) => {
-                namespace.read(io.position, guest, segments, io.through)
-            }
+            Work::Write => namespace.write(io.position, guest, segments),
+            Work::Compare => namespace.compare(io.position, guest, segments),
+            _ if guest.writable(segments) => namespace.read(io.position, guest, segments),
             _ => Err(Status::DATA_TRANSFER_ERROR),
-        }
-    }
-
-    fn flush(&self, nsid: u32) -> Result<(), Status> {
-        match self.namespace_index(nsid) {
-            Some(index) => self.namespaces[index].flush(),
-            None => self.namespaces.iter().try_for_each(|each| each.flush()),
         }
     }
 

@@ -286,7 +286,8 @@ impl Session {
     fn write_dword(&self, offset: u64, value: u32) -> Option<Side> {
         match self.layout.place(offset) {
             Place::Register(offset) => {
-                self.shared.controller_first().write32(offset, value);
+                let write = |controller: &mut Controller| controller.write32(offset, value);
+                self.shared.write_registers(write);
                 Some(Side::Tail)
             }
             Place::Doorbell(offset) => self.ring(offset, value),

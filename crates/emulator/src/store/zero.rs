@@ -68,6 +68,7 @@ fn write_zeroes(file: &File, position: u64, len: u64) -> io::Result<()> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::Backing;
     use super::*;
     use std::os::unix::fs::MetadataExt;
 
@@ -77,7 +78,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&vec![7; SIZE as usize], 0).unwrap();
         let store = Store::File {
-            file: file.try_clone().unwrap(),
+            file: Backing::new(file.try_clone().unwrap(), File::sync_data),
             read_only: false,
         };
         (store, file)

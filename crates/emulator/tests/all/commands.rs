@@ -1,8 +1,9 @@
 //! Write Zeroes, Dataset Management, Compare and Verify, and what Identify says of them.
 
-use crate::common::{CAPACITY, Host, PAGE, Pair, bytes, options, ram, slow_options, transfer};
+use crate::common::{
+    CAPACITY, Host, PAGE, Pair, bytes, on_file, options, ram, slow_options, transfer,
+};
 use joulio_device::DmaMemory;
-use joulio_emulator::{NamespaceOptions, Options, StoreOptions};
 use joulio_nvme_spec::identify::{
     Cns, Dlfeat, IdentifyController, IdentifyNamespace, IdentifyNvmController, Oncs,
 };
@@ -10,7 +11,6 @@ use joulio_nvme_spec::{
     Command, CommandId, DsmAttributes, DsmRange, NamespaceId, NvmOpcode, Status,
 };
 use proptest::prelude::*;
-use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
 const BLOCKS: u64 = CAPACITY / 512;
@@ -64,19 +64,6 @@ fn dataset(buffer: &DmaMemory, ranges: &[(u64, u32)], deallocate: bool) -> Comma
     let mut command = Command::dataset_management(ONE, ranges.len(), attributes);
     command.prp1.set(buffer.iova().0);
     command
-}
-
-fn on_file(path: &Path, read_only: bool) -> Options {
-    let mut options = options();
-    options.namespaces = vec![NamespaceOptions {
-        store: StoreOptions::File {
-            path: path.into(),
-            bytes: Some(1 << 20),
-            read_only,
-        },
-        block: Some(512),
-    }];
-    options
 }
 
 /// Runs a claim for a namespace in memory and one in a file.

@@ -1,12 +1,13 @@
 //! Reads, writes and flushes: where the data goes, and what is refused.
 
-use crate::common::{CAPACITY, Host, PAGE, Pair, bytes, options, ram, slow_options, transfer};
+use crate::common::{
+    CAPACITY, Host, PAGE, Pair, bytes, on_file, options, ram, slow_options, transfer,
+};
 use joulio_device::{Device, DmaMemory};
-use joulio_emulator::{EmulatedDevice, EmulatorError, NamespaceOptions, Options, StoreOptions};
+use joulio_emulator::{EmulatedDevice, EmulatorError};
 use joulio_nvme_spec::register::CC;
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
 use proptest::prelude::*;
-use std::path::Path;
 
 const BLOCKS: u64 = CAPACITY / 512;
 
@@ -221,19 +222,6 @@ fn namespaces_do_not_share_blocks() {
     read.nsid.set(2);
     assert!(status(&host, &mut pair, read).is_success());
     assert_eq!(bytes(&buffer, 0, PAGE), [5; PAGE]);
-}
-
-fn on_file(path: &Path, read_only: bool) -> Options {
-    let mut options = options();
-    options.namespaces = vec![NamespaceOptions {
-        store: StoreOptions::File {
-            path: path.into(),
-            bytes: Some(1 << 20),
-            read_only,
-        },
-        block: None,
-    }];
-    options
 }
 
 #[test]

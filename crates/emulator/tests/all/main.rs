@@ -15,4 +15,5 @@ mod queues;
 mod registers;
 mod serve;
 mod sgl;
+mod synced;
 mod thread;

@@ -2,6 +2,7 @@
 
 use super::super::Controller;
 use super::super::features::VOLATILE_WRITE_CACHE;
+use crate::namespace::Namespace;
 use crate::power::{Power, Worked};
 use joulio_nvme_spec::feature::{
     ApstEntry, ApstTable, FeatureId, InterruptCoalescing, InterruptVectorConfiguration,
@@ -117,9 +118,7 @@ impl Controller {
     /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it.
     fn set_write_cache(&mut self, enabled: bool) -> Result<(), Status> {
         if !enabled {
-            for namespace in &self.namespaces {
-                namespace.flush()?;
-            }
+            self.namespaces.iter().try_for_each(Namespace::flush)?;
         }
         self.features.write_cache = enabled;
         Ok(())

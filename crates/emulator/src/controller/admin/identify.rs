@@ -57,7 +57,7 @@ impl Controller {
 
     /// Whether writes may be lost until they are flushed: the profile's word, or a file's cache.
     pub(super) fn has_volatile_cache(&self) -> bool {
-        self.profile.volatile_write_cache || self.namespaces.iter().any(|each| each.is_volatile())
+        self.profile.volatile_write_cache || self.is_volatile()
     }
 
     fn identify_controller(&self) -> IdentifyController {

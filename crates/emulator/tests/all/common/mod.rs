@@ -11,6 +11,7 @@ use joulio_nvme_spec::register::{
 };
 use joulio_nvme_spec::{Command, CommandId, Completion, NamespaceId, NvmOpcode, QueueId};
 use joulio_units::Nanos;
+use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
 pub const PAGE: usize = 4096;
@@ -42,6 +43,20 @@ pub fn ram(block: u32) -> NamespaceOptions {
         },
         block: Some(block),
     }
+}
+
+/// [`options`] with a namespace of 1 MiB in a file.
+pub fn on_file(path: &Path, read_only: bool) -> Options {
+    let mut options = options();
+    options.namespaces = vec![NamespaceOptions {
+        store: StoreOptions::File {
+            path: path.into(),
+            bytes: Some(1 << 20),
+            read_only,
+        },
+        block: Some(512),
+    }];
+    options
 }
 
 /// CC as the controller wants it.

@@ -9,3 +9,4 @@ mod idle;
 mod nvme;
 mod protocol;
 mod shadow;
+mod slow_disk;

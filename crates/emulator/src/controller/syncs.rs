@@ -1,0 +1,148 @@
+//! Syncs of the files behind namespaces, for which a host's disk may take seconds: the device's thread waits for them
+//! without the controller's lock, so that registers are answered meanwhile.
+//!
+//! A command that needs a sync stays in service until that has ended: a reset finds it there as any other. What it writes is in the file before its sync begins, and what it reads is read after. A flush covers
+//! all that completed before it was fetched, as that is in the file too by then. A sync whose command, or shutdown, is
+//! not there any more when it ends changes nothing: their numbers are given once.
+
+use super::Controller;
+use super::checked_io::{Io, Work};
+use crate::namespace::Namespace;
+use crate::store::Backing;
+use joulio_nvme_spec::Status;
+
+/// A sync that is to be done.
+#[derive(Debug)]
+pub(crate) struct Sync {
+    requester: Requester,
+    /// Error of the write that was to become durable: then there is nothing to sync.
+    written: Result<(), Status>,
+    files: Vec<Backing>,
+}
+
+/// A sync that has ended.
+#[derive(Debug)]
+pub(crate) struct Synced {
+    requester: Requester,
+    outcome: Result<(), Status>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Requester {
+    /// The command in service that arrived with this number.
+    Command(u64),
+    /// The shutdown with this number.
+    Shutdown(u64),
+}
+
+/// Shutdowns that wait for the disk.
+#[derive(Debug, Default)]
+pub(super) struct Shutdowns {
+    requested: u64,
+    waiting: Option<u64>,
+}
+
+impl Shutdowns {
+    pub(super) fn request(&mut self) {
+        self.requested += 1;
+        self.waiting = Some(self.requested);
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.waiting = None;
+    }
+}
+
+impl Sync {
+    /// Waits until it is done.
+    pub(crate) fn run(self) -> Synced {
+        let synced = |file: &Backing| file.sync().map_err(Namespace::write_status);
+        Synced {
+            requester: self.requester,
+            outcome: self
+                .written
+                .and_then(|()| self.files.iter().try_for_each(synced)),
+        }
+    }
+}
+
+impl Controller {
+    /// Whether a shutdown waits for a sync, which no doorbell announces.
+    pub(crate) fn awaits_shutdown(&self) -> bool {
+        self.shutdowns.waiting.is_some()
+    }
+
+    /// The sync that is next, if there is one: to be run, and handed to [`Controller::end_sync`] before another begins.
+    #[inline]
+    pub(crate) fn begin_sync(&mut self) -> Option<Sync> {
+        if let Some(number) = self.shutdowns.waiting {
+            return Some(Sync {
+                requester: Requester::Shutdown(number),
+                written: Ok(()),
+                files: self.files_of(None),
+            });
+        }
+        let (number, io) = self.in_service.unsynced(self.now)?;
+        let written = if io.work.writes() {
+            self.work(&io)
+        } else {
+            Ok(())
+        };
+        Some(Sync {
+            requester: Requester::Command(number),
+            written,
+            files: self.files_of(self.namespace_index(io.nsid)),
+        })
+    }
+
+    /// Takes note of a sync that has ended. Its command completes in the next step.
+    pub(crate) fn end_sync(&mut self, synced: Synced) {
+        match synced.requester {
+            Requester::Command(number) => self.in_service.synced(number, synced.outcome),
+            Requester::Shutdown(number) if self.shutdowns.waiting == Some(number) => {
+                self.shutdowns.forget();
+                if synced.outcome.is_err() {
+                    self.registers.fail();
+                }
+                self.registers.complete_shutdown();
+            }
+            Requester::Shutdown(_) => {}
+        }
+    }
+
+    /// Does every sync that there is to do.
+    pub(crate) fn sync(&mut self) -> bool {
+        let mut any = false;
+        while let Some(sync) = self.begin_sync() {
+            self.end_sync(sync.run());
+            any = true;
+        }
+        any
+    }
+
+    /// The outcome of a command whose sync has ended.
+    pub(super) fn work_synced(
+        &mut self,
+        io: &Io,
+        synced: Result<(), Status>,
+    ) -> Result<(), Status> {
+        synced?;
+        match io.work {
+            Work::Read | Work::Compare | Work::Verify => self.work(io),
+            // Was done before.
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a namespace has a cache.
+    pub(super) fn is_volatile(&self) -> bool {
+        self.namespaces.iter().any(Namespace::is_volatile)
+    }
+
+    /// The files of a namespace, or of all, that have a cache.
+    fn files_of(&self, namespace: Option<usize>) -> Vec<Backing> {
+        let one = namespace.map(|index| &self.namespaces[index..=index]);
+        let namespaces = one.unwrap_or(&self.namespaces);
+        namespaces.iter().filter_map(Namespace::volatile).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! Syncs of the file of a namespace: what they come before and after, and what comes of one that fails.
+
+use crate::common::{Host, bytes, enabled, on_file, transfer};
+use joulio_device::Device;
+use joulio_nvme_spec::register::CC;
+use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+
+#[test]
+fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = on_file(&dir.path().join("disk"), false);
+    options.sync = |_: &File| Err(io::Error::from_raw_os_error(5));
+    let mut host = Host::stepped(&options);
+    let mut pair = host.pair(1, 16, None);
+    let buffer = host.buffer(4096);
+    let mut done = |command: Command| {
+        pair.submit(1, command);
+        host.step(0);
+        let completion = pair.reap().expect("it has completed");
+        assert!(pair.reap().is_none());
+        completion.status().kind()
+    };
+    let plain = |opcode| transfer(opcode, 0, 8, &buffer);
+    buffer.write(0, &[0x5a; 4096]);
+    assert_eq!(
+        done(plain(NvmOpcode::WRITE).with_fua()),
+        Status::WRITE_FAULT
+    );
+    buffer.write(0, &[0; 4096]);
+    assert_eq!(done(plain(NvmOpcode::READ).with_fua()), Status::WRITE_FAULT);
+    assert_eq!(bytes(&buffer, 0, 4096), [0; 4096], "it has read");
+    assert_eq!(
+        done(Command::nvm(NvmOpcode::FLUSH, NamespaceId(1))),
+        Status::WRITE_FAULT
+    );
+    assert_eq!(done(plain(NvmOpcode::READ)), Status::SUCCESS);
+    assert_eq!(bytes(&buffer, 0, 4096), [0x5a; 4096]);
+    host.device.write32(CC, enabled().with_shn(1).into());
+    assert!(host.status().cfs() && host.status().shst() == 2);
+}
+
+/// What the file held when it was synced.
+#[test]
+fn what_forced_unit_access_writes_is_in_the_file_before_the_sync() {
+    static SYNCED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = on_file(&dir.path().join("disk"), false);
+    options.sync = |file: &File| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, 4095)?;
+        SYNCED.lock().unwrap().push(byte[0]);
+        Ok(())
+    };
+    let mut host = Host::stepped(&options);
+    let mut pair = host.pair(1, 16, None);
+    let buffer = host.buffer(4096);
+    for value in 1..4 {
+        buffer.write(0, &[value; 4096]);
+        let write = transfer(NvmOpcode::WRITE, 0, 8, &buffer);
+        pair.submit(1, if value == 2 { write } else { write.with_fua() });
+        host.step(0);
+        assert!(pair.reap().unwrap().status().is_success());
+    }
+    assert_eq!(*SYNCED.lock().unwrap(), [1, 3]);
+}

@@ -6,12 +6,14 @@
 The shell inserts rows, each a transaction of its own, and prints each when SQLite has acknowledged it. After a
 number of them that is drawn it is killed with SIGKILL. The next shell has to find every acknowledged row as it was
 written, at most as many more as the shell had been given ahead (AHEAD), and a database that PRAGMA integrity_check
-finds nothing wrong with.
+finds nothing wrong with. It says how long that shell took, from its start to its first answer.
 """
 import hashlib
 import random
+import statistics
 import subprocess
 import sys
+import time
 
 MODES = ("delete", "truncate", "persist", "wal")
 # Rows that the shell is given before they are acknowledged, so that the kill comes in the midst of something.
@@ -70,6 +72,13 @@ def put(process, row):
     process.stdin.write(f"insert into t values ({row}, '{value(row)}');\nselect 'row ' || {row};\n")
 
 
+def seconds_to_open(extension, disk):
+    """From the start of a shell until it has opened the volume and the database, and has read from that."""
+    begin = time.monotonic()
+    shell(open_lines(extension, disk) + "select id from t limit 1;\n")
+    return time.monotonic() - begin
+
+
 def check(extension, disk, acknowledged):
     """The number of rows; ends with a message where one is missing, another, or the database damaged."""
     lines = shell(open_lines(extension, disk) + "pragma integrity_check;\nselect id, v from t order by id;\n")
@@ -91,15 +100,20 @@ def main():
     drawn = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
     made = "create table if not exists t (id integer primary key, v text);\n"
     shell(open_lines(extension, disk, "&format=1") + made)
-    rows = 0
+    rows, opens = 0, []
     for number in range(rounds):
         mode = MODES[number % len(MODES)]
         acknowledged = insert_until_killed(extension, disk, mode, rows + 1, drawn.randint(1, 60))
+        opens.append(seconds_to_open(extension, disk))
         rows = check(extension, disk, acknowledged)
         if rows > 2000:
             shell(open_lines(extension, disk) + "delete from t;\nvacuum;\n")
             rows = 0
-    print(f"{rounds} kills, 0 acknowledged rows lost, 0 databases damaged")
+    usual, longest = (1e3 * seconds for seconds in (statistics.median(opens), max(opens)))
+    print(
+        f"{rounds} kills, 0 acknowledged rows lost, 0 databases damaged; "
+        f"the next open took {usual:.0f} ms, at most {longest:.0f} ms"
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 //
 //   acknowledged put URI DB SEED       puts synced keys until it is killed, each to stdout once it is
 //                                      acknowledged
-//   acknowledged check URI DB < KEYS   reads every key of stdin back; all others, and the whole database, too
+//   acknowledged check URI DB < KEYS   reads every key of stdin back; all others, and the whole database, too; and
+//                                      says how long the volume and the database took to open
 //
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <rocksdb/convenience.h>
@@ -11,6 +12,7 @@
 #include <rocksdb/options.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +66,7 @@ void Put(rocksdb::DB* db, const std::string& seed) {
 }
 
 // Keys that are missing or have another value.
-unsigned long Check(rocksdb::DB* db) {
+unsigned long Check(rocksdb::DB* db, double opened) {
   unsigned long asked = 0, found = 0, wrong = 0;
   rocksdb::ReadOptions verified;
   verified.verify_checksums = true;
@@ -81,7 +83,7 @@ unsigned long Check(rocksdb::DB* db) {
   }
   Must(every->status(), "scan");
   Must(db->VerifyChecksum(), "checksums");
-  std::printf("%lu acknowledged, %lu there, %lu wrong\n", asked, found, wrong);
+  std::printf("%lu acknowledged, %lu there, %lu wrong, opened in %.4f s\n", asked, found, wrong, opened);
   return wrong;
 }
 
@@ -95,12 +97,14 @@ int main(int count, char** words) {
   }
   rocksdb::Options options = Small();
   std::shared_ptr<rocksdb::Env> env;
+  const auto begin = std::chrono::steady_clock::now();
   Must(rocksdb::Env::CreateFromUri(rocksdb::ConfigOptions(), "", words[2], &options.env, &env), "URI");
   rocksdb::DB* opened = nullptr;
   Must(rocksdb::DB::Open(options, words[3], &opened), "open");
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::unique_ptr<rocksdb::DB> db(opened);
   if (put) {
     Put(db.get(), words[4]);
   }
-  return Check(db.get()) == 0 ? 0 : 1;
+  return Check(db.get(), seconds.count()) == 0 ? 0 : 1;
 }

@@ -60,6 +60,12 @@ impl Default for TargetOptions {
 }
 
 impl TargetOptions {
+    /// True if all devices may be written to.
+    pub fn may_write(&self) -> bool {
+        let mut devices = self.devices.iter();
+        devices.all(|device| may_write(device, self.allow_write))
+    }
+
     /// Options of a controller with `queues` queue pairs for I/O, of which some have priority classes if
     /// `weighted`.
     fn controller(&self, queues: u16, weighted: bool) -> ControllerOptions {

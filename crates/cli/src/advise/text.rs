@@ -61,6 +61,11 @@ fn heading(request: &AdviceRequest, report: &AdviceReport) -> String {
             workload.from, workload.ios, workload.read_percent
         );
     }
+    if report.writes_as_reads {
+        text.push_str(
+            "its writes were run as reads, whose latencies differ: --allow-write runs them as writes, and loses the data there\n",
+        );
+    }
     text
 }
 

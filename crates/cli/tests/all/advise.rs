@@ -178,6 +178,38 @@ fn a_log_of_fios_is_the_workload() {
 }
 
 #[test]
+fn observed_writes_are_run_as_reads_where_nothing_may_be_written() {
+    let folder = TempDir::new().expect("a folder");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        path
+    };
+    let log =
+        b"fio version 2 iolog\nf add\nf open\nf write 65536 4096\nf read 8192 4096\nf close\n";
+    let log = file("log", log);
+    let data = vec![7; 1 << 20];
+    let disk = file("disk.img", &data);
+    let line = format!(
+        "advise --read_iolog {} --device {} --engine psync --completion interrupt --number_ios 40 --replicates 2 --meter none",
+        log.display(),
+        disk.display()
+    );
+    let advice = advice(&line);
+    assert_eq!(advice["writes_as_reads"], true);
+    assert_eq!(advice["observed"]["read_percent"], 50);
+    let command = advice["command"].as_str().expect("a command");
+    assert!(command.contains("--rw=randread"), "{command}");
+    assert_eq!(fs::read(&disk).expect("there"), data);
+    let allowed = json(&format!("{line} --allow-write -o json"));
+    assert_eq!(allowed["writes_as_reads"], false);
+    let command = allowed["command"].as_str().expect("a command");
+    assert!(command.contains("--rw=randrw"), "{command}");
+    assert_ne!(fs::read(&disk).expect("there"), data);
+    assert!(text(&line).contains("its writes were run as reads"));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_what_to_do() {
     let folder = TempDir::new().expect("a folder");
     for (flags, why) in [

@@ -44,7 +44,14 @@ impl Advising {
     pub fn find(self, stop: &Stop, observer: &dyn Observer) -> Result<AdviceReport, AdviseError> {
         let Advising { request, described } = self;
         let observed = observed(&request, stop, observer)?;
+        let targets = &request.experiment.targets;
+        let may_not_write = !request.in_virtual_time() && !targets.may_write();
+        let writes_as_reads = match &observed {
+            Some(workload) => may_not_write && workload.read_percent < 100,
+            None => false,
+        };
         let job = match &observed {
+            Some(workload) if writes_as_reads => workload.read_alone().applied_to(&described),
             Some(workload) => workload.applied_to(&described),
             None => described,
         };
@@ -58,6 +65,7 @@ impl Advising {
             command: command::of(&request, &job, &found.advice.chosen().candidate),
             manifest: found.manifest,
             observed,
+            writes_as_reads,
             diagnoses: found.diagnoses,
             advice: found.advice,
             job,

@@ -61,6 +61,14 @@ impl Workload {
         }
     }
 
+    /// Workload with reads in place of the writes, for a device whose data is to stay.
+    pub fn read_alone(&self) -> Workload {
+        Workload {
+            read_percent: 100,
+            ..self.clone()
+        }
+    }
+
     /// The power of two that is nearest to `bytes` an I/O.
     pub(super) fn size(bytes: f64) -> u64 {
         let exponent = bytes.max(1.0).log2().round().clamp(0.0, 62.0) as u32;

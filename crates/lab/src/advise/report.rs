@@ -19,6 +19,8 @@ pub struct AdviceReport {
     pub manifest: Manifest,
     /// Workload that was observed; `None`: it was described.
     pub observed: Option<Workload>,
+    /// True if the writes that were observed were run as reads, as nothing may be written.
+    pub writes_as_reads: bool,
     /// Diagnoses of the machine; empty in virtual time.
     pub diagnoses: Vec<Diagnosis>,
     /// Command that runs the advice.

@@ -247,7 +247,10 @@ pub fn usage_line(error: &clap::Error) -> String {
         .next()
         .unwrap_or(message);
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    one_line(message)
+    // What looks like a flag is meant for one.
+    let parts = message.split("tip: ").map(str::trim);
+    let parts = parts.filter(|part| !part.starts_with("to pass "));
+    one_line(&parts.collect::<Vec<_>>().join("; "))
 }
 
 /// Writes `message` to standard error, broken between words where that is a terminal. Where that is closed or full nobody reads it, and the exit

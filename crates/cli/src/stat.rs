@@ -15,7 +15,7 @@ use joulio_lab::stat::{
 };
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
-use out::Out;
+use out::{Look, Out};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -34,11 +34,17 @@ pub struct StatArgs {
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["interval", "count", "listen"])]
     command: Vec<OsString>,
     /// Seconds (or 1500ms, 1m) between lines; at least 1
-    #[arg(long, default_value = "1", value_parser = interval)]
+    #[arg(short = 'i', long, default_value = "1", value_parser = interval)]
     interval: Nanos,
     /// The time of day above each interval
     #[arg(short = 't')]
     timestamps: bool,
+    /// Without the devices that had no I/O in the interval
+    #[arg(short = 'z')]
+    active_alone: bool,
+    /// As iostat has it: devices alone, which they always are
+    #[arg(short = 'd', hide = true)]
+    devices_alone: bool,
     /// As iostat has it: extended figures, which are always there
     #[arg(short = 'x', hide = true)]
     extended: bool,
@@ -49,7 +55,7 @@ pub struct StatArgs {
     #[arg(short = 'y', hide = true)]
     without_first: bool,
     /// How many lines. Default: until it is interrupted
-    #[arg(long, value_parser = lines)]
+    #[arg(short = 'n', long, alias = "num_iterations", value_parser = lines)]
     count: Option<u64>,
     /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or none
     #[arg(long, value_name = "METER", value_delimiter = ',')]
@@ -76,15 +82,15 @@ pub struct StatArgs {
     idle_baseline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
-    /// Keep this file up to date for node_exporter's textfile collector: FOLDER/NAME.prom. One of
-    /// an earlier joulio stat is replaced, another is not. Its writes are I/Os like others
+    /// Keep this file up to date for node_exporter's textfile collector, in its format: FOLDER/NAME.prom. One
+    /// of an earlier joulio stat is replaced, another is not. Its writes are I/Os like others
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
-    openmetrics: Option<PathBuf>,
-    /// Serve the same at http://ADDRESS:PORT/metrics for Prometheus. Default address: 127.0.0.1, for this
+    textfile: Option<PathBuf>,
+    /// Serve the same figures, as OpenMetrics for who accepts it, at http://ADDRESS:PORT/metrics for Prometheus. Default address: 127.0.0.1, for this
     /// machine alone
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     listen: Option<ListenAddress>,
-    /// Counters of --openmetrics and --listen go on from this file after a restart. Written at each
+    /// Counters of --textfile and --listen go on from this file after a restart. Written at each
     /// interval, before they are
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
@@ -129,13 +135,13 @@ impl StatArgs {
 pub fn run(args: &StatArgs) -> Outcome {
     let (disks, time, mut left) = args.operands()?;
     let outputs = MetricsOutputs {
-        file: args.openmetrics.as_deref(),
+        file: args.textfile.as_deref(),
         listen: args.listen,
         state: args.state.as_deref(),
     };
     if outputs.state.is_some() && outputs.file.is_none() && outputs.listen.is_none() {
         return Err(Failure::input(
-            "--state is of the counters of --openmetrics or --listen: say one of them too",
+            "--state is of the counters of --textfile or --listen: say one of them too",
         ));
     }
     let root = meters::root(args.root.as_deref())?;
@@ -158,8 +164,11 @@ pub fn run(args: &StatArgs) -> Outcome {
     let (model, model_notes) = model.transpose().map_err(Failure::input)?.unzip();
     let (baseline, mut notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     notes.extend(model_notes.into_iter().flatten());
-    let mut out = Out::new(args.output.format(), outputs, notes)?;
-    out.set_timestamps(args.timestamps);
+    let look = Look {
+        timestamps: args.timestamps,
+        active_alone: args.active_alone,
+    };
+    let mut out = Out::new(args.output.format(), outputs, notes, look)?;
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();
     let baseline = baseline.as_ref();

@@ -6,7 +6,7 @@ use crate::columns::clean;
 use crate::failure::{Failure, say};
 use crate::output::{Format, is_to_file, print, print_json_line};
 use joulio_lab::FormatVersion;
-use joulio_lab::stat::{CommandUse, Metrics, MetricsOutputs, StatLine, StatReport};
+use joulio_lab::stat::{CommandUse, DeviceRow, Metrics, MetricsOutputs, StatLine, StatReport};
 use joulio_units::Nanos;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,8 +22,16 @@ pub struct Out {
     /// Notes on the idle baseline, which are printed once.
     notes: Vec<String>,
     metrics: Option<Metrics>,
-    /// The time of day stands above each interval.
-    timestamps: bool,
+    look: Look,
+}
+
+/// Choice of the lines of tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// The time of day stands above each interval, as by `iostat -t`.
+    pub timestamps: bool,
+    /// Devices without an I/O in the interval are left out, as by `iostat -z`.
+    pub active_alone: bool,
 }
 
 impl Out {
@@ -33,6 +41,7 @@ impl Out {
         format: Format,
         outputs: MetricsOutputs<'_>,
         notes: Vec<String>,
+        look: Look,
     ) -> Result<Out, Failure> {
         let mut metrics = match outputs.file.is_some() || outputs.listen.is_some() {
             true => Some(Metrics::open(outputs).map_err(Failure::input)?),
@@ -49,13 +58,8 @@ impl Out {
             tables: Tables::default(),
             notes,
             metrics,
-            timestamps: false,
+            look,
         })
-    }
-
-    /// Has the time of day above each interval, as `iostat -t`.
-    pub fn set_timestamps(&mut self, timestamps: bool) {
-        self.timestamps = timestamps;
     }
 
     /// Prints the use of the machine by a command, and the interval from its start to its end. For people on
@@ -119,8 +123,13 @@ impl Out {
     pub fn show(&mut self, mut report: StatReport) -> Outcome {
         match self.format {
             Format::Normal => {
-                let time = self.timestamps.then(|| format!("\n{}", report.date()));
-                print(&(time.unwrap_or_default() + &self.tables.show(&report)))?;
+                let time = self.look.timestamps;
+                let time = time.then(|| format!("\n{}", report.date()));
+                let table = match self.look.active_alone {
+                    true => self.tables.show(&active(&report)),
+                    false => self.tables.show(&report),
+                };
+                print(&(time.unwrap_or_default() + &table))?;
             }
             Format::Json => {
                 report.notes.append(&mut self.notes);
@@ -129,6 +138,14 @@ impl Out {
         }
         self.write_metrics(&report)
     }
+}
+
+/// `report` without the devices that had no I/O.
+fn active(report: &StatReport) -> StatReport {
+    let mut active = report.clone();
+    let ios = |row: &DeviceRow| row.read_ios + row.write_ios;
+    active.devices.retain(|row| ios(row) > 0);
+    active
 }
 
 /// An interval for programs; of a `command`, if it is one's.

@@ -44,7 +44,7 @@ fn a_place_that_is_none_is_reported_before_the_work() {
         "calibrate --write-profile",
         &format!("{GRID} --svg"),
         &format!("{TRACE} --file"),
-        "stat --count 1 --openmetrics",
+        "stat --count 1 --textfile",
         "power marker --file",
         "power swap --devices a --file",
     ];
@@ -150,7 +150,7 @@ fn files_that_another_program_made_are_not_replaced() {
     file(&tree, "proc/diskstats", "");
     for (line, maker) in [
         (
-            format!("stat --root {root} --count 1 --openmetrics mine.prom"),
+            format!("stat --root {root} --count 1 --textfile mine.prom"),
             "joulio stat",
         ),
         (

@@ -3,7 +3,8 @@
 use crate::common::machine::{file, guest, server};
 use crate::common::running::Running;
 use crate::common::{joulio, refused};
-use openmetrics_parser::openmetrics::parse_openmetrics;
+use openmetrics_parser::PrometheusType;
+use openmetrics_parser::prometheus::parse_prometheus;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -290,7 +291,7 @@ fn the_metrics_are_those_of_all_intervals() {
         tempdir().expect("a temporary directory"),
     );
     let path = room.path().join("joulio.prom");
-    let mut stat = Running::begin(&line(&tree, &format!("--openmetrics {}", path.display())));
+    let mut stat = Running::begin(&line(&tree, &format!("--textfile {}", path.display())));
     let mut lines = vec![stat.line()];
     file(&tree, ENERGY, "4000000\n");
     count(&tree, &[("sda", 140), ("sdb", 120)]);
@@ -299,15 +300,21 @@ fn the_metrics_are_those_of_all_intervals() {
     stat.line();
     let text = fs::read_to_string(&path).expect("there");
     stat.end();
-    let metrics = parse_openmetrics(&text).expect("OpenMetrics");
-    for family in [
-        "joulio_energy_joules",
-        "joulio_power_watts",
-        "joulio_device_ios",
-        "joulio_device_bytes",
+    // As the collector reads it, which takes a counter without a type of its own name for untyped.
+    let metrics = parse_prometheus(&text).expect("the text format");
+    for (family, kind) in [
+        ("joulio_build_info", PrometheusType::Gauge),
+        ("joulio_energy_joules_total", PrometheusType::Counter),
+        ("joulio_power_watts", PrometheusType::Gauge),
+        ("joulio_device_ios_total", PrometheusType::Counter),
+        ("joulio_device_bytes_total", PrometheusType::Counter),
     ] {
-        assert!(metrics.families.contains_key(family), "{text}");
+        let found = metrics.families.get(family);
+        let found = found.unwrap_or_else(|| panic!("{family}: {text}"));
+        assert_eq!(found.family_type, kind, "{family}");
+        assert!(!found.help.is_empty(), "{family}");
     }
+    assert_eq!(metrics.families.len(), 5, "{text}");
     for sample in [
         r#"joulio_energy_joules_total{domain="package",place="package-0",meter="powercap:package-0",source="powercap",modelled="false"} 3.0"#,
         r#"joulio_device_ios_total{device="sda",direction="read"} 40"#,
@@ -320,10 +327,22 @@ fn the_metrics_are_those_of_all_intervals() {
     let watts = text.lines().find_map(|line| line.strip_prefix(wall));
     let watts: f64 = watts.and_then(|watts| watts.parse().ok()).expect("watts");
     assert!((watts - 250.0).abs() < 1e-6, "{text}");
-    assert!(text.ends_with("# EOF\n"), "{text}");
     let mode = fs::metadata(&path).expect("there").permissions().mode();
     assert_eq!(mode & 0o7777, 0o644);
     assert_eq!(fs::read_dir(room.path()).expect("there").count(), 1);
+}
+
+#[test]
+fn flags_of_iostat_and_turbostat_are_known() {
+    let tree = with_disks(guest());
+    let shown = |flags: &str| output(&line(&tree, flags));
+    assert!(shown("-d -x -i 1 -n 1").contains("sda"));
+    // Nothing happens there.
+    let active = shown("-z --num_iterations 1");
+    assert!(
+        !active.contains("sda") && active.contains("every 1 s"),
+        "{active}"
+    );
 }
 
 #[test]
@@ -351,9 +370,9 @@ fn what_cannot_be_done_is_refused() {
             line(&tree, "--idle-baseline /nowhere/b.json"),
             "/nowhere/b.json",
         ),
-        (line(&tree, "--openmetrics joulio.txt"), "must end in .prom"),
+        (line(&tree, "--textfile joulio.txt"), "must end in .prom"),
         (
-            line(&tree, "--openmetrics /nowhere/joulio.prom"),
+            line(&tree, "--textfile /nowhere/joulio.prom"),
             "/nowhere/joulio.prom",
         ),
         (line(&tree, "--output xml"), "xml"),
@@ -540,7 +559,7 @@ fn a_drive_has_the_profile_that_it_is_given_and_tables_mark_the_model() {
     let prom = tempdir().expect("a folder");
     let path = prom.path().join("joulio.prom");
     let words = format!(
-        "--model --drive vda=samsung-980-pro --machine xeon-6230 --count 1 --openmetrics {}",
+        "--model --drive vda=samsung-980-pro --machine xeon-6230 --count 1 --textfile {}",
         path.display()
     );
     let text = output(&line(&tree, &words));
@@ -563,7 +582,7 @@ fn a_drive_has_the_profile_that_it_is_given_and_tables_mark_the_model() {
         "{text}"
     );
     let metrics = fs::read_to_string(&path).expect("there");
-    parse_openmetrics(&metrics).expect("OpenMetrics");
+    parse_prometheus(&metrics).expect("the text format");
     let sample = r#"joulio_power_watts{domain="device",place="vda",meter="model:vda",source="model of samsung-980-pro",modelled="true"} 1.0"#;
     assert!(
         metrics.lines().any(|line| line.starts_with(sample)),

@@ -1,14 +1,13 @@
 //! Metrics for Prometheus: a file for node_exporter's textfile collector, and a page over HTTP.
 //!
-//! OpenMetrics text (openmetrics.io, 1.0). The collector reads the Prometheus text format 0.0.4, in
-//! which the lines UNIT and EOF are comments, and a counter's type and help, which stand without
-//! `_total` here, belong to no sample: it takes the counters as untyped, and their values the same. Of the types of metrics only those are
-//! used that both have: an info is a gauge.
+//! The page is OpenMetrics (openmetrics.io, 1.0) for who accepts it; the collector reads Prometheus' text format
+//! 0.0.4. Of the types of metrics only those are used that both have: an info is a gauge.
 
 use super::counter_file::{CounterFile, KeptCounters, KeptDevice, KeptEnergy};
 use super::labels::{OfDevice, OfMeter};
 use super::report::{DeviceRow, EnergyShare, MeterRow, StatReport};
 use super::server::{ListenAddress, MetricsServer};
+use super::text_format::text_format;
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use crate::printable::printable;
 use crate::state_file::StateError;
@@ -83,7 +82,7 @@ pub fn metrics_path(text: &str) -> Result<PathBuf, String> {
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The file cannot be written, or is another program's.
-    #[error("--openmetrics: {0}")]
+    #[error("--textfile: {0}")]
     File(#[from] OutputFileError),
     /// Nothing can be served at the address.
     #[error("--listen {address}: {source}")]
@@ -97,7 +96,7 @@ pub enum MetricsError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The figures have no form as text.
-    #[error("--openmetrics: {0}")]
+    #[error("the metrics: {0}")]
     Text(#[from] std::fmt::Error),
 }
 
@@ -220,7 +219,7 @@ impl Metrics {
         }
         let text = self.text()?;
         if let Some(file) = &self.file {
-            file.write(&text)?;
+            file.write(&text_format(&text))?;
         }
         if let Some(server) = &self.server {
             server.publish(&text);

@@ -10,6 +10,7 @@ mod metrics;
 mod model;
 mod report;
 mod server;
+mod text_format;
 
 pub use command::{CommandUse, run_command};
 pub use error::StatError;

@@ -3,6 +3,7 @@
 //! Each client has a thread, a bounded request and a few seconds, and there are a bounded number of them: one that
 //! sends nothing, or anything, holds up no other.
 
+use super::text_format::text_format;
 use httparse::{EMPTY_HEADER, Error, Request, Status};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::fmt;
@@ -294,30 +295,6 @@ fn accepts_open_metrics(request: &Request<'_, '_>) -> bool {
         let value = String::from_utf8_lossy(header.value).to_ascii_lowercase();
         header.name.eq_ignore_ascii_case("accept") && value.contains("application/openmetrics-text")
     })
-}
-
-/// The `page` of OpenMetrics in Prometheus' text format, where a counter's type and help are those of its sample,
-/// and there are no units.
-fn text_format(page: &str) -> String {
-    let counters: Vec<&str> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
-        .collect();
-    let mut text = String::with_capacity(page.len());
-    for line in page.lines() {
-        let words: Vec<&str> = line.splitn(4, ' ').collect();
-        match words.as_slice() {
-            ["#", "UNIT", ..] | ["#", "EOF"] => {}
-            ["#", kind, name, rest] if counters.contains(name) => {
-                text += &format!("# {kind} {name}_total {rest}\n");
-            }
-            _ => {
-                text += line;
-                text += "\n";
-            }
-        }
-    }
-    text
 }
 
 #[cfg(test)]

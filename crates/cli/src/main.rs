@@ -5,7 +5,6 @@
 
 mod advise;
 mod bench;
-mod bench_job;
 mod bind;
 mod calibrate;
 mod columns;
@@ -14,6 +13,7 @@ mod examples;
 mod failure;
 mod goal;
 mod inspect;
+mod job_process;
 mod knobs;
 mod lab;
 mod limits;
@@ -102,7 +102,7 @@ enum Command {
     Man(documents::ManArgs),
     /// A job of `joulio bench --process`, which starts it.
     #[command(name = joulio_workload::COMMAND, hide = true)]
-    BenchJob,
+    JobProcess,
 }
 
 fn main() -> ExitCode {
@@ -209,7 +209,7 @@ fn run(command: Command) -> Outcome {
         Command::Twin(command) => twin::run(&command),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
-        Command::BenchJob => bench_job::run(),
+        Command::JobProcess => job_process::run(),
     }
 }
 

@@ -17,7 +17,7 @@ use std::io;
 use std::process::ExitStatus;
 
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
-pub const COMMAND: &str = "bench-job";
+pub const COMMAND: &str = "job-process";
 
 /// Nanoseconds before the start at which `jobs` are given it, so that all are there in time.
 pub(crate) fn head_start<'a>(jobs: impl Iterator<Item = &'a Job>) -> Nanos {

@@ -29,7 +29,7 @@ fn every_subcommand_has_a_manual_page() {
         assert!(text.contains(&head), "{page}");
         assert!(!text.lines().any(|line| line.ends_with(' ')), "{page}");
     }
-    let hidden = folder.join("joulio-bench-job.1");
+    let hidden = folder.join("joulio-job-process.1");
     assert!(!hidden.exists(), "a subcommand that nobody types");
     let file = room.path().join("file");
     fs::write(&file, "").expect("written");

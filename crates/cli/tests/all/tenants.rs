@@ -304,8 +304,8 @@ fn bad_tenants_are_refused_and_nothing_is_changed() {
         let said = refused(room.path(), &format!("bench {line}"));
         assert!(said.contains(want), "{line}: {said}");
     }
-    let said = failed(room.path(), "bench-job", 2);
+    let said = failed(room.path(), "job-process", 2);
     assert!(said.contains("bench --process"), "{said}");
     let text = String::from_utf8(joulio("--help").output().expect("help").stdout);
-    assert!(!text.expect("UTF-8").contains("bench-job"));
+    assert!(!text.expect("UTF-8").contains("job-process"));
 }

@@ -1,11 +1,11 @@
-//! `joulio bench-job`: a job of `joulio bench --process`, on standard input and output.
+//! `joulio job-process`: a job of `joulio bench --process`, on standard input and output.
 
 use crate::Outcome;
 use crate::failure::Failure;
 use joulio_workload::tenant;
 use std::io::{BufReader, stdin, stdout};
 
-/// `joulio bench-job`.
+/// `joulio job-process`.
 pub fn run() -> Outcome {
     tenant(BufReader::new(stdin()), stdout()).map_err(Failure::input)
 }

@@ -60,7 +60,8 @@ pub struct WorkArgs {
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     numjobs: Vec<usize>,
     /// Blocks that random I/Os prefer: random (all alike), zipf:THETA, pareto:H, normal:PERCENT, or zoned:60/10:40/90
-    /// (60 percent of them in the first 10 of the area, the others in the rest), as fio has them
+    /// (60 percent of them in the first 10 of the area, the others in the rest; zoned_abs:60/20G:40/80G in bytes), as
+    /// fio has them
     #[arg(
         long = "random_distribution",
         alias = "random-distribution",
@@ -68,6 +69,9 @@ pub struct WorkArgs {
         hide_default_value = true
     )]
     random_distribution: RandomDistribution,
+    /// Random I/Os begin at multiples of so many bytes from --offset. Default: of their size
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    blockalign: Option<u64>,
     /// Bytes of each device before the first to use, a multiple of --bs
     #[arg(long, default_value = "0", hide_default_value = true, value_parser = parse_size)]
     offset: u64,
@@ -303,6 +307,7 @@ impl WorkArgs {
                 .and_then(|text| text.parse().ok()),
             numjobs: self.numjobs.first().copied().unwrap_or(usual.numjobs),
             random_distribution: self.random_distribution.clone(),
+            block_align: self.blockalign,
             offset: self.offset,
             size: self.size,
             rate_iops: self.rate_iops.first().and_then(|rate| rate.0),

@@ -1,6 +1,6 @@
 //! Areas: the part of a device that each job uses.
 
-use crate::{BlockSizeSplit, Job, JobError, Verify};
+use crate::{BlockSizeSplit, Job, JobError, RandomDistribution, Verify};
 use std::ops::Range;
 
 /// Verification keeps 4 bytes a block in memory: 1 GiB at most.
@@ -88,11 +88,29 @@ impl Job {
                     format!("{bs} is not a multiple of the device's block of {block} bytes"),
                 );
             }
-            let spacing = self.split().map_or(bs, BlockSizeSplit::common_divisor);
+            let (spacing, of) = match self.block_align.filter(|_| self.rw.is_random()) {
+                Some(align) => (align, "--blockalign"),
+                None => {
+                    let split = self.split().map(BlockSizeSplit::common_divisor);
+                    (split.unwrap_or(bs), "--bs")
+                }
+            };
+            if !spacing.is_multiple_of(block.into()) {
+                return wrong(
+                    "--blockalign",
+                    format!("{spacing} is not a multiple of the device's block of {block} bytes"),
+                );
+            }
             if spacing > 0 && !self.offset.is_multiple_of(spacing) {
                 return wrong(
                     "--offset",
-                    format!("{} is not a multiple of --bs, {spacing} bytes", self.offset),
+                    format!("{} is not a multiple of {of}, {spacing} bytes", self.offset),
+                );
+            }
+            if spacing > 0 && used / spacing < bs.div_ceil(spacing) && used >= bs {
+                return wrong(
+                    "--blockalign",
+                    format!("{used} bytes have no room for {bs} from a multiple of {spacing} on"),
                 );
             }
             if bs > MAX_IO.into() {
@@ -113,6 +131,17 @@ impl Job {
                     format!("{used} bytes hold no block of {bs} bytes"),
                 );
             }
+        }
+        if let RandomDistribution::ZonedAbs(zones) = &self.random_distribution
+            && zones.bytes() > used
+        {
+            return wrong(
+                "--random_distribution",
+                format!(
+                    "zones of {} bytes are more than the {used} that are used",
+                    zones.bytes()
+                ),
+            );
         }
         let unit = match self.verify {
             Verify::None => None,
@@ -165,8 +194,8 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BlockSizes;
     use crate::job::tests::job;
+    use crate::{BlockSizes, ReadWrite};
     use proptest::prelude::*;
 
     #[test]
@@ -202,6 +231,46 @@ mod tests {
             let error = job(offset, size).area(100 * 4096, 512).unwrap_err();
             assert!(["--offset", "--size"].contains(&error.flag), "{error:?}");
         }
+    }
+
+    #[test]
+    fn random_ios_begin_at_multiples_of_blockalign() {
+        let job = |rw, block_align| Job {
+            rw,
+            bs: 512.into(),
+            block_align,
+            ..job()
+        };
+        let random = job(ReadWrite::RandRead, Some(4096));
+        let area = random.area(100 * 4096 + 512, 512).unwrap();
+        assert_eq!(area.share(0, 1, random.spacing(0)), 0..100);
+        // In order there is one behind the other, as in fio.
+        assert_eq!(job(ReadWrite::Read, Some(4096)).spacing(0), 512);
+        let refused = |job: Job, bytes| job.area(bytes, 512).unwrap_err().flag;
+        assert_eq!(
+            refused(job(ReadWrite::RandRead, Some(1000)), 1 << 20),
+            "--blockalign"
+        );
+        assert_eq!(
+            refused(job(ReadWrite::RandRead, Some(4096)), 2048),
+            "--blockalign"
+        );
+        let late = Job {
+            offset: 512,
+            ..random
+        };
+        assert_eq!(refused(late, 1 << 20), "--offset");
+    }
+
+    #[test]
+    fn zones_in_bytes_are_of_the_area() {
+        let job = Job {
+            random_distribution: "zoned_abs:50/64k:50/64k".parse().unwrap(),
+            ..job()
+        };
+        assert!(job.area(128 << 10, 512).is_ok());
+        let error = job.area(127 << 10, 512).unwrap_err();
+        assert_eq!(error.flag, "--random_distribution");
     }
 
     fn sizes() -> impl Strategy<Value = BlockSizes> {

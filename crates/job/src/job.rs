@@ -29,6 +29,9 @@ pub struct Job {
     /// Blocks that random I/Os prefer.
     #[serde(default)]
     pub random_distribution: RandomDistribution,
+    /// Bytes between places where random I/Os may begin; `None`: the size of an I/O.
+    #[serde(default)]
+    pub block_align: Option<u64>,
     /// Bytes of the device before the first that is used.
     #[serde(default)]
     pub offset: u64,
@@ -95,6 +98,7 @@ impl Job {
             numjobs: 1,
             kind: JobKind::Thread,
             random_distribution: RandomDistribution::Uniform,
+            block_align: None,
             offset: 0,
             size: None,
             runtime: None,
@@ -216,6 +220,15 @@ impl Job {
                 "blocks of drawn sizes overlap: give one --bs to verify",
             );
         }
+        if self.block_align == Some(0) {
+            return wrong("--blockalign", "must be above zero");
+        }
+        if self.verify != Verify::None && self.block_align.is_some() {
+            return wrong(
+                "--verify",
+                "blocks that begin anywhere may overlap: leave --blockalign out",
+            );
+        }
         if self.verify != Verify::None && self.rw.only_trims() {
             return wrong(
                 "--verify",
@@ -313,8 +326,9 @@ impl Job {
 
     /// Bytes between places where I/Os of job `index` may begin.
     pub fn spacing(&self, index: usize) -> u64 {
-        let split = self.split().map(BlockSizeSplit::common_divisor);
-        split.unwrap_or_else(|| self.max_bs(index))
+        let split = || self.split().map(BlockSizeSplit::common_divisor);
+        let align = self.block_align.filter(|_| self.rw.is_random());
+        align.or_else(split).unwrap_or_else(|| self.max_bs(index))
     }
 
     /// Returns true if some I/Os of the job are of `direction`.

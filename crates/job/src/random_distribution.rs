@@ -1,6 +1,6 @@
 //! Distributions of random blocks, as fio has them.
 
-use crate::RandomZones;
+use crate::{RandomZones, RandomZonesAbs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +20,8 @@ pub enum RandomDistribution {
     Normal(f64),
     /// Parts of the area, each with a share of the I/Os.
     Zoned(RandomZones),
+    /// Parts of so many bytes from the area's start on, each with a share of the I/Os.
+    ZonedAbs(RandomZonesAbs),
 }
 
 impl FromStr for RandomDistribution {
@@ -59,11 +61,14 @@ impl FromStr for RandomDistribution {
                     .map(RandomDistribution::Zoned)
                     .map_err(|why: String| format!("'{text}': {why}"))
             }
-            "zoned_abs" => Err(format!(
-                "'{text}': zones are percents of the area: zoned:60/10:40/90"
-            )),
+            "zoned_abs" => {
+                let zones = value.unwrap_or_default().parse();
+                zones
+                    .map(RandomDistribution::ZonedAbs)
+                    .map_err(|why: String| format!("'{text}': {why}"))
+            }
             _ => Err(format!(
-                "'{text}': there are random, zipf:THETA, pareto:H, normal:PERCENT and zoned:60/10:40/90"
+                "'{text}': there are random, zipf:THETA, pareto:H, normal:PERCENT, zoned:60/10:40/90 and zoned_abs:60/20G:40/80G"
             )),
         }
     }
@@ -91,6 +96,7 @@ impl fmt::Display for RandomDistribution {
             RandomDistribution::Pareto(h) => write!(f, "pareto:{h}"),
             RandomDistribution::Normal(percent) => write!(f, "normal:{percent}"),
             RandomDistribution::Zoned(zones) => write!(f, "zoned:{zones}"),
+            RandomDistribution::ZonedAbs(zones) => write!(f, "zoned_abs:{zones}"),
         }
     }
 }
@@ -107,6 +113,7 @@ mod tests {
             "pareto:0.2",
             "normal:20",
             "zoned:60/10:40/90",
+            "zoned_abs:60/20M:40/1000",
         ] {
             let distribution: RandomDistribution = text.parse().unwrap();
             assert_eq!(distribution.to_string(), text);
@@ -130,7 +137,8 @@ mod tests {
             "normal:0",
             "zoned",
             "zoned:1/2",
-            "zoned_abs:50/1g:50/2g",
+            "zoned_abs",
+            "zoned_abs:50/1g:60/2g",
             "random:1",
         ] {
             let error = text.parse::<RandomDistribution>().unwrap_err();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 /// Most zones.
-const MAX_ZONES: usize = 256;
+pub(crate) const MAX_ZONES: usize = 256;
 
 /// Percents that are taken for 100 together.
 const WHOLE: Range<f64> = 99.999..100.001;
@@ -97,7 +97,7 @@ impl FromStr for RandomZones {
 }
 
 /// A percent; `None`: what is left.
-fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
+pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -109,7 +109,7 @@ fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
 }
 
 /// The percents of `what`: those that were left out share what the others leave, as in fio.
-fn filled(percents: Vec<Option<f64>>, what: &str) -> Result<Vec<f64>, String> {
+pub(crate) fn filled(percents: Vec<Option<f64>>, what: &str) -> Result<Vec<f64>, String> {
     let given: f64 = percents.iter().flatten().sum();
     let open = percents.iter().filter(|percent| percent.is_none()).count();
     if given >= WHOLE.end || open == 0 && given < WHOLE.start {

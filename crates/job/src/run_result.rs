@@ -53,18 +53,21 @@ pub struct RunResult {
     /// Sections of a job file that ran beside each other, each by itself; empty: the run is of one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionResult>,
+    /// Reporting groups of the sections, where there are several and one of them has several sections; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reporting_groups: Vec<SectionResult>,
     /// The figures, of all sections together.
     #[serde(flatten)]
     pub counts: Option<Counts>,
 }
 
-/// A section of a run of several.
+/// A section of a run of several, or the sections of a reporting group together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionResult {
-    /// Name of the section.
+    /// Name of the section, or of those of the group: `a+b`.
     pub section: String,
-    /// Factors of the section. Filled in by who knows them.
+    /// Factors of the section, or what those of the group have in common. Filled in by who knows them.
     #[serde(default)]
     pub point: BTreeMap<String, String>,
     /// Result of the section. Energy, and what the machine and the devices counted, are of all sections
@@ -102,6 +105,7 @@ impl RunResult {
             past_tdp: None,
             useful_cpu_percent: None,
             sections: Vec::new(),
+            reporting_groups: Vec::new(),
             counts,
         }
     }
@@ -145,7 +149,19 @@ impl RunResult {
             useful_cpu_percent: None,
             counts,
             sections,
+            reporting_groups: Vec::new(),
         }
+    }
+}
+
+/// Names that are told, where sections are many.
+const FEW: usize = 4;
+
+/// Name of `sections` together: `a+b`, or the first and the number of the others.
+pub fn section_name(sections: &[String]) -> String {
+    match sections {
+        [first, rest @ ..] if rest.len() >= FEW => format!("{first} and {} more", rest.len()),
+        sections => sections.join("+"),
     }
 }
 
@@ -222,5 +238,12 @@ mod tests {
             let read: RunResult = serde_json::from_str(&text).expect("a result");
             assert_eq!(read, result);
         }
+    }
+
+    #[test]
+    fn many_names_are_the_first_and_a_number() {
+        let names: Vec<String> = (1..=32).map(|n| format!("file{n}")).collect();
+        assert_eq!(section_name(&names), "file1 and 31 more");
+        assert_eq!(section_name(&names[..3]), "file1+file2+file3");
     }
 }

@@ -50,7 +50,7 @@ pub use joulio_job::{
     RandomDistribution, ReadWrite, RunResult, SectionResult, Spoiled, SpoiledBy, Steadiness,
     SteadyCriterion, SteadyRate, SteadyState, SteadyStateResult, ThreadUsage, Threads, Unmetered,
     Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_percentiles, parse_size,
-    parse_slo, parse_time,
+    parse_slo, parse_time, section_name,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

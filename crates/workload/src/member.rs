@@ -10,6 +10,8 @@ use std::fmt;
 pub struct Member {
     /// Name in results and refusals, which counts where a run has several members.
     pub name: String,
+    /// Number of its reporting group, which members that are reported together have in common.
+    pub reporting_group: usize,
     /// The job.
     pub job: Job,
     /// Engine and completion mode.
@@ -28,6 +30,7 @@ impl Member {
     pub fn alone(job: Job, method: Method, devices: usize) -> Member {
         Member {
             name: String::new(),
+            reporting_group: 0,
             job,
             method,
             devices: (0..devices).collect(),

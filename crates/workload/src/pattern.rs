@@ -31,8 +31,8 @@ enum Draw {
 }
 
 impl Draw {
-    /// The draw from so many `blocks` as `distribution` says.
-    fn new(distribution: &RandomDistribution, blocks: u64) -> Draw {
+    /// The draw from so many `blocks` of `bs` bytes as `distribution` says.
+    fn new(distribution: &RandomDistribution, blocks: u64, bs: u64) -> Draw {
         let all = blocks as f64;
         let draw = match *distribution {
             RandomDistribution::Uniform => None,
@@ -44,12 +44,21 @@ impl Draw {
             }
             RandomDistribution::Zoned(ref zones) => {
                 let access = zones.zones().iter().map(|zone| zone.access);
-                let index = WeightedAliasIndex::new(access.collect()).ok();
-                index.map(|index| Draw::Zoned(index, zones.blocks(blocks)))
+                Draw::zoned(access.collect(), zones.blocks(blocks))
+            }
+            RandomDistribution::ZonedAbs(ref zones) => {
+                let access = zones.zones().iter().map(|zone| zone.access);
+                Draw::zoned(access.collect(), zones.blocks(blocks, bs))
             }
         };
         // The parameters were checked where they were read.
         draw.unwrap_or(Draw::Uniform)
+    }
+
+    /// The draw from `zones`, each with its weight in `access`.
+    fn zoned(access: Vec<f64>, zones: Vec<Range<u64>>) -> Option<Draw> {
+        let index = WeightedAliasIndex::new(access).ok()?;
+        Some(Draw::Zoned(index, zones))
     }
 
     /// A number from 0 to below `blocks`.
@@ -89,7 +98,8 @@ fn hash(number: u64) -> u64 {
 }
 
 impl Pattern {
-    pub(crate) fn new(job: &Job, index: usize, blocks: Range<u64>) -> Pattern {
+    /// The sequence of `job` number `index` among `blocks` of `bs` bytes.
+    pub(crate) fn new(job: &Job, index: usize, blocks: Range<u64>, bs: u64) -> Pattern {
         let mut seeds = Pcg64Mcg::seed_from_u64(job.seed);
         let seed = (0..=index)
             .map(|_| seeds.next_u64())
@@ -97,7 +107,7 @@ impl Pattern {
             .unwrap_or(job.seed);
         Pattern {
             random: (job.rw.is_random())
-                .then(|| Draw::new(&job.random_distribution, blocks.end - blocks.start)),
+                .then(|| Draw::new(&job.random_distribution, blocks.end - blocks.start, bs)),
             next: blocks.start,
             blocks,
             rng: Pcg64Mcg::seed_from_u64(seed),
@@ -149,7 +159,7 @@ mod tests {
     #[test]
     fn a_seed_is_a_sequence_and_jobs_differ() {
         let draw = |index| {
-            let mut pattern = Pattern::new(&job(), index, 0..1000);
+            let mut pattern = Pattern::new(&job(), index, 0..1000, 4096);
             (0..50).map(|_| pattern.block(1)).collect::<Vec<_>>()
         };
         assert_eq!(draw(0), draw(0));
@@ -162,7 +172,7 @@ mod tests {
             random_distribution: distribution.parse().unwrap(),
             ..job()
         };
-        let mut pattern = Pattern::new(&job, 0, 100..1100);
+        let mut pattern = Pattern::new(&job, 0, 100..1100, 4096);
         let mut counts = vec![0_u32; 1000];
         for _ in 0..100_000 {
             counts[(pattern.block(1) - 100) as usize] += 1;
@@ -194,7 +204,7 @@ mod tests {
             random_distribution: "zoned:50/5:30/15:20/".parse().unwrap(),
             ..job()
         };
-        let mut pattern = Pattern::new(&job, 0, 100..1100);
+        let mut pattern = Pattern::new(&job, 0, 100..1100, 4096);
         let mut counts = [0_u32; 3];
         for _ in 0..100_000 {
             let zone = match pattern.block(1) {
@@ -207,8 +217,18 @@ mod tests {
         for (count, percent) in counts.into_iter().zip([50.0, 30.0, 20.0]) {
             assert!((f64::from(count) / 1e3 - percent).abs() < 1.0, "{counts:?}");
         }
+        // What is behind zones in bytes has no I/Os.
+        let in_bytes = Job {
+            random_distribution: "zoned_abs:90/40k:10/40k".parse().unwrap(),
+            ..job.clone()
+        };
+        let mut pattern = Pattern::new(&in_bytes, 0, 100..1100, 4096);
+        let drawn: Vec<_> = (0..10_000).map(|_| pattern.block(1)).collect();
+        assert!(drawn.iter().all(|block| (100..120).contains(block)));
+        let first = drawn.iter().filter(|block| **block < 110).count();
+        assert!((8_800..9_200).contains(&first), "{first}");
         // Of two blocks, the second is of the last zone.
-        let mut small = Pattern::new(&job, 0, 7..9);
+        let mut small = Pattern::new(&job, 0, 7..9, 4096);
         let drawn: Vec<_> = (0..200).map(|_| small.block(1)).collect();
         assert!(drawn.contains(&7) && drawn.contains(&8));
         assert!(drawn.iter().all(|block| (7..9).contains(block)));
@@ -220,7 +240,7 @@ mod tests {
             rw: ReadWrite::Read,
             ..job()
         };
-        let mut pattern = Pattern::new(&job, 0, 5..8);
+        let mut pattern = Pattern::new(&job, 0, 5..8, 4096);
         let blocks: Vec<_> = (0..5).map(|_| pattern.block(1)).collect();
         assert_eq!(blocks, [5, 6, 7, 5, 6]);
     }
@@ -234,10 +254,11 @@ mod tests {
             },
             0,
             5..10,
+            4096,
         );
         let blocks: Vec<_> = [2, 1, 3, 2, 1].map(|len| pattern.block(len)).into();
         assert_eq!(blocks, [5, 7, 5, 8, 5]);
-        let mut random = Pattern::new(&job(), 0, 5..10);
+        let mut random = Pattern::new(&job(), 0, 5..10, 4096);
         let drawn: Vec<_> = (0..200).map(|_| random.block(4)).collect();
         assert!(drawn.iter().all(|block| (5..=6).contains(block)));
         assert!(drawn.contains(&5) && drawn.contains(&6));

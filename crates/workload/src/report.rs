@@ -16,7 +16,7 @@ use joulio_energy::{Energy, Model};
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
     IoStatistics, Job, JobCounts, JobLog, LatencyDetail, Moment, Placement, RunResult,
-    SectionResult, Spoiled, Threads, Verify, VerifyResult, WorkDone,
+    SectionResult, Spoiled, Threads, Verify, VerifyResult, WorkDone, section_name,
 };
 use joulio_model::DeviceActivity;
 use joulio_nvme::Faults;
@@ -96,7 +96,49 @@ impl RunReport<'_> {
         });
         let results = results.collect();
         let spoiled = self.spoiled(&parts, done);
-        self.together(results, Some(whole), spoiled)
+        let run = self.together(results, Some(whole), spoiled);
+        RunResult {
+            reporting_groups: self.reporting_groups(&parts, &run.sections, done),
+            ..run
+        }
+    }
+
+    /// Results of the reporting groups that `sections` are in, whose figures are of `parts`; none where each section is
+    /// one, or all are.
+    fn reporting_groups(
+        &self,
+        parts: &[Part<'_>],
+        sections: &[SectionResult],
+        done: &Finished,
+    ) -> Vec<SectionResult> {
+        let mut groups = BTreeMap::<usize, Vec<_>>::new();
+        for (part, section) in parts.iter().zip(sections) {
+            let group = groups.entry(part.member.reporting_group).or_default();
+            group.push((*part, section.clone()));
+        }
+        if groups.len() < 2 || groups.len() == sections.len() {
+            return Vec::new();
+        }
+        let results = groups.into_values().map(|group| {
+            let (parts, mut sections): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+            if let Some(only) = sections.pop_if(|_| parts.len() == 1) {
+                return only;
+            }
+            let names: Vec<_> = sections.iter().map(|one| one.section.clone()).collect();
+            let devices = self.devices(&parts).into_iter();
+            let devices = devices.map(|device| self.name(device)).collect();
+            let counts = self.counts(&parts, None);
+            SectionResult {
+                section: section_name(&names),
+                point: BTreeMap::new(),
+                result: RunResult {
+                    spoiled: self.spoiled(&parts, done),
+                    sections: Vec::new(),
+                    ..RunResult::of_sections(sections, devices, Some(counts))
+                },
+            }
+        });
+        results.collect()
     }
 
     /// The result of `member`.

@@ -28,12 +28,14 @@ pub(super) struct Section<'a> {
     /// Name; empty: the command line's.
     pub(super) name: &'a str,
     pub(super) args: &'a BenchArgs,
+    /// Number of its reporting group.
+    pub(super) reporting_group: usize,
 }
 
 /// Sections that run beside each other, checked as far as it goes without opening anything.
 pub(super) struct Group<'a> {
     sections: Vec<Section<'a>>,
-    /// True if all jobs are one row.
+    /// True if all jobs are one row: the sections are one reporting group.
     grouped: bool,
     options: SweepOptions,
     axes: Axes,
@@ -42,8 +44,10 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// The group of `sections`, at least one. What is of the command and not of a run is in the flags of the first.
-    pub(super) fn new(sections: Vec<Section<'a>>, grouped: bool) -> Result<Group<'a>, Failure> {
+    pub(super) fn new(sections: Vec<Section<'a>>) -> Result<Group<'a>, Failure> {
         let args = sections[0].args;
+        let last = sections.last().map(|section| section.reporting_group);
+        let grouped = sections.len() > 1 && last == Some(sections[0].reporting_group);
         let options = options(&sections)?;
         let virtual_time = options.base.twin.is_some();
         if args.strict && virtual_time {
@@ -215,6 +219,7 @@ fn options(sections: &[Section<'_>]) -> Result<SweepOptions, Failure> {
         let name = if beside { section.name } else { "" };
         Ok(SweepOptions {
             section: name.to_owned(),
+            reporting_group: section.reporting_group,
             ..section.args.options()?
         })
     });

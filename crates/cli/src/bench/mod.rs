@@ -58,16 +58,21 @@ pub fn run(args: &BenchArgs) -> Outcome {
         Some(path) => job_file::benches(path, &args.section, &line.typed)?,
         None if line.has_sections() => job_file::benches_of(line)?,
         None => {
-            let alone = Section { name: "", args };
-            return run_groups(args, &[Group::new(vec![alone], false)?]);
+            let alone = Section {
+                name: "",
+                args,
+                reporting_group: 0,
+            };
+            return run_groups(args, &[Group::new(vec![alone])?]);
         }
     };
     let groups = benches.iter().map(|bench| {
-        let sections = bench.sections.iter().map(|section| Section {
+        let sections = bench.iter().map(|section| Section {
             name: &section.name,
             args: &section.args,
+            reporting_group: section.reporting_group,
         });
-        Group::new(sections.collect(), bench.grouped)
+        Group::new(sections.collect())
     });
     let groups: Vec<_> = groups.collect::<Result<_, _>>()?;
     let of_one = [

@@ -4,9 +4,8 @@ use crate::failure::say;
 use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::experiment::Observer;
-use joulio_lab::results::section_name;
 use joulio_units::Nanos;
-use joulio_workload::{Member, RunProgress};
+use joulio_workload::{Member, RunProgress, section_name};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;

@@ -5,8 +5,9 @@ use crate::Outcome;
 use crate::output::{print_data, print_json};
 use joulio_lab::experiment::Manifest;
 use joulio_lab::record::RunRecord;
-use joulio_lab::results::{SECTION, rows, section_name};
+use joulio_lab::results::{SECTION, rows};
 use joulio_lab::sweep::{SweepReport, sweep_csv, sweep_terse};
+use joulio_workload::section_name;
 use std::borrow::Cow;
 
 /// Results of groups, which are printed when all are done.

@@ -20,6 +20,19 @@ fn an_unknown_machine_is_answered_with_the_known_ones() {
 }
 
 #[test]
+fn an_unknown_flag_is_no_value_of_anything() {
+    let folder = room();
+    let said = refused(folder.path(), "stat -k 1 1");
+    assert_eq!(
+        said,
+        "joulio: unexpected argument '-k' found (see --help)\n"
+    );
+    let said = refused(folder.path(), "bench --iodept 4");
+    let tip = "joulio: unexpected argument '--iodept' found; a similar argument exists: '--iodepth' (see --help)\n";
+    assert_eq!(said, tip);
+}
+
+#[test]
 fn a_block_size_that_the_device_cannot_do_is_refused() {
     bench("--bs 1000", &["--bs", "multiple", "512"]);
     bench(
@@ -27,6 +40,12 @@ fn a_block_size_that_the_device_cannot_do_is_refused() {
         &["--bs", "4096"],
     );
     bench("--bs 0", &["--bs", "above zero"]);
+    bench("--blockalign 0", &["--blockalign", "above zero"]);
+    bench("--blockalign 1000", &["--blockalign", "multiple", "512"]);
+    bench(
+        "--blockalign 4k --verify crc32c",
+        &["--verify", "leave --blockalign out"],
+    );
     bench("--bs 2G", &["--bs", "at most 1073741824"]);
     bench("--bs 18446744073709551615", &["--bs"]);
     bench("--bs 18446744073709551616", &["--bs", "4k"]);

@@ -204,6 +204,61 @@ fn a_table_has_a_row_a_section_or_one_of_all() {
 }
 
 #[test]
+fn each_reporting_group_is_a_row() {
+    let section = |name: &str, more: &str| format!("[{name}]\nnumber_ios=20\n{more}");
+    let jobs = [
+        section("a", "rw=read\n"),
+        section("b", "rw=randread\nnumjobs=2\n"),
+        section("c", "new_group\nrw=randread\nbs=8k\n"),
+        section("d", "rw=randread\nbs=8k\n"),
+        section("e", "new_group\nrw=read\n"),
+    ];
+    let global = "[global]\nfilename=disk.img\nsize=1m\ngroup_reporting\n";
+    let room = room(&(global.to_owned() + &jobs.concat()));
+    let csv = stdout(
+        room.path(),
+        "bench jobs.fio --meter none --output-format csv",
+    );
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    let at = |name: &str| header.iter().position(|one| one == name).expect(name);
+    let (section, ios) = (at("section"), at("ios"));
+    let rows = reader.records().map(|row| row.expect("a row"));
+    let rows: Vec<_> = rows
+        .map(|row| (row[section].to_owned(), row[ios].to_owned()))
+        .collect();
+    let expected = [
+        ("a+b", "60"),
+        ("c+d", "40"),
+        ("e", "20"),
+        ("a and 4 more", "120"),
+    ];
+    let expected = expected.map(|(name, ios)| (name.to_owned(), ios.to_owned()));
+    assert_eq!(rows, expected);
+    let run = &runs(&room, "")[0];
+    assert_eq!(sections(run).len(), 5);
+    let groups = run["reporting_groups"].as_array().expect("groups");
+    // What those of a group have in common.
+    assert_eq!(groups[0]["bs"], 4096);
+    assert_eq!(groups[0]["rw"], Value::Null);
+    assert_eq!(groups[1]["point"]["bs"], "8k");
+    // fio reports them so too.
+    let fio = std::process::Command::new("fio")
+        .args(["--output-format=json", "--direct=0", "jobs.fio"])
+        .current_dir(&room)
+        .output();
+    let Ok(fio) = fio else {
+        return;
+    };
+    let theirs: Value = serde_json::from_slice(&fio.stdout).expect("JSON");
+    let theirs = theirs["jobs"].as_array().expect("jobs").iter();
+    let theirs: Vec<_> = theirs
+        .map(|job| job["read"]["total_ios"].as_u64().expect("a count"))
+        .collect();
+    assert_eq!(theirs, [60, 40, 20]);
+}
+
+#[test]
 fn processes_run_beside_threads() {
     let room = room(
         "[global]

@@ -29,6 +29,8 @@ pub struct WorkloadOptions {
     pub kind: JobKind,
     /// Blocks that random I/Os prefer.
     pub random_distribution: RandomDistribution,
+    /// Bytes between places where random I/Os may begin; `None`: the size of an I/O.
+    pub block_align: Option<u64>,
     /// Bytes of each device before the first that is used.
     pub offset: u64,
     /// Bytes of each device that are used, from `offset`; `None`: all the rest.
@@ -98,6 +100,7 @@ impl Default for WorkloadOptions {
             numjobs: 1,
             kind: JobKind::Thread,
             random_distribution: RandomDistribution::Uniform,
+            block_align: None,
             offset: 0,
             size: None,
             rate_iops: None,
@@ -140,6 +143,7 @@ impl WorkloadOptions {
             numjobs: self.numjobs,
             kind: self.kind,
             random_distribution: self.random_distribution.clone(),
+            block_align: self.block_align,
             offset: self.offset,
             size: self.size,
             runtime: self.runtime,

@@ -65,6 +65,9 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     }
     put("offset", job.offset.to_string());
     put("random_distribution", job.random_distribution.to_string());
+    if let Some(align) = job.block_align {
+        put("blockalign", align.to_string());
+    }
     if let Some(size) = job.size {
         put("size", size.to_string());
     }

@@ -88,10 +88,12 @@ impl<'a> ExternalRun<'a> {
                 "its queues are all alike: leave --queue_priority out".into(),
             ));
         }
-        let anywhere = job.offset == 0 && job.random_distribution == RandomDistribution::Uniform;
+        let anywhere = job.offset == 0
+            && job.block_align.is_none()
+            && job.random_distribution == RandomDistribution::Uniform;
         if !anywhere && engine != EngineName::Fio {
             return Err(wrong(
-                "all blocks of the device alike: leave --offset and --random_distribution out"
+                "all blocks of the device alike: leave --offset, --blockalign and --random_distribution out"
                     .into(),
             ));
         }

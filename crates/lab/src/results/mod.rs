@@ -16,6 +16,6 @@ pub use energy_notes::{energy_notes, model_note, star_note};
 pub use means::{MeanOf, MeanRow};
 pub use notes::{notes, unmetered};
 pub use run_name::{SPOILED, mode_name, run_name};
-pub use section_rows::{SECTION, rows, section_name};
+pub use section_rows::{SECTION, rows};
 pub use varied::Varied;
 pub use verdict::verdict;

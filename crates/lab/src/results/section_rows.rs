@@ -1,30 +1,24 @@
-//! Rows of runs: of one of several sections a row each, and one of all together.
+//! Rows of runs: of one of several sections a row each, or of each reporting group, and one of all together.
 
 use crate::record::RunRecord;
+use joulio_workload::section_name;
 use std::borrow::Cow;
 
 /// Name of the factor that parts the rows of a run of several sections.
 pub const SECTION: &str = "section";
 
-/// Names that are told, where sections are many.
-const FEW: usize = 4;
-
-/// Name of `sections` together: `a+b`, or the first and the number of the others.
-pub fn section_name(sections: &[String]) -> String {
-    match sections {
-        [first, rest @ ..] if rest.len() >= FEW => format!("{first} and {} more", rest.len()),
-        sections => sections.join("+"),
-    }
-}
-
-/// Rows of `record`: itself, or the row of each of its sections and, last, the one of all together, which has the
-/// energy. Where its jobs are `grouped`, the last is the only one.
+/// Rows of `record`: itself, or the row of each of its sections, or reporting groups, and, last, the one of all
+/// together, which has the energy. Where its jobs are `grouped`, the last is the only one.
 pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
     let sections = &record.result.sections;
     if sections.is_empty() {
         return vec![Cow::Borrowed(record)];
     }
-    let each = sections.iter().filter(|_| !grouped).map(|section| {
+    let parts = match record.result.reporting_groups.as_slice() {
+        [] => sections,
+        groups => groups,
+    };
+    let each = parts.iter().filter(|_| !grouped).map(|section| {
         let mut row = RunRecord {
             point: section.point.clone(),
             result: section.result.clone(),
@@ -91,14 +85,11 @@ mod tests {
         assert_ne!(second(&poll), second(&interrupt));
         assert_eq!(second(&poll)["beside"], "completion=poll");
         assert!(!rows(&poll, false)[0].point.contains_key("beside"));
+        // By reporting groups there is a row of each.
+        let mut parted = poll.clone();
+        parted.result.reporting_groups = poll.result.sections[1..].to_vec();
+        assert_eq!(named(&parted, false), ["b", "a+b"]);
         let alone = run(CompletionMode::Poll, 1, 1, 100_000.0, 50.0);
         assert_eq!(*rows(&alone, true)[0], alone);
-    }
-
-    #[test]
-    fn many_names_are_the_first_and_a_number() {
-        let names: Vec<String> = (1..=32).map(|n| format!("file{n}")).collect();
-        assert_eq!(section_name(&names), "file1 and 31 more");
-        assert_eq!(section_name(&names[..3]), "file1+file2+file3");
     }
 }

@@ -4,9 +4,11 @@ use super::factor::method;
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
 use crate::experiment::Experiment;
+use crate::record::Point;
 use crate::target_name::TargetName;
 use crate::targets::{Demand, TargetOptions};
-use joulio_workload::{Job, Member};
+use joulio_workload::{Job, Member, SectionResult};
+use std::collections::BTreeMap;
 
 /// Sections that cannot run beside each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +56,7 @@ impl Group {
             let method = method(&run.point)?;
             members.push(Member {
                 name: section.section.clone(),
+                reporting_group: section.reporting_group,
                 job: experiment.job_of(method),
                 method,
                 devices: unite(&mut devices, &experiment.options().targets.devices),
@@ -83,6 +86,20 @@ impl Group {
     /// Jobs of the sections.
     pub(super) fn jobs(&self) -> Vec<&Job> {
         self.members.iter().map(|member| &member.job).collect()
+    }
+
+    /// Factors that the `sections` of each reporting group have in common.
+    pub(super) fn reporting(
+        &self,
+        sections: &[SectionResult],
+    ) -> impl Iterator<Item = Point> + use<> {
+        let mut groups = BTreeMap::<usize, Point>::new();
+        for (member, section) in self.members.iter().zip(sections) {
+            let common = groups.entry(member.reporting_group);
+            let common = common.or_insert_with(|| section.point.clone());
+            common.retain(|factor, value| section.point.get(factor) == Some(value));
+        }
+        groups.into_values()
     }
 
     /// What is to be opened; `None`: another program does it, and opens it itself.

@@ -27,6 +27,8 @@ pub struct SweepOptions {
     pub order: Order,
     /// Name of the section of a job file that it is; empty: of none.
     pub section: String,
+    /// Number of its reporting group, which sections that are one row have in common.
+    pub reporting_group: usize,
     /// Sections that run beside it, without any beside them.
     pub beside: Vec<SweepOptions>,
 }

@@ -241,6 +241,12 @@ impl<'a> RealRunner<'a> {
         for (section, done) in self.options.sections().zip(&mut result.sections) {
             done.point = section.point(&run.point)?;
         }
+        for (points, done) in group
+            .reporting(&result.sections)
+            .zip(&mut result.reporting_groups)
+        {
+            done.point = points;
+        }
         if let Some(counts) = &mut result.counts {
             counts.neighbour_percent = had;
         }

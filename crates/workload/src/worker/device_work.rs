@@ -52,7 +52,7 @@ pub(super) struct DeviceWork<B> {
     only_trims: bool,
     /// True if each block is trimmed and then written.
     trims_and_writes: bool,
-    /// Bytes of a block, where I/Os draw their sizes; `None`: an I/O is of one block.
+    /// Bytes of a block, where I/Os may be of several; `None`: an I/O is of one block.
     drawn: Option<u64>,
     pattern: Pattern,
     flush_turn: FlushTurn,
@@ -78,12 +78,13 @@ impl<B> DeviceWork<B> {
     ) -> DeviceWork<B> {
         let (job, number) = (worker.job, share.assignment.index);
         let depth = prepared.buffers.len();
+        let spacing = job.spacing(worker.index);
         DeviceWork {
             may_write: share.may_write,
             only_trims: job.rw.only_trims(),
             trims_and_writes: job.rw.trims_and_writes(),
-            drawn: job.split().map(|_| job.spacing(worker.index)),
-            pattern: Pattern::new(job, number, share.blocks.clone()),
+            drawn: (job.split().is_some() || job.block_align.is_some()).then_some(spacing),
+            pattern: Pattern::new(job, number, share.blocks.clone(), spacing),
             flush_turn: FlushTurn::new(job.flushes),
             trimmed: VecDeque::with_capacity(depth),
             schedule: Schedule::of_assignment(job, worker.index, share.assignment, start),
@@ -139,7 +140,7 @@ impl<B> DeviceWork<B> {
             self.flush_turn.wrote();
         }
         let blocks = match self.drawn {
-            Some(spacing) => u64::from(due.len) / spacing,
+            Some(spacing) => u64::from(due.len).div_ceil(spacing),
             None => 1,
         };
         next.block = self.block(blocks);

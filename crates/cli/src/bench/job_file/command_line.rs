@@ -87,6 +87,8 @@ fn takes_value(key: &str) -> bool {
                 | "stonewall"
                 | "wait_for_previous"
                 | "new_group"
+                | "randrepeat"
+                | "allrandrepeat"
         ),
         Some(Word::Switch(_) | Word::Refused(_)) | None => false,
     }

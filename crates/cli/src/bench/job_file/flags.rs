@@ -5,6 +5,7 @@ use super::sections::{Given, Section, variable};
 use super::typed::Typed;
 use super::words::{Word, names, word};
 use joulio_workload::parse_size;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 
 /// Most files that a section is taken to have; more jobs are refused elsewhere.
@@ -94,6 +95,9 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     }
     if !typed.has("--rate_iops") {
         flags.extend(rate(&options)?);
+    }
+    if !typed.has("--seed") {
+        flags.extend(seed(&options));
     }
     flags.extend(completion(&options));
     Ok(last_of_each(flags))
@@ -312,6 +316,17 @@ fn below(options: &[&Given], value: &str) -> String {
 
 fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
     options.iter().copied().find(|given| given.key == key)
+}
+
+/// A seed of the system's, where `randrepeat=0` wants another sequence each time and `randseed` names none.
+fn seed(options: &[&Given]) -> Option<Flag> {
+    let mut repeats = ["randrepeat", "allrandrepeat"]
+        .iter()
+        .filter_map(|key| find(options, key));
+    let given = repeats.find(|given| !given.is_on())?;
+    let seed = RandomState::new().build_hasher().finish();
+    let named = find(options, "randseed").is_some();
+    (!named).then(|| given.flag(format!("--seed={seed}")))
 }
 
 /// The completion mode of `hipri` and `sqthread_poll`.

@@ -21,13 +21,8 @@ use std::path::Path;
 /// A line of a job file, and what is wrong with it.
 type Refusal = (usize, String);
 
-/// Sections that run beside each other.
-pub struct GroupBench {
-    /// The sections, at least one.
-    pub sections: Vec<SectionBench>,
-    /// True if all jobs are one row.
-    pub grouped: bool,
-}
+/// Sections that run beside each other, at least one.
+pub type GroupBench = Vec<SectionBench>;
 
 /// A bench of one section.
 pub struct SectionBench {
@@ -35,6 +30,8 @@ pub struct SectionBench {
     pub name: String,
     /// Flags of the section and of the command line, which come before the section's.
     pub args: BenchArgs,
+    /// Number of its reporting group.
+    pub reporting_group: usize,
 }
 
 /// The groups of the file at `path`: of the sections named `only`, or of all. `typed`: the arguments of
@@ -90,20 +87,29 @@ fn of_sections(
 
 /// The bench of the sections of a group.
 fn bench(mut group: Vec<Section>, typed: &Typed) -> Result<GroupBench, Refusal> {
-    let mut others = group.iter().skip(1);
-    let parted = others.any(|section| section.is_on("new_group"));
-    let sections = group.iter_mut().map(|section| {
+    let mut sections: Vec<SectionBench> = Vec::new();
+    for section in &mut group {
         section.expand(|name| std::env::var(name).ok());
         typed.count_in(section);
         let mut flags = flags(section, typed)?;
         flags.extend(defaults(section, typed)?);
         let args = typed.parse(flags)?;
-        let name = section.name.clone();
-        Ok(SectionBench { name, args })
-    });
-    let sections: Vec<SectionBench> = sections.collect::<Result<_, _>>()?;
-    let grouped = !parted && sections.iter().all(|section| section.args.group_reporting);
-    Ok(GroupBench { sections, grouped })
+        // As in fio, a group goes on up to the next section that is reported by itself or says new_group.
+        let reporting_group = match sections.last() {
+            None => 0,
+            Some(before) => {
+                let together = before.args.group_reporting && args.group_reporting;
+                let goes_on = together && !section.is_on("new_group");
+                before.reporting_group + usize::from(!goes_on)
+            }
+        };
+        sections.push(SectionBench {
+            name: section.name.clone(),
+            args,
+            reporting_group,
+        });
+    }
+    Ok(sections)
 }
 
 #[cfg(test)]

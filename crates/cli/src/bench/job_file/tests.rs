@@ -116,6 +116,20 @@ fn a_value_for_each_direction_is_one_where_they_are_the_same() {
 }
 
 #[test]
+fn a_seed_is_the_systems_where_nothing_is_to_repeat() {
+    let seeds = |text: &str| {
+        let flags = flags_of(text).unwrap().remove(0).1;
+        let seed = |flag: &String| flag.strip_prefix("--seed=").map(str::to_owned);
+        flags.iter().filter_map(seed).collect::<Vec<_>>()
+    };
+    let drawn = || seeds("[a]\nrandrepeat=0\n");
+    assert_eq!(drawn().len(), 1);
+    assert_ne!(drawn(), drawn());
+    assert_eq!(seeds("[a]\nallrandrepeat=1\n"), Vec::<String>::new());
+    assert_eq!(seeds("[a]\nrandrepeat=0\nrandseed=7\n"), ["7"]);
+}
+
+#[test]
 fn commands_go_to_the_namespace_whose_other_file_is_named() {
     let flags = flags_of("[a]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\n")
         .unwrap()

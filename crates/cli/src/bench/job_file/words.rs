@@ -57,6 +57,14 @@ pub(super) const WORDS: &[&str] = &[
     "randseed",
     "randrepeat",
     "allrandrepeat",
+    "random_generator",
+    "blockalign",
+    "ba",
+    "io_submit_mode",
+    "latency_target",
+    "latency_window",
+    "latency_percentile",
+    "latency_run",
     "norandommap",
     "verify",
     "do_verify",
@@ -120,6 +128,9 @@ pub(super) const WORDS: &[&str] = &[
     "steadystate_check_interval",
     "ss_interval",
     "status_interval",
+    "minimal",
+    "eta",
+    "readonly",
     "zonemode",
 ];
 
@@ -182,9 +193,18 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "cpus_allowed_policy" => Always(&["split"], "each job has a CPU of its own: split"),
         "ioscheduler" => Same("--scheduler"),
         "randseed" => Same("--seed"),
-        "randrepeat" | "allrandrepeat" => Always(
-            ON,
-            "the same seed gives the same I/Os: randseed changes them",
+        "randrepeat" | "allrandrepeat" => OfSection,
+        "random_generator" => Always(
+            &["tausworthe", "tausworthe64"],
+            "blocks are drawn one by one, some of them twice; an order of all of them is not here",
+        ),
+        "blockalign" | "ba" => Same("--blockalign"),
+        "io_submit_mode" => Always(
+            &["inline", "offload"],
+            "inline or offload; latency counts from the arrival, as by offload",
+        ),
+        "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => Refused(
+            "the depth for a latency is not sought: --iodepth 1,2,4,8,16 has a row for each",
         ),
         "norandommap" => Always(
             ON,
@@ -243,6 +263,13 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "steadystate_ramp_time" | "ss_ramp" => Same("--steadystate_ramp_time"),
         "steadystate_check_interval" | "ss_interval" => Same("--steadystate_check_interval"),
         "status_interval" => Same("--status-interval"),
+        "minimal" => Switch("--output-format=terse"),
+        "eta" => Translated(|value| match value {
+            "never" => Ok(vec!["--quiet".into()]),
+            "auto" | "always" => Ok(Vec::new()),
+            _ => Err("always, never or auto".into()),
+        }),
+        "readonly" => Always(ON, "nothing is written without --allow-write"),
         "zonemode" => Refused("zones are not here"),
         _ => return None,
     })

@@ -19,6 +19,7 @@ fn logged() -> (Box<dyn Target>, Log) {
 
 fn member(name: &str, job: Job, devices: &[usize]) -> Member {
     Member {
+        reporting_group: 0,
         name: name.into(),
         devices: devices.to_vec(),
         ..Member::alone(job, PSYNC, 0)

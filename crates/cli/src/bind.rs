@@ -3,8 +3,16 @@
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::print;
-use joulio_device::pci::{PciAddress, PciError, Sysfs};
+use joulio_device::pci::{NoIommu, PciAddress, PciError, Sysfs};
 use std::collections::BTreeMap;
+
+/// Controllers to give back.
+#[derive(clap::Args)]
+pub struct UnbindArgs {
+    /// PCI addresses: 0000:01:00.0
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<PciAddress>,
+}
 
 /// Controllers to move.
 #[derive(clap::Args)]
@@ -12,18 +20,29 @@ pub struct BindArgs {
     /// PCI addresses: 0000:01:00.0
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<PciAddress>,
+    /// Take one that no IOMMU guards this machine from: it can read and write all memory, and a wrong
+    /// address corrupts it (VFIO's no-IOMMU mode; the device is then pcie:ADDRESS,noiommu)
+    #[arg(long)]
+    noiommu: bool,
 }
 
 /// `joulio bind`.
 pub fn bind(args: &BindArgs) -> Outcome {
     let sysfs = Sysfs::default();
+    let no_iommu = match args.noiommu {
+        true => NoIommu::Allowed,
+        false => NoIommu::Refused,
+    };
     let mut groups = BTreeMap::new();
     for address in &args.addresses {
         let moved = !groups.is_empty();
         let outcome = sysfs
-            .bind(*address)
+            .bind_with(*address, no_iommu)
             .map_err(|error| failure(error, moved))?;
         print(&format!("{address}: {outcome}\n"))?;
+        if outcome.group().no_iommu {
+            say(&NoIommu::danger(*address));
+        }
         groups.insert(outcome.group().number, outcome.group().clone());
     }
     for (number, group) in groups {
@@ -40,7 +59,7 @@ pub fn bind(args: &BindArgs) -> Outcome {
 }
 
 /// `joulio unbind`.
-pub fn unbind(args: &BindArgs) -> Outcome {
+pub fn unbind(args: &UnbindArgs) -> Outcome {
     let sysfs = Sysfs::default();
     for (index, address) in args.addresses.iter().enumerate() {
         let outcome = sysfs.unbind(*address);

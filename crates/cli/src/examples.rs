@@ -239,7 +239,10 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
                 "joulio bench --device pcie:0000:01:00.0",
                 "joulio drives it",
             ),
-            ("joulio unbind 0000:01:00.0", "the kernel has it again"),
+            (
+                "joulio bind 0000:01:00.0 --noiommu",
+                "without an IOMMU: as pcie:0000:01:00.0,noiommu",
+            ),
         ],
     ),
     (

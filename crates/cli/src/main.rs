@@ -89,7 +89,7 @@ enum Command {
     /// Move an NVMe controller from the kernel's driver to vfio-pci.
     Bind(bind::BindArgs),
     /// Give an NVMe controller back to the kernel's driver.
-    Unbind(bind::BindArgs),
+    Unbind(bind::UnbindArgs),
     /// Profiles of machines and devices: list them, print one, check a file.
     Profiles(profiles::ProfilesArgs),
     /// A machine in virtual time: compare it with published numbers, fit it to them, or simulate

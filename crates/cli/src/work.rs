@@ -23,7 +23,7 @@ use std::fmt::{self, Display, Formatter};
 #[command(next_help_heading = "Workload")]
 pub struct WorkArgs {
     /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,hmb=BYTES][,count=N] or
-    /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
+    /// pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
     /// block device or file, which the kernel drives; in short optane-900p, nvme0n1, disk.img. Repeatable: jobs are spread over devices; of
     /// fewer jobs than devices each has several, of joulio's own driver and of one kind, and waits
     /// for them together. count=7: seven equal ones. A+B: a run on A and one on B (bench)

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use joulio_conformance::{Bench, Content, IOS, STAMPS, claims, one_line, stamp_lba};
 use joulio_device::Device;
-use joulio_device::pci::PciAddress;
+use joulio_device::pci::{NoIommu, PciAddress};
 use joulio_device::vfio::VfioDevice;
 use joulio_device::vfio_user::VfioUserDevice;
 use joulio_nvme::{Controller, ControllerOptions};
@@ -34,6 +34,9 @@ enum Command {
         /// I/Os of a mixed run
         #[arg(long, default_value_t = IOS)]
         ios: u64,
+        /// Drive it without an IOMMU, where there is none
+        #[arg(long)]
+        noiommu: bool,
     },
     /// Let the queues of several PCIe devices raise one line of memory; data is only read
     Line {
@@ -79,7 +82,15 @@ fn main() -> Result<()> {
             nsid,
             seed,
             ios,
-        } => run(bench(VfioDevice::open(address)?, nsid, seed)?.with_ios(ios)),
+            noiommu,
+        } => {
+            let no_iommu = match noiommu {
+                true => NoIommu::Allowed,
+                false => NoIommu::Refused,
+            };
+            let device = VfioDevice::open_with(address, no_iommu)?;
+            run(bench(device, nsid, seed)?.with_ios(ios))
+        }
         Command::Line { addresses, each } => line(&addresses, each),
         Command::VfioUser {
             path,

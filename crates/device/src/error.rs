@@ -18,13 +18,13 @@ pub enum DeviceError {
     Kernel(#[from] crate::kernel::KernelError),
     /// Another driver has it.
     #[error(
-        "{device} is held by the {driver} driver; `joulio bind {address}` moves it to vfio-pci"
+        "{device} is held by the {driver} driver; `joulio bind {arguments}` moves it to vfio-pci"
     )]
     HeldByKernel {
         /// Name of the device, as the user gave it.
         device: String,
-        /// PCI address of the device.
-        address: String,
+        /// PCI address of the device, and the word for one without an IOMMU.
+        arguments: String,
         /// The driver that has it, or "no".
         driver: String,
     },
@@ -105,6 +105,26 @@ pub enum DeviceError {
     IovaSpace {
         /// Requested size in bytes.
         wanted: usize,
+    },
+    /// A device without an IOMMU has no memory in one piece.
+    #[error(
+        "a device without an IOMMU takes huge pages, for {wanted} bytes so many of 2 MiB in one piece: {pages}; free in one piece are {found}: reserve more, best at boot (hugepages=128), or now by `echo 128 > /proc/sys/vm/nr_hugepages`"
+    )]
+    HugePages {
+        /// Requested size in bytes.
+        wanted: usize,
+        /// Huge pages that it takes.
+        pages: usize,
+        /// Free huge pages that follow each other, at most.
+        found: usize,
+    },
+    /// A device without an IOMMU takes rights of root's.
+    #[error(
+        "{device}: to drive a device without an IOMMU takes CAP_SYS_RAWIO, and CAP_SYS_ADMIN to see physical addresses: run as root"
+    )]
+    NoIommuRights {
+        /// Name of the device, as the user gave it.
+        device: String,
     },
     /// A doorbell beyond the mapped registers.
     #[error(

@@ -12,6 +12,16 @@ pub fn memory_pages(address: u64) -> PageKind {
     mapping(&smaps, address).map_or(PageKind::Ordinary, of_fields)
 }
 
+/// Whether all of `len` bytes at `address` lie in mappings of huge pages of the hugetlb pool.
+pub(crate) fn is_huge(address: u64, len: usize) -> bool {
+    let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    let end = address + len as u64;
+    let mut places = (address..end)
+        .step_by((HUGE_KILOBYTES << 10) as usize)
+        .chain([end - 1]);
+    places.all(|at| mapping(&smaps, at).map(of_fields) == Some(PageKind::Huge))
+}
+
 fn of_fields(fields: &str) -> PageKind {
     let field = |name| kilobytes(fields, name);
     let resident = field("Rss:");

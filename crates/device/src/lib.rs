@@ -94,6 +94,11 @@ pub trait Device: Send + Sync + 'static {
         None
     }
 
+    /// Whether an IOMMU keeps it from memory that it was not given; `None` for what is no PCI function.
+    fn has_iommu(&self) -> Option<bool> {
+        None
+    }
+
     /// Reads the 32-bit register at `offset` (below 1000h).
     fn read32(&self, offset: u32) -> u32;
 
@@ -115,8 +120,8 @@ pub trait Device: Send + Sync + 'static {
     /// `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
     ///
     /// # Errors
-    /// [`DeviceError::Memory`], [`DeviceError::MemoryLock`] or [`DeviceError::IovaSpace`], by what
-    /// is exhausted.
+    /// [`DeviceError::Memory`], [`DeviceError::MemoryLock`], [`DeviceError::IovaSpace`] or
+    /// [`DeviceError::HugePages`], by what is exhausted.
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError>;
 
     /// Memory of another device of the same kind, or of this one, made reachable for this one too.

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The pages behind a piece of memory.
@@ -115,8 +116,23 @@ impl SharedMemory {
     /// `len` bytes, whole huge pages and aligned to them, which the kernel is asked to back with such. The IOMMU has
     /// large pages only where address and memory are aligned alike.
     fn transparent(len: usize) -> io::Result<SharedMemory> {
+        let mut memory = Self::aligned(len, libc::PROT_READ | libc::PROT_WRITE, 0)?;
+        let base = memory.at(0, len).cast::<libc::c_void>();
+        // SAFETY: the range is ours.
+        unsafe {
+            if libc::madvise(base, len, libc::MADV_HUGEPAGE) == 0 {
+                // Now: a device's first access must not find them missing, nor the timed path.
+                libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
+            }
+        }
+        memory.pages = memory_pages(memory.address());
+        Ok(memory)
+    }
+
+    /// An anonymous mapping of `len` bytes, whole huge pages, at a multiple of them.
+    fn aligned(len: usize, access: i32, flags: i32) -> io::Result<SharedMemory> {
         let more = len.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut memory = Self::map(more, 0, PageKind::Ordinary)?;
+        let mut memory = Self::map_for(access, more, flags, PageKind::Ordinary)?;
         let start = memory.base.as_ptr() as usize;
         let before = start.next_multiple_of(HUGE) - start;
         // SAFETY: both ends lie inside the mapping, whole pages of it that nobody has a pointer to; it is
@@ -134,23 +150,21 @@ impl SharedMemory {
                     libc::munmap(end.cast(), bytes);
                 }
             }
-            let base = base.cast::<libc::c_void>();
-            if libc::madvise(base, len, libc::MADV_HUGEPAGE) == 0 {
-                // Now: a device's first access must not find them missing, nor the timed path.
-                libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
-            }
         }
-        memory.pages = memory_pages(memory.address());
         Ok(memory)
     }
 
     fn map(len: usize, flags: i32, pages: PageKind) -> io::Result<SharedMemory> {
+        Self::map_for(libc::PROT_READ | libc::PROT_WRITE, len, flags, pages)
+    }
+
+    fn map_for(access: i32, len: usize, flags: i32, pages: PageKind) -> io::Result<SharedMemory> {
         // SAFETY: a new anonymous mapping, placed by the kernel, aliases nothing.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 len,
-                libc::PROT_READ | libc::PROT_WRITE,
+                access,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
                 -1,
                 0,
@@ -196,7 +210,16 @@ impl SharedMemory {
         if len == 0 || !len.is_multiple_of(page) || !address.is_multiple_of(page) {
             return Err(DeviceError::Pages { address, len, page });
         }
-        Ok(SharedMemory {
+        Ok(SharedMemory::owned(base, len, pages, owner))
+    }
+
+    fn owned(
+        base: NonNull<u8>,
+        len: usize,
+        pages: PageKind,
+        owner: impl Send + Sync + 'static,
+    ) -> SharedMemory {
+        SharedMemory {
             base,
             len,
             pages,
@@ -204,7 +227,67 @@ impl SharedMemory {
             guard: None,
             private: true,
             owner: Some(Owner(Box::new(owner))),
-        })
+        }
+    }
+
+    /// Part of this memory, which nobody reaches but through the part until `taken` is dropped with it.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub(crate) fn part(
+        self: &Arc<Self>,
+        offset: usize,
+        len: usize,
+        taken: impl Send + Sync + 'static,
+    ) -> SharedMemory {
+        let base = NonNull::new(self.at(offset, len)).expect("inside a mapping");
+        SharedMemory::owned(base, len, self.pages, (taken, Arc::clone(self)))
+    }
+
+    /// The huge pages at `offsets` of `file`, a memfd of such that nobody else has, one behind the other in the
+    /// order given, all of them there.
+    pub(crate) fn map_huge_pages(
+        file: BorrowedFd<'_>,
+        offsets: &[u64],
+    ) -> io::Result<SharedMemory> {
+        let len = offsets
+            .len()
+            .checked_mul(HUGE)
+            .ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut memory = SharedMemory::aligned(len, libc::PROT_NONE, libc::MAP_NORESERVE)?;
+        memory.pages = PageKind::Huge;
+        for (index, &offset) in offsets.iter().enumerate() {
+            let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+            let at = memory.at(index * HUGE, HUGE);
+            // SAFETY: it takes the place of a part of the mapping that was just made, to which nobody has a pointer.
+            let mapped = unsafe {
+                libc::mmap(
+                    at.cast(),
+                    HUGE,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_POPULATE,
+                    file.as_raw_fd(),
+                    offset,
+                )
+            };
+            if mapped == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        // SAFETY: the range is ours. A child must not keep the pages, nor write them.
+        unsafe { libc::madvise(memory.at(0, len).cast(), len, libc::MADV_DONTFORK) };
+        Ok(memory)
+    }
+
+    /// Has the page at `offset` there, with what is in it.
+    pub(crate) fn touch(&self, offset: usize) {
+        let at = self.at(offset, 4);
+        assert!(offset.is_multiple_of(4));
+        // SAFETY: as in `load_u32`.
+        let word = unsafe { AtomicU32::from_ptr(at.cast()) };
+        let value = word.load(Ordering::Relaxed);
+        // A write, so that the page is this mapping's own; it changes nothing, whoever else writes there.
+        let _ = word.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages,

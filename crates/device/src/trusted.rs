@@ -26,9 +26,9 @@ use std::sync::Arc;
 /// A device that is trusted to write memory during commands only.
 ///
 /// # Safety
-/// [`Device::reach`] makes the memory that it is given, and no other, reachable, and as long as a driver alone
-/// writes the device's registers and queues, the device writes into that memory only what a command,
-/// outstanding, was given the address for.
+/// [`Device::allocate`] gives memory that nobody else names. As long as a driver alone writes the device's
+/// registers and queues, the device writes into that memory, and what [`Device::reach`] was given, only what
+/// a command, outstanding, was given the address for; and into no other.
 pub unsafe trait TrustedDevice: Device {}
 
 /// Memory that a trusted device can reach, and that nobody else names. Buffers are made of it:
@@ -41,7 +41,11 @@ impl TrustedMemory {
     /// # Errors
     /// As [`Device::allocate`].
     pub fn allocate(device: &impl TrustedDevice, len: usize) -> Result<TrustedMemory, DeviceError> {
-        TrustedMemory::register(device, SharedMemory::allocate(len)?)
+        let memory = device.allocate(len)?;
+        match memory.memory().is_private() {
+            true => Ok(TrustedMemory(memory)),
+            false => Err(DeviceError::NotPrivate),
+        }
     }
 
     /// Makes `memory` reachable for `device`: the caller's own by [`SharedMemory::from_raw`].

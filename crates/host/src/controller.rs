@@ -3,7 +3,7 @@
 mod address;
 mod open;
 
-pub use address::{ControllerAddress, OwnAddress, ParseAddressError};
+pub use address::{ControllerAddress, NO_IOMMU, OwnAddress, ParseAddressError, PcieFunction};
 pub use open::{ControllerOpenError, admin_options, open_pcie, open_vfio_user};
 
 use joulio_nvme::{Cancel, KernelController, PowerControl};

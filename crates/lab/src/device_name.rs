@@ -1,12 +1,12 @@
 //! Device names.
 //!
-//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N]`,
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N][,noiommu]`,
 //! or `vfio-user:SOCKET[,nsid=N]`. A profile's name alone is an emulated device's.
 
 use crate::device_name_error::{DeviceNameError, number};
 use crate::device_short_name::full_name;
 use crate::emulated::Emulated;
-use joulio_host::controller::OwnAddress;
+use joulio_host::controller::{NO_IOMMU, OwnAddress};
 use std::str::FromStr;
 
 /// A device as `--device` names it.
@@ -104,7 +104,7 @@ fn numbered(rest: &str) -> (&str, Option<u64>) {
 /// The profile of `emulated:` without a name.
 const DEFAULT_PROFILE: &str = "optane-900p";
 
-/// The namespace, the only parameter of a device that is not emulated here.
+/// The namespace, the only parameter of a device that is not emulated here but `noiommu`.
 fn only_nsid<'a>(
     scheme: &str,
     parts: impl Iterator<Item = &'a str>,
@@ -113,6 +113,8 @@ fn only_nsid<'a>(
     for part in once(parts)? {
         match part.split_once('=') {
             Some(("nsid", n)) => nsid = number(part, n)?,
+            // The address has read it.
+            None if scheme == "pcie" && part == NO_IOMMU => {}
             _ => {
                 return Err(DeviceNameError::NotNsid {
                     scheme: scheme.into(),
@@ -127,11 +129,11 @@ fn only_nsid<'a>(
 /// The parameters, each of which may be there once.
 fn once<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, DeviceNameError> {
     let parts: Vec<_> = parts.collect();
-    fn key(part: &str) -> Option<&str> {
-        part.split_once('=').map(|(key, _)| key)
+    fn key(part: &str) -> &str {
+        part.split_once('=').map_or(part, |(key, _)| key)
     }
     for (at, part) in parts.iter().enumerate() {
-        let again = |before: &&str| key(before).is_some() && key(before) == key(part);
+        let again = |before: &&str| key(before) == key(part);
         if let Some(before) = parts[..at].iter().find(|before| again(before)) {
             return Err(DeviceNameError::Twice((*before).into(), (*part).into()));
         }
@@ -152,6 +154,7 @@ mod tests {
             "emulated:instant,file=/tmp/x#3",
             "pcie:0000:01:00.0",
             "pcie:01:00.0,nsid=2",
+            "pcie:0000:01:00.0,noiommu,nsid=2",
             "vfio-user:/run/nvme.sock",
             "vfio-user:nvme.sock,nsid=3",
         ] {
@@ -172,6 +175,9 @@ mod tests {
             "emulated:instant,interrupts=eventfd,interrupts=eventfd",
             "emulated:instant,file=a,size=1M#2",
             "pcie:0000:01:00.0,nsid=1,nsid=2",
+            "pcie:0000:01:00.0,noiommu,noiommu",
+            "pcie:0000:01:00.0,noiommu=1",
+            "vfio-user:/run/nvme.sock,noiommu",
             "vfio-user:nvme.sock,nsid=1,nsid=1",
         ] {
             let error = bad.parse::<DeviceName>().unwrap_err().to_string();

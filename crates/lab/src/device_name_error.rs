@@ -43,7 +43,7 @@ pub enum DeviceNameError {
     #[error(transparent)]
     Address(#[from] ParseAddressError),
     /// A parameter that devices which are not emulated do not take.
-    #[error("'{parameter}': a {scheme} device takes nsid=N")]
+    #[error("'{parameter}': a {scheme} device takes nsid=N{}", if scheme == "pcie" { ", noiommu" } else { "" })]
     NotNsid {
         /// The device's scheme.
         scheme: String,

@@ -21,9 +21,24 @@ pub struct ManifestDevice {
     /// Bytes of the host's memory that the controller has (feature 0Dh); `None` where it wants none, or that cannot be
     /// read.
     pub host_memory_bytes: Option<u64>,
+    /// True if an IOMMU keeps it from memory that is not its own, false if nothing does (VFIO's no-IOMMU mode); `None`
+    /// where joulio does not drive it over PCIe.
+    pub iommu: Option<bool>,
 }
 
 impl ManifestDevice {
+    /// A sentence on those of `devices` that no IOMMU guards the machine from.
+    pub fn unguarded(devices: &[ManifestDevice]) -> Option<String> {
+        let of = devices.iter().filter(|device| device.iommu == Some(false));
+        let names: Vec<&str> = of.map(|device| device.name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "No IOMMU guards this machine's memory from {}.",
+                names.join(", ")
+            )
+        })
+    }
+
     /// A sentence on what `devices` do not have in common of the host's memory and of APST: it may be what
     /// their figures differ by.
     pub fn unlike(devices: &[ManifestDevice]) -> Option<String> {

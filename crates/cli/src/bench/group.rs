@@ -121,9 +121,9 @@ impl<'a> Group<'a> {
         if !all_failed(&records) {
             if people {
                 let heading = if virtual_time { heading } else { String::new() };
-                let unlike = manifest.unlike_devices();
-                let unlike = unlike.map_or_else(String::new, |unlike| format!("\n{unlike}\n"));
-                print(&(heading + &self.text(&records) + &unlike))?;
+                let devices = manifest.on_devices().into_iter();
+                let devices: String = devices.map(|said| format!("\n{said}\n")).collect();
+                print(&(heading + &self.text(&records) + &devices))?;
             } else {
                 let names: Vec<_> = self
                     .sections

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::owner::{VFIO_PCI, may_be_taken};
-use super::{PciAddress, PciError, PciNvme, Sysfs, Undone, VfioGroup};
+use super::{NoIommu, PciAddress, PciError, PciNvme, Sysfs, Undone, VfioGroup};
 
 /// The controller is on `vfio-pci` now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +59,25 @@ impl Sysfs {
     /// When it is in use, when its group holds what could not be bound as well,
     /// or when a step of the move fails.
     pub fn bind(&self, address: PciAddress) -> Result<BindOutcome, PciError> {
+        self.bind_with(address, NoIommu::Refused)
+    }
+
+    /// Moves a controller as [`Sysfs::bind`] does, one that no IOMMU stands before too where that is allowed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sysfs::bind`]; [`PciError::NoIommuModeMissing`] and [`PciError::NoIommuModeOff`] by what the
+    /// kernel lacks for it.
+    pub fn bind_with(
+        &self,
+        address: PciAddress,
+        no_iommu: NoIommu,
+    ) -> Result<BindOutcome, PciError> {
         let nvme = self.controller(address)?;
-        let number = nvme.iommu_group.ok_or(PciError::NoIommuGroup { address });
+        let guard = self.check_guard(&nvme, no_iommu);
         if nvme.driver.as_deref() == Some(VFIO_PCI) {
-            let group = self.vfio_group(number?)?;
+            guard?;
+            let group = self.group_of(address)?;
             return Ok(BindOutcome::Already { group });
         }
         may_be_taken(&nvme)?;
@@ -70,18 +85,20 @@ impl Sysfs {
         if !uses.is_empty() {
             return Err(PciError::InUse { address, uses });
         }
-        let number = number?;
+        let group = guard?;
         if !self.path("sys/bus/pci/drivers/vfio-pci").exists() {
             return Err(PciError::VfioPciMissing);
         }
-        self.group_can_be_had(address, number)?;
-        let group = self.vfio_group(number)?;
+        match group {
+            Some(number) => self.group_can_be_had(address, number)?,
+            None => self.check_no_iommu_mode()?,
+        }
         let claims = self.claim_all(&nvme)?;
 
         let before = self.driver_override(address)?;
         self.set_driver_override(address, Some(VFIO_PCI))?;
         match self.hand_over(&nvme, claims) {
-            Ok(()) => Ok(BindOutcome::Moved {
+            Ok(group) => Ok(BindOutcome::Moved {
                 from: nvme.driver,
                 group,
             }),
@@ -94,7 +111,7 @@ impl Sysfs {
         }
     }
 
-    fn hand_over(&self, nvme: &PciNvme, claims: Vec<File>) -> Result<(), PciError> {
+    fn hand_over(&self, nvme: &PciNvme, claims: Vec<File>) -> Result<VfioGroup, PciError> {
         if let Some(driver) = &nvme.driver {
             self.unbind_from(nvme.address, driver)?;
         }
@@ -102,11 +119,17 @@ impl Sysfs {
         drop(claims);
         self.probe(nvme.address)?;
         match self.driver(nvme.address)?.as_deref() {
-            Some(VFIO_PCI) => Ok(()),
+            // Only now is there a group if there is no IOMMU.
+            Some(VFIO_PCI) => self.group_of(nvme.address),
             _ => Err(PciError::NotTaken {
                 driver: VFIO_PCI.to_owned(),
             }),
         }
+    }
+
+    fn group_of(&self, address: PciAddress) -> Result<VfioGroup, PciError> {
+        let group = self.controller(address)?.iommu_group;
+        self.vfio_group(group.ok_or(PciError::NoIommuGroup { address })?)
     }
 
     /// The device as it was found: its override, and its driver if it had one.

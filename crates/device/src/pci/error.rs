@@ -49,14 +49,26 @@ pub enum PciError {
         driver: String,
     },
 
-    /// The function is in no IOMMU group.
+    /// No IOMMU guards the machine from the function.
     #[error(
-        "{address} is in no IOMMU group: enable the IOMMU in the firmware (VT-d or AMD-Vi) and with intel_iommu=on or amd_iommu=on on the kernel command line"
+        "no IOMMU guards this machine from {address}: enable it in the firmware (VT-d or AMD-Vi) and with intel_iommu=on or amd_iommu=on on the kernel command line; where there is none, `joulio bind --noiommu` and pcie:{address},noiommu take it all the same, and it can then read and write all memory"
     )]
     NoIommuGroup {
         /// The controller.
         address: PciAddress,
     },
+
+    /// VFIO was built without its no-IOMMU mode.
+    #[error(
+        "this kernel's VFIO has no no-IOMMU mode (CONFIG_VFIO_NOIOMMU): boot one that has it, as Ubuntu's"
+    )]
+    NoIommuModeMissing,
+
+    /// VFIO's no-IOMMU mode is not switched on.
+    #[error(
+        "VFIO's no-IOMMU mode is off: `echo Y > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode`"
+    )]
+    NoIommuModeOff,
 
     /// The module `vfio-pci` is not loaded.
     #[error("the vfio-pci driver is not loaded: run `modprobe vfio-pci`")]

@@ -203,6 +203,20 @@ impl State {
     }
 }
 
+/// Whether `device` has a group; VFIO makes one up in its no-IOMMU mode.
+fn has_group(device: &Path) -> io::Result<bool> {
+    let link = device.join("iommu_group");
+    let sys = device.ancestors().nth(4).unwrap();
+    let mode = sys.join("module/vfio/parameters/enable_unsafe_noiommu_mode");
+    if link.is_symlink() || fs::read_to_string(mode).ok().as_deref() != Some("Y\n") {
+        return Ok(link.is_symlink());
+    }
+    fs::create_dir_all(sys.join("kernel/iommu_groups/0"))?;
+    fs::write(sys.join("kernel/iommu_groups/0/name"), "vfio-noiommu\n")?;
+    symlink("../../../../kernel/iommu_groups/0", link)?;
+    Ok(true)
+}
+
 impl Attributes for Arc<Kernel> {
     fn write(&self, path: &Path, value: &[u8]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
@@ -226,7 +240,8 @@ impl Attributes for Arc<Kernel> {
                     "(null)" => "nvme",
                     name => name,
                 };
-                let there = bus.join("drivers").join(wanted).exists();
+                let there = bus.join("drivers").join(wanted).exists()
+                    && (wanted != "vfio-pci" || has_group(&device)?);
                 if there && !state.refusing.contains(wanted) {
                     let target = format!("../../../../bus/pci/drivers/{wanted}");
                     symlink(target, device.join("driver"))?;

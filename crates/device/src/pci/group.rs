@@ -13,8 +13,10 @@ use super::{Neighbour, PciAddress, PciError, Sysfs};
 pub struct VfioGroup {
     /// The number of the group.
     pub number: u32,
-    /// Device node of the group: `/dev/vfio/NUMBER`.
+    /// Device node of the group: `/dev/vfio/NUMBER`, or `/dev/vfio/noiommu-NUMBER`.
     pub node: PathBuf,
+    /// True if no IOMMU stands before its device ([`NoIommu`](super::NoIommu)).
+    pub no_iommu: bool,
 }
 
 impl fmt::Display for VfioGroup {
@@ -24,20 +26,21 @@ impl fmt::Display for VfioGroup {
 }
 
 impl Sysfs {
-    pub(super) fn vfio_group(&self, number: u32) -> Result<VfioGroup, PciError> {
+    pub(crate) fn vfio_group(&self, number: u32) -> Result<VfioGroup, PciError> {
         let node = self.vfio_group_node(number)?;
         Ok(VfioGroup {
             number,
             node: self.path(node.trim_start_matches('/')),
+            no_iommu: self.is_no_iommu(number)?,
         })
     }
 
     /// The group's node as the kernel names it, whatever our root.
     pub(super) fn vfio_group_node(&self, number: u32) -> Result<String, PciError> {
-        let name = self.path(&format!("sys/kernel/iommu_groups/{number}/name"));
-        // VFIO's own groups for devices without an IOMMU (CONFIG_VFIO_NOIOMMU).
-        let noiommu = self.text(&name)?.as_deref() == Some("vfio-noiommu");
-        let prefix = if noiommu { "noiommu-" } else { "" };
+        let prefix = match self.is_no_iommu(number)? {
+            true => "noiommu-",
+            false => "",
+        };
         Ok(format!("/dev/vfio/{prefix}{number}"))
     }
 

@@ -1,25 +1,37 @@
 //! Group, container, and the memory that the device may reach.
 
 use super::groups::{Groups, Shared};
+use super::huge_pool::HugePool;
 use super::ioctl;
-use crate::pci::{PciAddress, PciError, Sysfs};
+use crate::pci::{NoIommu, PciAddress, PciError, Sysfs, VfioGroup};
 use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, SharedMemory};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vfio_bindings::bindings::vfio as sys;
 
 /// The group of `address`, once it is sure that vfio-pci has the device.
-pub(super) fn check_bound(name: &str, address: PciAddress) -> Result<u32, DeviceError> {
-    let nvme = Sysfs::default().controller(address)?;
-    let group = nvme.iommu_group.ok_or(PciError::NoIommuGroup { address })?;
+pub(super) fn check_bound(
+    name: &str,
+    address: PciAddress,
+    no_iommu: NoIommu,
+) -> Result<VfioGroup, DeviceError> {
+    let sysfs = Sysfs::default();
+    let nvme = sysfs.controller(address)?;
+    let group = sysfs.check_guard(&nvme, no_iommu)?;
     match nvme.driver.as_deref() {
-        Some("vfio-pci") => Ok(group),
+        Some("vfio-pci") => {
+            let number = group.ok_or(PciError::NoIommuGroup { address })?;
+            Ok(sysfs.vfio_group(number)?)
+        }
         other => Err(DeviceError::HeldByKernel {
             device: name.into(),
-            address: address.to_string(),
+            arguments: match group {
+                Some(_) => address.to_string(),
+                None => format!("{address} --noiommu"),
+            },
             driver: other.unwrap_or("no").into(),
         }),
     }
@@ -29,8 +41,16 @@ pub(super) struct Container {
     /// Before the container: closed first.
     pub(super) group: File,
     container: File,
-    space: Mutex<IovaSpace>,
+    addresses: Addresses,
     domain: DmaDomain,
+}
+
+/// Addresses that the group's devices take.
+enum Addresses {
+    /// The IOMMU's, which maps them.
+    Iommu(Mutex<IovaSpace>),
+    /// Physical ones.
+    Physical(HugePool),
 }
 
 /// The containers of this process.
@@ -38,24 +58,45 @@ static CONTAINERS: Groups<Container> = Groups::new();
 
 impl Container {
     /// The container of `group`, which its devices share.
-    pub(super) fn of_group(name: &str, group: u32) -> Result<Arc<Shared<Container>>, DeviceError> {
-        CONTAINERS.get(group, || Container::open(name, group))
+    pub(super) fn of_group(
+        name: &str,
+        group: &VfioGroup,
+    ) -> Result<Arc<Shared<Container>>, DeviceError> {
+        CONTAINERS.get(group.number, || Container::open(name, group))
     }
 
-    fn open(name: &str, group: u32) -> Result<Container, DeviceError> {
+    fn open(name: &str, vfio_group: &VfioGroup) -> Result<Container, DeviceError> {
+        let VfioGroup {
+            number: group,
+            no_iommu,
+            ..
+        } = *vfio_group;
         let container = open_rw(name, "/dev/vfio/vfio")?;
         let version = ioctl::api_version(container.as_fd()).map_err(os("VFIO_GET_API_VERSION"))?;
-        let type1 = ioctl::check_extension(container.as_fd(), sys::VFIO_TYPE1v2_IOMMU)
-            .map_err(os("VFIO_CHECK_EXTENSION"))?;
-        if version != sys::VFIO_API_VERSION as i32 || !type1 {
+        let (kind, lacks) = match no_iommu {
+            false => (
+                sys::VFIO_TYPE1v2_IOMMU,
+                "this kernel's VFIO has no type 1 IOMMU: `modprobe vfio_iommu_type1`",
+            ),
+            true => (
+                sys::VFIO_NOIOMMU_IOMMU,
+                "VFIO's no-IOMMU mode is off: `echo Y > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode`",
+            ),
+        };
+        let has = ioctl::check_extension(container.as_fd(), kind);
+        if version != sys::VFIO_API_VERSION as i32 || !has.map_err(os("VFIO_CHECK_EXTENSION"))? {
             return Err(DeviceError::Unsupported {
                 device: name.into(),
-                reason: "this kernel's VFIO has no type 1 IOMMU: `modprobe vfio_iommu_type1`"
-                    .into(),
+                reason: lacks.into(),
             });
         }
-        let group_file =
-            open_rw(name, &format!("/dev/vfio/{group}")).map_err(|error| of_group(error, group))?;
+        let node = vfio_group.node.to_string_lossy();
+        let group_file = open_rw(name, &node).map_err(|error| match error {
+            DeviceError::Permission { .. } if no_iommu => DeviceError::NoIommuRights {
+                device: name.into(),
+            },
+            error => of_group(error, group),
+        })?;
         let flags = ioctl::group_status(group_file.as_fd()).map_err(os("VFIO_GROUP_GET_STATUS"))?;
         if flags & sys::VFIO_GROUP_FLAGS_VIABLE == 0 {
             return Err(DeviceError::NotViable {
@@ -66,7 +107,7 @@ impl Container {
         }
         ioctl::group_set_container(group_file.as_fd(), container.as_fd())
             .map_err(os("VFIO_GROUP_SET_CONTAINER"))?;
-        ioctl::set_iommu(container.as_fd(), sys::VFIO_TYPE1v2_IOMMU).map_err(|source| {
+        ioctl::set_iommu(container.as_fd(), kind).map_err(|source| {
             if source.raw_os_error() == Some(libc::EPERM) {
                 DeviceError::NoInterruptRemapping {
                     device: name.into(),
@@ -75,28 +116,68 @@ impl Container {
                 os("VFIO_SET_IOMMU")(source)
             }
         })?;
-        let space = Mutex::new(IovaSpace::new(ranges(&container)?));
+        let addresses = match no_iommu {
+            false => Addresses::Iommu(Mutex::new(IovaSpace::new(ranges(&container)?))),
+            true => Addresses::Physical(HugePool::new(name)?),
+        };
         Ok(Container {
             group: group_file,
             container,
-            space,
+            addresses,
             domain: DmaDomain::unique(),
         })
     }
 
-    /// Makes `memory` reachable for the device.
-    pub(super) fn map(
+    /// Whether the IOMMU keeps the devices from other memory.
+    pub(super) fn has_iommu(&self) -> bool {
+        matches!(self.addresses, Addresses::Iommu(_))
+    }
+
+    /// Memory that the device can reach.
+    pub(super) fn allocate(
         this: &Arc<Shared<Container>>,
+        len: usize,
+    ) -> Result<DmaMemory, DeviceError> {
+        match &this.addresses {
+            Addresses::Iommu(space) => {
+                let memory = Arc::new(SharedMemory::allocate(len)?);
+                Container::map(this, space, memory)
+            }
+            Addresses::Physical(pool) => {
+                let (memory, iova) = pool.allocate(len)?;
+                let reached = Reached(Arc::clone(this));
+                Ok(DmaMemory::new(Arc::new(memory), iova, reached))
+            }
+        }
+    }
+
+    /// Makes `memory` reachable for the device.
+    pub(super) fn reach(
+        this: &Arc<Shared<Container>>,
+        memory: Arc<SharedMemory>,
+    ) -> Result<DmaMemory, DeviceError> {
+        match &this.addresses {
+            Addresses::Iommu(space) => Container::map(this, space, memory),
+            Addresses::Physical(pool) => {
+                let iova = pool.reach(&memory)?;
+                let reached = Reached(Arc::clone(this));
+                Ok(DmaMemory::new(memory, iova, reached))
+            }
+        }
+    }
+
+    fn map(
+        this: &Arc<Shared<Container>>,
+        space: &Mutex<IovaSpace>,
         memory: Arc<SharedMemory>,
     ) -> Result<DmaMemory, DeviceError> {
         let len = memory.len();
         let align = memory.pages().alignment();
-        let iova = this
-            .lock()
+        let iova = lock(space)
             .allocate(len, align)
             .ok_or(DeviceError::IovaSpace { wanted: len })?;
         if let Err(source) = ioctl::map_dma(this.container.as_fd(), memory.address(), iova.0, len) {
-            this.lock().free(iova, len);
+            lock(space).free(iova, len);
             return Err(match source.raw_os_error() {
                 Some(libc::ENOMEM) => DeviceError::MemoryLock {
                     wanted: len,
@@ -112,9 +193,18 @@ impl Container {
         };
         Ok(DmaMemory::new(memory, iova, mapping))
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, IovaSpace> {
-        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(space: &Mutex<IovaSpace>) -> MutexGuard<'_, IovaSpace> {
+    space.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory by its physical address, which nothing keeps from the device until that is closed.
+struct Reached(Arc<Shared<Container>>);
+
+impl DmaMapping for Reached {
+    fn domain(&self) -> DmaDomain {
+        self.0.domain
     }
 }
 
@@ -135,8 +225,10 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         let result = ioctl::unmap_dma(self.container.container.as_fd(), self.iova.0, self.len);
         // An address that may still be mapped is never handed out again.
-        if result.is_ok() {
-            self.container.lock().free(self.iova, self.len);
+        if result.is_ok()
+            && let Addresses::Iommu(space) = &self.container.addresses
+        {
+            lock(space).free(self.iova, self.len);
         }
     }
 }

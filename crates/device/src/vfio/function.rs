@@ -2,6 +2,7 @@
 
 use super::claims::Claim;
 use super::container::{Container, os};
+use super::groups::Shared;
 use super::{config, ioctl};
 use crate::DeviceError;
 use crate::mmio::MappedBar;
@@ -27,12 +28,14 @@ pub(super) struct Function {
     config: u64,
     /// Given back when the file is closed: fields are dropped in their order.
     _claim: Claim,
+    /// Its memory, after that: a device without an IOMMU reaches it until it is closed.
+    pub(super) container: Arc<Shared<Container>>,
 }
 
 impl Function {
     pub(super) fn open(
         name: &str,
-        container: &Container,
+        container: Arc<Shared<Container>>,
         address: PciAddress,
     ) -> Result<Function, DeviceError> {
         let claim = Claim::take(name, address)?;
@@ -48,6 +51,7 @@ impl Function {
             can_reset: info.flags & sys::VFIO_DEVICE_FLAGS_RESET != 0,
             config: config.offset,
             _claim: claim,
+            container,
         })
     }
 

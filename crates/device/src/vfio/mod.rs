@@ -1,8 +1,10 @@
-//! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU.
+//! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU or, by a word,
+//! without.
 //!
 //! One container a group, and a group is most often one device: what it can reach is exactly what
 //! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot distinguish, share the
-//! container, and one process has them all.
+//! container, and one process has them all. Where there is no IOMMU a device takes physical addresses and can reach
+//! all there is ([`NoIommu`]).
 
 mod affinity;
 mod claims;
@@ -10,16 +12,17 @@ pub(crate) mod config;
 mod container;
 mod function;
 mod groups;
+mod huge_pool;
 mod interrupts;
 mod ioctl;
+mod physical;
 mod removal;
 mod retry;
 
-use crate::pci::{PciAddress, PciId, Sysfs};
+use crate::pci::{NoIommu, PciAddress, PciId, Sysfs};
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, TrustedDevice, Vector};
 use container::Container;
 use function::Function;
-use groups::Shared;
 use interrupts::MsiX;
 use removal::Removal;
 use std::sync::Arc;
@@ -32,20 +35,29 @@ pub struct VfioDevice {
     interrupts: Arc<MsiX>,
     removal: Removal,
     function: Arc<Function>,
-    container: Arc<Shared<Container>>,
 }
 
 impl VfioDevice {
-    /// Opens the function at `address`, resets it, and lets it master the bus.
+    /// Opens the function at `address`, resets it, and lets it master the bus. One that no IOMMU stands before is
+    /// refused.
     ///
     /// # Errors
     /// [`DeviceError::HeldByKernel`], [`DeviceError::Busy`] and [`DeviceError::GroupBusy`] say how
     /// the device is to be had; others name what the device or the kernel lacks.
     pub fn open(address: PciAddress) -> Result<VfioDevice, DeviceError> {
+        VfioDevice::open_with(address, NoIommu::Refused)
+    }
+
+    /// Opens a function as [`VfioDevice::open`] does, one that no IOMMU stands before too where that is allowed.
+    ///
+    /// # Errors
+    /// As [`VfioDevice::open`]; [`DeviceError::NoIommuRights`] and [`DeviceError::HugePages`] by what a device
+    /// without an IOMMU takes.
+    pub fn open_with(address: PciAddress, no_iommu: NoIommu) -> Result<VfioDevice, DeviceError> {
         let name = format!("pcie:{address}");
-        let group = container::check_bound(&name, address)?;
-        let container = Container::of_group(&name, group)?;
-        let function = Arc::new(Function::open(&name, &container, address)?);
+        let group = container::check_bound(&name, address, no_iommu)?;
+        let container = Container::of_group(&name, &group)?;
+        let function = Arc::new(Function::open(&name, container, address)?);
         // Where it cannot be reset, the reset of the controller that follows is all there is.
         if function.can_reset() {
             function.reset()?;
@@ -65,13 +77,13 @@ impl VfioDevice {
             interrupts,
             removal,
             function,
-            container,
         })
     }
 }
 
-// SAFETY: `reach` maps what it is given into the IOMMU, which keeps the function from all else. Of what is
-// mapped, a function is trusted as the kernel's driver trusts it: it writes by its commands.
+// SAFETY: memory is allocated anew, or a part of a pool that nobody else has. The IOMMU keeps the function from all
+// else; of what it reaches, which is everything where there is none, a function is trusted as the kernel's driver
+// trusts it: it writes by its commands.
 unsafe impl TrustedDevice for VfioDevice {}
 
 impl Device for VfioDevice {
@@ -87,6 +99,10 @@ impl Device for VfioDevice {
 
     fn numa_node(&self) -> Option<u32> {
         self.node
+    }
+
+    fn has_iommu(&self) -> Option<bool> {
+        Some(self.function.container.has_iommu())
     }
 
     fn read32(&self, offset: u32) -> u32 {
@@ -110,12 +126,11 @@ impl Device for VfioDevice {
     }
 
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
-        let memory = Arc::new(SharedMemory::allocate(len)?);
-        Container::map(&self.container, memory)
+        Container::allocate(&self.function.container, len)
     }
 
     fn reach(&self, memory: Arc<SharedMemory>) -> Result<DmaMemory, DeviceError> {
-        Container::map(&self.container, memory)
+        Container::reach(&self.function.container, memory)
     }
 
     fn max_vectors(&self) -> u16 {

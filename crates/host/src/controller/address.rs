@@ -1,6 +1,6 @@
 //! Addresses by which any process finds a controller again, from any directory.
 
-use joulio_device::pci::{ParsePciAddressError, PciAddress};
+use joulio_device::pci::{NoIommu, ParsePciAddressError, PciAddress};
 use std::fmt;
 use std::path::{PathBuf, absolute};
 use std::str::FromStr;
@@ -15,15 +15,27 @@ pub enum ControllerAddress {
     Own(OwnAddress),
 }
 
-/// Address of a controller for joulio's own driver: `pcie:0000:01:00.0` or
+/// Address of a controller for joulio's own driver: `pcie:0000:01:00.0`, `pcie:0000:01:00.0,noiommu` or
 /// `vfio-user:/run/nvme.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnAddress {
     /// PCIe function that is bound to vfio-pci.
-    Pcie(PciAddress),
+    Pcie(PcieFunction),
     /// Socket of a controller in another process.
     VfioUser(PathBuf),
 }
+
+/// PCIe function for joulio's own driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcieFunction {
+    /// PCI address.
+    pub address: PciAddress,
+    /// Permission to drive it without an IOMMU.
+    pub no_iommu: NoIommu,
+}
+
+/// The parameter that allows it: of a `pcie:` device.
+pub const NO_IOMMU: &str = "noiommu";
 
 /// A text that is no address of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,12 +87,19 @@ impl FromStr for ControllerAddress {
 impl FromStr for OwnAddress {
     type Err = ParseAddressError;
 
-    /// Reads an address; parameters after a comma (`,nsid=2`) are no part of it and ignored.
+    /// Reads an address; parameters after a comma (`,nsid=2`) but `noiommu` are no part of it and ignored.
     fn from_str(text: &str) -> Result<OwnAddress, ParseAddressError> {
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
-        let place = rest.split(',').next().unwrap_or_default();
+        let mut parts = rest.split(',');
+        let place = parts.next().unwrap_or_default();
         match scheme {
-            "pcie" => Ok(OwnAddress::Pcie(place.parse()?)),
+            "pcie" => Ok(OwnAddress::Pcie(PcieFunction {
+                address: place.parse()?,
+                no_iommu: match parts.any(|part| part == NO_IOMMU) {
+                    true => NoIommu::Allowed,
+                    false => NoIommu::Refused,
+                },
+            })),
             "vfio-user" if place.is_empty() => Err(ParseAddressError::Socket { text: text.into() }),
             "vfio-user" => Ok(OwnAddress::VfioUser(place.into())),
             _ => Err(ParseAddressError::Scheme { text: text.into() }),
@@ -100,7 +119,10 @@ impl fmt::Display for ControllerAddress {
 impl fmt::Display for OwnAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OwnAddress::Pcie(address) => write!(f, "pcie:{address}"),
+            OwnAddress::Pcie(PcieFunction { address, no_iommu }) => match no_iommu {
+                NoIommu::Refused => write!(f, "pcie:{address}"),
+                NoIommu::Allowed => write!(f, "pcie:{address},{NO_IOMMU}"),
+            },
             OwnAddress::VfioUser(path) => write!(f, "vfio-user:{}", path.display()),
         }
     }
@@ -115,6 +137,7 @@ mod tests {
         for text in [
             "/dev/nvme0",
             "pcie:0000:01:00.0",
+            "pcie:0000:01:00.0,noiommu",
             "vfio-user:/run/nvme.sock",
         ] {
             let address: ControllerAddress = text.parse().unwrap();

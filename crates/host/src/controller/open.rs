@@ -1,7 +1,7 @@
 //! Opening a controller that joulio's own driver has.
 
+use super::PcieFunction;
 use joulio_device::DeviceError;
-use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
 use joulio_device::vfio_user::VfioUserDevice;
 use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError};
@@ -28,16 +28,16 @@ pub fn admin_options(cancel: Cancel) -> ControllerOptions {
     }
 }
 
-/// Opens the PCIe function at `address`, which is bound to vfio-pci. The wait for the controller
+/// Opens the PCIe function, which is bound to vfio-pci. The wait for the controller
 /// ends when it is cancelled.
 ///
 /// # Errors
 /// The function cannot be opened, or its controller does not come up.
 pub fn open_pcie(
-    address: PciAddress,
+    function: PcieFunction,
     options: ControllerOptions,
 ) -> Result<Controller<VfioDevice>, ControllerOpenError> {
-    let device = VfioDevice::open(address)?;
+    let device = VfioDevice::open_with(function.address, function.no_iommu)?;
     Ok(Controller::open(device, options)?)
 }
 

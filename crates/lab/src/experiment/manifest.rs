@@ -73,6 +73,7 @@ impl Manifest {
                     .as_ref()
                     .and_then(|control| Some(control.apst().ok()?.0)),
                 host_memory_bytes: control.and_then(|control| control.host_memory_bytes().ok()),
+                iommu: info.iommu,
             }
         });
         Manifest {
@@ -87,9 +88,12 @@ impl Manifest {
         }
     }
 
-    /// A sentence on what the devices do not have in common of the host's memory and of APST.
-    pub fn unlike_devices(&self) -> Option<String> {
-        ManifestDevice::unlike(&self.devices)
+    /// Sentences on the devices: what they do not have in common of the host's memory and of APST, and those
+    /// that no IOMMU guards the machine from.
+    pub fn on_devices(&self) -> Vec<String> {
+        let unlike = ManifestDevice::unlike(&self.devices);
+        let unguarded = ManifestDevice::unguarded(&self.devices);
+        unlike.into_iter().chain(unguarded).collect()
     }
 
     /// Names of the devices.

@@ -80,7 +80,7 @@ pub fn longest(job: &Job) -> Duration {
 /// Transport ID of `controller`, as SPDK parses it: keys and values, with blanks between them.
 fn transport_id(controller: &OwnAddress) -> Result<String, ExternalError> {
     match controller {
-        OwnAddress::Pcie(address) => Ok(format!("trtype:PCIe traddr:{address}")),
+        OwnAddress::Pcie(function) => Ok(format!("trtype:PCIe traddr:{}", function.address)),
         OwnAddress::VfioUser(path) => {
             let folder = folder(path)?;
             Ok(format!(
@@ -332,7 +332,7 @@ probe failed for transport address '/x'
     }
 
     fn pcie() -> OwnAddress {
-        OwnAddress::Pcie("0000:65:00.0".parse().unwrap())
+        "pcie:0000:65:00.0".parse().unwrap()
     }
 
     fn socket(path: &str) -> OwnAddress {

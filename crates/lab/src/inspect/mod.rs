@@ -13,9 +13,11 @@ pub use smart_fields::{SmartField, SmartUnit, smart_fields, smart_json};
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
 use crate::error::OpenError;
-use joulio_device::Device;
+
 use joulio_device::pci::{PciError, PciNvme, Sysfs};
+use joulio_device::{Device, DeviceError};
 use joulio_emulator::FaultPlan;
+use joulio_host::ControllerOpenError;
 use joulio_host::controller::{OwnAddress, admin_options, open_pcie, open_vfio_user};
 use joulio_nvme::{Cancel, Controller, NvmeError};
 use joulio_nvme_spec::ascii;
@@ -143,10 +145,15 @@ fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo
         let name: DeviceName = text.parse()?;
         return match inspect(&name, cancel.clone()) {
             Ok(device) => Ok(opened(&text, &*device)?),
-            // Somebody uses it: that is worth a row, not an error.
-            Err(_) => Ok(vec![NamespaceInfo {
+            // Somebody uses it, or it takes a word: that is worth a row, not an error.
+            Err(error) => Ok(vec![NamespaceInfo {
                 node: text,
-                model: "(in use)".into(),
+                model: match error {
+                    OpenError::Controller(ControllerOpenError::Device(DeviceError::Pci(
+                        PciError::NoIommuGroup { .. },
+                    ))) => "(no IOMMU)".into(),
+                    _ => "(in use)".into(),
+                },
                 ..NamespaceInfo::default()
             }]),
         };

@@ -284,6 +284,7 @@ fn device(target: &TargetName, job: &Job) -> Result<(DeviceProfile, ManifestDevi
         power_state: None,
         apst: None,
         host_memory_bytes: None,
+        iommu: None,
     };
     Ok((profile, device))
 }

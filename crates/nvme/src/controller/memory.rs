@@ -3,8 +3,8 @@
 use super::Controller;
 use crate::NvmeError;
 use joulio_device::{
-    Arena, Device, DmaBuffer, DmaMemory, SharedMemory, TrustedArena, TrustedBuffer, TrustedDevice,
-    TrustedMemory,
+    Arena, Device, DeviceError, DmaBuffer, DmaMemory, SharedMemory, TrustedArena, TrustedBuffer,
+    TrustedDevice, TrustedMemory,
 };
 use std::sync::Arc;
 
@@ -22,8 +22,10 @@ impl<D: Device> Controller<D> {
     /// # Errors
     /// As [`Controller::allocate`]; [`NvmeError::Unsupported`] for more than memory can hold.
     pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        let bytes = self.bytes_of(count, len)?;
-        Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
+        in_pieces(count, &|count| {
+            let memory = self.allocate(self.bytes_of(count, len)?)?;
+            Ok(DmaBuffer::carve(memory, count, len))
+        })
     }
 
     fn bytes_of(&self, count: usize, len: usize) -> Result<usize, NvmeError> {
@@ -55,6 +57,21 @@ impl<D: Device> Controller<D> {
     /// [`Controller::allocate`].
     pub fn register(&self, memory: SharedMemory) -> Result<DmaMemory, NvmeError> {
         Ok(self.shared.device.reach(Arc::new(memory))?)
+    }
+}
+
+/// As many buffers as `make` makes: of one memory or, where the device cannot have so much in one piece, of several.
+fn in_pieces<T>(
+    count: usize,
+    make: &impl Fn(usize) -> Result<Vec<T>, NvmeError>,
+) -> Result<Vec<T>, NvmeError> {
+    match make(count) {
+        Err(NvmeError::Device(DeviceError::HugePages { .. })) if count > 1 => {
+            let mut buffers = in_pieces(count / 2, make)?;
+            buffers.extend(in_pieces(count - count / 2, make)?);
+            Ok(buffers)
+        }
+        made => made,
     }
 }
 
@@ -99,9 +116,11 @@ impl<D: TrustedDevice> Controller<D> {
         count: usize,
         len: usize,
     ) -> Result<Vec<TrustedBuffer>, NvmeError> {
-        let bytes = self.bytes_of(count, len)?;
-        let memory = TrustedMemory::allocate(&*self.shared.device, bytes)?;
-        Ok(memory.carve(count, len))
+        in_pieces(count, &|count| {
+            let bytes = self.bytes_of(count, len)?;
+            let memory = TrustedMemory::allocate(&*self.shared.device, bytes)?;
+            Ok(memory.carve(count, len))
+        })
     }
 
     /// Allocates an arena as [`Controller::allocate_arena`] does, of buffers that are slices.

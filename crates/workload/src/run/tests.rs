@@ -151,6 +151,7 @@ fn info() -> TargetInfo {
         may_write: false,
         disk: None,
         numa_node: None,
+        iommu: None,
         profile: None,
     }
 }

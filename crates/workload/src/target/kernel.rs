@@ -65,6 +65,7 @@ impl KernelTarget {
             may_write,
             numa_node: file.disk().and_then(numa_node),
             disk: file.disk().cloned(),
+            iommu: None,
             profile: None,
         };
         KernelTarget {

@@ -60,6 +60,7 @@ impl<D: Device> NvmeTarget<D> {
             may_write,
             disk: None,
             numa_node: controller.device().numa_node(),
+            iommu: controller.device().has_iommu(),
             profile: emulated.map(|emulated| emulated.profile),
         };
         Ok(NvmeTarget {

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::super::fake::{Machine, device};
-use super::super::{BindOutcome, PciError, UnbindOutcome, Undone};
+use super::super::{BindOutcome, NoIommu, PciError, UnbindOutcome, Undone};
 
 fn write(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
@@ -93,8 +93,33 @@ fn a_group_without_an_iommu_has_a_node_of_another_name() {
     let machine = Machine::new();
     let address = machine.function(ADDRESS, "0x010802", Some("vfio-pci"), Some(0));
     machine.file("sys/kernel/iommu_groups/0/name", "vfio-noiommu\n");
-    let outcome = machine.sysfs().bind(address).unwrap();
+    let sysfs = machine.sysfs();
+    let outcome = sysfs.bind_with(address, NoIommu::Allowed).unwrap();
     assert!(outcome.group().node.ends_with("dev/vfio/noiommu-0"));
+    // Whoever bound it: without the word it is refused, as it is when it is opened.
+    let error = sysfs.bind(address).unwrap_err();
+    assert!(matches!(error, PciError::NoIommuGroup { .. }), "{error}");
+}
+
+#[test]
+fn without_an_iommu_the_group_comes_with_the_move_and_takes_a_word() {
+    let (machine, address) = Machine::with_disk();
+    machine.remove(&format!("{}/iommu_group", device(address)));
+    let sysfs = machine.sysfs();
+    let refused = || sysfs.bind_with(address, NoIommu::Allowed).unwrap_err();
+    assert!(matches!(refused(), PciError::NoIommuModeMissing));
+    let mode = "sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
+    machine.file(mode, "N\n");
+    assert!(matches!(refused(), PciError::NoIommuModeOff));
+    machine.file(mode, "Y\n");
+    let error = sysfs.bind(address).unwrap_err();
+    assert!(matches!(error, PciError::NoIommuGroup { .. }), "{error}");
+    assert_eq!(machine.writes(), []);
+
+    let outcome = sysfs.bind_with(address, NoIommu::Allowed).unwrap();
+    assert!(outcome.group().no_iommu);
+    assert!(outcome.group().node.ends_with("dev/vfio/noiommu-0"));
+    assert!(matches!(outcome, BindOutcome::Moved { .. }));
 }
 
 #[test]

@@ -53,16 +53,29 @@ impl Arena {
     /// Takes a buffer of `len` bytes, rounded up to a dword; none where the arena has no room for it,
     /// or `len` is 0. It begins at a multiple of its length, rounded up to a power of two, of at most a page.
     pub fn take(&self, len: usize) -> Option<DmaBuffer> {
-        let len = len.checked_next_multiple_of(DWORD)?;
-        if len == 0 || u32::try_from(len).is_err() {
-            return None;
-        }
+        let len = whole_dwords(len)?;
         let align = len.next_power_of_two().min(MAX_ALIGNMENT);
         let iova = self.home.lock().allocate(len, align)?;
+        Some(self.buffer(iova, len))
+    }
+
+    /// Takes the buffer of `len` bytes, rounded up to a dword, at `offset` of the memory, a multiple of 4;
+    /// none where some of them are taken or not there, or `len` is 0.
+    pub fn take_at(&self, offset: usize, len: usize) -> Option<DmaBuffer> {
+        let len = whole_dwords(len)?;
+        if !offset.is_multiple_of(DWORD) || offset > self.len() {
+            return None;
+        }
+        let at = self.memory.iova().offset(offset);
+        let iova = self.home.lock().allocate_at(at, len)?;
+        Some(self.buffer(iova, len))
+    }
+
+    /// The buffer of `len` bytes at `iova`, which was taken.
+    fn buffer(&self, iova: Iova, len: usize) -> DmaBuffer {
         let offset = (iova.0 - self.memory.iova().0) as usize;
         let home = Some(Arc::clone(&self.home));
-        let buffer = DmaBuffer::cut(&self.memory, offset, len, self.trusted, home);
-        Some(buffer)
+        DmaBuffer::cut(&self.memory, offset, len, self.trusted, home)
     }
 
     /// Length of the memory in bytes.
@@ -70,6 +83,12 @@ impl Arena {
     pub fn len(&self) -> usize {
         self.memory.memory().len()
     }
+}
+
+/// Length in bytes of a buffer for `len` bytes.
+fn whole_dwords(len: usize) -> Option<usize> {
+    let len = len.checked_next_multiple_of(DWORD)?;
+    (len > 0 && u32::try_from(len).is_ok()).then_some(len)
 }
 
 /// [`Arena`] of memory of a trusted device: its buffers are slices.
@@ -85,6 +104,11 @@ impl TrustedArena {
     /// Takes a buffer as [`Arena::take`] does.
     pub fn take(&self, len: usize) -> Option<TrustedBuffer> {
         self.0.take(len).map(TrustedBuffer::of)
+    }
+
+    /// Takes the buffer at a place of the memory, as [`Arena::take_at`] does.
+    pub fn take_at(&self, offset: usize, len: usize) -> Option<TrustedBuffer> {
+        self.0.take_at(offset, len).map(TrustedBuffer::of)
     }
 
     /// Length of the memory in bytes.

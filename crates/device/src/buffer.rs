@@ -54,13 +54,6 @@ impl Drop for Piece {
     }
 }
 
-impl Piece {
-    /// Length in bytes.
-    pub(crate) fn length(&self) -> u32 {
-        self.len
-    }
-}
-
 impl DmaBuffer {
     /// Cuts `memory` into `count` buffers of `len` bytes, each starting on a page.
     ///

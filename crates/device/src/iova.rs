@@ -85,7 +85,20 @@ impl IovaSpace {
         Some(Iova(at))
     }
 
-    /// Takes back what [`IovaSpace::allocate`] gave.
+    /// The `len` bytes at `at`, if all of them are free.
+    pub fn allocate_at(&mut self, at: Iova, len: usize) -> Option<Iova> {
+        let end = at.0.checked_add(len as u64)?;
+        let (&start, &room) = self.free.range(..=at.0).next_back()?;
+        if end > start + room {
+            return None;
+        }
+        self.free.remove(&start);
+        insert(&mut self.free, start, at.0);
+        insert(&mut self.free, end, start + room);
+        Some(at)
+    }
+
+    /// Takes back what [`IovaSpace::allocate`] or [`IovaSpace::allocate_at`] gave.
     pub fn free(&mut self, iova: Iova, len: usize) {
         let (mut start, mut end) = (iova.0, iova.0 + len as u64);
         if let Some((&before, &room)) = self.free.range(..start).next_back()
@@ -136,6 +149,24 @@ mod tests {
         assert_eq!(space.allocate(PAGE, PAGE), None);
         space.free(Iova(0x1000), PAGE);
         assert_eq!(space.allocate(PAGE, PAGE), Some(Iova(0x1000)));
+    }
+
+    #[test]
+    fn a_place_is_given_once_and_only_where_all_of_it_is_free() {
+        let mut space = IovaSpace::new([0x1000..=0x4fff]);
+        let whole = space.free.clone();
+        assert_eq!(space.allocate_at(Iova(0x2000), PAGE), Some(Iova(0x2000)));
+        for (at, pages) in [(0x2000, 1), (0x1000, 2), (0x4000, 2), (0, 1), (0x5000, 1)] {
+            assert_eq!(space.allocate_at(Iova(at), pages * PAGE), None, "{at:#x}");
+        }
+        assert_eq!(space.allocate_at(Iova(u64::MAX), PAGE), None);
+        assert_eq!(
+            space.allocate_at(Iova(0x3000), 2 * PAGE),
+            Some(Iova(0x3000))
+        );
+        assert_eq!(space.allocate(PAGE, PAGE), Some(Iova(0x1000)));
+        space.free(Iova(0x1000), 4 * PAGE);
+        assert_eq!(space.free, whole);
     }
 
     proptest! {

@@ -40,21 +40,21 @@ impl BufferList {
     /// # Panics
     /// When the part is not inside the buffer.
     pub fn push_part(&mut self, buffer: impl Into<DmaBuffer>, part: Range<usize>) {
-        let mut buffer = buffer.into();
-        assert!(
-            part.start <= part.end && part.end <= buffer.len(),
-            "bytes {part:?} of a buffer of {}",
-            buffer.len()
-        );
-        // Below the buffer's length, which is below 4 GiB.
-        buffer.0.part = (part.start as u32, (part.end - part.start) as u32);
-        // Of a list that it was the first of, and that was not taken apart.
-        buffer.0.next = None;
         let mut end = &mut self.first;
         while let Some(buffer) = end {
             end = &mut buffer.0.next;
         }
-        *end = Some(buffer);
+        *end = Some(part_of(buffer.into(), part));
+    }
+
+    /// Adds the bytes `part` of `buffer` before the others, in one step.
+    ///
+    /// # Panics
+    /// When the part is not inside the buffer.
+    pub fn push_front_part(&mut self, buffer: impl Into<DmaBuffer>, part: Range<usize>) {
+        let mut buffer = part_of(buffer.into(), part);
+        buffer.0.next = self.first.take();
+        self.first = Some(buffer);
     }
 
     /// Takes the first buffer out.
@@ -98,16 +98,29 @@ impl BufferList {
     }
 }
 
+/// The buffer, of which a list is to have the bytes `part`.
+fn part_of(mut buffer: DmaBuffer, part: Range<usize>) -> DmaBuffer {
+    assert!(
+        part.start <= part.end && part.end <= buffer.len(),
+        "bytes {part:?} of a buffer of {}",
+        buffer.len()
+    );
+    // Below the buffer's length, which is below 4 GiB.
+    buffer.0.part = (part.start as u32, (part.end - part.start) as u32);
+    // Of a list that it was the first of, and that was not taken apart.
+    buffer.0.next = None;
+    buffer
+}
+
 impl<B: Into<DmaBuffer>> FromIterator<B> for BufferList {
     fn from_iter<I: IntoIterator<Item = B>>(buffers: I) -> BufferList {
         let mut buffers: Vec<DmaBuffer> = buffers.into_iter().map(Into::into).collect();
-        let mut next = None;
-        while let Some(mut buffer) = buffers.pop() {
-            buffer.0.part = (0, buffer.0.length());
-            buffer.0.next = next;
-            next = Some(buffer);
+        let mut list = BufferList::new();
+        while let Some(buffer) = buffers.pop() {
+            let all = 0..buffer.len();
+            list.push_front_part(buffer, all);
         }
-        BufferList { first: next }
+        list
     }
 }
 

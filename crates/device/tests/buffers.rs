@@ -136,6 +136,21 @@ fn a_buffer_is_split_and_joined_and_others_are_not() {
 }
 
 #[test]
+fn an_arena_gives_a_place_once_and_takes_it_back() {
+    let arena = arena(16384);
+    let at = |offset, len| arena.take_at(offset, len);
+    let start = arena.take(4096).unwrap().as_ptr();
+    let second = at(4096, 4096).unwrap();
+    assert_eq!(second.as_ptr(), start.wrapping_add(4096));
+    for (offset, len) in [(4096, 4), (8190, 4), (8192, 8196), (16384, 4), (0, 0)] {
+        assert!(at(offset, len).is_none(), "{offset} {len}");
+    }
+    assert!(at(usize::MAX - 3, 4).is_none() && at(8192, usize::MAX).is_none());
+    drop(second);
+    assert_eq!(at(4096, 12288).unwrap().len(), 12288);
+}
+
+#[test]
 #[should_panic(expected = "is not split at 6")]
 fn within_a_dword_nothing_is_split() {
     let _ = arena(4096).take(64).unwrap().split_off(6);

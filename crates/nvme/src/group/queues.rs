@@ -93,6 +93,13 @@ impl<D: Device> Queues<D> {
         self.all.iter_mut()
     }
 
+    /// The queue `index`, if the group has noticed before that it may have commands outstanding: what
+    /// indexing returns, without the notice.
+    #[inline]
+    pub fn get_noticed(&mut self, index: usize) -> Option<&mut QueuePair<D>> {
+        self.all.get_mut(index).filter(|queue| queue.noticed)
+    }
+
     /// All queues, none of which is given commands.
     pub(super) fn all_mut(&mut self) -> &mut [QueuePair<D>] {
         &mut self.all

@@ -89,12 +89,8 @@ impl Lists {
     #[inline]
     pub(crate) fn describe(&self, cid: CommandId, start: Iova, len: u32) -> DataPointer {
         // Most I/Os are of one page.
-        if (start.0 & (PAGE - 1)) + u64::from(len) <= PAGE {
-            return DataPointer {
-                first: start.0,
-                second: 0,
-                psdt: Psdt::PRP,
-            };
+        if is_one_page(start, len.into()) {
+            return DataPointer::page(start);
         }
         self.describe_pages(cid, start, len)
     }
@@ -124,7 +120,23 @@ pub(crate) struct DataPointer {
     pub(super) psdt: u8,
 }
 
+/// Whether `bytes` from `start` are inside one page.
+#[inline]
+pub(super) fn is_one_page(start: Iova, bytes: u64) -> bool {
+    (start.0 & (PAGE - 1)) + bytes <= PAGE
+}
+
 impl DataPointer {
+    /// What is inside the page of `start`, from there on.
+    #[inline]
+    pub(super) fn page(start: Iova) -> DataPointer {
+        DataPointer {
+            first: start.0,
+            second: 0,
+            psdt: Psdt::PRP,
+        }
+    }
+
     fn data_block(start: Iova, len: u32) -> DataPointer {
         DataPointer::sgl(SglDescriptor::data_block(start.0, len))
     }

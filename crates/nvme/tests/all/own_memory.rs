@@ -4,10 +4,10 @@ use crate::common::open;
 use joulio_device::DeviceError;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, Stepper, StoreOptions};
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::now;
+use joulio_nvme::wait::{AnyPolicy, Hybrid, now};
 use joulio_nvme::{
     Controller, ControllerOptions, DmaBuffer, NvmeError, QueuePair, SharedMemory, SubmitError,
-    TrustedArena, TrustedBuffer,
+    Transfer, TrustedArena, TrustedBuffer,
 };
 
 fn trusted() -> (Controller<EmulatedDevice>, Stepper) {
@@ -155,4 +155,43 @@ fn a_buffer_of_another_device_is_refused_whatever_its_memory() {
     let rejected = queue.read(&namespace, 0, 1, buffer, 0).unwrap_err();
     assert_eq!(rejected.reason, SubmitError::Foreign);
     assert!(TrustedBuffer::try_from(rejected.buffer).is_ok());
+}
+
+#[test]
+fn a_page_is_transferred_at_once_and_what_is_out_of_the_ordinary_comes_back() {
+    let (controller, stepper) = trusted();
+    let (stranger, _stepper) = trusted();
+    let namespace = controller.namespace(1).unwrap();
+    let block = namespace.block_size() as usize;
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    let arena = controller.allocate_trusted_arena(1 << 20).unwrap();
+    let mut page = arena.take(4096).unwrap();
+    page.fill(7);
+    let send = |queue: &mut QueuePair<_>, kind, range, buffer: DmaBuffer| {
+        queue.transfer_page(kind, &namespace, range, buffer, 3)
+    };
+    let blocks = (4096 / block) as u32;
+    send(&mut queue, Transfer::WRITE, (8, blocks), page.into()).unwrap();
+    // The queue is full.
+    let other = DmaBuffer::from(arena.take(4096).unwrap());
+    let other = send(&mut queue, Transfer::READ, (8, 1), other).unwrap_err();
+    drop(end(&mut queue, &stepper));
+    let size = namespace.blocks();
+    let other = send(&mut queue, Transfer::READ, (size, 1), other).unwrap_err();
+    let other = send(&mut queue, Transfer::READ, (8, 0), other).unwrap_err();
+    let other = send(&mut queue, Transfer::READ, (8, blocks + 1), other).unwrap_err();
+    // Two pages, and another device's.
+    let long = DmaBuffer::from(arena.take(8192).unwrap());
+    assert!(send(&mut queue, Transfer::READ, (8, blocks + 1), long).is_err());
+    let foreign = stranger.allocate_buffers(1, 4096).unwrap().remove(0);
+    assert!(send(&mut queue, Transfer::READ, (8, 1), foreign).is_err());
+    assert_eq!(queue.outstanding(), 0);
+    send(&mut queue, Transfer::READ, (8, blocks), other).unwrap();
+    let read = end(&mut queue, &stepper);
+    assert!(read.iter().all(|&byte| byte == 7));
+    // There is more to do for a command than sending it.
+    queue
+        .set_policy(AnyPolicy::Hybrid(Hybrid::automatic()))
+        .unwrap();
+    assert!(send(&mut queue, Transfer::READ, (8, blocks), read.into()).is_err());
 }

@@ -18,6 +18,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+// A read: the opcode of joulio_io (NVM figure 22).
+#define JOULIO_READ 2
+
+// A write.
+#define JOULIO_WRITE 1
+
 // Commands that write to the namespace are allowed: without it they fail with -EPERM.
 #define JOULIO_ALLOW_WRITE 1
 
@@ -36,6 +42,10 @@
 // With JOULIO_VOLUME_FORMAT: a volume that is there is overwritten, with all its files.
 #define JOULIO_VOLUME_OVERWRITE 4
 
+// One memory that a device reaches, mapped for it once, from which buffers of any size are taken. A
+// buffer that is freed goes back.
+struct joulio_arena;
+
 // Memory that a device reaches. Between the call that submits it and its completion it is the device's:
 // not read, not written, not freed.
 struct joulio_buffer;
@@ -47,6 +57,10 @@ struct joulio_controller;
 // the other.
 struct joulio_file;
 
+// Queues that one thread waits for together, by the completion modes of all. It and its queues are used
+// by one thread at a time.
+struct joulio_group;
+
 // Meters that are read together.
 struct joulio_meters;
 
@@ -55,6 +69,43 @@ struct joulio_queue;
 
 // Files on a namespace, without a kernel.
 struct joulio_volume;
+
+// Function that takes memory of the program's own back when the device has let go of it: munmap(2), say.
+typedef void (*joulio_release)(void *base, size_t length);
+
+// A range of logical blocks.
+struct joulio_range {
+  // First logical block.
+  uint64_t lba;
+  // Number of logical blocks.
+  uint32_t blocks;
+};
+
+// A read or a write, for joulio_submit_and_wait().
+struct joulio_io {
+  // First logical block.
+  uint64_t lba;
+  // Buffer that is read into or written from.
+  struct joulio_buffer *buffer;
+  // Value that its completion has.
+  uint64_t tag;
+  // Number of logical blocks.
+  uint32_t blocks;
+  // JOULIO_READ or JOULIO_WRITE.
+  unsigned int opcode;
+};
+
+// A completed command.
+struct joulio_completion {
+  // Value that was given with the command.
+  uint64_t tag;
+  // Buffer of the command, the caller's again; NULL: it had none.
+  struct joulio_buffer *buffer;
+  // Dword 0 of the completion.
+  uint32_t result;
+  // Status field of the completion (NVM Express Base 2.0, 3.3.3.2) without the phase: 0 is success.
+  uint16_t status;
+};
 
 // A namespace, and what one command to it can move.
 struct joulio_namespace {
@@ -80,42 +131,6 @@ struct joulio_file_part {
   size_t done;
 };
 
-// The energy of one meter over a window.
-struct joulio_energy {
-  // Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
-  char meter[64];
-  // Boundary of the energy: "wall", "psys", "package", "cores", "dram" or "device".
-  char boundary[16];
-  // Joules.
-  double joules;
-  // Distance that the joules may have from what the meter counted; below zero: not known.
-  double error;
-  // Seconds of the window, at this meter.
-  double seconds;
-  // 1: computed from a profile, not measured.
-  int modelled;
-};
-
-// A range of logical blocks.
-struct joulio_range {
-  // First logical block.
-  uint64_t lba;
-  // Number of logical blocks.
-  uint32_t blocks;
-};
-
-// A completed command.
-struct joulio_completion {
-  // Value that was given with the command.
-  uint64_t tag;
-  // Buffer of the command, the caller's again; NULL: it had none.
-  struct joulio_buffer *buffer;
-  // Dword 0 of the completion.
-  uint32_t result;
-  // Status field of the completion (NVM Express Base 2.0, 3.3.3.2) without the phase: 0 is success.
-  uint16_t status;
-};
-
 // Counts of a queue since it was made.
 struct joulio_counters {
   // Polls of the completion queue, those that found nothing included.
@@ -132,6 +147,32 @@ struct joulio_counters {
   uint64_t sleeps;
   // User-level waits (TPAUSE, UMWAIT, MWAITX).
   uint64_t pauses;
+};
+
+// A part of a buffer, or all of it, in a list.
+struct joulio_part {
+  // Buffer, which stands in the list once (joulio_buffer_split() makes two of it).
+  struct joulio_buffer *buffer;
+  // First byte of the part.
+  size_t offset;
+  // Length of the part in bytes.
+  size_t length;
+};
+
+// The energy of one meter over a window.
+struct joulio_energy {
+  // Name of the meter: "perf:package-0", "nvme:..."; of the model's profile where it is modelled.
+  char meter[64];
+  // Boundary of the energy: "wall", "psys", "package", "cores", "dram" or "device".
+  char boundary[16];
+  // Joules.
+  double joules;
+  // Distance that the joules may have from what the meter counted; below zero: not known.
+  double error;
+  // Seconds of the window, at this meter.
+  double seconds;
+  // 1: computed from a profile, not measured.
+  int modelled;
 };
 
 #ifdef __cplusplus
@@ -153,6 +194,68 @@ int joulio_admin(struct joulio_controller *controller,
                  void *data,
                  size_t length,
                  uint32_t *result);
+
+// Allocates an arena of at least `length` zeroed bytes, of huge pages where there are some. NULL:
+// joulio_error() says why.
+//
+// # Safety
+// `controller` is NULL or a controller.
+struct joulio_arena *joulio_arena_alloc(struct joulio_controller *controller, size_t length);
+
+// Makes an arena of memory of the program's own: `length` bytes at `base`, both whole pages (of 2 MiB if
+// huge), mapped readable and writable, which stay mapped, and which nobody else reaches, a child
+// neither (madvise(2), MADV_DONTFORK), until `release` is called, by any thread: once the arena and its buffers are
+// freed and the device has let go. `release` may be NULL. NULL: joulio_error() says why, and `release` is
+// not called.
+//
+// # Safety
+// `controller` is NULL or a controller; the memory is as above.
+struct joulio_arena *joulio_arena_register(struct joulio_controller *controller,
+                                           void *base,
+                                           size_t length,
+                                           joulio_release release);
+
+// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds
+// them, both multiples of its pages. It is mapped here, shared, and `fd` may be closed. NULL:
+// joulio_error() says why.
+//
+// # Safety
+// `controller` is NULL or a controller.
+struct joulio_arena *joulio_arena_map(struct joulio_controller *controller,
+                                      int fd,
+                                      uint64_t offset,
+                                      size_t length);
+
+// Takes a buffer of `length` bytes, rounded up to a multiple of 4, on a page boundary if it has a page or
+// more. It is freed by joulio_buffer_free(), before or after the arena. NULL: joulio_error() says why.
+//
+// # Safety
+// `arena` is NULL or an arena.
+struct joulio_buffer *joulio_arena_take(struct joulio_arena *arena,
+                                        size_t length);
+
+// Takes the buffer of `length` bytes, rounded up to a multiple of 4, at `offset` of the arena, a multiple of
+// 4: the program decides what lies where. NULL: joulio_error() says why; some of it is another
+// buffer's, or not the arena's.
+//
+// # Safety
+// `arena` is NULL or an arena.
+struct joulio_buffer *joulio_arena_take_at(struct joulio_arena *arena,
+                                           size_t offset,
+                                           size_t length);
+
+// Length of the arena in bytes; 0 for NULL.
+//
+// # Safety
+// `arena` is NULL or an arena.
+size_t joulio_arena_length(const struct joulio_arena *arena);
+
+// Frees the arena; NULL is allowed. Its buffers stay, and its memory with the last of them. 0, or a
+// negative errno: it is not an arena.
+//
+// # Safety
+// `arena` is NULL or an arena.
+int joulio_arena_free(struct joulio_arena *arena);
 
 // Allocates a zeroed buffer of `length` bytes (at least 1) for commands to `controller`, on a page
 // boundary. NULL: joulio_error() says why.
@@ -185,11 +288,161 @@ void *joulio_buffer_data(const struct joulio_buffer *buffer);
 // `buffer` is NULL or a buffer.
 size_t joulio_buffer_length(const struct joulio_buffer *buffer);
 
+// Cuts the buffer in two: it keeps what is before `at`, a multiple of 4 inside the buffer, and the rest is
+// the buffer that is returned. Both are freed by themselves. NULL: joulio_error() says why.
+//
+// # Safety
+// `buffer` is NULL or a buffer.
+struct joulio_buffer *joulio_buffer_split(struct joulio_buffer *buffer,
+                                          size_t at);
+
+// Joins the buffer with `rest`, which begins where it ends in the same memory, and whose handle is freed
+// by this. 0, or a negative errno, and both are as they were.
+//
+// # Safety
+// `buffer` and `rest` are NULL or buffers.
+int joulio_buffer_join(struct joulio_buffer *buffer,
+                       struct joulio_buffer *rest);
+
 // Frees the buffer; NULL is allowed. -EBUSY: it is in flight, and stays.
 //
 // # Safety
 // `buffer` is NULL or a buffer.
 int joulio_buffer_free(struct joulio_buffer *buffer);
+
+// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
+// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
+//
+// # Safety
+// `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
+int joulio_read(struct joulio_queue *queue,
+                uint64_t lba,
+                uint32_t blocks,
+                struct joulio_buffer *buffer,
+                uint64_t tag);
+
+// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
+// device was opened without JOULIO_ALLOW_WRITE.
+//
+// # Safety
+// As joulio_read().
+int joulio_write(struct joulio_queue *queue,
+                 uint64_t lba,
+                 uint32_t blocks,
+                 struct joulio_buffer *buffer,
+                 uint64_t tag);
+
+// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. All of the buffer goes with
+// the command; joulio_buffer_split() makes two that go their own ways.
+//
+// # Safety
+// As joulio_read().
+int joulio_read_at(struct joulio_queue *queue,
+                   uint64_t lba,
+                   uint32_t blocks,
+                   struct joulio_buffer *buffer,
+                   size_t offset,
+                   uint64_t tag);
+
+// Submits a write as joulio_write() does, from `offset` of `buffer`, a multiple of 4.
+//
+// # Safety
+// As joulio_read().
+int joulio_write_at(struct joulio_queue *queue,
+                    uint64_t lba,
+                    uint32_t blocks,
+                    struct joulio_buffer *buffer,
+                    size_t offset,
+                    uint64_t tag);
+
+// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
+// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
+// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
+//
+// # Safety
+// `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
+int joulio_submit(struct joulio_queue *queue,
+                  const uint8_t *command,
+                  struct joulio_buffer *buffer,
+                  uint64_t tag);
+
+// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
+// negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_flush(struct joulio_queue *queue,
+                 uint64_t tag);
+
+// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
+// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
+// -EOPNOTSUPP: the controller has no deallocation.
+//
+// # Safety
+// `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
+int joulio_deallocate(struct joulio_queue *queue,
+                      const struct joulio_range *ranges,
+                      unsigned int count,
+                      struct joulio_buffer *buffer,
+                      uint64_t tag);
+
+// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_ring(struct joulio_queue *queue);
+
+// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and hands out completions as
+// joulio_reap() does, those of commands submitted before too: one call for what else are many. `max` = 0:
+// nothing is reaped. How many completions there are; or the negative errno of an I/O that was refused (as
+// by joulio_read(), joulio_write()), of which `*count` then is the index: those before it are on their way, those from
+// it on are the caller's, and nothing was reaped; or a negative errno of joulio_reap() after all were
+// submitted.
+//
+// # Safety
+// `queue` is NULL or a queue; `count` is NULL or says how many `ios` there are, each with a handle or
+// NULL; `completions` has room for `max`.
+int joulio_submit_and_wait(struct joulio_queue *queue,
+                           const struct joulio_io *ios,
+                           unsigned int *count,
+                           unsigned int min,
+                           unsigned int max,
+                           int64_t timeout_ns,
+                           struct joulio_completion *completions);
+
+// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
+// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
+// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
+// says the same again when its controller is gone.
+//
+// # Safety
+// `queue` is NULL or a queue; `completions` has room for `max`.
+int joulio_reap(struct joulio_queue *queue,
+                unsigned int min,
+                unsigned int max,
+                int64_t timeout_ns,
+                struct joulio_completion *completions);
+
+// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
+// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_fd(struct joulio_queue *queue);
+
+// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
+// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
+// block, as "interrupt" does.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_arm(struct joulio_queue *queue);
+
+// Number of commands in flight, completions that were not handed out included; or a negative errno.
+//
+// # Safety
+// `queue` is NULL or a queue.
+int joulio_outstanding(struct joulio_queue *queue);
 
 // Opens a device: "emulated:optane-900p", "pcie:0000:01:00.0" or "vfio-user:/run/nvme.sock", with
 // parameters as the command's --device takes them, and resets it. `queues`: queue pairs that will be
@@ -300,6 +553,111 @@ int joulio_file_sync(struct joulio_file *file);
 // `file` is NULL or a file, `size` is NULL or may be written to.
 int joulio_file_size(struct joulio_file *file, uint64_t *size);
 
+// Makes a group for queues of `controller` and of others of its back end (emulated, pcie, vfio-user). NULL:
+// joulio_error() says why.
+//
+// # Safety
+// `controller` is NULL or a controller.
+struct joulio_group *joulio_group_create(struct joulio_controller *controller);
+
+// Destroys the group; NULL is allowed. 0, or a negative errno: -EBUSY: queues are in it.
+//
+// # Safety
+// `group` is NULL or a group.
+int joulio_group_destroy(struct joulio_group *group);
+
+// Adds a queue, with its commands in flight and its completion mode. Commands are submitted to it as
+// before; completions are the group's from now on. 0, or a negative errno: -EBUSY: it is in a group.
+//
+// # Safety
+// `group` and `queue` are NULL or handles.
+int joulio_group_join(struct joulio_group *group,
+                      struct joulio_queue *queue);
+
+// Takes a queue out of the group, with its commands in flight: it waits by itself again. 0, or a negative
+// errno. A queue that is destroyed leaves its group.
+//
+// # Safety
+// `group` and `queue` are NULL or handles.
+int joulio_group_leave(struct joulio_group *group,
+                       struct joulio_queue *queue);
+
+// Hands out completions of all queues of the group, as joulio_reap() does of one; which queue's they are, their
+// tags tell.
+//
+// # Safety
+// `group` is NULL or a group; `completions` has room for `max`.
+int joulio_group_reap(struct joulio_group *group,
+                      unsigned int min,
+                      unsigned int max,
+                      int64_t timeout_ns,
+                      struct joulio_completion *completions);
+
+// Descriptor of the group, as joulio_fd() of a queue. Or a negative errno.
+//
+// # Safety
+// `group` is NULL or a group.
+int joulio_group_fd(struct joulio_group *group);
+
+// Lets the interrupts of all queues with commands in flight through, and polls after that, as
+// joulio_arm(). 1: nothing is there, wait for joulio_group_fd(); 0: reap first; or a negative errno.
+//
+// # Safety
+// `group` is NULL or a group.
+int joulio_group_arm(struct joulio_group *group);
+
+// Number of commands in flight on all queues, completions that were not handed out included; or a negative
+// errno.
+//
+// # Safety
+// `group` is NULL or a group.
+int joulio_group_outstanding(struct joulio_group *group);
+
+// Writes what the group, which waits, and the queues that are in it have counted to `*counters`. 0, or a
+// negative errno.
+//
+// # Safety
+// `group` is NULL or a group; `counters` is NULL or may be written to.
+int joulio_group_counters(struct joulio_group *group,
+                          struct joulio_counters *counters);
+
+// Submits a read of `blocks` logical blocks from `lba` into `count` parts, one behind the other. What is
+// adjacent for the device is one part for it. A controller with SGLs takes parts of multiples of 4 bytes,
+// one without takes pages. All buffers come back with the one completion, whose `buffer` is that of the first part. 0, or
+// a negative errno, and all buffers are the caller's still.
+//
+// # Safety
+// `queue` is NULL or a queue; `parts` is NULL or has `count` of them, each with a handle or NULL.
+int joulio_readv(struct joulio_queue *queue,
+                 uint64_t lba,
+                 uint32_t blocks,
+                 const struct joulio_part *parts,
+                 unsigned int count,
+                 uint64_t tag);
+
+// Submits a write of `blocks` logical blocks to `lba` from `count` parts, one behind the other, as
+// joulio_readv(). -EPERM: the device was opened without JOULIO_ALLOW_WRITE.
+//
+// # Safety
+// As joulio_readv().
+int joulio_writev(struct joulio_queue *queue,
+                  uint64_t lba,
+                  uint32_t blocks,
+                  const struct joulio_part *parts,
+                  unsigned int count,
+                  uint64_t tag);
+
+// Submits any I/O command that moves data, as joulio_submit(), with a list of buffers, as
+// joulio_readv(). 0, or a negative errno.
+//
+// # Safety
+// As joulio_readv(); `command` is NULL or points to 64 bytes.
+int joulio_submitv(struct joulio_queue *queue,
+                   const uint8_t *command,
+                   const struct joulio_part *parts,
+                   unsigned int count,
+                   uint64_t tag);
+
 // Opens meters: `words` as the command's --meter takes them, separated by spaces ("all", "package",
 // "perf:package-0"); NULL is all. With a `controller` the meter in its device is one of them; an emulated
 // device's is modelled. NULL: joulio_error() says why. A machine without a meter has none, and that is no
@@ -349,99 +707,6 @@ struct joulio_queue *joulio_queue_create(struct joulio_controller *controller,
 // # Safety
 // `queue` is NULL or a queue.
 int joulio_queue_destroy(struct joulio_queue *queue);
-
-// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
-// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
-//
-// # Safety
-// `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
-int joulio_read(struct joulio_queue *queue,
-                uint64_t lba,
-                uint32_t blocks,
-                struct joulio_buffer *buffer,
-                uint64_t tag);
-
-// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
-// device was opened without JOULIO_ALLOW_WRITE.
-//
-// # Safety
-// As joulio_read().
-int joulio_write(struct joulio_queue *queue,
-                 uint64_t lba,
-                 uint32_t blocks,
-                 struct joulio_buffer *buffer,
-                 uint64_t tag);
-
-// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
-// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
-// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
-//
-// # Safety
-// `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
-int joulio_submit(struct joulio_queue *queue,
-                  const uint8_t *command,
-                  struct joulio_buffer *buffer,
-                  uint64_t tag);
-
-// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
-// negative errno.
-//
-// # Safety
-// `queue` is NULL or a queue.
-int joulio_flush(struct joulio_queue *queue,
-                 uint64_t tag);
-
-// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
-// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
-// -EOPNOTSUPP: the controller has no deallocation.
-//
-// # Safety
-// `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
-int joulio_deallocate(struct joulio_queue *queue,
-                      const struct joulio_range *ranges,
-                      unsigned int count,
-                      struct joulio_buffer *buffer,
-                      uint64_t tag);
-
-// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
-//
-// # Safety
-// `queue` is NULL or a queue.
-int joulio_ring(struct joulio_queue *queue);
-
-// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
-// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
-// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
-// says the same again when its controller is gone.
-//
-// # Safety
-// `queue` is NULL or a queue; `completions` has room for `max`.
-int joulio_reap(struct joulio_queue *queue,
-                unsigned int min,
-                unsigned int max,
-                int64_t timeout_ns,
-                struct joulio_completion *completions);
-
-// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
-// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
-//
-// # Safety
-// `queue` is NULL or a queue.
-int joulio_fd(struct joulio_queue *queue);
-
-// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
-// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
-// block, as "interrupt" does.
-//
-// # Safety
-// `queue` is NULL or a queue.
-int joulio_arm(struct joulio_queue *queue);
-
-// Number of commands in flight, completions that were not handed out included; or a negative errno.
-//
-// # Safety
-// `queue` is NULL or a queue.
-int joulio_outstanding(struct joulio_queue *queue);
 
 // Changes the completion mode, at any time, with commands in flight or not. 0, or a negative errno: the
 // mode is unknown or unavailable on this machine, and the queue keeps the one it has.

@@ -32,22 +32,31 @@ pub(crate) struct Buffer {
     pub(crate) tag: u64,
     /// Queue of the command that had it last.
     queue: QueueId,
+    /// The buffer behind it, of a list in flight; NULL: none.
+    pub(crate) next: *mut joulio_buffer,
     data: *mut u8,
     len: usize,
 }
 
-// SAFETY: the pointer is that of the memory, which is `Send`.
+// SAFETY: the pointers are that of the memory, which is `Send`, and one to a handle, which is used by one
+// thread at a time like this one.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    fn new(mut memory: DmaBuffer) -> Buffer {
+    pub(crate) fn new(mut memory: DmaBuffer) -> Buffer {
         Buffer {
             data: memory.as_mut_ptr(),
             len: memory.len(),
             memory: Some(memory),
             tag: 0,
             queue: QueueId::NONE,
+            next: std::ptr::null_mut(),
         }
+    }
+
+    /// Length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// The memory, for a command with `tag` on `queue`; none: it is in flight.
@@ -78,7 +87,7 @@ impl Buffer {
 }
 
 #[cold]
-fn in_flight() -> Failure {
+pub(crate) fn in_flight() -> Failure {
     Failure::new(
         Errno::BUSY,
         "the buffer is in flight: it can be used again when its command has completed",
@@ -183,6 +192,85 @@ pub unsafe extern "C" fn joulio_buffer_data(buffer: *const joulio_buffer) -> *mu
 pub unsafe extern "C" fn joulio_buffer_length(buffer: *const joulio_buffer) -> usize {
     // SAFETY: by the caller.
     unsafe { handle::get(buffer.cast_mut()) }.map_or(0, |buffer| buffer.len)
+}
+
+/// Cuts the buffer in two: it keeps what is before `at`, a multiple of 4 inside the buffer, and the rest is
+/// the buffer that is returned. Both are freed by themselves. NULL: joulio_error() says why.
+///
+/// # Safety
+/// `buffer` is NULL or a buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_buffer_split(
+    buffer: *mut joulio_buffer,
+    at: usize,
+) -> *mut joulio_buffer {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let held = unsafe { handle::get(buffer) }?;
+        if at == 0 || at >= held.len || !at.is_multiple_of(4) {
+            let text = format!(
+                "a buffer of {} bytes is not split at {at}: a multiple of 4 inside it",
+                held.len
+            );
+            return Err(Failure::new(Errno::INVAL, text));
+        }
+        let memory = held.memory.as_mut().ok_or_else(in_flight)?;
+        let rest = memory.split_off(at);
+        held.len = at;
+        Ok(handle::make(Buffer::new(rest)))
+    })
+}
+
+/// Joins the buffer with `rest`, which begins where it ends in the same memory, and whose handle is freed
+/// by this. 0, or a negative errno, and both are as they were.
+///
+/// # Safety
+/// `buffer` and `rest` are NULL or buffers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_buffer_join(
+    buffer: *mut joulio_buffer,
+    rest: *mut joulio_buffer,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let behind = unsafe { handle::get(rest) }?;
+        let joined = behind.memory.take().ok_or_else(in_flight)?;
+        // SAFETY: by the caller; of the same handle twice the memory is taken already.
+        let result = unsafe { join(buffer, joined) };
+        if let Err((memory, failure)) = result {
+            // SAFETY: by the caller.
+            unsafe { handle::get(rest) }?.put(memory);
+            return Err(failure);
+        }
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(rest) }?);
+        Ok(0)
+    })
+}
+
+/// Joins the buffer with memory, which comes back where that fails.
+///
+/// # Safety
+/// `buffer` is NULL or a buffer.
+unsafe fn join(buffer: *mut joulio_buffer, rest: DmaBuffer) -> Result<(), (DmaBuffer, Failure)> {
+    // SAFETY: by the caller.
+    let held = match unsafe { handle::get(buffer) } {
+        Ok(held) => held,
+        Err(failure) => return Err((rest, failure)),
+    };
+    let Some(memory) = held.memory.as_mut() else {
+        return Err((rest, in_flight()));
+    };
+    match memory.join(rest) {
+        Ok(()) => {
+            held.len = memory.len();
+            Ok(())
+        }
+        Err(rest) => {
+            let text = "rest does not begin where the buffer ends, or is of another memory";
+            Err((rest, Failure::new(Errno::INVAL, text)))
+        }
+    }
 }
 
 /// Frees the buffer; NULL is allowed. -EBUSY: it is in flight, and stays.

@@ -1,8 +1,11 @@
 //! Controllers of any back end behind one type.
 
-use crate::opened_queue::{AnyQueue, OpenedQueue};
+use crate::any_queue::AnyQueue;
+use crate::opened_group::{AnyGroup, Members};
+use crate::opened_queue::OpenedQueue;
+use crate::queue_id::QueueId;
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
-use joulio_device::{Device, DmaBuffer};
+use joulio_device::{Arena, Device, DmaBuffer, SharedMemory};
 use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
 use joulio_lab::{DeviceKind, DeviceName, OpenError};
@@ -15,6 +18,9 @@ pub(crate) trait AnyController: Send {
     fn namespace(&self) -> &Namespace;
     fn max_transfer(&self) -> u32;
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError>;
+    fn arena(&self, len: usize) -> Result<Arena, NvmeError>;
+    /// An arena of memory of the caller's own.
+    fn register(&self, memory: SharedMemory) -> Result<Arena, NvmeError>;
     /// Admin commands of it, for whoever outlives the controller's handle.
     fn control(&self) -> SharedPowerControl;
     fn is_emulated(&self) -> bool;
@@ -24,7 +30,14 @@ pub(crate) trait AnyController: Send {
         policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
         may_write: bool,
     ) -> Result<Box<dyn AnyStore>, StoreError>;
-    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
+    fn queue(
+        &self,
+        depth: usize,
+        policy: AnyPolicy,
+        id: QueueId,
+    ) -> Result<Box<dyn AnyQueue>, NvmeError>;
+    /// A group for queues of this back end.
+    fn group(&self) -> Result<Box<dyn AnyGroup>, NvmeError>;
 }
 
 /// Blocks of a namespace, whatever its back end.
@@ -97,6 +110,14 @@ impl<D: Device> AnyController for Opened<D> {
         self.controller.allocate_buffers(count, len)
     }
 
+    fn arena(&self, len: usize) -> Result<Arena, NvmeError> {
+        self.controller.allocate_arena(len)
+    }
+
+    fn register(&self, memory: SharedMemory) -> Result<Arena, NvmeError> {
+        self.controller.register(memory).map(Arena::new)
+    }
+
     fn control(&self) -> SharedPowerControl {
         let controller: Arc<Controller<D>> = Arc::clone(&self.controller);
         controller
@@ -119,9 +140,20 @@ impl<D: Device> AnyController for Opened<D> {
         })
     }
 
-    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError> {
-        let mut queue = self.controller.create_queue_pair(depth)?;
-        queue.set_policy(policy)?;
-        Ok(Box::new(OpenedQueue::new(queue, self.namespace)?))
+    fn queue(
+        &self,
+        depth: usize,
+        policy: AnyPolicy,
+        id: QueueId,
+    ) -> Result<Box<dyn AnyQueue>, NvmeError> {
+        let mut pair = self.controller.create_queue_pair(depth)?;
+        pair.set_policy(policy)?;
+        let mut queue = OpenedQueue::empty(self.namespace, id)?;
+        queue.put(pair);
+        Ok(Box::new(queue))
+    }
+
+    fn group(&self) -> Result<Box<dyn AnyGroup>, NvmeError> {
+        Ok(Box::new(Members::<D>::new()?))
     }
 }

@@ -1,137 +1,118 @@
-//! Queue pairs of any back end behind one type.
+//! A queue pair that is alone: in a group of its own.
 
-use crate::buffer::{Buffer, joulio_buffer, refuse_in_flight};
-use crate::error::{Failure, failed, guarded_io};
+use crate::any_queue::{AnyQueue, Backlog, Calls};
+use crate::buffer::joulio_buffer;
+use crate::commands::joulio_io;
+use crate::completions::{Sink, joulio_completion, with_more};
+use crate::error::{Failure, guarded_io};
 use crate::handle;
-use crate::queue::{Backlog, Sink, joulio_completion, refused};
+use crate::opened_group::{AnyGroup, Members};
+use crate::queue::{Queue, joulio_queue};
 use crate::queue_id::QueueId;
+use crate::seat::{Seat, kind, ring, submit_all, transfer};
 use crate::slots::DriverTag;
-use joulio_device::{Device, DmaBuffer};
-use joulio_nvme::{
-    EventGroup, Namespace, NvmeError, PolicyError, PollGroup, QueuePair, Rejected, SubmitError,
-    Transfer,
-};
-use joulio_nvme_spec::Command;
+use joulio_device::Device;
+use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Transfer};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, WaitCounters, now};
+use joulio_wait::{WaitCounters, now};
 use rustix::io::Errno;
 use std::ffi::c_int;
-use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
-
-/// A queue pair in a group of its own, whatever its back end.
-pub(crate) trait AnyQueue: Send {
-    /// Number of the queue.
-    fn id(&self) -> QueueId;
-    /// What is done for each I/O.
-    fn calls(&self) -> Calls;
-    /// Submits `what` with a buffer's memory by a driver's tag.
-    fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
-    fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
-    fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
-    fn arm(&mut self) -> Result<bool, NvmeError>;
-    fn fd(&self) -> BorrowedFd<'_>;
-    fn outstanding(&mut self) -> usize;
-    fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
-    fn counters(&mut self) -> WaitCounters;
-}
-
-/// Submission of a read or a write on a queue, which the first argument points to: with a buffer's handle
-/// and the caller's tag. 0, or a negative errno whose text is kept.
-pub(crate) type SubmitCall =
-    unsafe extern "C" fn(*mut (), u64, u32, *mut joulio_buffer, u64) -> c_int;
-
-/// What is done for each I/O, without a way to unwind, so that who calls them needs none either.
-#[derive(Clone, Copy)]
-pub(crate) struct Calls {
-    pub(crate) read: SubmitCall,
-    pub(crate) write: SubmitCall,
-    pub(crate) ring: unsafe extern "C" fn(*mut ()) -> c_int,
-    pub(crate) reap: ReapCall,
-}
-
-/// Completions of a queue, which the first argument points to: at least and at most how many, a timeout in
-/// nanoseconds (below zero: none), the caller's array, and what the queue keeps. How many there are, or a
-/// negative errno whose text is kept.
-pub(crate) type ReapCall =
-    unsafe extern "C" fn(*mut (), u32, u32, i64, *mut joulio_completion, *mut Backlog) -> c_int;
-
-/// A command that moves data, but for reads and writes.
-pub(crate) enum What<'a> {
-    Raw(&'a Command),
-    Deallocate(&'a [Range<u64>]),
-}
+use std::os::fd::{AsFd, AsRawFd};
 
 /// A queue pair of this device, in a group of its own.
 pub(crate) struct OpenedQueue<D: Device> {
     group: EventGroup<D>,
     namespace: Namespace,
     id: QueueId,
+    /// Calls until the group is to check its queues.
+    calls_left: u32,
 }
 
 impl<D: Device> OpenedQueue<D> {
-    /// The queue `pair` for commands to `namespace`.
-    pub(crate) fn new(
-        pair: QueuePair<D>,
-        namespace: Namespace,
-    ) -> Result<OpenedQueue<D>, NvmeError> {
+    /// A place for a queue pair, for commands to `namespace`.
+    pub(crate) fn empty(namespace: Namespace, id: QueueId) -> Result<OpenedQueue<D>, NvmeError> {
         Ok(OpenedQueue {
-            group: EventGroup::new(PollGroup::new(vec![pair]))?,
+            group: EventGroup::new(PollGroup::new(Vec::new()))?,
             namespace,
-            id: QueueId::new(),
+            id,
+            calls_left: CALLS,
         })
     }
-}
 
-impl<D: Device> Drop for OpenedQueue<D> {
-    fn drop(&mut self) {
-        self.id.end();
+    /// Puts the queue pair there.
+    pub(crate) fn put(&mut self, pair: QueuePair<D>) {
+        self.group.group().push(pair);
     }
 }
 
-/// Reads, or writes if `WRITE`, on the queue `this`.
+impl<D: Device> Seat for OpenedQueue<D> {
+    type Device = D;
+
+    fn id(&self) -> QueueId {
+        self.id
+    }
+
+    #[inline(always)]
+    fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<D>, &Namespace) -> T) -> T {
+        run(&mut self.group.group().queues()[0], &self.namespace)
+    }
+
+    #[inline(always)]
+    unsafe fn transfer_page(
+        &mut self,
+        kind: Transfer,
+        lba: u64,
+        blocks: u32,
+        buffer: *mut joulio_buffer,
+        tag: u64,
+    ) -> bool {
+        // SAFETY: by the caller.
+        let held = unsafe { handle::find(buffer) };
+        let queue = self.group.group().queues().get_noticed(0);
+        let (Some(held), Some(queue)) = (held, queue) else {
+            return false;
+        };
+        let Some(memory) = held.take(tag, self.id) else {
+            return false;
+        };
+        let (range, tag) = ((lba, blocks), DriverTag::of_buffer(buffer));
+        match queue.transfer_page(kind, &self.namespace, range, memory, tag) {
+            Ok(()) => true,
+            Err(memory) => {
+                held.put(memory);
+                false
+            }
+        }
+    }
+}
+
+/// Reads, or writes if `WRITE`, on the queue `this`. What most I/Os are is done without a call, so that
+/// nothing is saved for one.
 ///
 /// # Safety
 /// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `buffer` is NULL or a buffer.
-unsafe extern "C" fn transfer<D: Device, const WRITE: bool>(
+unsafe extern "C" fn transfer_page<D: Device, const WRITE: bool>(
     this: *mut (),
     lba: u64,
     blocks: u32,
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
-    let kind = match WRITE {
-        true => Transfer::WRITE,
-        false => Transfer::READ,
-    };
     // SAFETY: by the caller.
-    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
+    let opened = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
     // SAFETY: by the caller.
-    unsafe {
-        with_buffer(buffer, tag, this.id, |memory, tag| {
-            let (queue, namespace) = this.queue_and_namespace();
-            queue.transfer(kind, namespace, (lba, blocks), (memory, 0), tag)
-        })
+    match unsafe { opened.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
+        true => 0,
+        // SAFETY: by the caller.
+        false => unsafe { transfer::<OpenedQueue<D>, WRITE>(this, lba, blocks, buffer, tag) },
     }
-}
-
-/// Rings the doorbell of the queue `this`.
-///
-/// # Safety
-/// `this` is an [`OpenedQueue`] of this device, which nobody else uses.
-unsafe extern "C" fn ring<D: Device>(this: *mut ()) -> c_int {
-    // SAFETY: by the caller.
-    let this = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
-    guarded_io(|| {
-        this.queue().ring();
-        0
-    })
 }
 
 /// Reaps completions of the queue `this`.
 ///
 /// # Safety
-/// As [`ring`]; `completions` has room for `max`, `backlog` is the queue's.
+/// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `completions` has room for `max`,
+/// `backlog` is the queue's.
 unsafe extern "C" fn reap<D: Device>(
     this: *mut (),
     min: u32,
@@ -142,132 +123,193 @@ unsafe extern "C" fn reap<D: Device>(
 ) -> c_int {
     // SAFETY: by the caller.
     let (this, backlog) = unsafe { (&mut *this.cast::<OpenedQueue<D>>(), &mut *backlog) };
-    guarded_io(|| {
-        let deadline = match u64::try_from(timeout_ns) {
-            Ok(timeout) => deadline(min, timeout),
-            Err(_) => None,
-        };
-        // SAFETY: by the caller.
-        let mut sink = unsafe { Sink::new(completions, max, backlog) };
-        let group = this.group.group();
-        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done));
-        let found = sink.found(completions);
-        match reaped {
-            // What ended beside the failure is not lost: the failure comes again if it lasts.
-            Err(error) if found == 0 => refuse_wait(error),
-            _ => found,
-        }
-    })
+    // SAFETY: by the caller.
+    guarded_io(|| unsafe { this.reap::<false>(min, max, timeout_ns, completions, backlog) })
 }
 
-/// When a wait for `min` completions with a timeout ends.
-#[inline(never)]
-fn deadline(min: u32, timeout: u64) -> Option<Nanos> {
-    (min > 0).then(|| Nanos(now().0.saturating_add(timeout)))
-}
-
-#[cold]
-#[inline(never)]
-fn refuse_wait(error: NvmeError) -> c_int {
-    failed(&Failure::new(Errno::IO, error))
-}
-
-/// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails. 0, or a negative
-/// errno whose text is kept.
+/// Submits and waits, on a queue that is alone.
 ///
 /// # Safety
-/// `buffer` is NULL or a buffer.
-#[inline(always)]
-pub(crate) unsafe fn with_buffer(
-    buffer: *mut joulio_buffer,
-    tag: u64,
-    id: QueueId,
-    submit: impl FnOnce(DmaBuffer, u64) -> Result<(), Rejected>,
+/// `queue` is one of this device, alone, which nobody else uses; the others are as for
+/// joulio_submit_and_wait().
+unsafe extern "C" fn submit_and_wait<D: Device>(
+    queue: *mut Queue,
+    ios: *const joulio_io,
+    count: *mut u32,
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
 ) -> c_int {
+    // SAFETY: by the caller.
+    let (queue, count) = unsafe { (&mut *queue, &mut *count) };
     guarded_io(|| {
         // SAFETY: by the caller.
-        let Some(held) = (unsafe { handle::find(buffer) }) else {
-            return handle::refuse(buffer);
-        };
-        let Some(memory) = held.take(tag, id) else {
-            return refuse_in_flight();
-        };
-        match submit(memory, DriverTag::of_buffer(buffer)) {
-            Ok(()) => 0,
-            Err(rejected) => refuse_command(held, rejected),
+        let refused = unsafe { submit_all::<OpenedQueue<D>>(queue, ios, count) };
+        if refused != 0 || max == 0 {
+            return refused;
         }
+        // SAFETY: by the caller.
+        let this = unsafe { &mut *queue.this().cast::<OpenedQueue<D>>() };
+        // SAFETY: by the caller.
+        unsafe { this.reap::<true>(min, max, timeout_ns, completions, &mut queue.backlog) }
     })
-}
-
-/// The negative errno of a command that was not submitted; `held` has its memory again.
-#[cold]
-#[inline(never)]
-fn refuse_command(held: &mut Buffer, rejected: Rejected) -> c_int {
-    held.put(rejected.buffer);
-    failed(&refused(&rejected.reason))
 }
 
 impl<D: Device> OpenedQueue<D> {
-    #[inline]
-    fn queue(&mut self) -> &mut QueuePair<D> {
-        self.queue_and_namespace().0
+    /// Hands out what is there, and waits only where that is too little. The loop over completions is made for each
+    /// caller, by `BATCH`, so that it becomes a part of it.
+    ///
+    /// # Safety
+    /// `completions` has room for `max`.
+    #[inline(always)]
+    unsafe fn reap<const BATCH: bool>(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout_ns: i64,
+        completions: *mut joulio_completion,
+        backlog: &mut Backlog,
+    ) -> c_int {
+        self.calls_left -= 1;
+        if self.calls_left == 0 {
+            // SAFETY: by the caller.
+            return unsafe { self.check_and_reap(min, max, timeout_ns, completions, backlog) };
+        }
+        let Backlog { slots, left } = backlog;
+        // SAFETY: by the caller.
+        let mut sink = unsafe { Sink::new(completions, max, left) };
+        let queue = &mut self.group.group().queues()[0];
+        let reaped = queue.reap(max as usize, |done| sink.put(done, slots));
+        let found = sink.found(completions);
+        match reaped {
+            Ok(_) if found >= min => found as c_int,
+            // SAFETY: by the caller.
+            Ok(_) => unsafe { self.wait(min, max, timeout_ns, completions, backlog, found) },
+            Err(fault) => sink.ended(completions, Err(fault.into())),
+        }
     }
 
-    #[inline]
-    fn queue_and_namespace(&mut self) -> (&mut QueuePair<D>, &Namespace) {
-        (&mut self.group.group().queues()[0], &self.namespace)
+    /// Reaps as [`OpenedQueue::reap`], and has the group check its queues if that is due.
+    ///
+    /// # Safety
+    /// As [`OpenedQueue::reap`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn check_and_reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout_ns: i64,
+        completions: *mut joulio_completion,
+        backlog: &mut Backlog,
+    ) -> c_int {
+        self.calls_left = CALLS;
+        let Backlog { slots, left } = backlog;
+        // SAFETY: by the caller.
+        let mut sink = unsafe { Sink::new(completions, max, left) };
+        let reaped = self
+            .group
+            .reap(max as usize, |_, done| sink.put(done, slots));
+        let found = sink.found(completions);
+        match reaped {
+            // SAFETY: by the caller.
+            Ok(_) if found < min => unsafe {
+                self.wait(min, max, timeout_ns, completions, backlog, found)
+            },
+            reaped => sink.ended(completions, reaped),
+        }
+    }
+
+    /// Reaps as [`OpenedQueue::reap`], behind `found` completions that are there; the group checks its queues.
+    ///
+    /// # Safety
+    /// As [`OpenedQueue::reap`]; `found` is at most `max`.
+    #[inline(never)]
+    unsafe fn wait(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout_ns: i64,
+        completions: *mut joulio_completion,
+        Backlog { slots, left }: &mut Backlog,
+        found: u32,
+    ) -> c_int {
+        // SAFETY: by the caller.
+        let behind = unsafe { completions.add(found as usize) };
+        // SAFETY: there is room for so many more.
+        let mut sink = unsafe { Sink::new(behind, max - found, left) };
+        let min = min - found.min(min);
+        let deadline = deadline(min, timeout_ns);
+        let group = self.group.group();
+        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, slots));
+        with_more(found, sink.ended(behind, reaped))
     }
 }
 
-impl<D: Device> AnyQueue for OpenedQueue<D> {
-    fn id(&self) -> QueueId {
-        self.id
-    }
+/// Calls until the group checks its queues, as it does where it waits: commands that take too long, a
+/// controller that failed.
+const CALLS: u32 = 4096;
 
+/// When a wait for `min` completions with a timeout ends.
+#[inline]
+pub(crate) fn deadline(min: u32, timeout_ns: i64) -> Option<Nanos> {
+    match u64::try_from(timeout_ns) {
+        Ok(timeout) => from_now(min, timeout),
+        Err(_) => None,
+    }
+}
+
+#[inline(never)]
+fn from_now(min: u32, timeout: u64) -> Option<Nanos> {
+    (min > 0).then(|| Nanos(now().0.saturating_add(timeout)))
+}
+
+impl<D: Device> AnyQueue for OpenedQueue<D> {
     fn calls(&self) -> Calls {
         Calls {
-            read: transfer::<D, false>,
-            write: transfer::<D, true>,
-            ring: ring::<D>,
+            read: transfer_page::<D, false>,
+            write: transfer_page::<D, true>,
+            ring: ring::<Self>,
             reap: reap::<D>,
+            submit_and_wait: submit_and_wait::<D>,
         }
-    }
-
-    fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected> {
-        let (queue, namespace) = self.queue_and_namespace();
-        match what {
-            What::Raw(command) => queue.submit_with_data(namespace, *command, memory, tag),
-            What::Deallocate(ranges) => queue.deallocate(namespace, ranges, memory, tag),
-        }
-    }
-
-    fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError> {
-        let (queue, namespace) = self.queue_and_namespace();
-        queue.submit(namespace, command, tag)
-    }
-
-    fn flush(&mut self, tag: u64) -> Result<(), SubmitError> {
-        let (queue, namespace) = self.queue_and_namespace();
-        queue.flush(namespace, tag)
-    }
-
-    fn arm(&mut self) -> Result<bool, NvmeError> {
-        self.group.arm()
-    }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.group.as_fd()
-    }
-
-    fn outstanding(&mut self) -> usize {
-        self.queue().outstanding()
-    }
-
-    fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
-        self.queue().set_policy(policy)
     }
 
     fn counters(&mut self) -> WaitCounters {
         self.group.group().counters()
     }
+
+    fn arm(&mut self) -> Result<bool, Failure> {
+        let armed = self.group.arm();
+        armed.map_err(|error| Failure::new(Errno::INVAL, error))
+    }
+
+    fn fd(&self) -> Result<c_int, Failure> {
+        Ok(self.group.as_fd().as_raw_fd())
+    }
+
+    fn join(
+        &mut self,
+        group: &dyn AnyGroup,
+        handle: *mut joulio_queue,
+    ) -> Result<Box<dyn AnyQueue>, Failure> {
+        let Some(members) = Members::<D>::of(group) else {
+            let text = "the group is of controllers of another back end: its queues are of one";
+            return Err(Failure::new(Errno::INVAL, text));
+        };
+        let pair = self.group.group().remove(0);
+        let pair = pair.map_err(|error| Failure::new(Errno::IO, error))?;
+        Ok(members.join(pair, self.namespace, self.id, handle))
+    }
+
+    fn leave(&mut self, _: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure> {
+        Err(not_a_member())
+    }
+}
+
+/// The failure of a queue that is in no group, or in another.
+#[cold]
+pub(crate) fn not_a_member() -> Failure {
+    Failure::new(Errno::INVAL, "the queue is not in this group")
 }

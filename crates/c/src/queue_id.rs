@@ -25,22 +25,32 @@ impl QueueId {
     /// The number of no queue.
     pub(crate) const NONE: QueueId = QueueId(0);
 
+    pub(crate) fn is_live(self) -> bool {
+        live(|live| live.queues.contains(&self))
+    }
+}
+
+/// The number of a queue that is there until this is dropped.
+pub(crate) struct LiveQueueId(QueueId);
+
+impl LiveQueueId {
     /// A number for a new queue.
-    pub(crate) fn new() -> QueueId {
+    pub(crate) fn new() -> LiveQueueId {
         live(|live| {
             live.last += 1;
             let id = QueueId(live.last);
             live.queues.insert(id);
-            id
+            LiveQueueId(id)
         })
     }
 
-    pub(crate) fn is_live(self) -> bool {
-        live(|live| live.queues.contains(&self))
+    pub(crate) fn id(&self) -> QueueId {
+        self.0
     }
+}
 
-    /// The queue is destroyed.
-    pub(crate) fn end(self) {
-        live(|live| live.queues.remove(&self));
+impl Drop for LiveQueueId {
+    fn drop(&mut self) {
+        live(|live| live.queues.remove(&self.0));
     }
 }

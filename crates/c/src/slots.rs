@@ -5,17 +5,32 @@ use crate::error::Failure;
 use crate::queue::refused;
 use joulio_nvme::SubmitError;
 
-/// The driver's tag of a command: the address of its buffer's handle, which knows the caller's tag, or,
-/// of a command without a buffer, an odd number that finds it here.
+/// The driver's tag of a command: the address of its buffer's handle, a multiple of 8, which knows the
+/// caller's tag; 2 more for the first buffer of a list; or, of a command without a buffer, an odd number that
+/// finds it here.
 pub(crate) enum DriverTag {
     Buffer(*mut joulio_buffer),
+    List(*mut joulio_buffer),
     Slot(u32),
 }
+
+const SLOT: u64 = 1;
+const LIST: u64 = 2;
 
 impl DriverTag {
     #[inline]
     pub(crate) fn of_buffer(buffer: *mut joulio_buffer) -> u64 {
         buffer.expose_provenance() as u64
+    }
+
+    pub(crate) fn of_list(first: *mut joulio_buffer) -> u64 {
+        DriverTag::of_buffer(first) | LIST
+    }
+
+    /// Whether it is the tag of one buffer.
+    #[inline]
+    pub(crate) fn is_buffer(tag: u64) -> bool {
+        tag & (SLOT | LIST) == 0
     }
 
     /// The buffer that has the tag, of a command that is known to have one.
@@ -25,8 +40,9 @@ impl DriverTag {
     }
 
     pub(crate) fn read(tag: u64) -> DriverTag {
-        match tag & 1 {
+        match tag & (SLOT | LIST) {
             0 => DriverTag::Buffer(DriverTag::buffer(tag)),
+            LIST => DriverTag::List(DriverTag::buffer(tag & !LIST)),
             _ => DriverTag::Slot((tag >> 1) as u32),
         }
     }
@@ -53,7 +69,7 @@ impl Slots {
         let full = || refused(&SubmitError::QueueFull);
         let slot = self.free.pop().ok_or_else(full)?;
         self.tags[slot as usize] = tag;
-        Ok(u64::from(slot) << 1 | 1)
+        Ok(u64::from(slot) << 1 | SLOT)
     }
 
     /// The caller's tag in `slot`, which is free after that.

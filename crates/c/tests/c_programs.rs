@@ -92,6 +92,16 @@ fn a_c_program_finds_every_function_as_the_header_says() -> Result<()> {
 }
 
 #[test]
+fn a_c_program_finds_memory_and_lists_as_the_header_says() -> Result<()> {
+    all_claims_hold("tests/memory.c")
+}
+
+#[test]
+fn a_c_program_finds_groups_as_the_header_says() -> Result<()> {
+    all_claims_hold("tests/groups.c")
+}
+
+#[test]
 fn a_c_program_finds_volumes_and_files_as_the_header_says() -> Result<()> {
     all_claims_hold("tests/volumes.c")
 }

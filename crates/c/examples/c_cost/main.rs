@@ -1,8 +1,10 @@
-//! What a read costs through C: the same loop over joulio.h's functions and over the Rust driver.
+//! What a read costs through C: the same loop over joulio.h's functions, one by one or in batches, and over
+//! the Rust driver.
 //!
-//! `benches/c-instructions` runs both under callgrind, which collects inside `*_submit` and `*_reap` only;
+//! `benches/c-instructions` runs them under callgrind, which collects inside `*_submit` and `*_reap` only;
 //! the device is stepped between.
 
+mod in_batches;
 mod rust;
 mod through_c;
 
@@ -31,8 +33,9 @@ fn main() {
     match (arguments.first().map(String::as_str), number(1), number(2)) {
         (Some("rust"), Some(ios), Some(depth)) => rust::run(ios, depth),
         (Some("c"), Some(ios), Some(depth)) => through_c::run(ios, depth),
+        (Some("batch"), Some(ios), Some(depth)) => in_batches::run(ios, depth),
         _ => {
-            eprintln!("usage: cost rust|c IOS DEPTH");
+            eprintln!("usage: cost rust|c|batch IOS DEPTH");
             std::process::exit(2);
         }
     }

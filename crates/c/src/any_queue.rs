@@ -1,0 +1,109 @@
+//! Queue pairs of any back end behind one type.
+
+use crate::buffer::joulio_buffer;
+use crate::commands::joulio_io;
+use crate::completions::joulio_completion;
+use crate::error::Failure;
+use crate::opened_group::AnyGroup;
+use crate::queue::{Queue, joulio_queue};
+use crate::queue_id::QueueId;
+use crate::slots::Slots;
+use joulio_device::{BufferList, DmaBuffer};
+use joulio_nvme::{PolicyError, Rejected, RejectedList, SubmitError, Transfer};
+use joulio_nvme_spec::Command;
+use joulio_wait::{AnyPolicy, WaitCounters};
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::ops::Range;
+
+/// Commands to a queue pair, whatever its back end.
+pub(crate) trait Commands: Send {
+    /// Number of the queue.
+    fn id(&self) -> QueueId;
+    /// Submits `what` with a buffer's memory by a driver's tag.
+    fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
+    fn transfer_list(
+        &mut self,
+        what: Scattered,
+        memory: BufferList,
+        tag: u64,
+    ) -> Result<(), RejectedList>;
+    fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
+    fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
+    fn outstanding(&mut self) -> usize;
+    fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
+}
+
+/// A queue pair, whatever its back end, alone or in a group.
+pub(crate) trait AnyQueue: Commands {
+    /// What is done for each I/O.
+    fn calls(&self) -> Calls;
+    fn counters(&mut self) -> WaitCounters;
+    /// Lets interrupts through; whether nothing is there.
+    fn arm(&mut self) -> Result<bool, Failure>;
+    fn fd(&self) -> Result<c_int, Failure>;
+    /// The queue as one of the group, whose commands are those of `handle`; this one is empty after that.
+    fn join(
+        &mut self,
+        group: &dyn AnyGroup,
+        handle: *mut joulio_queue,
+    ) -> Result<Box<dyn AnyQueue>, Failure>;
+    /// The queue alone, which was in the group; this one is empty after that.
+    fn leave(&mut self, group: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure>;
+}
+
+/// Submission of a read or a write on a queue, which the first argument points to: with a buffer's handle
+/// and the caller's tag. 0, or a negative errno whose text is kept.
+pub(crate) type SubmitCall =
+    unsafe extern "C" fn(*mut (), u64, u32, *mut joulio_buffer, u64) -> c_int;
+
+/// What is done for each I/O, without a way to unwind, so that who calls them needs none either.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls {
+    pub(crate) read: SubmitCall,
+    pub(crate) write: SubmitCall,
+    pub(crate) ring: unsafe extern "C" fn(*mut ()) -> c_int,
+    pub(crate) reap: ReapCall,
+    pub(crate) submit_and_wait: SubmitAndWaitCall,
+}
+
+/// As joulio_submit_and_wait(), whose arguments were checked, but for the I/Os.
+pub(crate) type SubmitAndWaitCall = unsafe extern "C" fn(
+    *mut Queue,
+    *const joulio_io,
+    *mut u32,
+    u32,
+    u32,
+    i64,
+    *mut joulio_completion,
+) -> c_int;
+
+/// Completions of a queue, which the first argument points to: at least and at most how many, a timeout in
+/// nanoseconds (below zero: none), the caller's array, and what the queue keeps. How many there are, or a
+/// negative errno whose text is kept.
+pub(crate) type ReapCall =
+    unsafe extern "C" fn(*mut (), u32, u32, i64, *mut joulio_completion, *mut Backlog) -> c_int;
+
+/// What a queue keeps between calls.
+pub(crate) struct Backlog {
+    /// Tags of commands without a buffer.
+    pub(crate) slots: Slots,
+    /// Completions that the caller's array had no room for.
+    pub(crate) left: VecDeque<joulio_completion>,
+}
+
+/// A command that moves data, but for the usual reads and writes.
+pub(crate) enum What<'a> {
+    /// First block and number of blocks, to or from an offset of the buffer.
+    Blocks(Transfer, (u64, u32), usize),
+    Raw(&'a Command),
+    Deallocate(&'a [Range<u64>]),
+}
+
+/// A command with a list of buffers.
+pub(crate) enum Scattered {
+    /// First block and number of blocks.
+    Read(u64, u32),
+    Write(u64, u32),
+    Raw(Command),
+}

@@ -1,0 +1,318 @@
+//! Completions: reaping them, and the descriptor of an event loop.
+
+use crate::buffer::joulio_buffer;
+use crate::error::{Failure, failed, guarded};
+use crate::handle;
+use crate::list::give_back;
+use crate::queue::{Queue, joulio_queue};
+use crate::slots::{DriverTag, Slots};
+use joulio_device::{BufferList, DmaBuffer};
+use joulio_nvme::{Completed, NvmeError};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_uint};
+
+/// A completed command.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct joulio_completion {
+    /// Value that was given with the command.
+    pub tag: u64,
+    /// Buffer of the command, the caller's again; NULL: it had none.
+    pub buffer: *mut joulio_buffer,
+    /// Dword 0 of the completion.
+    pub result: u32,
+    /// Status field of the completion (NVM Express Base 2.0, 3.3.3.2) without the phase: 0 is success.
+    pub status: u16,
+}
+
+/// Completions on their way to the caller.
+pub(crate) struct Sink<'a> {
+    /// Next of the caller's array.
+    next: *mut joulio_completion,
+    end: *mut joulio_completion,
+    /// Those that the array has no room for.
+    left: &'a mut VecDeque<joulio_completion>,
+}
+
+impl<'a> Sink<'a> {
+    /// A sink with the caller's array of `max`.
+    ///
+    /// # Safety
+    /// `completions` has room for `max`.
+    #[inline]
+    pub(crate) unsafe fn new(
+        completions: *mut joulio_completion,
+        max: u32,
+        left: &'a mut VecDeque<joulio_completion>,
+    ) -> Sink<'a> {
+        Sink {
+            next: completions,
+            // SAFETY: by the caller.
+            end: unsafe { completions.add(max as usize) },
+            left,
+        }
+    }
+
+    /// Hands `done` out, of a queue with these slots; its buffer is the caller's again. What is rare is
+    /// elsewhere, so that this is small enough to become a part of the loop over the completions.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, done: Completed, slots: &mut Slots) {
+        let (tag, buffer) = match done.buffer {
+            Some(memory) if DriverTag::is_buffer(done.tag) => {
+                let buffer = DriverTag::buffer(done.tag);
+                // SAFETY: the tag of a buffer, and one in flight cannot be freed.
+                let held = unsafe { handle::known(buffer) };
+                held.put(memory);
+                (held.tag, buffer)
+            }
+            memory => other(done.tag, memory, slots),
+        };
+        let (result, status) = (done.dw0, done.status.field());
+        if self.next == self.end {
+            return self.keep(tag, buffer, result, status);
+        }
+        // SAFETY: before the end, by the caller of joulio_reap().
+        unsafe {
+            self.next.write(joulio_completion {
+                tag,
+                buffer,
+                result,
+                status,
+            });
+            self.next = self.next.add(1);
+        }
+    }
+
+    /// Keeps a completion that the caller's array has no room for.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, tag: u64, buffer: *mut joulio_buffer, result: u32, status: u16) {
+        self.left.push_back(joulio_completion {
+            tag,
+            buffer,
+            result,
+            status,
+        });
+    }
+
+    /// Number of completions in the caller's array, which begins at `completions`.
+    #[inline(always)]
+    pub(crate) fn found(&self, completions: *mut joulio_completion) -> u32 {
+        // SAFETY: of the same array.
+        unsafe { self.next.offset_from(completions) as u32 }
+    }
+
+    /// What a call returns that has `reaped` into the array, which begins at `completions`.
+    #[inline(always)]
+    pub(crate) fn ended(
+        &self,
+        completions: *mut joulio_completion,
+        reaped: Result<usize, NvmeError>,
+    ) -> c_int {
+        match (reaped, self.found(completions)) {
+            (Err(error), 0) => refuse_wait(error),
+            // What ended beside the failure is not lost: the failure comes again if it lasts.
+            (_, found) => found as c_int,
+        }
+    }
+}
+
+/// The caller's tag, and the first buffer, of a command that had a list of buffers or none, or whose memory
+/// the device keeps.
+#[cold]
+#[inline(never)]
+fn other(tag: u64, memory: Option<DmaBuffer>, slots: &mut Slots) -> (u64, *mut joulio_buffer) {
+    let buffer = match DriverTag::read(tag) {
+        DriverTag::Slot(slot) => return (slots.leave(slot), std::ptr::null_mut()),
+        DriverTag::List(first) => {
+            give_back(first, BufferList::from_chain(memory));
+            first
+        }
+        DriverTag::Buffer(buffer) => {
+            // SAFETY: a buffer in flight cannot be freed.
+            unsafe { handle::known(buffer) }.lose();
+            buffer
+        }
+    };
+    // SAFETY: as above.
+    (unsafe { handle::known(buffer) }.tag, buffer)
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_wait(error: NvmeError) -> c_int {
+    failed(&Failure::new(Errno::IO, error))
+}
+
+/// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
+/// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
+/// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
+/// says the same again when its controller is gone.
+///
+/// # Safety
+/// `queue` is NULL or a queue; `completions` has room for `max`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_reap(
+    queue: *mut joulio_queue,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    // SAFETY: by the caller.
+    let Some(queue) = (unsafe { handle::find(queue) }) else {
+        return handle::refuse(queue);
+    };
+    if !has_room(min, max, completions) {
+        return refuse_room(min, max, completions);
+    }
+    if !queue.backlog.left.is_empty() {
+        // SAFETY: by the caller.
+        return unsafe { hand_out_left(queue, min, max, timeout_ns, completions) };
+    }
+    let this = queue.this();
+    // SAFETY: of this queue, and by the caller. Panics are caught there.
+    unsafe {
+        (queue.calls.reap)(
+            this,
+            min,
+            max,
+            timeout_ns,
+            completions,
+            &raw mut queue.backlog,
+        )
+    }
+}
+
+#[inline]
+pub(crate) fn has_room(min: c_uint, max: c_uint, completions: *mut joulio_completion) -> bool {
+    !completions.is_null() && min <= max && max != 0 && max <= c_int::MAX as c_uint
+}
+
+#[cold]
+pub(crate) fn no_room(min: c_uint, max: c_uint, completions: *mut joulio_completion) -> Failure {
+    match completions.is_null() {
+        true => Failure::null("completions"),
+        false => Failure::new(
+            Errno::INVAL,
+            format!("min {min}, max {max}: max is at least 1 and at least min"),
+        ),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn refuse_room(min: c_uint, max: c_uint, completions: *mut joulio_completion) -> c_int {
+    failed(&no_room(min, max, completions))
+}
+
+/// Refuses an array that is none, or numbers that do not fit.
+pub(crate) fn check_room(
+    min: c_uint,
+    max: c_uint,
+    completions: *mut joulio_completion,
+) -> Result<(), Failure> {
+    match has_room(min, max, completions) {
+        true => Ok(()),
+        false => Err(no_room(min, max, completions)),
+    }
+}
+
+/// Hands out what there was no room for, and then as joulio_reap().
+///
+/// # Safety
+/// `completions` has room for `max`.
+#[cold]
+pub(crate) unsafe fn hand_out_left(
+    queue: &mut Queue,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    let (this, reap) = (queue.this(), queue.calls.reap);
+    // SAFETY: by the caller.
+    let found = unsafe { hand_out(&mut queue.backlog.left, max, completions) };
+    if found == max {
+        return found as c_int;
+    }
+    let min = min.saturating_sub(found);
+    // SAFETY: of this queue; the array has so much room left.
+    let more = unsafe {
+        let behind = completions.add(found as usize);
+        let backlog = &raw mut queue.backlog;
+        reap(this, min, max - found, timeout_ns, behind, backlog)
+    };
+    with_more(found, more)
+}
+
+/// Hands out up to `max` of those that are `left`; how many.
+///
+/// # Safety
+/// `completions` has room for `max`.
+pub(crate) unsafe fn hand_out(
+    left: &mut VecDeque<joulio_completion>,
+    max: c_uint,
+    completions: *mut joulio_completion,
+) -> c_uint {
+    let count = left.len().min(max as usize);
+    for (at, completion) in left.drain(..count).enumerate() {
+        // SAFETY: below `max`, by the caller.
+        unsafe { completions.add(at).write(completion) };
+    }
+    count as c_uint
+}
+
+/// What a call returns that has handed out `found`, and behind them `more`, or a negative errno.
+pub(crate) fn with_more(found: c_uint, more: c_int) -> c_int {
+    match found {
+        0 => more,
+        // A failure comes again if it lasts.
+        found => found as c_int + more.max(0),
+    }
+}
+
+/// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
+/// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or a queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_fd(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        unsafe { handle::get(queue) }?.opened().fd()
+    })
+}
+
+/// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
+/// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
+/// block, as "interrupt" does.
+///
+/// # Safety
+/// `queue` is NULL or a queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        if !queue.backlog.left.is_empty() {
+            return Ok(0);
+        }
+        queue.opened().arm().map(c_int::from)
+    })
+}
+
+/// Number of commands in flight, completions that were not handed out included; or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or a queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_outstanding(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { handle::get(queue) }?;
+        Ok((queue.opened().outstanding() + queue.backlog.left.len()) as c_int)
+    })
+}

@@ -1,0 +1,216 @@
+//! Groups: queues that one thread waits for together.
+
+use crate::completions::{check_room, hand_out, joulio_completion, with_more};
+use crate::controller::joulio_controller;
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle::{self, Handle, Spare};
+use crate::opened_group::AnyGroup;
+use crate::queue::{joulio_counters, joulio_queue};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_uint};
+
+/// Queues that one thread waits for together, by the completion modes of all. It and its queues are used
+/// by one thread at a time.
+pub struct joulio_group {
+    _private: [u8; 0],
+}
+
+impl Handle for joulio_group {
+    type Value = Group;
+    const NAME: &'static str = "group";
+    const MARK: u64 = u64::from_le_bytes(*b"jlGroup.");
+    fn spare() -> &'static Spare {
+        static SPARE: Spare = Spare::new();
+        &SPARE
+    }
+}
+
+/// What a group's handle stands for.
+pub(crate) struct Group {
+    opened: Box<dyn AnyGroup>,
+    /// Completions that the caller's array had no room for.
+    left: VecDeque<joulio_completion>,
+}
+
+/// Makes a group for queues of `controller` and of others of its back end (emulated, pcie, vfio-user). NULL:
+/// joulio_error() says why.
+///
+/// # Safety
+/// `controller` is NULL or a controller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_create(
+    controller: *mut joulio_controller,
+) -> *mut joulio_group {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let controller = unsafe { handle::get(controller) }?;
+        let opened = controller.opened().group();
+        let opened = opened.map_err(|error| Failure::new(Errno::MFILE, error))?;
+        Ok(handle::make(Group {
+            opened,
+            left: VecDeque::new(),
+        }))
+    })
+}
+
+/// Destroys the group; NULL is allowed. 0, or a negative errno: -EBUSY: queues are in it.
+///
+/// # Safety
+/// `group` is NULL or a group.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_destroy(group: *mut joulio_group) -> c_int {
+    guarded(|| {
+        if group.is_null() {
+            return Ok(0);
+        }
+        // SAFETY: by the caller.
+        let count = unsafe { handle::get(group) }?.opened.count();
+        if count > 0 {
+            let text = format!("the group has {count} queues, which have to leave it first");
+            return Err(Failure::new(Errno::BUSY, text));
+        }
+        // SAFETY: by the caller.
+        drop(unsafe { handle::end(group) }?);
+        Ok(0)
+    })
+}
+
+/// Adds a queue, with its commands in flight and its completion mode. Commands are submitted to it as
+/// before; completions are the group's from now on. 0, or a negative errno: -EBUSY: it is in a group.
+///
+/// # Safety
+/// `group` and `queue` are NULL or handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_join(
+    group: *mut joulio_group,
+    queue: *mut joulio_queue,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::get(group) }?;
+        // SAFETY: by the caller.
+        let joining = unsafe { handle::get(queue) }?;
+        joining.become_by(|opened| opened.join(&*group.opened, queue))?;
+        group.left.append(&mut joining.backlog.left);
+        Ok(0)
+    })
+}
+
+/// Takes a queue out of the group, with its commands in flight: it waits by itself again. 0, or a negative
+/// errno. A queue that is destroyed leaves its group.
+///
+/// # Safety
+/// `group` and `queue` are NULL or handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_leave(
+    group: *mut joulio_group,
+    queue: *mut joulio_queue,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::get(group) }?;
+        // SAFETY: by the caller.
+        let leaving = unsafe { handle::get(queue) }?;
+        leaving.become_by(|opened| opened.leave(&*group.opened))?;
+        Ok(0)
+    })
+}
+
+/// Hands out completions of all queues of the group, as joulio_reap() does of one; which queue's they are, their
+/// tags tell.
+///
+/// # Safety
+/// `group` is NULL or a group; `completions` has room for `max`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_reap(
+    group: *mut joulio_group,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let Group { opened, left } = unsafe { handle::get(group) }?;
+        check_room(min, max, completions)?;
+        // SAFETY: by the caller.
+        let found = unsafe { hand_out(left, max, completions) };
+        if found == max {
+            return Ok(found as c_int);
+        }
+        let min = min.saturating_sub(found);
+        // SAFETY: by the caller; there is room for so many more.
+        let more = unsafe {
+            let behind = completions.add(found as usize);
+            opened.reap(min, max - found, timeout_ns, behind, left)
+        };
+        Ok(with_more(found, more))
+    })
+}
+
+/// Descriptor of the group, as joulio_fd() of a queue. Or a negative errno.
+///
+/// # Safety
+/// `group` is NULL or a group.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_fd(group: *mut joulio_group) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        Ok(unsafe { handle::get(group) }?.opened.fd())
+    })
+}
+
+/// Lets the interrupts of all queues with commands in flight through, and polls after that, as
+/// joulio_arm(). 1: nothing is there, wait for joulio_group_fd(); 0: reap first; or a negative errno.
+///
+/// # Safety
+/// `group` is NULL or a group.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_arm(group: *mut joulio_group) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::get(group) }?;
+        match group.left.is_empty() {
+            true => group.opened.arm().map(c_int::from),
+            false => Ok(0),
+        }
+    })
+}
+
+/// Number of commands in flight on all queues, completions that were not handed out included; or a negative
+/// errno.
+///
+/// # Safety
+/// `group` is NULL or a group.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_outstanding(group: *mut joulio_group) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::get(group) }?;
+        Ok((group.opened.outstanding() + group.left.len()) as c_int)
+    })
+}
+
+/// Writes what the group, which waits, and the queues that are in it have counted to `*counters`. 0, or a
+/// negative errno.
+///
+/// # Safety
+/// `group` is NULL or a group; `counters` is NULL or may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_group_counters(
+    group: *mut joulio_group,
+    counters: *mut joulio_counters,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let group = unsafe { handle::get(group) }?;
+        if counters.is_null() {
+            return Err(Failure::null("counters"));
+        }
+        let counted = group.opened.counters().into();
+        // SAFETY: by the caller.
+        unsafe { counters.write(counted) };
+        Ok(0)
+    })
+}

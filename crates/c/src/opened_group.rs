@@ -1,0 +1,305 @@
+//! Groups of queue pairs of any back end behind one type.
+
+use crate::any_queue::{AnyQueue, Backlog, Calls};
+use crate::commands::joulio_io;
+use crate::completions::{Sink, joulio_completion};
+use crate::error::{Failure, failed, guarded_io};
+use crate::handle;
+use crate::opened_queue::{OpenedQueue, deadline, not_a_member};
+use crate::queue::{Queue, joulio_queue};
+use crate::queue_id::QueueId;
+use crate::seat::{Seat, ring, submit_all, transfer};
+use joulio_device::Device;
+use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair};
+use joulio_wait::WaitCounters;
+use rustix::io::Errno;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A group, whatever the back end of its queues.
+pub(crate) trait AnyGroup: Send + Any {
+    /// Number of queues.
+    fn count(&self) -> usize;
+    fn outstanding(&self) -> usize;
+    fn counters(&self) -> WaitCounters;
+    /// Lets interrupts through; whether nothing is there.
+    fn arm(&self) -> Result<bool, Failure>;
+    fn fd(&self) -> c_int;
+    /// Reaps as [`crate::any_queue::ReapCall`].
+    ///
+    /// # Safety
+    /// `completions` has room for `max`.
+    unsafe fn reap(
+        &self,
+        min: u32,
+        max: u32,
+        timeout_ns: i64,
+        completions: *mut joulio_completion,
+        left: &mut VecDeque<joulio_completion>,
+    ) -> c_int;
+}
+
+/// Queues of a group. The lock is never waited for: the group and its queues are used by one thread at a
+/// time.
+pub(crate) struct Members<D: Device>(Arc<Mutex<Joined<D>>>);
+
+struct Joined<D: Device> {
+    events: EventGroup<D>,
+    /// Of each queue, in the order of the group.
+    places: Vec<Place>,
+}
+
+struct Place {
+    /// Index in the group, or [`NOWHERE`], as the queue has it.
+    index: Arc<AtomicUsize>,
+    /// NULL: the queue was destroyed, and the group could not let go of it.
+    handle: *mut joulio_queue,
+}
+
+/// Index of a queue that has left.
+const NOWHERE: usize = usize::MAX;
+
+// SAFETY: the handle is used by who uses the group.
+unsafe impl Send for Place {}
+
+impl<D: Device> Joined<D> {
+    /// Takes the queue `index` out.
+    fn remove(&mut self, index: usize) -> Result<QueuePair<D>, Failure> {
+        let removed = self.events.group().remove(index);
+        let pair = removed.map_err(|error| Failure::new(Errno::IO, error))?;
+        self.places.remove(index);
+        for (at, place) in self.places.iter().enumerate() {
+            place.index.store(at, Ordering::Relaxed);
+        }
+        Ok(pair)
+    }
+}
+
+impl<D: Device> Members<D> {
+    pub(crate) fn new() -> Result<Members<D>, NvmeError> {
+        Ok(Members(Arc::new(Mutex::new(Joined {
+            events: EventGroup::new(PollGroup::new(Vec::new()))?,
+            places: Vec::new(),
+        }))))
+    }
+
+    /// The group, if it is of this back end.
+    pub(crate) fn of(group: &dyn AnyGroup) -> Option<&Members<D>> {
+        let group: &dyn Any = group;
+        group.downcast_ref()
+    }
+
+    /// Adds a queue, whose commands are those of `handle`.
+    pub(crate) fn join(
+        &self,
+        pair: QueuePair<D>,
+        namespace: Namespace,
+        id: QueueId,
+        handle: *mut joulio_queue,
+    ) -> Box<dyn AnyQueue> {
+        let mut joined = self.lock();
+        joined.events.group().push(pair);
+        let index = Arc::new(AtomicUsize::new(joined.places.len()));
+        joined.places.push(Place {
+            index: Arc::clone(&index),
+            handle,
+        });
+        Box::new(Member {
+            group: Members(Arc::clone(&self.0)),
+            index,
+            namespace,
+            id,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Joined<D>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: Device> AnyGroup for Members<D> {
+    fn count(&self) -> usize {
+        let joined = self.lock();
+        let places = joined.places.iter();
+        places.filter(|place| !place.handle.is_null()).count()
+    }
+
+    fn outstanding(&self) -> usize {
+        self.lock().events.group().outstanding()
+    }
+
+    fn counters(&self) -> WaitCounters {
+        self.lock().events.group().counters()
+    }
+
+    fn arm(&self) -> Result<bool, Failure> {
+        let armed = self.lock().events.arm();
+        armed.map_err(|error| Failure::new(Errno::INVAL, error))
+    }
+
+    fn fd(&self) -> c_int {
+        self.lock().events.as_fd().as_raw_fd()
+    }
+
+    unsafe fn reap(
+        &self,
+        min: u32,
+        max: u32,
+        timeout_ns: i64,
+        completions: *mut joulio_completion,
+        left: &mut VecDeque<joulio_completion>,
+    ) -> c_int {
+        guarded_io(|| {
+            // SAFETY: by the caller.
+            let mut sink = unsafe { Sink::new(completions, max, left) };
+            let deadline = deadline(min, timeout_ns);
+            let mut joined = self.lock();
+            let Joined { events, places } = &mut *joined;
+            let group = events.group();
+            let reaped = group.reap(min as usize, deadline, |index, done| {
+                let handle = places[index].handle;
+                if !handle.is_null() {
+                    // SAFETY: a queue leaves the group before its handle ends.
+                    let queue: &mut Queue = unsafe { handle::known(handle) };
+                    sink.put(done, &mut queue.backlog.slots);
+                }
+            });
+            sink.ended(completions, reaped)
+        })
+    }
+}
+
+/// A queue pair of this device, in a group with others.
+struct Member<D: Device> {
+    group: Members<D>,
+    index: Arc<AtomicUsize>,
+    namespace: Namespace,
+    id: QueueId,
+}
+
+impl<D: Device> Member<D> {
+    fn index(&self) -> usize {
+        self.index.load(Ordering::Relaxed)
+    }
+}
+
+impl<D: Device> Drop for Member<D> {
+    fn drop(&mut self) {
+        if self.index() == NOWHERE {
+            return;
+        }
+        let mut joined = self.group.lock();
+        if joined.remove(self.index()).is_err() {
+            // It stays until the group ends; nobody is told of its completions.
+            joined.places[self.index()].handle = std::ptr::null_mut();
+        }
+    }
+}
+
+impl<D: Device> Seat for Member<D> {
+    type Device = D;
+
+    fn id(&self) -> QueueId {
+        self.id
+    }
+
+    #[inline(always)]
+    fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<D>, &Namespace) -> T) -> T {
+        let index = self.index();
+        let mut joined = self.group.lock();
+        run(&mut joined.events.group().queues()[index], &self.namespace)
+    }
+}
+
+impl<D: Device> AnyQueue for Member<D> {
+    fn calls(&self) -> Calls {
+        Calls {
+            read: transfer::<Self, false>,
+            write: transfer::<Self, true>,
+            ring: ring::<Self>,
+            reap: refuse_reap,
+            submit_and_wait: submit_all_or_refuse::<D>,
+        }
+    }
+
+    fn counters(&mut self) -> WaitCounters {
+        let index = self.index();
+        self.group.lock().events.group().queue_counters()[index]
+    }
+
+    fn arm(&mut self) -> Result<bool, Failure> {
+        Err(waits_in_group())
+    }
+
+    fn fd(&self) -> Result<c_int, Failure> {
+        Err(waits_in_group())
+    }
+
+    fn join(
+        &mut self,
+        _: &dyn AnyGroup,
+        _: *mut joulio_queue,
+    ) -> Result<Box<dyn AnyQueue>, Failure> {
+        let text = "the queue is in a group already: joulio_group_leave() first";
+        Err(Failure::new(Errno::BUSY, text))
+    }
+
+    fn leave(&mut self, group: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure> {
+        let group = Members::<D>::of(group);
+        if !group.is_some_and(|group| Arc::ptr_eq(&group.0, &self.group.0)) {
+            return Err(not_a_member());
+        }
+        let alone = OpenedQueue::empty(self.namespace, self.id);
+        let mut alone = alone.map_err(|error| Failure::new(Errno::MFILE, error))?;
+        alone.put(self.group.lock().remove(self.index())?);
+        self.index.store(NOWHERE, Ordering::Relaxed);
+        Ok(Box::new(alone))
+    }
+}
+
+#[cold]
+fn waits_in_group() -> Failure {
+    Failure::new(
+        Errno::BUSY,
+        "the queue is in a group, which waits for it: joulio_group_reap(), joulio_group_arm(), joulio_group_fd()",
+    )
+}
+
+unsafe extern "C" fn refuse_reap(
+    _: *mut (),
+    _: u32,
+    _: u32,
+    _: i64,
+    _: *mut joulio_completion,
+    _: *mut Backlog,
+) -> c_int {
+    failed(&waits_in_group())
+}
+
+/// Submits on a queue in a group, which waits for it: that is refused here.
+///
+/// # Safety
+/// `queue` is one of this device, in a group, which nobody else uses; the others are as for
+/// joulio_submit_and_wait().
+unsafe extern "C" fn submit_all_or_refuse<D: Device>(
+    queue: *mut Queue,
+    ios: *const joulio_io,
+    count: *mut u32,
+    _: u32,
+    max: u32,
+    _: i64,
+    _: *mut joulio_completion,
+) -> c_int {
+    // SAFETY: by the caller.
+    let (queue, count) = unsafe { (&mut *queue, &mut *count) };
+    if max > 0 {
+        *count = 0;
+        return failed(&waits_in_group());
+    }
+    // SAFETY: by the caller.
+    guarded_io(|| unsafe { submit_all::<Member<D>>(queue, ios, count) })
+}

@@ -38,13 +38,16 @@ struct job {
 	unsigned int energy_joined : 1, said : 1;
 	/* The end of an I/O is looked at, even of one that succeeded: data is copied, or there are syncs. */
 	int looks_at_ends;
+	/* fio takes notice of when an I/O is issued. */
+	int takes_issue_time;
+	/* I/Os of a call that also waits. */
+	unsigned int count;
 
 	unsigned int depth;
 	struct request *requests;
 	struct joulio_completion *completions;
 	/* Submitted since the doorbell was rung, up to unrung_end. */
 	struct io_u **unrung, **unrung_end;
-	struct timespec issued;
 
 	/* Buffers, each of buffer_length bytes, one behind the other. */
 	struct joulio_buffer **buffers;
@@ -181,6 +184,7 @@ static struct job *job_begin(struct thread_data *td)
 {
 	struct joulio_options *options = td->eo;
 	struct job *job = calloc(1, sizeof(*job));
+	unsigned int most;
 
 	if (!job)
 		return NULL;
@@ -189,7 +193,8 @@ static struct job *job_begin(struct thread_data *td)
 	job->completion = options->slo ? "adaptive" : options->completion;
 	job->depth = td->o.iodepth;
 	job->requests = calloc(job->depth, sizeof(*job->requests));
-	job->completions = calloc(job->depth, sizeof(*job->completions));
+	most = td->o.iodepth_batch_complete_max;
+	job->completions = calloc(most > job->depth ? most : job->depth, sizeof(*job->completions));
 	/* The last is of one that the queue has no room for. */
 	job->unrung = calloc(job->depth + 1, sizeof(*job->unrung));
 	if (!job->device || !job->requests || !job->completions || !job->unrung) {
@@ -261,6 +266,7 @@ static int engine_init(struct thread_data *td)
 	if (energy_join(td->o.name, options->meter, job->controller))
 		return 1;
 	job->energy_joined = 1;
+	job->takes_issue_time = fio_fill_issue_time(td);
 	return 0;
 }
 
@@ -323,7 +329,7 @@ static void place(struct job *job, struct request *request, void *at)
 	request->buffer = job->buffers[offset / job->buffer_length];
 }
 
-static int submit_in_place(struct job *job, struct io_u *io_u)
+static inline int submit_in_place(struct job *job, struct io_u *io_u)
 {
 	uint64_t lba = io_u->offset >> job->shift, tag = (uintptr_t)io_u;
 	uint32_t blocks = io_u->xfer_buflen >> job->shift;
@@ -382,63 +388,19 @@ static __attribute__((noinline, cold)) enum fio_q_status not_submitted(struct jo
 	return FIO_Q_COMPLETED;
 }
 
-/* That a job without leave writes nothing, fio has checked. */
-static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *io_u)
+/* Whether it is a read or a write whose data is where the device reaches it. */
+static int in_place(struct io_u *io_u)
 {
-	struct job *job = td->io_ops_data;
-	int submitted;
-
-	*job->unrung_end++ = io_u;
-	if ((unsigned int)io_u->ddir <= DDIR_WRITE && request_of(io_u)->at == io_u->xfer_buf)
-		submitted = submit_in_place(job, io_u);
-	else
-		submitted = submit_other(job, io_u);
-	return submitted ? not_submitted(job, submitted) : FIO_Q_QUEUED;
+	return (unsigned int)io_u->ddir <= DDIR_WRITE && request_of(io_u)->at == io_u->xfer_buf;
 }
 
-static __attribute__((noinline)) int issue(struct job *job)
+/* Notes that an I/O is issued now, and when. */
+static void set_issue_time(struct thread_data *td, struct io_u *io_u)
 {
-	struct io_u **at = job->unrung;
-
-	io_u_mark_submit(job->td, job->unrung_end - job->unrung);
-	if (fio_fill_issue_time(job->td)) {
-		fio_gettime(&job->issued, NULL);
-		do {
-			(*at)->issue_time = job->issued;
-			io_u_queued(job->td, *at);
-		} while (++at < job->unrung_end);
-		if (job->td->o.read_iolog_file)
-			memcpy(&job->td->last_issue, &job->issued, sizeof(job->issued));
-	}
-	job->unrung_end = job->unrung;
-	return joulio_ring(job->queue);
-}
-
-/* An I/O is issued when the device can see it. fio calls this before it waits too. */
-static int engine_commit(struct thread_data *td)
-{
-	struct job *job = td->io_ops_data;
-
-	return job->unrung_end == job->unrung ? 0 : issue(job);
-}
-
-static __attribute__((noinline, cold)) int not_reaped(struct job *job, int error)
-{
-	say_once(job, joulio_error());
-	return error;
-}
-
-static int engine_getevents(struct thread_data *td, unsigned int min, unsigned int max,
-			    const struct timespec *timeout)
-{
-	struct job *job = td->io_ops_data;
-	int64_t ns = timeout ? timeout->tv_sec * 1000000000LL + timeout->tv_nsec : -1;
-	int found = joulio_reap(job->queue, min, max < job->depth ? max : job->depth, ns, job->completions);
-
-	if (found < 0)
-		return not_reaped(job, found);
-	job->ios += found;
-	return found;
+	fio_gettime(&io_u->issue_time, NULL);
+	if (td->o.read_iolog_file)
+		memcpy(&td->last_issue, &io_u->issue_time, sizeof(td->last_issue));
+	io_u_queued(td, io_u);
 }
 
 /* Does what there is to do for an I/O that has ended beside handing it on. */
@@ -457,6 +419,112 @@ static __attribute__((noinline, cold)) struct io_u *look_at_end(struct job *job,
 	}
 	job->ios -= !ddir_rw(io_u->ddir);
 	return io_u;
+}
+
+static __attribute__((noinline, cold)) int submit_other_and_wait(struct job *job, struct io_u *io_u,
+								struct joulio_completion *done)
+{
+	int error = submit_other(job, io_u);
+
+	if (!error)
+		error = joulio_ring(job->queue);
+	return error ? error : joulio_reap(job->queue, 1, 1, -1, done);
+}
+
+static __attribute__((noinline, cold)) enum fio_q_status not_done(struct job *job, struct io_u *io_u, int error)
+{
+	say_once(job, joulio_error());
+	io_u->error = error < 0 ? -error : EIO;
+	return FIO_Q_COMPLETED;
+}
+
+/* A job of one I/O at a time waits for it at once: submission, doorbell and completion are one call. */
+static __attribute__((noinline)) enum fio_q_status submit_and_wait(struct thread_data *td, struct io_u *io_u)
+{
+	struct job *job = td->io_ops_data;
+	int found;
+
+	io_u_mark_submit(td, 1);
+	if (job->takes_issue_time)
+		set_issue_time(job->td, io_u);
+	if (in_place(io_u)) {
+		struct joulio_io io = {
+			.lba = io_u->offset >> job->shift,
+			.buffer = request_of(io_u)->buffer,
+			.tag = (uintptr_t)io_u,
+			.blocks = io_u->xfer_buflen >> job->shift,
+			.opcode = io_u->ddir == DDIR_READ ? JOULIO_READ : JOULIO_WRITE,
+		};
+
+		job->count = 1;
+		found = joulio_submit_and_wait(job->queue, &io, &job->count, 1, 1, -1, job->completions);
+	} else {
+		found = submit_other_and_wait(job, io_u, job->completions);
+	}
+	if (found != 1)
+		return not_done(job, io_u, found);
+	job->ios++;
+	io_u_mark_complete(job->td, 1);
+	if (job->completions->status | job->looks_at_ends)
+		look_at_end(job, job->completions);
+	return FIO_Q_COMPLETED;
+}
+
+/* That a job without leave writes nothing, fio has checked. */
+static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *io_u)
+{
+	struct job *job;
+	int submitted;
+
+	if (td->o.iodepth == 1)
+		return submit_and_wait(td, io_u);
+	job = td->io_ops_data;
+	*job->unrung_end++ = io_u;
+	submitted = in_place(io_u) ? submit_in_place(job, io_u) : submit_other(job, io_u);
+	return submitted ? not_submitted(job, submitted) : FIO_Q_QUEUED;
+}
+
+static __attribute__((noinline)) int issue(struct thread_data *td, struct job *job)
+{
+	struct io_u **at = job->unrung, **end = job->unrung_end, *first = *at;
+
+	job->unrung_end = at;
+	io_u_mark_submit(td, end - at);
+	if (job->takes_issue_time) {
+		set_issue_time(td, first);
+		while (++at < end) {
+			(*at)->issue_time = first->issue_time;
+			io_u_queued(td, *at);
+		}
+	}
+	return joulio_ring(job->queue);
+}
+
+/* An I/O is issued when the device can see it. fio calls this before it waits too. */
+static int engine_commit(struct thread_data *td)
+{
+	struct job *job = td->io_ops_data;
+
+	return job->unrung_end == job->unrung ? 0 : issue(td, job);
+}
+
+static __attribute__((noinline, cold)) int not_reaped(struct job *job, int error)
+{
+	say_once(job, joulio_error());
+	return error;
+}
+
+static int engine_getevents(struct thread_data *td, unsigned int min, unsigned int max,
+			    const struct timespec *timeout)
+{
+	struct job *job = td->io_ops_data;
+	int64_t ns = timeout ? timeout->tv_sec * 1000000000LL + timeout->tv_nsec : -1;
+	int found = joulio_reap(job->queue, min, max, ns, job->completions);
+
+	if (found < 0)
+		return not_reaped(job, found);
+	job->ios += found;
+	return found;
 }
 
 static struct io_u *engine_event(struct thread_data *td, int event)

@@ -31,6 +31,7 @@
 //! # Ok::<(), DeviceError>(())
 //! ```
 #![warn(clippy::missing_errors_doc)]
+mod admin_data;
 mod arena;
 mod buffer;
 mod bus;
@@ -54,6 +55,7 @@ pub mod vfio;
 pub mod vfio_user;
 mod zero;
 
+pub use admin_data::AdminData;
 pub use arena::{Arena, TrustedArena};
 pub use buffer::DmaBuffer;
 pub use dma::{DmaArray, DmaDomain, DmaMapping, DmaMemory, Entry};

@@ -1,7 +1,7 @@
 //! The work of a controller, for the power model and for tests that count.
 
 use crate::fault::Faulted;
-use joulio_model::Transfer;
+use joulio_model::TransferTotals;
 use joulio_units::Nanos;
 
 /// Counts since the controller was made. They only rise.
@@ -9,14 +9,14 @@ use joulio_units::Nanos;
 pub struct Activity {
     /// Reads, compares and verifies that succeeded: what SMART takes for reads. Service times are
     /// the profile's means, without any wait in a queue.
-    pub read: Transfer,
+    pub read: TransferTotals,
     /// Writes that succeeded, likewise.
-    pub write: Transfer,
+    pub write: TransferTotals,
     /// Flushes that succeeded, likewise.
-    pub flush: Transfer,
+    pub flush: TransferTotals,
     /// Write zeroes and dataset management that succeeded, likewise. They move no blocks: the bytes
     /// are 0.
-    pub other: Transfer,
+    pub other: TransferTotals,
     /// Doorbells read by the device's thread.
     pub doorbell_polls: u64,
     /// Times the device's thread gave up its CPU: parked, or slept until the next completion.

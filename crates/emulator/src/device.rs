@@ -3,7 +3,7 @@
 use crate::activity::Activity;
 use crate::bell::{Bell, Line, Side};
 use crate::clock;
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 use crate::error::EmulatorError;
 use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
@@ -33,7 +33,7 @@ impl EmulatedDevice {
     /// # Errors
     /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file, memory or a thread.
     pub fn spawn(options: &Options) -> Result<EmulatedDevice, EmulatorError> {
-        let controller = Controller::new(options, clock::now())?;
+        let controller = EmulatedController::new(options, clock::now())?;
         let shared = Shared::new(controller, options);
         let thread = DeviceThread::spawn(&shared, options)?;
         Ok(EmulatedDevice {
@@ -48,7 +48,7 @@ impl EmulatedDevice {
     /// # Errors
     /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
     pub fn stepped(options: &Options) -> Result<(EmulatedDevice, Stepper), EmulatorError> {
-        let controller = Controller::new(options, options.start)?;
+        let controller = EmulatedController::new(options, options.start)?;
         let shared = Shared::new(controller, options);
         let stepper = Stepper::new(Arc::clone(&shared));
         let device = EmulatedDevice {
@@ -101,7 +101,7 @@ impl EmulatedDevice {
     }
 
     /// Writes registers. Without a thread, what that gives the controller to do is done at once.
-    fn write(&self, write: impl FnOnce(&mut Controller)) {
+    fn write(&self, write: impl FnOnce(&mut EmulatedController)) {
         self.shared.write_registers(write);
         if self.thread.is_none() {
             self.shared.controller().sync();

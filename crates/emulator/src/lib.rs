@@ -1,6 +1,6 @@
 //! An NVMe controller in software.
 //!
-//! The [`Controller`] is a deterministic state machine: registers, queues, namespaces and an MSI-X
+//! The [`EmulatedController`] is a deterministic state machine: registers, queues, namespaces and an MSI-X
 //! table, to which time is an argument. It trusts nothing that a host writes: every address, queue
 //! identifier, length and doorbell value is checked before use.
 //!
@@ -47,7 +47,7 @@ mod thread;
 mod trusted;
 
 pub use activity::Activity;
-pub use controller::{Controller, Progress};
+pub use controller::{EmulatedController, Progress};
 pub use device::{EmulatedDevice, EmulatedDoorbell};
 pub use error::EmulatorError;
 pub use fault::{Fault, FaultPlan, FaultPlanError, Faulted, Planned, When};

@@ -1,6 +1,6 @@
 //! The parts of a controller.
 
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 use crate::fault::FaultPlan;
 use joulio_device::pci::PciId;
 use joulio_model::DeviceProfile;
@@ -79,8 +79,8 @@ impl Options {
         Options {
             name: format!("emulated:{}", profile.name),
             pci_id: PciId {
-                vendor: Controller::VENDOR,
-                device: Controller::DEVICE,
+                vendor: EmulatedController::VENDOR,
+                device: EmulatedController::DEVICE,
             },
             namespaces: vec![NamespaceOptions::default()],
             seed: 0,

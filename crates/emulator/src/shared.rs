@@ -1,7 +1,7 @@
 //! The state that the device, its thread, its memory and its vectors share.
 
 use crate::bell::{Bell, Side};
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 use crate::doorbells::Doorbells;
 use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
@@ -24,7 +24,7 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) pci_id: PciId,
-    controller: Mutex<Controller>,
+    controller: Mutex<EmulatedController>,
     /// Number of threads that wait in [`Shared::controller_first`].
     waiting: AtomicU32,
     pub(crate) doorbells: Arc<Doorbells>,
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(controller: Controller, options: &Options) -> Arc<Shared> {
+    pub(crate) fn new(controller: EmulatedController, options: &Options) -> Arc<Shared> {
         Arc::new(Shared {
             name: options.name.clone(),
             pci_id: options.pci_id,
@@ -63,7 +63,7 @@ impl Shared {
     }
 
     /// The controller, for others than its thread: that lets them go first.
-    pub(crate) fn controller_first(&self) -> MutexGuard<'_, Controller> {
+    pub(crate) fn controller_first(&self) -> MutexGuard<'_, EmulatedController> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let controller = self.controller();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Shared {
     }
 
     /// Writes registers, and lets the device's thread see what that gives it to do.
-    pub(crate) fn write_registers(&self, write: impl FnOnce(&mut Controller)) {
+    pub(crate) fn write_registers(&self, write: impl FnOnce(&mut EmulatedController)) {
         let mut controller = self.controller_first();
         write(&mut controller);
         let shuts_down = controller.awaits_shutdown();
@@ -108,7 +108,7 @@ impl Shared {
     }
 
     /// The controller. A panic of another thread has left it in one of its states, not between.
-    pub(crate) fn controller(&self) -> MutexGuard<'_, Controller> {
+    pub(crate) fn controller(&self) -> MutexGuard<'_, EmulatedController> {
         lock(&self.controller)
     }
 

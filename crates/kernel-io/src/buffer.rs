@@ -1,8 +1,8 @@
 //! Data buffers for direct I/O.
 //!
-//! What makes this sound: a [`Buffer`] is the only way to its part of its region, the parts do not
+//! What makes this sound: a [`AlignedBuffer`] is the only way to its part of its region, the parts do not
 //! overlap, and the region is unmapped when the last of them is gone. While the kernel may read or
-//! write a part, its `Buffer` is inside an engine, which hands it back with the completion or
+//! write a part, its `AlignedBuffer` is inside an engine, which hands it back with the completion or
 //! leaks it (`slots.rs`), so that no slice exists meanwhile and the memory stays mapped.
 #![allow(unsafe_code)]
 
@@ -40,7 +40,7 @@ impl Drop for Region {
 /// Memory for direct I/O, aligned to 4096 bytes: the caller's, or an engine's while a request has
 /// it.
 #[derive(Debug)]
-pub struct Buffer {
+pub struct AlignedBuffer {
     region: Arc<Region>,
     /// Index within its region.
     index: usize,
@@ -49,13 +49,16 @@ pub struct Buffer {
 }
 
 // SAFETY: a buffer is the only way to its bytes.
-unsafe impl Send for Buffer {}
+unsafe impl Send for AlignedBuffer {}
 // SAFETY: a shared buffer can only be read.
-unsafe impl Sync for Buffer {}
+unsafe impl Sync for AlignedBuffer {}
 
-impl Buffer {
+impl AlignedBuffer {
     /// `count` buffers of `len` zeroed bytes each, in memory that is present.
-    pub(crate) fn allocate(count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
+    pub(crate) fn allocate(
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<AlignedBuffer>, KernelEngineError> {
         let memory = |source| KernelEngineError::Memory { count, len, source };
         if count == 0 || len == 0 {
             return Err(memory(rustix::io::Errno::INVAL));
@@ -78,7 +81,7 @@ impl Buffer {
             .ok_or_else(|| memory(rustix::io::Errno::NOMEM))?;
         let region = Arc::new(Region { base, len: total });
         Ok((0..count)
-            .map(|index| Buffer {
+            .map(|index| AlignedBuffer {
                 // SAFETY: index * stride < total.
                 base: unsafe { base.add(index * stride) },
                 region: Arc::clone(&region),
@@ -104,7 +107,7 @@ impl Buffer {
     }
 }
 
-impl Deref for Buffer {
+impl Deref for AlignedBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -114,14 +117,14 @@ impl Deref for Buffer {
     }
 }
 
-impl DerefMut for Buffer {
+impl DerefMut for AlignedBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `deref`, and the buffer is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
 }
 
-impl joulio_engine::Buffer for Buffer {
+impl joulio_engine::Buffer for AlignedBuffer {
     fn address(&self) -> u64 {
         self.base.as_ptr() as u64
     }
@@ -143,7 +146,7 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_and_do_not_overlap() {
-        let mut buffers = Buffer::allocate(3, 5000).unwrap();
+        let mut buffers = AlignedBuffer::allocate(3, 5000).unwrap();
         for (n, buffer) in buffers.iter_mut().enumerate() {
             assert_eq!(buffer.address() as usize % ALIGNMENT, 0);
             buffer.fill(n as u8 + 1);
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_buffer_outlives_the_others_of_its_region() {
-        let mut last = Buffer::allocate(2, 4096).unwrap().pop().unwrap();
+        let mut last = AlignedBuffer::allocate(2, 4096).unwrap().pop().unwrap();
         last[4095] = 7;
         assert_eq!(last[4095], 7);
         assert_eq!(last.index_in(last.region()), Some(1));
@@ -163,9 +166,9 @@ mod tests {
 
     #[test]
     fn nothing_and_too_much_are_refused() {
-        assert!(Buffer::allocate(0, 4096).is_err());
-        assert!(Buffer::allocate(1, 0).is_err());
-        assert!(Buffer::allocate(usize::MAX, 4096).is_err());
-        assert!(Buffer::allocate(1, usize::MAX).is_err());
+        assert!(AlignedBuffer::allocate(0, 4096).is_err());
+        assert!(AlignedBuffer::allocate(1, 0).is_err());
+        assert!(AlignedBuffer::allocate(usize::MAX, 4096).is_err());
+        assert!(AlignedBuffer::allocate(1, usize::MAX).is_err());
     }
 }

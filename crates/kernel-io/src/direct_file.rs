@@ -1,6 +1,6 @@
 //! The block device or file that engines work on.
 
-use crate::{Blocks, Buffer, DirectFileError, Disk, LockHolder};
+use crate::{AlignedBuffer, Blocks, DirectFileError, Disk, LockHolder};
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat, StatxFlags, flock, fstat,
     ioctl_blksszget, major, minor, open, seek, statx,
@@ -112,7 +112,7 @@ impl DirectFile {
             path: self.path.clone(),
             source,
         };
-        let buffers = Buffer::allocate(1, self.logical_block as usize);
+        let buffers = AlignedBuffer::allocate(1, self.logical_block as usize);
         let mut buffer = buffers
             .ok()
             .and_then(|mut buffers| buffers.pop())

@@ -1,6 +1,6 @@
 //! The requests that are outstanding in an engine, and their buffers.
 
-use crate::{Buffer, Completion, Failure, KernelEngineError};
+use crate::{AlignedBuffer, KernelCompletion, KernelEngineError, KernelRequestError};
 use joulio_engine::Request;
 use joulio_job::EngineName;
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ struct Held {
     tag: u64,
     /// Bytes that are to be read or written.
     moved: u32,
-    buffer: Buffer,
+    buffer: AlignedBuffer,
 }
 
 struct Slot {
@@ -63,7 +63,7 @@ impl Slots {
     pub(crate) fn hold(
         &mut self,
         request: &Request,
-        buffer: Buffer,
+        buffer: AlignedBuffer,
     ) -> Result<u64, KernelEngineError> {
         fits(self.engine, request, &buffer)?;
         let Some(index) = self.free.pop() else {
@@ -84,7 +84,7 @@ impl Slots {
 
     /// The request `id` ended with the kernel's `result`: bytes, or a negative error number.
     #[inline]
-    pub(crate) fn end(&mut self, id: u64, result: i64) -> Option<Completion> {
+    pub(crate) fn end(&mut self, id: u64, result: i64) -> Option<KernelCompletion> {
         self.end_by(id, |moved| outcome(result, moved))
     }
 
@@ -93,8 +93,8 @@ impl Slots {
     pub(crate) fn end_by(
         &mut self,
         id: u64,
-        outcome: impl FnOnce(u32) -> Result<(), Failure>,
-    ) -> Option<Completion> {
+        outcome: impl FnOnce(u32) -> Result<(), KernelRequestError>,
+    ) -> Option<KernelCompletion> {
         let index = id as u32;
         let sequence = (id >> 32) as u32;
         let slot = self.slots.get_mut(index as usize);
@@ -106,7 +106,7 @@ impl Slots {
             return None;
         };
         self.free.push(index);
-        Some(Completion {
+        Some(KernelCompletion {
             tag,
             outcome: outcome(moved),
             buffer,
@@ -149,7 +149,7 @@ impl Drop for Slots {
 pub(crate) fn fits(
     engine: EngineName,
     request: &Request,
-    buffer: &Buffer,
+    buffer: &AlignedBuffer,
 ) -> Result<(), KernelEngineError> {
     if request.moved() as usize <= buffer.len() {
         return Ok(());
@@ -162,16 +162,16 @@ pub(crate) fn fits(
 }
 
 /// Returns the outcome of a request of `requested` bytes.
-pub(crate) fn outcome(result: i64, requested: u32) -> Result<(), Failure> {
+pub(crate) fn outcome(result: i64, requested: u32) -> Result<(), KernelRequestError> {
     match u32::try_from(result) {
         Ok(moved) if moved == requested => Ok(()),
-        Ok(moved) => Err(Failure::Short { moved, requested }),
+        Ok(moved) => Err(KernelRequestError::Short { moved, requested }),
         Err(_) => {
             let errno = match result.saturating_neg() {
                 errno @ 1..=MAX_ERRNO => errno as i32,
                 _ => libc::EIO,
             };
-            Err(Failure::Errno(Errno::from_raw_os_error(errno)))
+            Err(KernelRequestError::Errno(Errno::from_raw_os_error(errno)))
         }
     }
 }
@@ -192,8 +192,8 @@ mod tests {
         }
     }
 
-    fn buffer() -> Buffer {
-        Buffer::allocate(1, 4096).unwrap().pop().unwrap()
+    fn buffer() -> AlignedBuffer {
+        AlignedBuffer::allocate(1, 4096).unwrap().pop().unwrap()
     }
 
     #[test]
@@ -232,12 +232,12 @@ mod tests {
     #[test]
     fn results_are_bytes_or_errors() {
         assert_eq!(outcome(4096, 4096), Ok(()));
-        let short = Failure::Short {
+        let short = KernelRequestError::Short {
             moved: 0,
             requested: 4096,
         };
         assert_eq!(outcome(0, 4096), Err(short));
-        let bad = Failure::Errno(Errno::BADF);
+        let bad = KernelRequestError::Errno(Errno::BADF);
         assert_eq!(outcome(-i64::from(libc::EBADF), 4096), Err(bad));
     }
 

@@ -6,7 +6,7 @@ mod common;
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_kernel_io::{
-    Access, DirectFile, Failure, KernelEngine, KernelEngineError, NoOperation, Psync,
+    Access, DirectFile, KernelEngine, KernelEngineError, KernelRequestError, NoOperation, Psync,
     check_operation,
 };
 use joulio_units::{Nanos, Operation};
@@ -145,7 +145,7 @@ impl Claim for ATrimOfWhatIsOnlyReadFails {
             return;
         }
         let done = one(&mut engine, request(Operation::Trim, 3, 9));
-        let refused = Failure::Errno(Errno::BADF);
+        let refused = KernelRequestError::Errno(Errno::BADF);
         assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
     }
 }
@@ -165,7 +165,7 @@ struct AReadBehindTheEndIsShort;
 
 impl Claim for AReadBehindTheEndIsShort {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
-        let short = Failure::Short {
+        let short = KernelRequestError::Short {
             moved: 0,
             requested: BLOCK,
         };
@@ -190,7 +190,7 @@ struct AWriteToWhatIsOnlyReadFails;
 impl Claim for AWriteToWhatIsOnlyReadFails {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
         let done = one(&mut engine, request(Operation::Write, 3, 9));
-        let refused = Failure::Errno(Errno::BADF);
+        let refused = KernelRequestError::Errno(Errno::BADF);
         assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
         assert_eq!(done.buffer.len(), BLOCK as usize);
         let done = one(&mut engine, request(Operation::Read, 3, 10));

@@ -8,7 +8,7 @@ mod common;
 
 use allocation_counter::measure;
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine_and_mode, request, soon};
-use joulio_kernel_io::{Access, Buffer, KernelEngine};
+use joulio_kernel_io::{Access, AlignedBuffer, KernelEngine};
 use joulio_units::Operation;
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use std::process::Command;
 const ROUNDS: u64 = 20;
 
 /// Reads into every one of `buffers`, all at once, and waits until they are back.
-fn round(engine: &mut impl KernelEngine, round: u64, buffers: &mut Vec<Buffer>) {
+fn round(engine: &mut impl KernelEngine, round: u64, buffers: &mut Vec<AlignedBuffer>) {
     let (all, deadline) = (buffers.len(), soon());
     while let Some(buffer) = buffers.pop() {
         let block = (round * 32 + buffers.len() as u64) % BLOCKS;

@@ -41,6 +41,6 @@ pub use frequency::{Frequency, FrequencyRatio};
 pub use latency::{LatencyCurve, LatencyPoint};
 pub use link::Link;
 pub use machine::{MachineProfile, MeteredAt};
-pub use power::{CountedIos, DeviceActivity, EnergyParts, Residency, Transfer};
+pub use power::{CountedIos, DeviceActivity, EnergyParts, Residency, TransferTotals};
 pub use power_states::{PowerStates, Transition, Transitions};
 pub use service::ServiceModel;

@@ -29,7 +29,7 @@ use crate::{DeviceProfile, Pick};
 
 pub use cores::{cores, cores_in_full, uncore, wakes};
 pub use counted::CountedIos;
-pub use device::{DeviceActivity, Transfer, device};
+pub use device::{DeviceActivity, TransferTotals, device};
 pub use residency::Residency;
 pub use tdp::{package, past_tdp};
 

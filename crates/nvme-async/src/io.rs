@@ -2,7 +2,7 @@
 
 use crate::request::Request;
 use crate::state::{Shared, State, Wakers};
-use crate::{IoError, IoFailure, Outcome};
+use crate::{FromCompleted, IoError, IoFailure};
 use joulio_device::Device;
 use joulio_nvme::{BufferList, Completed, SubmitError};
 use parking_lot::MutexGuard;
@@ -54,7 +54,7 @@ impl<'a, D: Device, T> Io<'a, D, T> {
     }
 }
 
-impl<D: Device, T: Outcome> Future for Io<'_, D, T> {
+impl<D: Device, T: FromCompleted> Future for Io<'_, D, T> {
     type Output = Result<T, IoError>;
 
     #[inline]
@@ -78,7 +78,7 @@ impl<D: Device, T: Outcome> Future for Io<'_, D, T> {
 
 // The common cases, in few instructions (`benches/instructions`): what they return fits into registers. The
 // compiler inlines them where a program awaits once.
-impl<D: Device, T: Outcome> Io<'_, D, T> {
+impl<D: Device, T: FromCompleted> Io<'_, D, T> {
     /// Submits it, where its queue has a driver, which is awake and does the rest; whether it was.
     #[inline]
     fn begin(&mut self, waker: &Waker) -> bool {

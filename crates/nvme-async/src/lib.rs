@@ -34,15 +34,15 @@
 
 mod driver;
 mod error;
+mod from_completed;
 mod io;
 mod operations;
-mod outcome;
 mod queue;
 mod request;
 mod state;
 
 pub use driver::Driver;
 pub use error::{IoError, IoFailure};
+pub use from_completed::FromCompleted;
 pub use io::Io;
-pub use outcome::Outcome;
 pub use queue::AsyncQueue;

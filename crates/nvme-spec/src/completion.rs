@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A completion queue entry: 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Completion {
+pub struct CompletionEntry {
     /// Dword 0: command specific.
     pub dw0: U32,
     /// Dword 1: command specific.
@@ -23,9 +23,9 @@ pub struct Completion {
     pub status: U16,
 }
 
-const _: () = assert!(size_of::<Completion>() == 16);
+const _: () = assert!(size_of::<CompletionEntry>() == 16);
 
-impl Completion {
+impl CompletionEntry {
     /// Byte offset of dword 3, which holds CID, phase and status and is written last.
     pub const DWORD3: usize = 12;
 

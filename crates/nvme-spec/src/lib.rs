@@ -20,7 +20,7 @@ pub mod status;
 mod text;
 
 pub use command::{Command, CommandId, DsmAttributes, DsmRange, NamespaceId, QueueId};
-pub use completion::Completion;
+pub use completion::CompletionEntry;
 pub use event::{AsyncEvent, AsyncEventType};
 pub use opcode::{AdminOpcode, NvmOpcode};
 pub use sgl::{Psdt, SglDescriptor};

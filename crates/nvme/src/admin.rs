@@ -3,12 +3,11 @@
 
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
-use crate::power::AdminData;
 use crate::queue::completion::CompletionRing;
 use crate::queue::prp;
 use crate::queue::submission::SubmissionRing;
 use crate::registers::Registers;
-use joulio_device::{Device, DmaMemory, Iova};
+use joulio_device::{AdminData, Device, DmaMemory, Iova};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
 use joulio_nvme_spec::{AsyncEvent, Command, CommandId, PAGE_SIZE, QueueId, Status};
 use joulio_units::Nanos;

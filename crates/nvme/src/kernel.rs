@@ -1,9 +1,9 @@
 //! A controller that stays with the kernel's driver, read for its power.
 
 use crate::NvmeError;
-use crate::power::{AdminData, PowerControl};
-use joulio_device::DeviceError;
-use joulio_device::kernel::{Data, KernelNvme};
+use crate::power::PowerControl;
+use joulio_device::kernel::KernelNvme;
+use joulio_device::{AdminData, DeviceError};
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::{Command, NamespaceId};
 use std::path::Path;
@@ -59,11 +59,6 @@ fn run(
     command: Command,
     data: AdminData<'_>,
 ) -> Result<u32, NvmeError> {
-    let data = match data {
-        AdminData::None => Data::None,
-        AdminData::In(bytes) => Data::In(bytes),
-        AdminData::Out(bytes) => Data::Out(bytes),
-    };
     let ended = device.admin(&command, data).map_err(DeviceError::from)?;
     if !ended.status.is_success() {
         return Err(NvmeError::Admin {

@@ -102,7 +102,7 @@ pub use controller::{AdminCompleted, Controller, ControllerOptions, HostMemory};
 pub use error::{AdminRejected, NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
 pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
 pub use joulio_device::{
-    Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,
+    AdminData, Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,
     TrustedDevice, TrustedMemory,
 };
 pub use joulio_nvme_spec as spec;
@@ -110,6 +110,6 @@ pub use joulio_trace as trace;
 pub use joulio_wait as wait;
 pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
-pub use power::{AdminData, PowerControl};
+pub use power::PowerControl;
 pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair, Transfer};
 pub use reactor::{NextCall, Poller, PollerId, PollerQueues, Reactor, ReactorCounters};

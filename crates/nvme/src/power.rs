@@ -2,6 +2,7 @@
 //! controller's own measurement of what it draws.
 
 use crate::NvmeError;
+use joulio_device::AdminData;
 use joulio_nvme_spec::feature::{
     ApstTable, FeatureId, HostMemoryAttributes, HostMemoryBuffer, InterruptCoalescing,
     PowerManagement, PowerMeasurement,
@@ -10,17 +11,6 @@ use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{Command, NamespaceId, PAGE_SIZE, Status};
 use zerocopy::{FromZeros, IntoBytes};
-
-/// The data of an admin command.
-#[derive(Debug)]
-pub enum AdminData<'a> {
-    /// No data.
-    None,
-    /// Data from the controller, as many bytes as the command returns.
-    In(&'a mut [u8]),
-    /// Data to the controller.
-    Out(&'a [u8]),
-}
 
 const MEASUREMENT: &str = "Power Measurement (log 25h, feature 25h)";
 const COALESCING: &str = "Interrupt Coalescing (feature 08h)";

@@ -1,7 +1,7 @@
 //! The timeline for programs.
 
 use crate::text::words::{mark, operation};
-use crate::{Core, Io, PlanOfIo, Timeline, TraceMark, Wait, WaitKind, WokenBy};
+use crate::{Core, PlanOfIo, Timeline, TraceMark, TracedIo, Wait, WaitKind, WokenBy};
 use joulio_units::Nanos;
 use serde::Serialize;
 use std::io::{Error, Write};
@@ -140,7 +140,7 @@ pub(crate) fn wait_name(kind: WaitKind) -> &'static str {
 }
 
 impl IoView {
-    fn new(io: &Io) -> IoView {
+    fn new(io: &TracedIo) -> IoView {
         let ns = |at: Nanos| at.0;
         IoView {
             thread: io.core,
@@ -176,7 +176,7 @@ impl PlanView {
 }
 
 impl MeanwhileView {
-    fn new(io: &Io) -> MeanwhileView {
+    fn new(io: &TracedIo) -> MeanwhileView {
         let meanwhile = &io.meanwhile;
         MeanwhileView {
             slept_ns: meanwhile.slept.0,

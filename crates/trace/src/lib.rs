@@ -42,5 +42,7 @@ pub use meanwhile::{Meanwhile, Wake, WokenBy};
 pub use perfetto::perfetto;
 pub use recorder::{Recorded, Recorder, Trace};
 pub use text::text;
-pub use timeline::{CompletedIo, Core, Io, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark};
+pub use timeline::{
+    CompletedIo, Core, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark, TracedIo,
+};
 pub use wait::{Wait, WaitKind};

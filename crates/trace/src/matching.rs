@@ -1,7 +1,7 @@
 //! Finding the halves of I/Os and waits among the events of one thread.
 
 use crate::timeline::{
-    CompletedIo, Core, Io, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark,
+    CompletedIo, Core, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark, TracedIo,
 };
 use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
 use joulio_units::{Joules, Nanos};
@@ -32,7 +32,7 @@ impl Timeline {
             Matching::of(index, thread).join(&mut timeline);
         }
         // Stable: what one thread did at one time stays in its order.
-        timeline.ios.sort_by_key(Io::first);
+        timeline.ios.sort_by_key(TracedIo::first);
         timeline.marks.sort_by_key(|mark| mark.at);
         timeline
     }
@@ -42,7 +42,7 @@ impl Timeline {
 pub(crate) struct Matching {
     index: usize,
     core: Core,
-    ios: Vec<Io>,
+    ios: Vec<TracedIo>,
     marks: Vec<TraceMark>,
     slots: HashMap<(Queue, u16), Slot>,
     /// I/Os that no doorbell was rung for yet.
@@ -169,8 +169,8 @@ impl Matching {
         }
     }
 
-    fn io(&self, queue: Queue, cid: u16) -> Io {
-        Io {
+    fn io(&self, queue: Queue, cid: u16) -> TracedIo {
+        TracedIo {
             core: self.index,
             queue: queue.1,
             cid,
@@ -184,7 +184,7 @@ impl Matching {
     }
 
     /// Notes the plan of an I/O that is outstanding.
-    fn planned(&mut self, queue: Queue, cid: u16, note: impl FnOnce(&mut Io)) {
+    fn planned(&mut self, queue: Queue, cid: u16, note: impl FnOnce(&mut TracedIo)) {
         if let Some(Slot::Outstanding(index)) = self.slots.get(&(queue, cid)) {
             note(&mut self.ios[*index]);
         }
@@ -193,7 +193,7 @@ impl Matching {
     /// An I/O that has this identifier already stays as it is, without a completion.
     fn submit(&mut self, queue: Queue, cid: u16, submitted: Submitted) {
         let index = self.ios.len();
-        self.ios.push(Io {
+        self.ios.push(TracedIo {
             submitted: Some(submitted),
             ..self.io(queue, cid)
         });
@@ -222,7 +222,7 @@ impl Matching {
             self.ios[index].completed = Some(completed);
             return;
         }
-        self.ios.push(Io {
+        self.ios.push(TracedIo {
             completed: Some(completed),
             doubled: before.is_some(),
             ..self.io(queue, cid)

@@ -9,7 +9,7 @@ mod lanes;
 
 use crate::json::wait_name;
 use crate::text::words::{mark, missing, operation, steps};
-use crate::{Core, Io, Timeline, TraceMark, Wait};
+use crate::{Core, Timeline, TraceMark, TracedIo, Wait};
 use joulio_units::{Joules, Nanos};
 use lanes::Lanes;
 use serde::Serialize;
@@ -163,7 +163,7 @@ fn note(it: &TraceMark, ts: impl Fn(Nanos) -> f64) -> Entry {
 /// Both ends of an I/O, or an instant for a completion alone.
 fn io(
     timeline: &Timeline,
-    io: &Io,
+    io: &TracedIo,
     lanes: &mut Lanes,
     ts: impl Fn(Nanos) -> f64,
     entries: &mut Vec<Entry>,
@@ -194,7 +194,7 @@ fn io(
 }
 
 /// Returns what Perfetto shows of an I/O that is selected.
-fn details(io: &Io) -> Value {
+fn details(io: &TracedIo) -> Value {
     let meanwhile = &io.meanwhile;
     let mut details = json!({
         "cid": format!("{:#06x}", io.cid),

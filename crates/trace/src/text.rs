@@ -3,7 +3,7 @@
 mod bar;
 pub(crate) mod words;
 
-use crate::{Core, Io, Timeline, TraceMark, WaitKind, WokenBy};
+use crate::{Core, Timeline, TraceMark, TracedIo, WaitKind, WokenBy};
 use bar::Scale;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -177,7 +177,7 @@ fn mark_line(timeline: &Timeline, it: &TraceMark, text: &mut String) {
 }
 
 /// The bar, or in words why there is none.
-fn what_happened(scale: &Scale, timeline: &Timeline, io: &Io) -> String {
+fn what_happened(scale: &Scale, timeline: &Timeline, io: &TracedIo) -> String {
     match io.whole() {
         Some((_, completed)) if completed.is_success() => scale.bar(timeline, io),
         Some((_, completed)) => format!("failed: {}", words::status(completed.status)),
@@ -185,7 +185,7 @@ fn what_happened(scale: &Scale, timeline: &Timeline, io: &Io) -> String {
     }
 }
 
-fn cells(timeline: &Timeline, index: usize, io: &Io) -> [String; COLUMNS.len()] {
+fn cells(timeline: &Timeline, index: usize, io: &TracedIo) -> [String; COLUMNS.len()] {
     let none = || "-".to_string();
     let submitted = io.submitted.map(|submitted| submitted.at);
     let completed = io.completed.map(|completed| completed.at);
@@ -223,7 +223,7 @@ fn is_planned(timeline: &Timeline) -> bool {
     timeline.ios.iter().any(|io| io.plan.is_some())
 }
 
-fn plan_cells(io: &Io) -> [String; PLAN_COLUMNS.len()] {
+fn plan_cells(io: &TracedIo) -> [String; PLAN_COLUMNS.len()] {
     let microjoules = |joules: Option<Joules>| match joules {
         Some(joules) => format!("{:.1}", joules.0 * 1e6),
         None => "-".into(),
@@ -239,7 +239,7 @@ fn plan_cells(io: &Io) -> [String; PLAN_COLUMNS.len()] {
 }
 
 /// QID; after its thread's place in the heading where there are several threads.
-fn queue(timeline: &Timeline, io: &Io) -> String {
+fn queue(timeline: &Timeline, io: &TracedIo) -> String {
     match timeline.cores.len() {
         1 => io.queue.to_string(),
         _ => format!("{}:{}", io.core, io.queue),

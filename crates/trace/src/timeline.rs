@@ -23,7 +23,7 @@ pub struct Timeline {
     /// Cores of the threads, in the order given.
     pub cores: Vec<Core>,
     /// I/Os of all threads, ordered by their first event.
-    pub ios: Vec<Io>,
+    pub ios: Vec<TracedIo>,
     /// Events that are neither an I/O nor a wait (faults, resets), ordered by time.
     pub marks: Vec<TraceMark>,
 }
@@ -56,7 +56,7 @@ pub struct Ring {
 
 /// A command from submission to completion, as far as it was recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Io {
+pub struct TracedIo {
     /// Index of the thread in [`Timeline::cores`].
     pub core: usize,
     /// QID.
@@ -137,7 +137,7 @@ pub struct TraceMark {
     pub kind: EventKind,
 }
 
-impl Io {
+impl TracedIo {
     /// Returns the time of the first event.
     pub fn first(&self) -> Nanos {
         let submitted = self.submitted.map(|submitted| submitted.at);

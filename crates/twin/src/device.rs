@@ -1,7 +1,9 @@
 //! A device: when it finishes, and what it did.
 
 use joulio_job::{IoStatistics, Load};
-use joulio_model::{DeviceActivity, DeviceProfile, Link, PowerStates, ServiceModel, Transfer};
+use joulio_model::{
+    DeviceActivity, DeviceProfile, Link, PowerStates, ServiceModel, TransferTotals,
+};
 use joulio_units::{Direction, Joules, Nanos};
 
 /// A modelled device in virtual time, in power state 0: nobody requests another, and none is left by
@@ -119,9 +121,9 @@ impl<'a> Device<'a> {
     }
 
     /// Commands and bytes of both directions.
-    pub(crate) fn done(&self) -> [Transfer; 2] {
+    pub(crate) fn done(&self) -> [TransferTotals; 2] {
         [0, 1].map(|side| {
-            let mut sum = Transfer::default();
+            let mut sum = TransferTotals::default();
             for load in &self.loads {
                 let commands = load.ios[side] * u64::from(load.bytes.div_ceil(load.part));
                 sum.ios += commands;

@@ -8,7 +8,7 @@ use joulio_job::{
     FaultCounts, IoStatistics, Job, JobCounts, MachineCounters, Method, Placement, RunResult,
     ThreadUsage, Threads, WorkDone,
 };
-use joulio_model::{EnergyParts, Transfer};
+use joulio_model::{EnergyParts, TransferTotals};
 use joulio_units::{Energy, Nanos};
 use joulio_wait::WaitCounters;
 
@@ -18,9 +18,9 @@ pub struct DeviceResult {
     /// Name of the profile.
     pub name: String,
     /// Reads that began in the window; service times are the profile's means.
-    pub read: Transfer,
+    pub read: TransferTotals,
     /// Writes that began in the window; service times are the profile's means.
-    pub write: Transfer,
+    pub write: TransferTotals,
 }
 
 /// A run in virtual time: the result that a real run has, and what only a model knows beside it.

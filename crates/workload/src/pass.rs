@@ -3,7 +3,7 @@
 
 use crate::Stop;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
-use crate::engine::{IoError, Traced};
+use crate::engine::{RequestError, Traced};
 use crate::share::Share;
 use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
@@ -103,7 +103,7 @@ impl Pass<'_> {
         mut buffers: Vec<E::Buffer>,
         ledger: &mut Ledger,
         blocks: impl IntoIterator<Item = u64>,
-        mut each: impl FnMut(&mut Ledger, u64, Result<(), IoError>, &E::Buffer),
+        mut each: impl FnMut(&mut Ledger, u64, Result<(), RequestError>, &E::Buffer),
     ) -> Result<Vec<E::Buffer>, WorkerError> {
         let all = buffers.len();
         let bs = self.bs;

@@ -1,6 +1,6 @@
 //! Errors of a job.
 
-use crate::engine::{EngineError, IoError};
+use crate::engine::{EngineError, RequestError};
 use crate::process::ProcessError;
 use joulio_kernel_io::DirectFileError;
 
@@ -12,7 +12,7 @@ pub enum WorkerError {
     Engine(#[from] EngineError),
     /// Blocks that reads are to find could not be written.
     #[error("writing the blocks to be verified failed: {0}")]
-    Layout(IoError),
+    Layout(RequestError),
     /// The thread could not be put on its CPU.
     #[error("--cpus_allowed: CPU {cpu}: {reason}")]
     Cpu {

@@ -3,7 +3,8 @@
 //! The length matters as much as the command: the kernel maps as much memory as the length says,
 //! and the controller writes as much as the command says.
 
-use super::{Data, Refusal};
+use super::Refusal;
+use crate::AdminData;
 use joulio_nvme_spec::feature::{ApstTable, FeatureId, HostMemoryAttributes};
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{AdminOpcode, Command};
@@ -22,7 +23,7 @@ const SAVE: u32 = 1 << 31;
 const SELECT: u32 = 7 << 8;
 
 /// Refuses what is not on the list.
-pub(super) fn check(command: &Command, data: &Data<'_>) -> Result<(), Refusal> {
+pub(super) fn check(command: &Command, data: &AdminData<'_>) -> Result<(), Refusal> {
     let dword0 = command.dword0();
     if dword0.fuse() != 0 || dword0.psdt() != 0 {
         return Err(Refusal::Variant);
@@ -35,9 +36,9 @@ pub(super) fn check(command: &Command, data: &Data<'_>) -> Result<(), Refusal> {
         _ => return Err(Refusal::Command),
     };
     match (transfer, data) {
-        (Transfer::None, Data::None) => Ok(()),
-        (Transfer::In(len), Data::In(bytes)) if len == bytes.len() => Ok(()),
-        (Transfer::Out(len), Data::Out(bytes)) if len == bytes.len() => Ok(()),
+        (Transfer::None, AdminData::None) => Ok(()),
+        (Transfer::In(len), AdminData::In(bytes)) if len == bytes.len() => Ok(()),
+        (Transfer::Out(len), AdminData::Out(bytes)) if len == bytes.len() => Ok(()),
         _ => Err(Refusal::Data),
     }
 }
@@ -107,28 +108,34 @@ mod tests {
             (log(64), 64),
             (Command::get_features(apst), 256),
         ] {
-            assert_eq!(check(&command, &Data::In(&mut room[..len])), Ok(()));
+            assert_eq!(check(&command, &AdminData::In(&mut room[..len])), Ok(()));
             for other in [0, len - 4, len + 4] {
-                let data = Data::In(&mut room[..other]);
+                let data = AdminData::In(&mut room[..other]);
                 assert_eq!(check(&command, &data), Err(Refusal::Data));
             }
             assert_eq!(
-                check(&command, &Data::Out(&room[..len])),
+                check(&command, &AdminData::Out(&room[..len])),
                 Err(Refusal::Data)
             );
-            assert_eq!(check(&command, &Data::None), Err(Refusal::Data));
+            assert_eq!(check(&command, &AdminData::None), Err(Refusal::Data));
         }
         let set = Command::set_features(apst, 1);
-        assert_eq!(check(&set, &Data::Out(&[0; 256])), Ok(()));
-        assert_eq!(check(&set, &Data::In(&mut [0; 256])), Err(Refusal::Data));
+        assert_eq!(check(&set, &AdminData::Out(&[0; 256])), Ok(()));
+        assert_eq!(
+            check(&set, &AdminData::In(&mut [0; 256])),
+            Err(Refusal::Data)
+        );
         for id in [
             FeatureId::POWER_MANAGEMENT,
             FeatureId::INTERRUPT_COALESCING,
             FeatureId::POWER_MEASUREMENT,
         ] {
             for command in [Command::get_features(id), Command::set_features(id, 1)] {
-                assert_eq!(check(&command, &Data::None), Ok(()));
-                assert_eq!(check(&command, &Data::Out(&[0; 4])), Err(Refusal::Data));
+                assert_eq!(check(&command, &AdminData::None), Ok(()));
+                assert_eq!(
+                    check(&command, &AdminData::Out(&[0; 4])),
+                    Err(Refusal::Data)
+                );
             }
         }
     }
@@ -137,7 +144,7 @@ mod tests {
     fn variants_that_do_something_else_are_refused() {
         let variant = |mut command: Command, dword: usize, bits: u32| {
             command.cdw10[dword].set(command.cdw10[dword].get() | bits);
-            check(&command, &Data::In(&mut [0; 512]))
+            check(&command, &AdminData::In(&mut [0; 512]))
         };
         let refused = Err(Refusal::Variant);
         let set = Command::set_features(FeatureId::POWER_MANAGEMENT, 1);
@@ -146,10 +153,10 @@ mod tests {
         assert_eq!(variant(get, 0, 3 << 8), refused);
         assert_eq!(variant(smart(512), 1, 1), refused);
         assert_eq!(variant(smart(512), 2, 4), refused);
-        assert_eq!(check(&smart(516), &Data::In(&mut [0; 516])), refused);
+        assert_eq!(check(&smart(516), &AdminData::In(&mut [0; 516])), refused);
         let mut fused = Command::identify(Cns::CONTROLLER, NamespaceId::NONE);
         fused.cdw0.set(fused.cdw0.get() | 1 << 8);
-        assert_eq!(check(&fused, &Data::In(&mut [0; 4096])), refused);
+        assert_eq!(check(&fused, &AdminData::In(&mut [0; 4096])), refused);
     }
 
     #[test]
@@ -163,7 +170,7 @@ mod tests {
                 AdminOpcode::SET_FEATURES,
             ];
             let command = Command::admin(requested);
-            let passes = check(&command, &Data::In(&mut [0; 4096])).is_ok();
+            let passes = check(&command, &AdminData::In(&mut [0; 4096])).is_ok();
             assert!(!passes || known.contains(&requested), "{opcode:#x}");
         }
     }
@@ -181,7 +188,7 @@ mod tests {
             command.cdw0.set(opcode.into());
             command.cdw10[0].set(command.cdw10[0].get() & !0xff | u32::from(id));
             let mut room = vec![0; len];
-            if check(&command, &Data::In(&mut room)).is_ok() {
+            if check(&command, &AdminData::In(&mut room)).is_ok() {
                 let numd = command.cdw10[0].get() >> 16;
                 let written = match opcode {
                     0x02 => (numd as usize + 1) * 4,

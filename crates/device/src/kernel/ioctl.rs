@@ -4,7 +4,8 @@
 //! the controller transfer, and the direction that its opcode's low bits say; the kernel copies no
 //! more than `data_len` bytes, from or to memory that is borrowed for the call.
 
-use super::{CommandEnd, Data};
+use super::CommandEnd;
+use crate::AdminData;
 use joulio_nvme_spec::{Command, Status};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -41,13 +42,13 @@ const ADMIN: libc::Ioctl =
 pub(super) fn admin(
     fd: BorrowedFd<'_>,
     command: &Command,
-    data: Data<'_>,
+    data: AdminData<'_>,
 ) -> io::Result<CommandEnd> {
     let (addr, len) = match data {
-        Data::None => (0, 0),
-        Data::In(bytes) => (bytes.as_mut_ptr() as u64, bytes.len()),
+        AdminData::None => (0, 0),
+        AdminData::In(bytes) => (bytes.as_mut_ptr() as u64, bytes.len()),
         // Only commands whose opcode says "to the controller" get here with it: the kernel reads.
-        Data::Out(bytes) => (bytes.as_ptr() as u64, bytes.len()),
+        AdminData::Out(bytes) => (bytes.as_ptr() as u64, bytes.len()),
     };
     let mut passed = Passthrough {
         opcode: command.dword0().opc(),

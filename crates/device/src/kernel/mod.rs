@@ -9,22 +9,12 @@ mod ioctl;
 
 pub use error::{KernelError, Refusal};
 
+use crate::AdminData;
 use joulio_nvme_spec::{Command, Status};
 use rustix::fs::{FileType, Mode, OFlags, major, minor, open, stat};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-
-/// The data of an admin command.
-#[derive(Debug)]
-pub enum Data<'a> {
-    /// None.
-    None,
-    /// Data of the controller: exactly as many bytes as the command returns.
-    In(&'a mut [u8]),
-    /// Data to the controller: exactly as many bytes as it takes.
-    Out(&'a [u8]),
-}
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +63,7 @@ impl KernelNvme {
     /// # Errors
     /// [`KernelError::Refused`] before anything is done, or what the kernel says. A controller that
     /// fails the command is no error: the status says so.
-    pub fn admin(&self, command: &Command, data: Data<'_>) -> Result<CommandEnd, KernelError> {
+    pub fn admin(&self, command: &Command, data: AdminData<'_>) -> Result<CommandEnd, KernelError> {
         allowed::check(command, &data).map_err(|refusal| KernelError::Refused {
             device: self.name.clone(),
             refusal,

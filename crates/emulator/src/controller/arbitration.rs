@@ -4,7 +4,7 @@
 //! priority, so many of medium, so many of low (feature 01h), queue by queue within a class. What the model cannot
 //! work on yet stays in its queue, since there is nothing to arbitrate among commands that were all taken.
 
-use super::Controller;
+use super::EmulatedController;
 use super::fetching::ARBITRATION_BURST;
 use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::feature::{Arbitration, FeatureId};
@@ -27,7 +27,7 @@ const WEIGHTED: [QueuePriority; 3] = [
     QueuePriority::LOW,
 ];
 
-impl Controller {
+impl EmulatedController {
     /// Polls the tails and fetches by weight, and says whether there may be more.
     pub(super) fn fetch_by_weight(&mut self) -> (u32, bool) {
         let arbitration = self.features.remembered(FeatureId::ARBITRATION);

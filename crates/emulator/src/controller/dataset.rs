@@ -1,11 +1,11 @@
 //! Dataset Management (NVM 3.2.3).
 
-use super::Controller;
+use super::EmulatedController;
 use super::checked_io::Io;
 use joulio_nvme_spec::{DsmRange, Status};
 use zerocopy::{FromZeros, IntoBytes};
 
-impl Controller {
+impl EmulatedController {
     /// Reads the ranges and, when `deallocate`, gives them up: all of them, or none when one is not
     /// inside the namespace. Context attributes, and hints of what will be read or written as one,
     /// change nothing here.

@@ -1,6 +1,6 @@
 //! Fetching commands: polling tails, and fetching what was submitted (Base 3.3.1).
 
-use super::Controller;
+use super::EmulatedController;
 use super::errors::{self, ErrorEvent};
 use crate::bell::Side;
 use joulio_nvme_spec::Command;
@@ -9,7 +9,7 @@ use zerocopy::IntoBytes;
 /// Maximum number of commands fetched from one queue before the next one's turn.
 pub(super) const ARBITRATION_BURST: u32 = 32;
 
-impl Controller {
+impl EmulatedController {
     /// Polls the tail of queue `qid`: whether there is something to fetch.
     #[inline]
     pub(super) fn poll_tail(&mut self, qid: u16) -> bool {

@@ -1,13 +1,13 @@
 //! The controller as a PCI function: what lies around the NVMe registers, for those who serve it
 //! to a host that is not of this process.
 
-use super::{Controller, Event};
+use super::{EmulatedController, Event};
 use crate::doorbells::Doorbells;
 use joulio_device::{DeviceError, SharedMemory};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-impl Controller {
+impl EmulatedController {
     /// The vendor of an emulated controller: the letters `LJ`, which nobody is assigned.
     pub const VENDOR: u16 = 0x4a4c;
     /// PCI device identifier.

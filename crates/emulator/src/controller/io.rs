@@ -1,6 +1,6 @@
 //! I/O commands: checked when they are fetched, done when they finish (NVM 3.2).
 
-use super::Controller;
+use super::EmulatedController;
 use super::checked_io::{Io, Work};
 use super::data::DataPointer;
 use joulio_nvme_spec::{Command, DsmRange, NamespaceId, NvmOpcode, Status};
@@ -8,7 +8,7 @@ use joulio_units::Nanos;
 
 const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
-impl Controller {
+impl EmulatedController {
     /// Takes a command of I/O submission queue `sqid` into service, or completes it at once when
     /// it is not sound.
     #[inline]

@@ -64,9 +64,9 @@ pub struct Progress {
 /// An NVMe controller, which trusts nothing that a host says.
 ///
 /// It acts when called: registers when they are written, everything else in
-/// [`Controller::step`].
+/// [`EmulatedController::step`].
 #[derive(Debug)]
-pub struct Controller {
+pub struct EmulatedController {
     profile: DeviceProfile,
     seed: u64,
     registers: Registers,
@@ -99,12 +99,12 @@ pub struct Controller {
     start: Nanos,
 }
 
-impl Controller {
+impl EmulatedController {
     /// A controller that is switched on at `start`, and disabled.
     ///
     /// # Errors
     /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
-    pub fn new(options: &Options, start: Nanos) -> Result<Controller, EmulatorError> {
+    pub fn new(options: &Options, start: Nanos) -> Result<EmulatedController, EmulatorError> {
         check_counts(options)?;
         let pages = options.identify.clone();
         let profile = likeness::profile(options)?;
@@ -114,7 +114,7 @@ impl Controller {
             .map(|namespace| Namespace::open(namespace, &profile, options.sync))
             .collect::<Result<Vec<_>, _>>()?;
         let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
-        Ok(Controller {
+        Ok(EmulatedController {
             registers: Registers::new(entries, options.version, options.weighted_round_robin),
             guest: GuestMemory::default(),
             doorbells: Arc::new(Doorbells::new(options.queue_pairs)),
@@ -185,7 +185,7 @@ impl Controller {
     }
 
     /// Enables one masked vector for each event, which the vector's interrupts signal. Events
-    /// beyond [`Controller::vectors`] are dropped.
+    /// beyond [`EmulatedController::vectors`] are dropped.
     pub fn enable_vectors(&mut self, mut events: Vec<OwnedFd>) {
         events.truncate(usize::from(self.vectors()));
         self.interrupts.enable(events);
@@ -338,7 +338,7 @@ impl Controller {
         self.queues.watch(watch, &self.doorbells);
     }
 
-    /// Requests a ring from the host when one of the doorbells that [`Controller::watch`] lists
+    /// Requests a ring from the host when one of the doorbells that [`EmulatedController::watch`] lists
     /// moves.
     pub(crate) fn request_ring(&self) {
         if let Some(shadow) = self.doorbells.shadow() {

@@ -1,12 +1,12 @@
 //! Posting completions into the host's memory (Base 3.3.1.2 and 4.2).
 
-use super::Controller;
+use super::EmulatedController;
 use joulio_nvme_spec::log::ErrorInformation;
-use joulio_nvme_spec::{Completion, Status};
+use joulio_nvme_spec::{CompletionEntry, Status};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
 
-impl Controller {
+impl EmulatedController {
     /// Completes a command of submission queue `sqid`.
     #[inline]
     pub(super) fn complete(&mut self, sqid: u16, cid: u16, result: Result<u32, Status>) {
@@ -28,7 +28,7 @@ impl Controller {
         sqid: u16,
         cid: u16,
         result: Result<u32, Status>,
-    ) -> Option<(u16, Completion)> {
+    ) -> Option<(u16, CompletionEntry)> {
         let (status, dw0) = match result {
             Ok(dw0) => (Status::SUCCESS, dw0),
             Err(status) => (status, 0),
@@ -37,7 +37,7 @@ impl Controller {
             self.activity.failed_commands += 1;
         }
         let queue = self.queues.submission(sqid)?;
-        let completion = Completion {
+        let completion = CompletionEntry {
             dw0: U32::new(dw0),
             dw1: U32::ZERO,
             sqhd: U16::new(queue.head as u16),
@@ -49,7 +49,7 @@ impl Controller {
     }
 
     /// Keeps a completion until there is room for it in queue `cqid`.
-    pub(super) fn hold(&mut self, cqid: u16, completion: Completion) {
+    pub(super) fn hold(&mut self, cqid: u16, completion: CompletionEntry) {
         if let Some(queue) = self.queues.completion(cqid) {
             queue.held.push_back(completion);
             self.queues.held += 1;
@@ -88,7 +88,7 @@ impl Controller {
 
     /// Posts the completion of a command to queue `cqid`, which has room.
     #[inline]
-    pub(super) fn post(&mut self, cqid: u16, completion: Completion) {
+    pub(super) fn post(&mut self, cqid: u16, completion: CompletionEntry) {
         self.leave(completion.sqid.get());
         self.put(cqid, completion, true);
     }
@@ -104,14 +104,14 @@ impl Controller {
     /// Writes an entry to queue `cqid`, which has room: dword 3, which makes it valid, last. Its
     /// `interrupt` is raised when the step ends.
     #[inline]
-    pub(super) fn put(&mut self, cqid: u16, mut completion: Completion, interrupt: bool) {
+    pub(super) fn put(&mut self, cqid: u16, mut completion: CompletionEntry, interrupt: bool) {
         let Some(queue) = self.queues.completion(cqid) else {
             return;
         };
         let (at, phase) = queue.advance();
         let vector = queue.vector.filter(|_| interrupt);
         completion.status = U16::new(completion.status.get() | u16::from(phase));
-        let segment = match self.guest.locate(at, size_of::<Completion>()) {
+        let segment = match self.guest.locate(at, size_of::<CompletionEntry>()) {
             Ok(segment) if self.guest.writable(&[segment]) => segment,
             _ => {
                 self.registers.fail();
@@ -120,9 +120,9 @@ impl Controller {
         };
         let (memory, offset) = self.guest.memory(segment);
         let bytes = completion.as_bytes();
-        memory.write(offset, &bytes[..Completion::DWORD3]);
+        memory.write(offset, &bytes[..CompletionEntry::DWORD3]);
         let dword3 = u32::from(completion.cid.get()) | u32::from(completion.status.get()) << 16;
-        memory.store_u32(offset + Completion::DWORD3, dword3.to_le());
+        memory.store_u32(offset + CompletionEntry::DWORD3, dword3.to_le());
         self.posted += 1;
         if let Some(vector) = vector {
             self.interrupts.note(vector, self.now, cqid == 0);

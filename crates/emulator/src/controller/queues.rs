@@ -6,7 +6,7 @@ use crate::bell::Side;
 use crate::doorbells::{Doorbells, Watch};
 use crate::shadow::Shadow;
 use joulio_nvme_spec::command::QueuePriority;
-use joulio_nvme_spec::{Command, Completion};
+use joulio_nvme_spec::{Command, CompletionEntry};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ pub(super) struct CompletionQueue {
     /// Number of submission queues that complete here.
     pub(super) users: u32,
     /// Completions that found the queue full, oldest first.
-    pub(super) held: VecDeque<Completion>,
+    pub(super) held: VecDeque<CompletionEntry>,
 }
 
 impl CompletionQueue {
@@ -158,7 +158,7 @@ impl CompletionQueue {
     /// Address and phase of the next entry; it is taken from now on.
     #[inline]
     pub(super) fn advance(&mut self) -> (u64, bool) {
-        let at = self.base + u64::from(self.tail) * size_of::<Completion>() as u64;
+        let at = self.base + u64::from(self.tail) * size_of::<CompletionEntry>() as u64;
         let phase = self.phase;
         self.tail = next(self.tail, self.entries);
         self.phase ^= self.tail == 0;

@@ -1,11 +1,11 @@
 //! The controller registers (Base 3.1.4), and what enabling, resetting and shutting down do
 //! (Base 3.5 to 3.7).
 
-use super::Controller;
+use super::EmulatedController;
 use super::queues::{CompletionQueue, SubmissionQueue};
 use crate::guest::PAGE;
 use joulio_nvme_spec::register::{ACQ, AQA, ASQ, Aqa, CAP, CC, CSTS, Cap, Cc, Csts, VS, Version};
-use joulio_nvme_spec::{Command, Completion};
+use joulio_nvme_spec::{Command, CompletionEntry};
 
 /// CSTS.SHST: shutdown processing complete (Base figure 47).
 const SHUTDOWN_COMPLETE: u8 = 2;
@@ -140,7 +140,7 @@ const CAP_HIGH: u32 = CAP + 4;
 const ASQ_HIGH: u32 = ASQ + 4;
 const ACQ_HIGH: u32 = ACQ + 4;
 
-impl Controller {
+impl EmulatedController {
     /// Reads the 32-bit register at `offset`.
     pub fn read32(&self, offset: u32) -> u32 {
         self.registers.read(offset)
@@ -240,7 +240,7 @@ impl Controller {
                 .covers(asq, bytes(aqa.asqs(), size_of::<Command>()))
             && self
                 .guest
-                .covers(acq, bytes(aqa.acqs(), size_of::<Completion>()))
+                .covers(acq, bytes(aqa.acqs(), size_of::<CompletionEntry>()))
     }
 
     /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ

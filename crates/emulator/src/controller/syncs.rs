@@ -5,7 +5,7 @@
 //! all that completed before it was fetched, as that is in the file too by then. A sync whose command, or shutdown, is
 //! not there any more when it ends changes nothing: their numbers are given once.
 
-use super::Controller;
+use super::EmulatedController;
 use super::checked_io::{Io, Work};
 use crate::namespace::Namespace;
 use crate::store::Backing;
@@ -66,13 +66,13 @@ impl Sync {
     }
 }
 
-impl Controller {
+impl EmulatedController {
     /// Whether a shutdown waits for a sync, which no doorbell announces.
     pub(crate) fn awaits_shutdown(&self) -> bool {
         self.shutdowns.waiting.is_some()
     }
 
-    /// The sync that is next, if there is one: to be run, and handed to [`Controller::end_sync`] before another begins.
+    /// The sync that is next, if there is one: to be run, and handed to [`EmulatedController::end_sync`] before another begins.
     #[inline]
     pub(crate) fn begin_sync(&mut self) -> Option<Sync> {
         if let Some(number) = self.shutdowns.waiting {

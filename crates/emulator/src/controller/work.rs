@@ -1,12 +1,12 @@
 //! The work of I/O commands: how long it takes, how it counts, and the doing of it.
 
-use super::Controller;
+use super::EmulatedController;
 use super::checked_io::{Io, Work};
 use crate::namespace::Namespace;
 use joulio_nvme_spec::Status;
 use joulio_units::Nanos;
 
-impl Controller {
+impl EmulatedController {
     /// The mean service time of `io`; the profile's figure.
     #[inline]
     pub(super) fn mean_service(&self, io: &Io) -> Nanos {

@@ -2,14 +2,14 @@
 //! [`joulio_model::power::device`], in whatever power state the work is done.
 
 use crate::activity::Activity;
-use joulio_model::{DeviceProfile, PowerStates, Transfer};
+use joulio_model::{DeviceProfile, PowerStates, TransferTotals};
 use joulio_units::{Direction, Joules, Nanos};
 
 /// Work since a controller was switched on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Worked {
-    read: Transfer,
-    write: Transfer,
+    read: TransferTotals,
+    write: TransferTotals,
 }
 
 impl Worked {
@@ -25,7 +25,7 @@ impl Worked {
     }
 
     pub(super) fn since(&self, before: &Worked) -> Worked {
-        let less = |now: Transfer, then: Transfer| Transfer {
+        let less = |now: TransferTotals, then: TransferTotals| TransferTotals {
             ios: now.ios - then.ios,
             bytes: now.bytes - then.bytes,
             service: now.service.since(then.service),

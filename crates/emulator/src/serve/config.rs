@@ -2,7 +2,7 @@
 //! 3.2): a header and three capabilities in a chain.
 
 use super::layout::Layout;
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 
 /// PCI Express configuration space; beyond the first 256 bytes there are no capabilities.
 pub(super) const SIZE: usize = 4096;
@@ -52,8 +52,8 @@ impl ConfigSpace {
     }
 
     fn header(&mut self, layout: &Layout) {
-        self.put(0x00, &Controller::VENDOR.to_le_bytes());
-        self.put(0x02, &Controller::DEVICE.to_le_bytes());
+        self.put(0x00, &EmulatedController::VENDOR.to_le_bytes());
+        self.put(0x02, &EmulatedController::DEVICE.to_le_bytes());
         // Memory space, bus master and INTx disable are the host's; INTx there is none.
         self.allow(COMMAND, &0x0406u16.to_le_bytes());
         // There is a list of capabilities.
@@ -63,8 +63,8 @@ impl ConfigSpace {
         // Memory, 64 bits wide.
         self.put(BAR0, &[0x04]);
         self.allow(BAR0, &(!(layout.size() - 1)).to_le_bytes());
-        self.put(0x2c, &Controller::VENDOR.to_le_bytes());
-        self.put(0x2e, &Controller::DEVICE.to_le_bytes());
+        self.put(0x2c, &EmulatedController::VENDOR.to_le_bytes());
+        self.put(0x2e, &EmulatedController::DEVICE.to_le_bytes());
         self.put(CAPABILITIES, &[POWER_MANAGEMENT as u8]);
         self.allow(INTERRUPT_LINE, &[0xff]);
     }
@@ -172,7 +172,7 @@ mod tests {
     fn identifiers_cannot_be_written_and_a_reset_is_reported() {
         let mut space = ConfigSpace::new(&Layout::new(2));
         assert_eq!(space.write(0, &[0xff; 4]), Written::Stored);
-        assert_eq!(read(&space, 0), Controller::VENDOR.to_le_bytes());
+        assert_eq!(read(&space, 0), EmulatedController::VENDOR.to_le_bytes());
         assert_eq!(space.write(DEVICE_CONTROL, &[0, 0x80]), Written::Reset);
         assert_eq!(read::<2>(&space, DEVICE_CONTROL)[1] & 0x80, 0);
         assert_eq!(space.write(SIZE - 1, &[1]), Written::Stored);

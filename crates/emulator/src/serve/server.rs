@@ -9,7 +9,7 @@ use super::session::{Session, refusal};
 use super::socket::Socket;
 use super::stats::Stats;
 use crate::clock;
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 use crate::options::Options;
 use crate::shared::Shared;
 use crate::thread::DeviceThread;
@@ -63,7 +63,7 @@ impl Server {
         serve: &ServeOptions,
     ) -> Result<Server, ServeError> {
         let options = serve.adapt(options);
-        let controller = Controller::new(&options, clock::now())?;
+        let controller = EmulatedController::new(&options, clock::now())?;
         let signaller = Arc::new(Signaller::new().map_err(ServeError::Signal)?);
         let socket = Socket::bind(path, serve.socket_mode)?;
         let shared = Shared::new(controller, &options);

@@ -11,7 +11,7 @@ use super::options::ServeOptions;
 use super::regions::Regions;
 use super::version;
 use crate::bell::Side;
-use crate::controller::Controller;
+use crate::controller::EmulatedController;
 use crate::shared::Shared;
 use joulio_device::Signaller;
 use joulio_vfio_user_wire::{
@@ -247,7 +247,7 @@ impl Session {
         }
     }
 
-    fn read_dword(&self, controller: &Controller, offset: u64) -> u32 {
+    fn read_dword(&self, controller: &EmulatedController, offset: u64) -> u32 {
         match self.layout.place(offset) {
             Place::Register(offset) => controller.read32(offset),
             Place::Table(index) => controller.read_table(index),
@@ -286,7 +286,7 @@ impl Session {
     fn write_dword(&self, offset: u64, value: u32) -> Option<Side> {
         match self.layout.place(offset) {
             Place::Register(offset) => {
-                let write = |controller: &mut Controller| controller.write32(offset, value);
+                let write = |controller: &mut EmulatedController| controller.write32(offset, value);
                 self.shared.write_registers(write);
                 Some(Side::Tail)
             }

@@ -18,7 +18,7 @@ const QUOTED: usize = 60;
 pub struct Rows<'a> {
     layout: &'a LogLayout<'a>,
     columns: &'a Columns,
-    stamps: Vec<time::Row>,
+    stamps: Vec<time::RowTime>,
     numbers: Vec<LogNumber>,
     /// Row of each number.
     samples: Vec<usize>,

@@ -146,12 +146,12 @@ pub enum TimeTrouble {
 }
 
 /// A row's time, and whether the row is a sample or only an event.
-pub type Row = (Stamp, bool);
+pub type RowTime = (Stamp, bool);
 
 /// Gives every row its time since the epoch: in the order that was said, or in the only one in
 /// which samples never go back and are most often one interval apart.
 pub fn resolve(
-    rows: &[Row],
+    rows: &[RowTime],
     offset: i32,
     said: Option<DateOrder>,
 ) -> Result<(DateOrder, Vec<Nanos>), TimeTrouble> {
@@ -186,7 +186,7 @@ pub fn resolve(
 }
 
 /// The rows' times in this order.
-fn times(rows: &[Row], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, TimeTrouble> {
+fn times(rows: &[RowTime], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, TimeTrouble> {
     let mut times = Vec::with_capacity(rows.len());
     let mut last = None;
     for (row, (stamp, is_sample)) in rows.iter().enumerate() {
@@ -203,7 +203,7 @@ fn times(rows: &[Row], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, T
 }
 
 /// Counts the samples that are not one usual step after the one before.
-fn unusual_steps(rows: &[Row], times: &[Nanos]) -> usize {
+fn unusual_steps(rows: &[RowTime], times: &[Nanos]) -> usize {
     let samples = rows
         .iter()
         .zip(times)
@@ -230,7 +230,7 @@ pub fn usual_step(times: &[Nanos]) -> Nanos {
 mod tests {
     use super::*;
 
-    fn rows(texts: &[&str]) -> Vec<Row> {
+    fn rows(texts: &[&str]) -> Vec<RowTime> {
         texts
             .iter()
             .map(|text| (Stamp::parse(text).unwrap(), true))

@@ -1,6 +1,6 @@
 //! Common parts of the engines.
 
-use crate::{Buffer, KernelEngineError};
+use crate::{AlignedBuffer, KernelEngineError};
 use joulio_engine::Engine;
 use joulio_units::Nanos;
 use joulio_wait::WaitCounters;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 /// Reason why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum KernelRequestError {
     /// Error number of the kernel.
     #[error(transparent)]
     Errno(#[from] Errno),
@@ -26,7 +26,7 @@ pub enum Failure {
 }
 
 /// A request that ended.
-pub type Completion = joulio_engine::Completion<Buffer, Failure>;
+pub type KernelCompletion = joulio_engine::Completion<AlignedBuffer, KernelRequestError>;
 
 /// Calls and requests of an engine since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Calls {
 ///
 /// [`IoUring`]: crate::IoUring
 pub trait KernelEngine:
-    Engine<Buffer = Buffer, Failure = Failure, Error = KernelEngineError>
+    Engine<Buffer = AlignedBuffer, Failure = KernelRequestError, Error = KernelEngineError>
 {
     /// Calls and requests since the engine was made.
     fn calls(&self) -> Calls;

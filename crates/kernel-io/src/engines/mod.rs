@@ -7,7 +7,7 @@ mod psync;
 mod uring;
 
 pub use aio::Libaio;
-pub use common::{Calls, Completion, Failure, KernelEngine};
+pub use common::{Calls, KernelCompletion, KernelEngine, KernelRequestError};
 pub use psync::Psync;
 pub use uring::{FileRequests, IoUring, NvmeCommands, PolicyUring, RingOptions};
 

@@ -3,7 +3,8 @@
 use crate::engines::common::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
-    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
+    AlignedBuffer, Calls, DirectFile, KernelCompletion, KernelEngine, KernelEngineError,
+    KernelRequestError, Missing,
 };
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
@@ -19,8 +20,8 @@ pub struct Psync {
     file: Arc<DirectFile>,
     mode: CompletionMode,
     flags: ReadWriteFlags,
-    prepared: Option<(Request, Buffer)>,
-    ended: Option<Completion>,
+    prepared: Option<(Request, AlignedBuffer)>,
+    ended: Option<KernelCompletion>,
     calls: Calls,
 }
 
@@ -73,7 +74,7 @@ impl Psync {
         })
     }
 
-    fn call(&mut self, request: &Request, buffer: &mut Buffer) -> Result<usize, Errno> {
+    fn call(&mut self, request: &Request, buffer: &mut AlignedBuffer) -> Result<usize, Errno> {
         let (fd, at, flags) = (&self.file, request.offset, self.flags);
         let data = &mut buffer[..request.moved() as usize];
         retry_on_intr(|| {
@@ -90,8 +91,8 @@ impl Psync {
 }
 
 impl Engine for Psync {
-    type Buffer = Buffer;
-    type Failure = Failure;
+    type Buffer = AlignedBuffer;
+    type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
     fn buffers(
@@ -99,11 +100,15 @@ impl Engine for Psync {
         _: usize,
         count: usize,
         len: usize,
-    ) -> Result<Vec<Buffer>, KernelEngineError> {
-        Buffer::allocate(count, len)
+    ) -> Result<Vec<AlignedBuffer>, KernelEngineError> {
+        AlignedBuffer::allocate(count, len)
     }
 
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
+    fn prepare(
+        &mut self,
+        request: Request,
+        buffer: AlignedBuffer,
+    ) -> Result<(), KernelEngineError> {
         if self.prepared.is_some() || self.ended.is_some() {
             return Err(KernelEngineError::Full {
                 engine: EngineName::Psync,
@@ -125,7 +130,7 @@ impl Engine for Psync {
             Ok(moved) => moved as i64,
             Err(errno) => -i64::from(errno.raw_os_error()),
         };
-        self.ended = Some(Completion {
+        self.ended = Some(KernelCompletion {
             tag: request.tag,
             outcome: outcome(result, request.moved()),
             buffer,
@@ -137,7 +142,7 @@ impl Engine for Psync {
         &mut self,
         min: usize,
         deadline: Nanos,
-        mut sink: impl FnMut(Completion),
+        mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let ended = self.ended.take();

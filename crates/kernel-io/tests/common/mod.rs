@@ -4,8 +4,8 @@
 use joulio_engine::Request;
 use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, Completion, DirectFile, IoUring, KernelEngine, KernelEngineError, Libaio, Missing,
-    PolicyUring, Psync, RingOptions,
+    Access, DirectFile, IoUring, KernelCompletion, KernelEngine, KernelEngineError, Libaio,
+    Missing, PolicyUring, Psync, RingOptions,
 };
 use joulio_units::{Nanos, Operation};
 use joulio_wait::{AnyPolicy, Policy, now};
@@ -186,7 +186,7 @@ fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError
 }
 
 /// One request from beginning to end.
-pub fn one(engine: &mut impl KernelEngine, request: Request) -> Completion {
+pub fn one(engine: &mut impl KernelEngine, request: Request) -> KernelCompletion {
     let buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
     engine.prepare(request, buffer).unwrap();
     engine.submit().unwrap();

@@ -6,7 +6,7 @@ use super::error::CalibrateError;
 use super::reads::{CalibratePlace, Reads, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, Waiter};
-use joulio_twin::grid::Sweep;
+use joulio_twin::grid::GridSweep;
 use joulio_twin::{TwinError, TwinSetup, run as run_twin};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
@@ -125,7 +125,7 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
 /// Returns the time that `policy` runs before it is itself.
 fn learns(policy: &AnyPolicy) -> Nanos {
     match policy.timed() {
-        true => Sweep::RAMP,
+        true => GridSweep::RAMP,
         false => Nanos::ZERO,
     }
 }

@@ -21,7 +21,7 @@ pub use compare::{CompareError, ComparedPoint, ComparedRuns, Kinds, compare};
 pub use error::CampaignError;
 pub use folder::{FolderError, ResultsFolder, ResultsHeader};
 pub use merge::{MergeError, merge};
-pub use plan::{CampaignPlan, PlannedItem, PlannedSweep, Unavailable};
+pub use plan::{CampaignPlan, PlannedItem, PlannedSweep, UnavailablePoints};
 pub use report::{ReportError, report};
 pub use run::{CampaignEnd, CampaignObserver};
 pub use shard::Shard;

@@ -42,12 +42,12 @@ pub struct PlannedSweep {
     /// Seconds of the runs, as far as they are known.
     pub seconds: f64,
     /// Parts that are unavailable, and why.
-    pub unavailable: Vec<Unavailable>,
+    pub unavailable: Vec<UnavailablePoints>,
 }
 
 /// Points that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unavailable {
+pub struct UnavailablePoints {
     /// Description of the points: `psync poll`, `all`.
     pub what: String,
     /// Number of points.
@@ -106,7 +106,7 @@ impl Campaign {
                 points: 0,
                 runs: 0,
                 seconds: 0.0,
-                unavailable: vec![Unavailable {
+                unavailable: vec![UnavailablePoints {
                     what: "all".into(),
                     points: 0,
                     why: why.clone(),
@@ -325,7 +325,7 @@ fn read_only(run: &PlannedRun) -> PlannedRun {
 }
 
 /// Points that cannot be had, by reason.
-fn unavailable(reasons: &Reasons) -> Vec<Unavailable> {
+fn unavailable(reasons: &Reasons) -> Vec<UnavailablePoints> {
     let mut by_reason: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
     for (point, reason) in reasons {
         if let Some(reason) = reason {
@@ -333,14 +333,16 @@ fn unavailable(reasons: &Reasons) -> Vec<Unavailable> {
         }
     }
     let all = reasons.len();
-    let rows = by_reason.into_iter().map(|(why, points)| Unavailable {
-        what: match points.len() == all {
-            true => "all".into(),
-            false => common(&points, reasons),
-        },
-        points: points.len(),
-        why: why.into(),
-    });
+    let rows = by_reason
+        .into_iter()
+        .map(|(why, points)| UnavailablePoints {
+            what: match points.len() == all {
+                true => "all".into(),
+                false => common(&points, reasons),
+            },
+            points: points.len(),
+            why: why.into(),
+        });
     rows.collect()
 }
 

@@ -24,7 +24,7 @@ use crate::machine_profile;
 use crate::output_file::{Existing, OutputFile};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
-use joulio_twin::grid::{GridAxes, GridCandidate, GridCell, GridError, Scenario, Sweep};
+use joulio_twin::grid::{GridAxes, GridCandidate, GridCell, GridError, GridSweep, Scenario};
 use joulio_units::{Nanos, Slo};
 use joulio_workload::Stop;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub struct GridOptions {
     pub number_ios: u64,
     /// Virtual time before measuring.
     pub ramp_time: Nanos,
-    /// The promise; `None`: as [`Sweep::slo`] has it.
+    /// The promise; `None`: as [`GridSweep::slo`] has it.
     pub slo: Option<Slo>,
     /// Seed of every random number, of the first replicate.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct GridOptions {
 /// A grid whose scenarios can all be simulated.
 pub struct Grid {
     axes: GridAxes,
-    sweep: Sweep,
+    sweep: GridSweep,
     devices: Vec<DeviceProfile>,
     scenarios: Vec<Scenario>,
 }
@@ -103,7 +103,7 @@ impl Grid {
         }
         let devices = axes.devices.iter().map(|name| DeviceProfile::load(name));
         let devices = devices.collect::<Result<_, _>>()?;
-        let sweep = Sweep {
+        let sweep = GridSweep {
             stop,
             candidates: GridCandidate::all(&machine),
             machine,

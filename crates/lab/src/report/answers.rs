@@ -1,7 +1,7 @@
 //! Answers: the points of an experiment that correspond to the runs of a source's published
 //! numbers.
 
-use super::data::{Cell, Data, Estimate};
+use super::data::{Cell, Estimate, ReportData};
 use crate::record::Point;
 use crate::statistics::{SIGNIFICANCE, TTest};
 use joulio_twin::check::judge::{self, Estimates, Verdict};
@@ -29,7 +29,7 @@ struct Loose {
 
 /// Records of the points that answer a source's runs, by the runs' names.
 pub struct OfRecords<'a> {
-    data: &'a Data,
+    data: &'a ReportData,
     answers: &'a Answers,
     /// Comparisons that are made together: by Bonferroni each is as sure as all are to be.
     together: f64,
@@ -37,7 +37,7 @@ pub struct OfRecords<'a> {
 
 impl Answers {
     /// The points of `data` that answer the runs of `paper`.
-    pub fn of(paper: Option<Paper>, data: &Data) -> Answers {
+    pub fn of(paper: Option<Paper>, data: &ReportData) -> Answers {
         let Some(paper) = paper else {
             return Answers::default();
         };
@@ -83,7 +83,7 @@ impl Answers {
     }
 
     /// Values of the published runs in `data`.
-    pub fn estimates<'a>(&'a self, data: &'a Data) -> OfRecords<'a> {
+    pub fn estimates<'a>(&'a self, data: &'a ReportData) -> OfRecords<'a> {
         OfRecords {
             data,
             answers: self,
@@ -118,9 +118,9 @@ impl OfRecords<'_> {
 impl Estimates for OfRecords<'_> {
     type Error = String;
 
-    fn estimate(&mut self, run: &str, metric: Metric) -> Result<judge::Estimate, String> {
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<judge::JudgedValue, String> {
         let found = self.found(run, metric)?;
-        Ok(judge::Estimate {
+        Ok(judge::JudgedValue {
             value: found.mean.value,
             half: found.noise(),
         })

@@ -2,8 +2,8 @@
 
 use super::answers::Answers;
 use super::command::{SweepSource, command};
-use super::data::{Data, device_name};
-use super::figure::{Figure, Maker};
+use super::data::{ReportData, device_name};
+use super::figure::{Maker, ReportFigure};
 use super::idle::IdleReport;
 use super::outcome::Outcome;
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
@@ -87,13 +87,13 @@ pub struct SetReport {
     /// Tables.
     pub tables: Vec<Table>,
     /// Figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ReportFigure>,
     /// Observations, and what becomes of them.
     pub observed: Vec<Observed>,
     /// Published numbers beside ours.
     pub numbers: Vec<NumberLine>,
     /// Status of each table and figure.
-    pub status: Vec<Status>,
+    pub status: Vec<ItemStatus>,
 }
 
 /// Runs that are kept apart, for one reason.
@@ -134,7 +134,7 @@ pub struct NumberLine {
 
 /// Status of a table or a figure.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub struct ItemStatus {
     /// Name.
     pub id: String,
     /// Name in the source of what it is, or is a part of; `None`: the source has none.
@@ -165,7 +165,7 @@ impl Report {
                 title: shown.title.to_owned(),
                 published: shown.published.map(str::to_owned),
                 source: paper.map(|paper| paper.source.clone()),
-                sets: Data::sets(records)
+                sets: ReportData::sets(records)
                     .iter()
                     .map(|data| SetReport::new(shown, paper, data, &idle))
                     .collect(),
@@ -182,7 +182,7 @@ impl SetReport {
     fn new(
         shown: Shown<'_>,
         paper: Option<&Paper>,
-        data: &Data,
+        data: &ReportData,
         idle: &[IdleInterval],
     ) -> SetReport {
         let answers = Answers::of(paper.cloned(), data);
@@ -208,7 +208,7 @@ impl SetReport {
             maker.make()
         };
         let tables: Vec<Table> = shown.tables.iter().map(table).collect();
-        let figures: Vec<Figure> = shown.figures.iter().map(figure).collect();
+        let figures: Vec<ReportFigure> = shown.figures.iter().map(figure).collect();
         let judge = Judge {
             data,
             answers: &answers,
@@ -216,18 +216,21 @@ impl SetReport {
         let observed = shown.observations.iter().map(|spec| judge.observe(spec));
         let observed: Vec<Observed> = observed.collect();
         let command = |sweep: Option<&str>| command(shown.name, sweep, shown.sweeps, data.platform);
-        let of_tables = tables.iter().zip(shown.tables).map(|(table, spec)| Status {
-            command: command(spec.sweep.as_deref()),
-            in_source: in_source(&spec.in_source, &spec.id),
-            ..Status::of(&table.id, &table.title, &table.problem, &observed)
-        });
+        let of_tables = tables
+            .iter()
+            .zip(shown.tables)
+            .map(|(table, spec)| ItemStatus {
+                command: command(spec.sweep.as_deref()),
+                in_source: in_source(&spec.in_source, &spec.id),
+                ..ItemStatus::of(&table.id, &table.title, &table.problem, &observed)
+            });
         let of_figures = figures
             .iter()
             .zip(shown.figures)
-            .map(|(figure, spec)| Status {
+            .map(|(figure, spec)| ItemStatus {
                 command: command(spec.first_sweep()),
                 in_source: in_source(&spec.in_source, &spec.id),
-                ..Status::of(&figure.id, &figure.title, &figure.problem, &observed)
+                ..ItemStatus::of(&figure.id, &figure.title, &figure.problem, &observed)
             });
         let status = of_tables.chain(of_figures);
         SetReport {
@@ -246,9 +249,9 @@ impl SetReport {
     }
 }
 
-impl Status {
+impl ItemStatus {
     /// Status of the table or figure `id`, without its command and its name in the source.
-    fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> Status {
+    fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> ItemStatus {
         let speaking = observed
             .iter()
             .filter(|one| one.shown.iter().any(|shown| shown == id));
@@ -258,7 +261,7 @@ impl Status {
             (None, Some(one)) => one.because.clone(),
             (None, None) => "no observation speaks of it".to_owned(),
         };
-        Status {
+        ItemStatus {
             id: id.to_owned(),
             in_source: None,
             title: title.to_owned(),
@@ -279,7 +282,7 @@ fn in_source(said: &Option<String>, id: &str) -> Option<String> {
 }
 
 /// Devices by what people call them, of several alike their greatest number at once: `46 × tipro9000`.
-fn devices(data: &Data) -> Vec<String> {
+fn devices(data: &ReportData) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     for run in data.cells().flat_map(|cell| &cell.runs) {
         let mut here: Vec<(String, usize)> = Vec::new();
@@ -304,7 +307,7 @@ fn devices(data: &Data) -> Vec<String> {
     found.into_iter().map(text).collect()
 }
 
-fn apart(data: &Data) -> Vec<Apart> {
+fn apart(data: &ReportData) -> Vec<Apart> {
     let mut found: Vec<Apart> = Vec::new();
     for cell in data.cells() {
         for (_, why) in &cell.apart {
@@ -324,7 +327,7 @@ fn apart(data: &Data) -> Vec<Apart> {
     found
 }
 
-fn numbers(answers: &Answers, data: &Data) -> Vec<NumberLine> {
+fn numbers(answers: &Answers, data: &ReportData) -> Vec<NumberLine> {
     let numbers = answers.paper().into_iter().flat_map(|paper| &paper.number);
     let line = |number| {
         let judged = judge::number(number, &mut answers.estimates(data)).ok()?;

@@ -1,6 +1,6 @@
 //! The data as CSV.
 
-use super::figure::{Drawing, Figure};
+use super::figure::{Drawing, ReportFigure};
 use super::table::{Table, Value};
 use csv::Writer;
 
@@ -29,7 +29,7 @@ const TILES: [&str; 13] = [
 ];
 
 /// The numbers of `figure`, a line a value.
-pub fn figure_csv(figure: &Figure) -> String {
+pub fn figure_csv(figure: &ReportFigure) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     let tiles = figure
         .panels

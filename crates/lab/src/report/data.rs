@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 
 /// Records of one experiment on one machine and one platform.
 #[derive(Debug)]
-pub struct Data {
+pub struct ReportData {
     /// Platform of the runs.
     pub platform: Platform,
     /// Name of the CPU or of the machine's profile.
@@ -47,14 +47,14 @@ pub struct Estimate {
     pub energy: Option<(Boundary, String)>,
 }
 
-impl Data {
+impl ReportData {
     /// Records by platform and machine, each pair a set of its own: what was measured on unlike
     /// machines is never in one mean.
-    pub fn sets(records: impl IntoIterator<Item = RunRecord>) -> Vec<Data> {
-        let mut sets: BTreeMap<(Platform, String), Data> = BTreeMap::new();
+    pub fn sets(records: impl IntoIterator<Item = RunRecord>) -> Vec<ReportData> {
+        let mut sets: BTreeMap<(Platform, String), ReportData> = BTreeMap::new();
         for record in records {
             let key = (record.platform, record.machine.clone());
-            let set = sets.entry(key).or_insert_with(|| Data {
+            let set = sets.entry(key).or_insert_with(|| ReportData {
                 platform: record.platform,
                 machine: record.machine.clone(),
                 cells: BTreeMap::new(),

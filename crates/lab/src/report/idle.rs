@@ -1,6 +1,6 @@
 //! Idle machine around the runs of a set: its watts, or why there are none.
 
-use super::data::Data;
+use super::data::ReportData;
 use super::value::{short, signed};
 use crate::idle_interval::{IdleInterval, IdleSummary};
 use crate::record::Platform;
@@ -19,7 +19,7 @@ pub struct IdleReport {
 
 impl IdleReport {
     /// Report of the intervals of `all` that are of the machine and platform of `data`.
-    pub(super) fn of(data: &Data, all: &[IdleInterval]) -> IdleReport {
+    pub(super) fn of(data: &ReportData, all: &[IdleInterval]) -> IdleReport {
         let mine = all.iter();
         let mine = mine.filter(|one| one.platform == data.platform && one.machine == data.machine);
         let mine: Vec<IdleInterval> = mine.cloned().collect();

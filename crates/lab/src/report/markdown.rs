@@ -1,7 +1,7 @@
 //! The report as Markdown: tables for a paper's repository or an issue.
 
 use super::assemble::{Report, SetReport};
-use super::figure::{Drawing, Figure, Mark, Panel, Tie, Tiles, Xy};
+use super::figure::{Drawing, Mark, Panel, ReportFigure, Tie, Tiles, Xy};
 use super::finding::findings;
 use super::table::{Table, Value};
 use super::value::{short, signed};
@@ -120,7 +120,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-fn of_figure(text: &mut String, figure: &Figure) {
+fn of_figure(text: &mut String, figure: &ReportFigure) {
     let _ = writeln!(text, "\n## {} {}", figure.id, figure.title);
     for (boundary, source) in &figure.energy {
         let _ = writeln!(text, "\nEnergy within: {boundary}, by {source}.");

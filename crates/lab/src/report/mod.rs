@@ -24,10 +24,14 @@ mod verdict;
 mod wait;
 mod words;
 
-pub use assemble::{Apart, ExperimentReport, NumberLine, Report, Runs, SetReport, Shown, Status};
+pub use assemble::{
+    Apart, ExperimentReport, ItemStatus, NumberLine, Report, Runs, SetReport, Shown,
+};
 pub use command::SweepSource;
-pub use data::{Cell, Data, Estimate};
-pub use figure::{Axis, Drawing, Entry, Figure, Mark, Panel, Series, Style, Tie, Tile, Tiles, Xy};
+pub use data::{Cell, Estimate, ReportData};
+pub use figure::{
+    Axis, Drawing, Entry, Mark, Panel, ReportFigure, Series, Style, Tie, Tile, Tiles, Xy,
+};
 pub use files::{WriteError, write};
 pub use finding::{Finding, findings};
 pub use idle::IdleReport;
@@ -36,7 +40,7 @@ pub use page::page;
 pub use papers::{PaperFinding, PaperItem, papers};
 pub use plot::{Plot, PlotFile, PlotFileError, PlotGroup};
 pub use spec::{
-    Cells, FigureKind, FigureSpec, Layer, Less, ObservationSpec, OneOrMore, Part, Peak, Rising,
+    Cells, DrawingKind, FigureSpec, Layer, Less, ObservationSpec, OneOrMore, Part, Peak, Rising,
     SpecError, TableKind, TableSpec, Times, Where, Within,
 };
 pub use table::{Change, Mean, Row, Table, Value};

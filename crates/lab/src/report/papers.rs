@@ -1,6 +1,6 @@
 //! Every table and figure of the published papers, by which command it is had here, and what became of it.
 
-use super::assemble::{Report, Status};
+use super::assemble::{ItemStatus, Report};
 use super::outcome::Outcome;
 use super::words;
 use crate::record::Platform;
@@ -80,7 +80,7 @@ impl PaperItem {
     }
 
     /// Adds a table or figure that is this one, or a part of it.
-    fn add(&mut self, platform: Platform, status: &Status) {
+    fn add(&mut self, platform: Platform, status: &ItemStatus) {
         let whole = self.found.iter_mut().find(|one| one.platform == platform);
         let Some(whole) = whole else {
             self.found.push(PaperFinding {

@@ -2,7 +2,7 @@
 
 use joulio_units::{Direction, Nanos};
 
-use super::{DeviceActivity, Transfer};
+use super::{DeviceActivity, TransferTotals};
 use crate::{DeviceProfile, ServiceModel};
 
 /// I/Os of one direction as a kernel counts them in a window, which sees when an I/O began and ended
@@ -45,7 +45,7 @@ fn transfer(
     model: &ServiceModel,
     direction: Direction,
     counted: CountedIos,
-) -> Transfer {
+) -> TransferTotals {
     let CountedIos {
         ios,
         bytes,
@@ -57,7 +57,7 @@ fn transfer(
     let commands = ios.saturating_mul(mean.div_ceil(part).max(1));
     let alone = model.mean(direction, u32::try_from(part).unwrap_or(u32::MAX));
     let service = Nanos(alone.0.saturating_mul(commands));
-    Transfer {
+    TransferTotals {
         ios,
         bytes,
         service: service.min(outstanding),

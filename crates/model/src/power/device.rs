@@ -6,7 +6,7 @@ use crate::{DeviceProfile, Pick};
 
 /// The transfers of one direction in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transfer {
+pub struct TransferTotals {
     /// I/Os finished.
     pub ios: u64,
     /// Bytes moved.
@@ -21,9 +21,9 @@ pub struct DeviceActivity {
     /// The length of the window.
     pub window: Nanos,
     /// Reads.
-    pub read: Transfer,
+    pub read: TransferTotals,
     /// Writes.
-    pub write: Transfer,
+    pub write: TransferTotals,
     /// Energy without any I/O, if the device reports it: the watts of its power states by the
     /// time in each. Idle watts x window otherwise.
     pub idle: Option<Joules>,
@@ -48,7 +48,7 @@ pub fn device(profile: &DeviceProfile, activity: &DeviceActivity, pick: Pick) ->
     }
     let service = &profile.service;
     let servers = profile.parallelism().get() as f64;
-    let utilisation = |transfer: &Transfer, bandwidth: Option<f64>| {
+    let utilisation = |transfer: &TransferTotals, bandwidth: Option<f64>| {
         let served = transfer.service.seconds() / (servers * window);
         let moved = bandwidth.map_or(0.0, |limit| transfer.bytes as f64 / (limit * window));
         served.max(moved)

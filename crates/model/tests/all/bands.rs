@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use joulio_model::{
     DeviceActivity, DeviceProfile, Figure, FrequencyRatio, MachineProfile, Pick, Residency,
-    Transfer, power,
+    TransferTotals, power,
 };
 use joulio_units::{Band, Joules, Nanos};
 use proptest::prelude::*;
@@ -34,8 +34,8 @@ fn residency() -> impl Strategy<Value = Residency> {
     })
 }
 
-fn transfer() -> impl Strategy<Value = Transfer> {
-    (0..8_000_000_000u64, 0..40 * WINDOW.0).prop_map(|(bytes, service)| Transfer {
+fn transfer() -> impl Strategy<Value = TransferTotals> {
+    (0..8_000_000_000u64, 0..40 * WINDOW.0).prop_map(|(bytes, service)| TransferTotals {
         ios: 0,
         bytes,
         service: Nanos(service),
@@ -43,13 +43,13 @@ fn transfer() -> impl Strategy<Value = Transfer> {
 }
 
 /// Power states saved up to nine tenths of the idle energy, or are not used.
-fn activity() -> impl Strategy<Value = (Transfer, Transfer, Option<f64>)> {
+fn activity() -> impl Strategy<Value = (TransferTotals, TransferTotals, Option<f64>)> {
     (transfer(), transfer(), prop::option::of(0.1..1.0))
 }
 
 fn activity_of(
     device: &DeviceProfile,
-    (read, write, slept): (Transfer, Transfer, Option<f64>),
+    (read, write, slept): (TransferTotals, TransferTotals, Option<f64>),
 ) -> DeviceActivity {
     DeviceActivity {
         window: WINDOW,

@@ -2,7 +2,7 @@
 
 use joulio_model::{
     CoreState, CountedIos, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick,
-    Residency, ServiceModel, Transfer, power,
+    Residency, ServiceModel, TransferTotals, power,
 };
 use joulio_units::{Direction, Joules, Nanos};
 
@@ -46,7 +46,7 @@ fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
         timer_wakes: n * 10,
         frequency: None,
     };
-    let transfer = Transfer {
+    let transfer = TransferTotals {
         ios: n * 50,
         bytes: n * 50 * 4096,
         service: Nanos(n * 50 * 7_000),
@@ -210,7 +210,7 @@ fn each_wake_costs_its_price() {
 #[test]
 fn a_saturated_device_draws_its_active_power_and_no_more() {
     let profile = optane();
-    let full = |bandwidth: f64| Transfer {
+    let full = |bandwidth: f64| TransferTotals {
         bytes: bandwidth as u64,
         ..Default::default()
     };
@@ -252,7 +252,7 @@ fn a_saturated_device_draws_its_active_power_and_no_more() {
 fn the_busier_of_servers_and_link_counts() {
     let profile = optane();
     // Seven servers, each busy for all of the second.
-    let read = Transfer {
+    let read = TransferTotals {
         service: Nanos(7 * SECOND.0),
         ..Default::default()
     };
@@ -267,7 +267,7 @@ fn the_busier_of_servers_and_link_counts() {
         ),
         7.4,
     );
-    let half = Transfer {
+    let half = TransferTotals {
         service: Nanos(7 * SECOND.0 / 2),
         ..Default::default()
     };
@@ -311,12 +311,15 @@ fn what_a_kernel_counted_costs_what_the_profile_says_of_so_many_ios() {
     };
     let (activity, joules) = of(SECOND);
     let alone = ServiceModel::new(&device, 0).mean(Direction::Read, 512);
-    let read = Transfer {
+    let read = TransferTotals {
         ios: 10_000,
         bytes: 10_000 * 512,
         service: Nanos(alone.0 * 10_000),
     };
-    assert_eq!((activity.read, activity.write), (read, Transfer::default()));
+    assert_eq!(
+        (activity.read, activity.write),
+        (read, TransferTotals::default())
+    );
     let idle = device.power.idle_watts.value;
     assert!(joules > idle, "{joules}");
     // Answered by a cache: the device can have worked for no longer than the kernel waited.

@@ -2,7 +2,7 @@
 
 use joulio_model::{
     CoreState, DeviceActivity, DeviceProfile, FrequencyRatio, MachineProfile, Pick, Residency,
-    Transfer, power,
+    TransferTotals, power,
 };
 use joulio_units::{Joules, Nanos};
 
@@ -79,7 +79,7 @@ fn plain(
         joules += machine.wake.timer_joules.value * core.timer_wakes as f64;
     }
     let servers = device.parallelism().get() as f64;
-    let used = |transfer: &Transfer, bandwidth: Option<f64>| {
+    let used = |transfer: &TransferTotals, bandwidth: Option<f64>| {
         let moved = bandwidth.map_or(0.0, |b| transfer.bytes as f64 / (b * window));
         (transfer.service.seconds() / (servers * window)).max(moved)
     };
@@ -104,12 +104,12 @@ fn at_the_reference_and_without_uncore_activity_it_is_the_plain_formula() {
                 let device = DeviceProfile::builtin(device_name).unwrap();
                 let activity = DeviceActivity {
                     window: SECOND,
-                    read: Transfer {
+                    read: TransferTotals {
                         ios: 1,
                         bytes: 300_000_000,
                         service: Nanos(200_000_000),
                     },
-                    write: Transfer {
+                    write: TransferTotals {
                         ios: 1,
                         bytes: 100_000_000,
                         service: Nanos(900_000_000),

@@ -3,8 +3,7 @@
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use crate::power::AdminData;
-use joulio_device::{Device, DmaBuffer};
+use joulio_device::{AdminData, Device, DmaBuffer};
 use joulio_nvme_spec::{AdminOpcode, Command, QueueId};
 use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};

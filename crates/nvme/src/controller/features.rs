@@ -4,8 +4,7 @@ use super::Controller;
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use crate::power::AdminData;
-use joulio_device::Device;
+use joulio_device::{AdminData, Device};
 use joulio_nvme_spec::feature::FeatureId;
 use zerocopy::little_endian::U64;
 

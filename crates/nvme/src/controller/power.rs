@@ -1,8 +1,8 @@
 //! Power of a controller that this driver has.
 
 use super::{Controller, NvmeError};
-use crate::power::{AdminData, PowerControl};
-use joulio_device::Device;
+use crate::power::PowerControl;
+use joulio_device::{AdminData, Device};
 use joulio_nvme_spec::Command;
 use joulio_nvme_spec::feature::ApstTable;
 use joulio_nvme_spec::identify::IdentifyController;

@@ -1,11 +1,11 @@
 //! The completion queue ring.
 
 use joulio_device::{Device, DmaArray, DmaRing, Doorbell, fence};
-use joulio_nvme_spec::{CommandId, Completion, QueueId, Status};
+use joulio_nvme_spec::{CommandId, CompletionEntry, QueueId, Status};
 use joulio_wait::CacheLine;
 
 /// Dword 3 of an entry: the command's identifier, the phase tag and the status.
-const DWORD3: usize = Completion::DWORD3;
+const DWORD3: usize = CompletionEntry::DWORD3;
 /// The phase tag in dword 3.
 const PHASE: u32 = 1 << 16;
 

@@ -1,7 +1,7 @@
 //! One piece of memory for a queue pair.
 
 use super::prp::Lists;
-use joulio_nvme_spec::{Command, Completion, PAGE_SIZE};
+use joulio_nvme_spec::{Command, CompletionEntry, PAGE_SIZE};
 
 /// Offsets of the parts of a queue pair in its memory, in bytes.
 pub(crate) struct Layout {
@@ -14,7 +14,8 @@ impl Layout {
     /// For queues of `entries` and lists for transfers up to `max_transfer` bytes.
     pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
         let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
-        let lists = completion + (entries * size_of::<Completion>()).next_multiple_of(PAGE_SIZE);
+        let lists =
+            completion + (entries * size_of::<CompletionEntry>()).next_multiple_of(PAGE_SIZE);
         Layout {
             completion,
             lists,

@@ -1,7 +1,7 @@
 //! An I/O drawn to scale.
 
 use super::words::micros;
-use crate::{Io, Timeline, Wait, WaitKind};
+use crate::{Timeline, TracedIo, Wait, WaitKind};
 use joulio_units::Nanos;
 
 /// Scale that all bars of a text are drawn to: the longest I/O is as long as there is room, unless
@@ -14,7 +14,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn new(timeline: &Timeline, cells: usize) -> Scale {
-        let mut totals: Vec<_> = timeline.ios.iter().filter_map(Io::total).collect();
+        let mut totals: Vec<_> = timeline.ios.iter().filter_map(TracedIo::total).collect();
         totals.sort_unstable();
         let longest = totals.last().copied().unwrap_or_default();
         let median = totals.get(totals.len() / 2).copied().unwrap_or_default();
@@ -33,7 +33,7 @@ impl Scale {
     }
 
     /// A whole I/O; nothing for one that is not.
-    pub(super) fn bar(&self, timeline: &Timeline, io: &Io) -> String {
+    pub(super) fn bar(&self, timeline: &Timeline, io: &TracedIo) -> String {
         let (Some(submitted), Some(total)) = (io.submitted, io.total()) else {
             return String::new();
         };
@@ -51,7 +51,7 @@ impl Scale {
         cells.collect()
     }
 
-    fn cell(&self, io: &Io, waits: &[Wait], at: Nanos) -> char {
+    fn cell(&self, io: &TracedIo, waits: &[Wait], at: Nanos) -> char {
         if io.doorbell.is_some_and(|bell| at < bell) {
             return '.';
         }

@@ -1,6 +1,6 @@
 //! Words and figures.
 
-use crate::{EventKind, FaultKind, Io, PlanOfIo, WaitKind};
+use crate::{EventKind, FaultKind, PlanOfIo, TracedIo, WaitKind};
 use joulio_units::{Direction, Nanos};
 
 /// Microseconds, to a tenth.
@@ -10,7 +10,7 @@ pub(crate) fn micros(time: Nanos) -> String {
 }
 
 /// Returns the word for what an I/O does; a question mark where its submission is missing.
-pub(crate) fn operation(io: &Io) -> &'static str {
+pub(crate) fn operation(io: &TracedIo) -> &'static str {
     match io.submitted.map(|submitted| submitted.direction) {
         Some(Direction::Read) => "read",
         Some(Direction::Write) => "write",
@@ -39,7 +39,7 @@ pub(crate) fn steps(plan: &PlanOfIo) -> String {
 }
 
 /// Why an I/O is not whole.
-pub(crate) fn missing(io: &Io) -> &'static str {
+pub(crate) fn missing(io: &TracedIo) -> &'static str {
     match (io.submitted, io.completed) {
         _ if io.doubled => "completed once more",
         (None, _) => "no submission recorded",

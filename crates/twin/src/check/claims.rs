@@ -1,6 +1,6 @@
 //! Claims that a source makes in words.
 
-use super::judge::{self, Estimate, Verdict};
+use super::judge::{self, JudgedValue, Verdict};
 use crate::published::{Paper, PublishedClaim, SimulationError, Simulator};
 use joulio_job::Metric;
 use serde::Serialize;
@@ -47,7 +47,7 @@ fn observe(
 ) -> Result<CheckedClaim, SimulationError> {
     let judged = judge::claim(claim, simulator)?;
     let holds = judged.verdict == Verdict::Holds;
-    let values = |chain: Vec<(String, Estimate)>| {
+    let values = |chain: Vec<(String, JudgedValue)>| {
         let values = chain.into_iter();
         values.map(|(run, is)| (run, is.value)).collect()
     };

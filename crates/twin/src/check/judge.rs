@@ -21,7 +21,7 @@ pub trait Estimates {
     ///
     /// # Errors
     /// The run has none, and why.
-    fn estimate(&mut self, run: &str, metric: Metric) -> Result<Estimate, Self::Error>;
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<JudgedValue, Self::Error>;
 
     /// Whether `metric` is larger in the run `to` than `step` times that of the run `from`.
     ///
@@ -51,7 +51,7 @@ pub trait Estimates {
 
 /// A value, and how far it may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct JudgedValue {
     /// The value: a mean, where there were several runs.
     pub value: f64,
     /// Half of its 95 % interval; zero of a value that has no noise, infinite of a single measurement.
@@ -74,7 +74,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JudgedNumber {
     /// The value.
-    pub estimate: Estimate,
+    pub estimate: JudgedValue,
     /// Error as a fraction of what was printed, nothing inside a printed range; of a gain, a fraction
     /// of the gain.
     pub error: f64,
@@ -94,43 +94,43 @@ pub struct JudgedClaim {
     /// Fraction by which the metric changes where it should rise and does not; the worst of all.
     pub miss: Option<f64>,
     /// The runs and their values, chain by chain.
-    pub chains: Vec<Vec<(String, Estimate)>>,
+    pub chains: Vec<Vec<(String, JudgedValue)>>,
 }
 
-impl Estimate {
+impl JudgedValue {
     /// A value without noise.
-    pub fn exact(value: f64) -> Estimate {
-        Estimate { value, half: 0.0 }
+    pub fn exact(value: f64) -> JudgedValue {
+        JudgedValue { value, half: 0.0 }
     }
 
-    fn times(self, factor: f64) -> Estimate {
-        Estimate {
+    fn times(self, factor: f64) -> JudgedValue {
+        JudgedValue {
             value: self.value * factor,
             half: self.half * factor.abs(),
         }
     }
 
-    fn minus(self, other: Estimate) -> Estimate {
-        Estimate {
+    fn minus(self, other: JudgedValue) -> JudgedValue {
+        JudgedValue {
             value: self.value - other.value,
             half: self.half.hypot(other.half),
         }
     }
 
     /// Percent by which it exceeds `other`.
-    fn percent_over(self, other: Estimate) -> Estimate {
+    fn percent_over(self, other: JudgedValue) -> JudgedValue {
         let ratio = self.value / other.value;
         let relative = (self.half / self.value).hypot(other.half / other.value);
-        Estimate {
+        JudgedValue {
             value: (ratio - 1.0) * 100.0,
             half: 100.0 * (ratio * relative).abs(),
         }
     }
 
-    fn mean(all: &[Estimate]) -> Estimate {
+    fn mean(all: &[JudgedValue]) -> JudgedValue {
         let n = all.len() as f64;
         let halves = all.iter().map(|one| one.half.powi(2)).sum::<f64>();
-        Estimate {
+        JudgedValue {
             value: all.iter().map(|one| one.value).sum::<f64>() / n,
             half: halves.sqrt() / n,
         }
@@ -167,9 +167,9 @@ impl Verdict {
 pub fn estimate<E: Estimates>(
     number: &PublishedNumber,
     estimates: &mut E,
-) -> Result<Estimate, E::Error> {
+) -> Result<JudgedValue, E::Error> {
     let refused = |problem: &str| E::refused(format!("number '{}' {problem}", number.what));
-    let mut values = |runs: &[String]| -> Result<Vec<Estimate>, E::Error> {
+    let mut values = |runs: &[String]| -> Result<Vec<JudgedValue>, E::Error> {
         let value = |run: &String| estimates.estimate(run, number.metric);
         runs.iter().map(value).collect()
     };
@@ -177,18 +177,18 @@ pub fn estimate<E: Estimates>(
     if runs.is_empty() {
         return Err(refused("names no run"));
     }
-    let (others, of): (_, fn(Estimate, Estimate) -> Estimate) =
+    let (others, of): (_, fn(JudgedValue, JudgedValue) -> JudgedValue) =
         match (number.minus.is_empty(), number.over.is_empty()) {
-            (false, _) => (&number.minus, Estimate::minus),
-            (_, false) => (&number.over, Estimate::percent_over),
-            _ => return Ok(Estimate::mean(&runs)),
+            (false, _) => (&number.minus, JudgedValue::minus),
+            (_, false) => (&number.over, JudgedValue::percent_over),
+            _ => return Ok(JudgedValue::mean(&runs)),
         };
     if others.len() != runs.len() {
         return Err(refused("needs as many runs to compare with as it has"));
     }
     let pairs = runs.iter().zip(values(others)?);
     let each: Vec<_> = pairs.map(|(run, other)| of(*run, other)).collect();
-    Ok(Estimate::mean(&each))
+    Ok(JudgedValue::mean(&each))
 }
 
 /// Judges `number` by `estimates`.
@@ -292,8 +292,8 @@ fn nearest(number: &PublishedNumber, value: f64) -> f64 {
 impl Estimates for Simulator {
     type Error = SimulationError;
 
-    fn estimate(&mut self, run: &str, metric: Metric) -> Result<Estimate, SimulationError> {
-        Ok(Estimate::exact(self.metric(run, metric)?))
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<JudgedValue, SimulationError> {
+        Ok(JudgedValue::exact(self.metric(run, metric)?))
     }
 
     fn refused(problem: String) -> SimulationError {
@@ -311,9 +311,9 @@ mod tests {
     impl Estimates for Known {
         type Error = String;
 
-        fn estimate(&mut self, run: &str, _: Metric) -> Result<Estimate, String> {
+        fn estimate(&mut self, run: &str, _: Metric) -> Result<JudgedValue, String> {
             let found = self.0.iter().find(|known| known.0 == run);
-            let found = found.map(|&(_, value, half)| Estimate { value, half });
+            let found = found.map(|&(_, value, half)| JudgedValue { value, half });
             found.ok_or_else(|| format!("no {run}"))
         }
 
@@ -353,7 +353,7 @@ mod tests {
         let less = published("value = 10\nminus = [\"b\"]");
         assert_eq!(
             estimate(&less, &mut known),
-            Ok(Estimate {
+            Ok(JudgedValue {
                 value: 10.0,
                 half: 5.0
             })

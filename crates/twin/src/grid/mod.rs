@@ -2,7 +2,7 @@
 //!
 //! A [`Scenario`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
 //! [`View`] is what it is judged by: the mechanisms that the processor has, and what counts as
-//! energy. A scenario in a view is a cell, and [`Sweep::simulate`] gives the [`GridCell`] of each.
+//! energy. A scenario in a view is a cell, and [`GridSweep::simulate`] gives the [`GridCell`] of each.
 
 mod axes;
 mod judge;
@@ -15,7 +15,7 @@ mod sweep;
 pub use axes::{GridAxes, View};
 pub use judge::{GridCell, Judged, OracleJoules, SeedFigures};
 pub use scenario::{LoadKind, Scenario};
-pub use sweep::{GridCandidate, GridError, Sweep};
+pub use sweep::{GridCandidate, GridError, GridSweep};
 
 use joulio_model::{CoreState, MachineProfile, Pick, power};
 use joulio_units::{Joules, Nanos};

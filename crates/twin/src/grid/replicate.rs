@@ -1,7 +1,7 @@
 //! One seed of a scenario: what each policy and each oracle did on the same devices, I/O by I/O.
 
 use super::outcome::Outcome;
-use super::{GridError, Mechanism, Scenario, Sweep, View};
+use super::{GridError, GridSweep, Mechanism, Scenario, View};
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy, wait_costs};
 use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Method};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
@@ -55,7 +55,7 @@ struct Policies {
     outcomes: Vec<Outcome>,
 }
 
-impl Sweep {
+impl GridSweep {
     /// Simulates every policy and oracle with each seed.
     pub(super) fn replicates(
         &self,

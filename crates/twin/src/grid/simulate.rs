@@ -1,12 +1,12 @@
 //! A scenario simulated, and judged.
 
 use super::judge::{GridCell, judge};
-use super::{GridError, Scenario, Sweep, View};
+use super::{GridError, GridSweep, Scenario, View};
 use crate::TwinSetup;
 use joulio_model::{DeviceProfile, MeteredAt};
 use joulio_wait::Objective;
 
-impl Sweep {
+impl GridSweep {
     /// Simulates `scenario`, and judges it in each of `views`.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ impl GridCandidate {
 }
 
 /// A sweep: what all its scenarios have in common.
-pub struct Sweep {
+pub struct GridSweep {
     /// The machine.
     pub machine: MachineProfile,
     /// The policies, polling not among them: it always takes part.
@@ -131,12 +131,12 @@ pub struct Sweep {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Sweep {
+impl GridSweep {
     /// An epoch of the policy with the longest, and some.
     pub const RAMP: Nanos = Nanos::from_millis(110);
 }
 
-impl Sweep {
+impl GridSweep {
     /// Refuses I/Os that `scenario`'s device does not do, and a promise that it breaks alone.
     ///
     /// # Errors

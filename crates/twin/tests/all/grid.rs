@@ -4,15 +4,15 @@ use crate::common::device;
 use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
 use joulio_twin::grid::{
-    GridAxes, GridCandidate, GridCell, GridError, LoadKind, Mechanism, Scenario, Sweep,
+    GridAxes, GridCandidate, GridCell, GridError, GridSweep, LoadKind, Mechanism, Scenario,
 };
 use joulio_units::{Nanos, Percentile, Slo};
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Objective, Pas, SkiRental, Tpause, Umwait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-fn sweep(ios: u64, slo: Option<Slo>) -> Sweep {
-    Sweep {
+fn sweep(ios: u64, slo: Option<Slo>) -> GridSweep {
+    GridSweep {
         machine: MachineProfile::builtin("generic-server").unwrap(),
         candidates: vec![
             GridCandidate::new(|| AnyPolicy::INTERRUPT),
@@ -43,7 +43,7 @@ fn scenario(device: &str, iodepth: usize, load: LoadKind) -> Scenario {
     }
 }
 
-fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<GridCell> {
+fn simulate(sweep: &GridSweep, scenario: &Scenario) -> Vec<GridCell> {
     let views = GridAxes::full().views;
     sweep
         .simulate(scenario, &device(&scenario.device), &views)
@@ -101,11 +101,11 @@ fn on_a_shared_cpu_the_promise_is_the_better_one_s() {
 
 #[test]
 fn a_winner_wins_with_every_seed() {
-    let sweep = Sweep {
+    let sweep = GridSweep {
         replicates: 3,
         ..sweep(1_000, None)
     };
-    let alone = |seed| Sweep {
+    let alone = |seed| GridSweep {
         seed,
         replicates: 1,
         ..self::sweep(1_000, None)
@@ -222,7 +222,7 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
 
 #[test]
 fn a_package_s_watts_are_never_reported_as_the_wall_s() {
-    let sweep = Sweep {
+    let sweep = GridSweep {
         machine: MachineProfile::builtin("xeon-8558").unwrap(),
         ..sweep(1_000, None)
     };

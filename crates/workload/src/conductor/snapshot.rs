@@ -8,7 +8,7 @@ use crate::target::TargetActivity;
 use crate::{Happened, Surroundings};
 use joulio_job::{MachineCounters, ThreadUsage};
 use joulio_kernel_io::Disk;
-use joulio_model::Transfer;
+use joulio_model::TransferTotals;
 use joulio_units::{Joules, Nanos};
 use std::path::Path;
 
@@ -144,7 +144,7 @@ impl RunSnapshot {
 }
 
 fn since(after: TargetActivity, before: TargetActivity) -> TargetActivity {
-    let side = |a: Transfer, b: Transfer| Transfer {
+    let side = |a: TransferTotals, b: TransferTotals| TransferTotals {
         ios: a.ios.saturating_sub(b.ios),
         bytes: a.bytes.saturating_sub(b.bytes),
         service: a.service - b.service,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Rates of a run that ends when they are steady.
 #[derive(Debug)]
 pub(super) struct SteadyWatch {
-    asked: SteadyState,
+    requested: SteadyState,
     /// Beginning of the measured part.
     start: Nanos,
     /// Moment and amount that the next rate counts from.
@@ -19,12 +19,12 @@ pub(super) struct SteadyWatch {
 
 impl SteadyWatch {
     /// Of a run whose measured part begins at `start`.
-    pub(super) fn new(asked: SteadyState, start: Nanos) -> SteadyWatch {
+    pub(super) fn new(requested: SteadyState, start: Nanos) -> SteadyWatch {
         SteadyWatch {
-            asked,
+            requested,
             start,
             last: None,
-            rates: VecDeque::with_capacity(asked.rates()),
+            rates: VecDeque::with_capacity(requested.rates()),
             criterion: None,
             attained: None,
         }
@@ -32,10 +32,10 @@ impl SteadyWatch {
 
     /// Adds a moment by which so many `ios` and `bytes` were done; true once the steady state is attained.
     pub(super) fn add(&mut self, at: Nanos, (ios, bytes): (u64, u64)) -> bool {
-        if self.attained.is_some() || at < self.start + self.asked.ramp_time {
+        if self.attained.is_some() || at < self.start + self.requested.ramp_time {
             return self.attained.is_some();
         }
-        let amount = match self.asked.criterion.rate {
+        let amount = match self.requested.criterion.rate {
             SteadyRate::Iops => ios,
             SteadyRate::Bw => bytes,
         };
@@ -43,19 +43,19 @@ impl SteadyWatch {
             self.last = Some((at, amount));
             return false;
         };
-        if at.since(from) < self.asked.check_interval {
+        if at.since(from) < self.requested.check_interval {
             return false;
         }
         self.last = Some((at, amount));
-        if self.rates.len() == self.asked.rates() {
+        if self.rates.len() == self.requested.rates() {
             self.rates.pop_front();
         }
         let rate = amount.saturating_sub(before) as f64 / at.since(from).seconds();
         self.rates.push_back(rate);
-        if self.rates.len() < self.asked.rates() {
+        if self.rates.len() < self.requested.rates() {
             return false;
         }
-        let criterion = self.asked.criterion;
+        let criterion = self.requested.criterion;
         self.criterion = criterion.value(self.rates.make_contiguous());
         let steady = self.criterion.is_some_and(|value| value < criterion.limit);
         self.attained = steady.then_some(at);
@@ -65,8 +65,8 @@ impl SteadyWatch {
     /// What came of it.
     pub(super) fn result(&self) -> SteadyStateResult {
         SteadyStateResult {
-            ss: self.asked.criterion.to_string(),
-            duration_seconds: self.asked.duration.seconds(),
+            ss: self.requested.criterion.to_string(),
+            duration_seconds: self.requested.duration.seconds(),
             attained: self.attained.is_some(),
             criterion: self.criterion,
             seconds: self.attained.map(|at| at.since(self.start).seconds()),
@@ -79,13 +79,13 @@ mod tests {
     use super::*;
 
     fn watch(criterion: &str) -> SteadyWatch {
-        let asked = SteadyState {
+        let requested = SteadyState {
             criterion: criterion.parse().unwrap(),
             duration: Nanos::from_millis(4_000),
             ramp_time: Nanos::from_millis(2_000),
             check_interval: Nanos::from_millis(1_000),
         };
-        SteadyWatch::new(asked, Nanos::from_millis(10_000))
+        SteadyWatch::new(requested, Nanos::from_millis(10_000))
     }
 
     /// The second of the measured part at which the steady state is attained, of `rates` a second from its

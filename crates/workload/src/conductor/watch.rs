@@ -55,7 +55,7 @@ impl<'a> MemberWatch<'a> {
         let measured = start + job.start_delay + job.ramp_time;
         self.steady = job
             .steady_state
-            .map(|asked| SteadyWatch::new(asked, measured));
+            .map(|requested| SteadyWatch::new(requested, measured));
     }
 
     /// True when all jobs are prepared.

@@ -17,20 +17,20 @@ pub enum EngineError {
 
 /// Failure of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IoError {
+pub enum RequestError {
     /// Status of the device.
     #[error("{0}")]
     Nvme(Status),
     /// Error of the kernel.
     #[error(transparent)]
-    Kernel(#[from] kernel::Failure),
+    Kernel(#[from] kernel::KernelRequestError),
     /// The run was stopped, and the device had not ended the request some time later.
     #[error("the run was stopped, and the device had not ended it half a second later")]
     Unfinished,
 }
 
-impl From<Status> for IoError {
-    fn from(status: Status) -> IoError {
-        IoError::Nvme(status)
+impl From<Status> for RequestError {
+    fn from(status: Status) -> RequestError {
+        RequestError::Nvme(status)
     }
 }

@@ -5,7 +5,7 @@ mod nvme;
 mod split;
 mod traced;
 
-pub use error::{EngineError, IoError};
+pub use error::{EngineError, RequestError};
 pub use nvme::{NvmeBuffer, NvmeEngine};
 pub use split::{Split, SplitBuffer};
 pub use traced::Traced;

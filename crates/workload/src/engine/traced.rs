@@ -1,6 +1,6 @@
 //! Events that an engine records beside its I/O.
 
-use super::{EngineError, IoError};
+use super::{EngineError, RequestError};
 use joulio_engine::Engine;
 use joulio_kernel_io::KernelEngine;
 use joulio_nvme::Faults;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// An engine that a job can run on. The user-space driver records events and counts what its
 /// device did wrong; the kernel's engines do neither.
-pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<IoError>> {
+pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<RequestError>> {
     /// Records events from now on, keeping the last `capacity` of each queue.
     fn start_trace(&mut self, _capacity: usize) {}
 

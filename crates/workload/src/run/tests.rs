@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Stop;
-use crate::engine::{EngineError, IoError, Traced};
+use crate::engine::{EngineError, RequestError, Traced};
 use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{
@@ -46,7 +46,7 @@ impl Buffer for NoData {
 
 impl Engine for Instant {
     type Buffer = NoData;
-    type Failure = IoError;
+    type Failure = RequestError;
     type Error = EngineError;
 
     fn buffers(&mut self, _: usize, count: usize, _: usize) -> Result<Vec<NoData>, EngineError> {
@@ -68,7 +68,7 @@ impl Engine for Instant {
         &mut self,
         _: usize,
         _: Nanos,
-        mut sink: impl FnMut(Completion<NoData, IoError>),
+        mut sink: impl FnMut(Completion<NoData, RequestError>),
     ) -> Result<usize, EngineError> {
         if let Some(left) = &mut self.reaps_until_panic {
             *left = left.checked_sub(1).expect("in the middle of its work");

@@ -1,6 +1,6 @@
 //! Counters of a target beside its I/O.
 
-use joulio_model::Transfer;
+use joulio_model::TransferTotals;
 use joulio_nvme::PowerControl;
 use joulio_units::Joules;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ pub type PowerHandle = Arc<dyn PowerControl + Send + Sync>;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TargetActivity {
     /// Reads since it was opened.
-    pub read: Transfer,
+    pub read: TransferTotals,
     /// Writes since it was opened.
-    pub write: Transfer,
+    pub write: TransferTotals,
     /// Energy that it would have drawn without any I/O since it was opened, if it reports that.
     pub idle: Option<Joules>,
 }

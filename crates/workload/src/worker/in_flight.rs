@@ -1,6 +1,6 @@
 //! The I/Os that a job has in flight.
 
-use crate::engine::IoError;
+use crate::engine::RequestError;
 use joulio_units::{Nanos, Operation};
 
 /// An I/O in flight.
@@ -20,7 +20,7 @@ pub(super) struct InFlightIo {
 
 impl InFlightIo {
     /// Describes how the I/O failed, where blocks are `bs` bytes apart.
-    pub(super) fn describe(&self, bs: u64, error: IoError) -> String {
+    pub(super) fn describe(&self, bs: u64, error: RequestError) -> String {
         let what = self.operation.name();
         if self.operation.is_sync() {
             return format!("{what}: {error}");

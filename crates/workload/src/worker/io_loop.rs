@@ -5,7 +5,7 @@ use super::in_flight::InFlightIo;
 use super::job_meter::JobMeter;
 use super::parts::Worker;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
-use crate::engine::{IoError, Traced};
+use crate::engine::{RequestError, Traced};
 use crate::job_result::{JobResult, ShareResult};
 use crate::pass::check;
 use crate::protocol::JobMessage;
@@ -32,7 +32,7 @@ const SLOT_BITS: u32 = 32;
 struct Ended {
     device: usize,
     io: InFlightIo,
-    outcome: Result<(), IoError>,
+    outcome: Result<(), RequestError>,
 }
 
 /// The loop: first the ramp, whose I/Os do not count, then the measured part.
@@ -178,7 +178,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 }
                 device.totals.of(io.operation).errors += 1;
                 self.result.first_error.get_or_insert_with(|| {
-                    share.describe(io.describe(self.spacing, IoError::Unfinished))
+                    share.describe(io.describe(self.spacing, RequestError::Unfinished))
                 });
             }
         }

@@ -4,7 +4,7 @@ use crate::output::Output;
 use crate::times::seconds;
 use clap::ValueEnum;
 use joulio_lab::grid::GridOptions;
-use joulio_twin::grid::{GridAxes, LoadKind, Sweep};
+use joulio_twin::grid::{GridAxes, GridSweep, LoadKind};
 use joulio_units::{Nanos, Slo};
 use joulio_workload::{parse_count, parse_size, parse_slo};
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ impl GridArgs {
             machine: self.machine.clone(),
             axes: self.axes(),
             number_ios: self.number_ios.unwrap_or(default),
-            ramp_time: self.ramp_time.unwrap_or(Sweep::RAMP),
+            ramp_time: self.ramp_time.unwrap_or(GridSweep::RAMP),
             slo: self.slo,
             seed: self.seed,
             replicates: self.replicates.unwrap_or(if self.sample { 3 } else { 1 }),

@@ -1,12 +1,12 @@
 //! Abort (Base 5.1).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use joulio_nvme_spec::{Command, Status};
 
 /// Bit 0 of dword 0 of the completion: the command was not aborted.
 const NOT_ABORTED: u32 = 1;
 
-impl Controller {
+impl EmulatedController {
     /// Ends a command that has not completed: it does so now, as one whose abort was requested,
     /// before the Abort itself does. A command that waits for room in its completion queue has
     /// completed; one that is not fetched is not found.

@@ -1,6 +1,6 @@
 //! Doorbell Buffer Config (Base 5.8).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use crate::bell::Side;
 use crate::guest::PAGE;
 use crate::shadow::{Page, Shadow};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 
-impl Controller {
+impl EmulatedController {
     /// Takes the doorbells of I/O queues from now on from the page at PRP1; the one at PRP2 says
     /// at which values the host writes the registers too. Both belong to the controller until a
     /// reset.

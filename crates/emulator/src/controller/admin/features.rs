@@ -1,6 +1,6 @@
 //! Get Features and Set Features (Base 5.15 and 5.27).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::super::features::VOLATILE_WRITE_CACHE;
 use crate::namespace::Namespace;
 use crate::power::{Power, Worked};
@@ -18,7 +18,7 @@ const SAVE: u32 = 1 << 31;
 
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 
-impl Controller {
+impl EmulatedController {
     pub(super) fn get_features(&mut self, command: &Command) -> Result<u32, Status> {
         let id = FeatureId(command.cdw10[0].get() as u8);
         let dword11 = command.cdw10[1].get();

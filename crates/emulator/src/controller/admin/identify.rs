@@ -1,6 +1,6 @@
 //! Identify (Base 5.17; NVM 4.1.5).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::super::errors::{EVENT_REQUESTS, LOG_ENTRIES};
 use super::super::host_memory::HostMemory;
 use super::super::likeness;
@@ -25,7 +25,7 @@ const NVM_COMMAND_SET: u32 = 0;
 
 const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
-impl Controller {
+impl EmulatedController {
     pub(super) fn identify(&mut self, command: &Command) -> Result<u32, Status> {
         let nsid = command.nsid.get();
         match Cns(command.cdw10[0].get() as u8) {
@@ -71,8 +71,8 @@ impl Controller {
         let mut page = IdentifyController::new_zeroed();
         let serial = format!("JOULIO{:014X}", self.identity(0) as u64 >> 8);
         let qualified = format!("nqn.2026-01.io.joulio:emulated:{serial}");
-        page.vid = U16::new(Controller::VENDOR);
-        page.ssvid = U16::new(Controller::VENDOR);
+        page.vid = U16::new(EmulatedController::VENDOR);
+        page.ssvid = U16::new(EmulatedController::VENDOR);
         pad(&mut page.sn, &serial);
         pad(&mut page.mn, &self.profile.model);
         page.fr = firmware();

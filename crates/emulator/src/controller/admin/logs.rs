@@ -1,6 +1,6 @@
 //! Get Log Page (Base 5.16).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use joulio_nvme_spec::identify::ActiveNamespaces;
 use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::{Command, Status};
@@ -17,7 +17,7 @@ const TEMPERATURE: u16 = 300;
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 const HOUR: u64 = 3_600_000_000_000;
 
-impl Controller {
+impl EmulatedController {
     pub(super) fn get_log_page(&mut self, command: &Command) -> Result<u32, Status> {
         let [dword10, dword11, low, high, ..] = command.cdw10;
         let id = LogId(dword10.get() as u8);

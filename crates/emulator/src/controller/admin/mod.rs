@@ -7,7 +7,7 @@ mod identify;
 mod logs;
 mod queues;
 
-use super::Controller;
+use super::EmulatedController;
 use joulio_nvme_spec::{AdminOpcode, Command, Status};
 
 /// The answer to a command.
@@ -18,7 +18,7 @@ enum Reply {
     Later,
 }
 
-impl Controller {
+impl EmulatedController {
     /// Does an admin command.
     pub(super) fn admin(&mut self, command: &Command) {
         let cid = command.dword0().cid();

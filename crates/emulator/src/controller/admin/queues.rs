@@ -1,11 +1,11 @@
 //! Creating and deleting I/O queues (Base 5.4 to 5.7).
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::super::queues::{CompletionQueue, SubmissionQueue};
 use crate::bell::Side;
 use crate::guest::PAGE;
 use joulio_nvme_spec::command::{CreateCompletionQueue, CreateSubmissionQueue, QueuePriority};
-use joulio_nvme_spec::{Command, Completion, Status};
+use joulio_nvme_spec::{Command, CompletionEntry, Status};
 
 /// QID and QSIZE of dword 10 (Base figures 156 and 160).
 fn identifier_and_entries(command: &Command) -> (u16, u32) {
@@ -13,7 +13,7 @@ fn identifier_and_entries(command: &Command) -> (u16, u32) {
     (dword10 as u16, (dword10 >> 16) + 1)
 }
 
-impl Controller {
+impl EmulatedController {
     pub(super) fn create_completion_queue(&mut self, command: &Command) -> Result<u32, Status> {
         let (qid, entries) = identifier_and_entries(command);
         let flags = CreateCompletionQueue::from(command.cdw10[1].get());
@@ -21,7 +21,7 @@ impl Controller {
         if qid == 0 || qid > max || self.queues.completion(qid).is_some() {
             return Err(Status::INVALID_QUEUE_ID.do_not_retry());
         }
-        self.check_ring(command, entries, flags.pc(), size_of::<Completion>())?;
+        self.check_ring(command, entries, flags.pc(), size_of::<CompletionEntry>())?;
         if flags.ien() && flags.iv() >= self.interrupts.len() {
             return Err(Status::INVALID_INTERRUPT_VECTOR.do_not_retry());
         }

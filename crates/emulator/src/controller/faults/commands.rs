@@ -1,13 +1,13 @@
 //! Faults of a command, when it is fetched.
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::super::checked_io::Work;
 use super::Marks;
 use crate::fault::Fault;
 use joulio_nvme_spec::{Command, NvmOpcode, Status};
 use rand_pcg::rand_core::Rng;
 
-impl Controller {
+impl EmulatedController {
     /// A command of submission queue `sqid` is fetched; whether faults are the end of it.
     #[cold]
     pub(in crate::controller) fn befalls(&mut self, sqid: u16, command: &Command) -> bool {

@@ -1,9 +1,9 @@
 //! Faults of a completion: withheld, posted without its interrupt, or followed by others that
 //! nobody requested.
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::{HISTORY, Marks, Withheld};
-use joulio_nvme_spec::{Completion, Status};
+use joulio_nvme_spec::{CompletionEntry, Status};
 use joulio_units::Nanos;
 use rand_pcg::rand_core::Rng;
 use zerocopy::little_endian::U16;
@@ -14,8 +14,8 @@ const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(1);
 /// Random identifiers tried for one that no command has.
 const TRIES: u32 = 64;
 
-impl Controller {
-    /// Completes a command where there are faults, in the place of [`Controller::complete`].
+impl EmulatedController {
+    /// Completes a command where there are faults, in the place of [`EmulatedController::complete`].
     #[cold]
     pub(in crate::controller) fn complete_or_not(
         &mut self,
@@ -134,7 +134,11 @@ impl Controller {
 
     /// Posts a completion to queue `cqid`, which has room, with what goes wrong there. Entries that
     /// belong to no command take the room that there is, and no more.
-    pub(in crate::controller) fn post_with_faults(&mut self, cqid: u16, completion: Completion) {
+    pub(in crate::controller) fn post_with_faults(
+        &mut self,
+        cqid: u16,
+        completion: CompletionEntry,
+    ) {
         let (sqid, cid) = (completion.sqid.get(), completion.cid.get());
         let marks = self.take_marks(sqid, cid);
         let older = self.remember(cqid, completion);
@@ -160,7 +164,7 @@ impl Controller {
     }
 
     /// Posts an entry that completes nothing, where there is room for it.
-    fn add(&mut self, cqid: u16, entry: Option<Completion>) -> bool {
+    fn add(&mut self, cqid: u16, entry: Option<CompletionEntry>) -> bool {
         let Some(entry) = entry.filter(|_| self.has_room(cqid)) else {
             return false;
         };
@@ -179,7 +183,7 @@ impl Controller {
     }
 
     /// Adds a completion to the history of queue `cqid`, and hands out the oldest before it.
-    fn remember(&mut self, cqid: u16, completion: Completion) -> Option<Completion> {
+    fn remember(&mut self, cqid: u16, completion: CompletionEntry) -> Option<CompletionEntry> {
         let history = self.faults.as_mut()?.history(cqid);
         let oldest = history.front().copied();
         if history.len() == HISTORY {
@@ -190,12 +194,12 @@ impl Controller {
     }
 
     /// The completion of a command that there is not, in the queue of `like`.
-    fn nobodys(&mut self, like: Completion) -> Option<Completion> {
+    fn nobodys(&mut self, like: CompletionEntry) -> Option<CompletionEntry> {
         let sqid = like.sqid.get();
         for _ in 0..TRIES {
             let cid = self.faults.as_mut()?.places.next_u64() as u16;
             if !self.is_known(sqid, cid) {
-                return Some(Completion {
+                return Some(CompletionEntry {
                     cid: U16::new(cid),
                     ..like
                 });
@@ -217,7 +221,7 @@ impl Controller {
             // CID is in bytes 2 and 3 of a command (Base figure 88).
             self.guest.read(at + 2, &mut entry).is_err() || u16::from_le_bytes(entry) == cid
         });
-        let is_it = |each: &Completion| (each.sqid.get(), each.cid.get()) == (sqid, cid);
+        let is_it = |each: &CompletionEntry| (each.sqid.get(), each.cid.get()) == (sqid, cid);
         let waits =
             |queue: &mut super::super::queues::CompletionQueue| queue.held.iter().any(is_it);
         submitted

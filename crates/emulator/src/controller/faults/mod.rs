@@ -5,7 +5,7 @@ mod completions;
 mod states;
 
 use crate::fault::{Draw, FaultPlan, Faulted};
-use joulio_nvme_spec::{Command, Completion, Status};
+use joulio_nvme_spec::{Command, CompletionEntry, Status};
 use joulio_units::Nanos;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
@@ -59,7 +59,7 @@ pub(super) struct Faults {
     /// The commands that are done and never complete.
     dropped: Vec<(u16, u16)>,
     /// The last completions of each completion queue, the oldest first, as they were posted.
-    history: Vec<VecDeque<Completion>>,
+    history: Vec<VecDeque<CompletionEntry>>,
     admin_stuck: bool,
     full: bool,
     stuck_reset: bool,
@@ -147,7 +147,7 @@ impl Faults {
     }
 
     /// The history of completion queue `cqid`.
-    fn history(&mut self, cqid: u16) -> &mut VecDeque<Completion> {
+    fn history(&mut self, cqid: u16) -> &mut VecDeque<CompletionEntry> {
         let at = usize::from(cqid);
         if self.history.len() <= at {
             self.history.resize_with(at + 1, VecDeque::new);

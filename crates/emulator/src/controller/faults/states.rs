@@ -1,6 +1,6 @@
 //! Faults of the controller itself, and those that have a time.
 
-use super::super::Controller;
+use super::super::EmulatedController;
 use super::Faults;
 use crate::fault::{Draw, Fault, FaultPlan, Faulted};
 use joulio_nvme_spec::Status;
@@ -9,7 +9,7 @@ use joulio_units::Nanos;
 /// Namespace Attribute Notices in feature 0Bh (Base figure 326).
 const NAMESPACE_NOTICES: u32 = 1 << 8;
 
-impl Controller {
+impl EmulatedController {
     /// Commits `fault` now, or, if it is one of a command, on the next I/O command that is fetched.
     pub fn inject(&mut self, fault: Fault) {
         self.faults

@@ -9,7 +9,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme_spec::register::{
     ACQ, AQA, ASQ, Aqa, CC, CSTS, Cc, Csts, completion_doorbell, submission_doorbell,
 };
-use joulio_nvme_spec::{Command, CommandId, Completion, NamespaceId, NvmOpcode, QueueId};
+use joulio_nvme_spec::{Command, CommandId, CompletionEntry, NamespaceId, NvmOpcode, QueueId};
 use joulio_units::Nanos;
 use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
@@ -115,9 +115,12 @@ impl Pair {
     }
 
     /// The next completion, when it is there; the head is not rung.
-    pub fn peek(&mut self) -> Option<Completion> {
+    pub fn peek(&mut self) -> Option<CompletionEntry> {
         let at = self.seen as usize * 16;
-        let dword3 = self.completion.memory().load_u32(at + Completion::DWORD3);
+        let dword3 = self
+            .completion
+            .memory()
+            .load_u32(at + CompletionEntry::DWORD3);
         if (dword3 >> 16 & 1 != 0) != self.phase {
             return None;
         }
@@ -125,7 +128,7 @@ impl Pair {
         self.completion.read(at, &mut bytes);
         self.seen = (self.seen + 1) % self.entries;
         self.phase ^= self.seen == 0;
-        Some(Completion::read_from_bytes(&bytes).unwrap())
+        Some(CompletionEntry::read_from_bytes(&bytes).unwrap())
     }
 
     /// Reports to the controller how far it has read.
@@ -133,7 +136,7 @@ impl Pair {
         self.head.ring(self.seen);
     }
 
-    pub fn reap(&mut self) -> Option<Completion> {
+    pub fn reap(&mut self) -> Option<CompletionEntry> {
         let completion = self.peek()?;
         self.free();
         Some(completion)
@@ -202,7 +205,7 @@ impl Host {
     }
 
     /// Does an admin command to its end.
-    pub fn admin(&mut self, command: Command) -> Completion {
+    pub fn admin(&mut self, command: Command) -> CompletionEntry {
         self.admin.submit(0x77, command);
         loop {
             if let Some(completion) = self.admin.reap() {
@@ -215,7 +218,7 @@ impl Host {
     }
 
     /// An admin command that must succeed.
-    pub fn must(&mut self, command: Command) -> Completion {
+    pub fn must(&mut self, command: Command) -> CompletionEntry {
         let completion = self.admin(command);
         assert!(completion.status().is_success(), "{}", completion.status());
         completion

@@ -11,7 +11,7 @@ mod runs;
 use crate::common::{Host, PAGE, Pair, options, transfer};
 use joulio_device::DmaMemory;
 use joulio_emulator::{Faulted, Options};
-use joulio_nvme_spec::{CommandId, Completion, NvmOpcode, Status};
+use joulio_nvme_spec::{CommandId, CompletionEntry, NvmOpcode, Status};
 
 /// The options of an instant controller that commits the faults of `plan`.
 fn faulty(plan: &str) -> Options {
@@ -73,7 +73,7 @@ impl Faulty {
     }
 }
 
-fn both(completion: Completion) -> (CommandId, Status) {
+fn both(completion: CompletionEntry) -> (CommandId, Status) {
     (completion.command_id(), completion.status())
 }
 

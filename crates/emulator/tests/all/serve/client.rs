@@ -7,7 +7,7 @@ use joulio_emulator::serve::{
 };
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::register::{ACQ, AQA, ASQ, Aqa, CC, CSTS, Cc, Csts};
-use joulio_nvme_spec::{Command, Completion, QueueId};
+use joulio_nvme_spec::{Command, CompletionEntry, QueueId};
 use joulio_vfio_user_wire::{
     DmaMap, DmaUnmap, Header, IrqSet, RegionAccess, RegionInfo, Version, command, flags, pci,
 };
@@ -379,9 +379,9 @@ impl Client {
     }
 
     /// The next completion, when it is there; the head is not rung.
-    pub fn peek(&self, ring: &mut Ring) -> Option<Completion> {
+    pub fn peek(&self, ring: &mut Ring) -> Option<CompletionEntry> {
         let at = ring.at + 0x1000 + ring.head as usize * 16;
-        let dword3 = self.memory.load_u32(at + Completion::DWORD3);
+        let dword3 = self.memory.load_u32(at + CompletionEntry::DWORD3);
         if (dword3 >> 16 & 1 != 0) != ring.phase {
             return None;
         }
@@ -389,11 +389,11 @@ impl Client {
         self.memory.read(at, &mut bytes);
         ring.head = (ring.head + 1) % ENTRIES;
         ring.phase ^= ring.head == 0;
-        Some(Completion::read_from_bytes(&bytes).unwrap())
+        Some(CompletionEntry::read_from_bytes(&bytes).unwrap())
     }
 
     /// Waits for a completion, and rings that it was read.
-    pub fn reap(&mut self, ring: &mut Ring) -> Completion {
+    pub fn reap(&mut self, ring: &mut Ring) -> CompletionEntry {
         loop {
             if let Some(completion) = self.peek(ring) {
                 self.ring(ring.qid, 1, ring.head);
@@ -403,7 +403,7 @@ impl Client {
         }
     }
 
-    pub fn admin(&mut self, command: Command) -> Completion {
+    pub fn admin(&mut self, command: Command) -> CompletionEntry {
         let mut ring = std::mem::replace(&mut self.admin, Ring::new(0, 0));
         self.submit(&mut ring, command, 0x55);
         let completion = self.reap(&mut ring);

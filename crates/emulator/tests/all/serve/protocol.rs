@@ -1,7 +1,7 @@
 //! The server's description of the device.
 
 use crate::serve::client::{BASE, Client, serve};
-use joulio_emulator::Controller;
+use joulio_emulator::EmulatedController;
 use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
 use joulio_vfio_user_wire::{
     CapabilityHeader, DeviceInfo, DmaMap, IrqInfo, IrqSet, RegionInfo, SparseArea, SparseHeader,
@@ -97,7 +97,7 @@ fn configuration_space_is_that_of_an_nvme_controller() {
     let server = serve(Trapped);
     let mut client = Client::settled(&server.path);
     let space = client.read(pci::CONFIG, 0, 4096).unwrap();
-    assert_eq!(space[0..2], Controller::VENDOR.to_le_bytes());
+    assert_eq!(space[0..2], EmulatedController::VENDOR.to_le_bytes());
     assert_eq!(space[9..12], [0x02, 0x08, 0x01]);
     assert_eq!(client.read(pci::CONFIG, 4095, 2), Err(Errno::INVAL));
     assert_eq!(client.read(pci::CONFIG, u64::MAX, 1), Err(Errno::INVAL));

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::slots::Slots;
-use crate::{Buffer, Completion, DirectFile, KernelEngineError};
+use crate::{AlignedBuffer, DirectFile, KernelCompletion, KernelEngineError};
 use joulio_engine::Request;
 use joulio_units::{Nanos, Operation};
 use rustix::io::Errno;
@@ -94,7 +94,7 @@ impl Context {
     pub(super) fn stage(
         &mut self,
         request: &Request,
-        buffer: Buffer,
+        buffer: AlignedBuffer,
     ) -> Result<(), KernelEngineError> {
         let address = buffer.address();
         let data = self.slots.hold(request, buffer)?;
@@ -125,7 +125,7 @@ impl Context {
     }
 
     /// Does the next trim that was staged, by a call that waits for its end; `None`: there is none.
-    pub(super) fn trim(&mut self) -> Option<Completion> {
+    pub(super) fn trim(&mut self) -> Option<KernelCompletion> {
         let (id, offset, len) = self.trims.pop_front()?;
         let result = match self.file.trim(offset, len) {
             Ok(()) => 0,
@@ -151,7 +151,7 @@ impl Context {
     }
 
     /// Takes the first of what is staged back: the kernel refused it with `errno`.
-    pub(super) fn refuse_first(&mut self, errno: Errno) -> Option<Completion> {
+    pub(super) fn refuse_first(&mut self, errno: Errno) -> Option<KernelCompletion> {
         if self.staged.is_empty() {
             return None;
         }
@@ -166,7 +166,7 @@ impl Context {
         &mut self,
         min: usize,
         timeout: Option<Nanos>,
-        mut sink: impl FnMut(Completion),
+        mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, Errno> {
         let limit = timeout.map(|timeout| libc::timespec {
             tv_sec: (timeout.0 / 1_000_000_000) as libc::time_t,

@@ -5,7 +5,8 @@ mod context;
 use crate::engines::common::idle_until;
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
+    AlignedBuffer, Calls, DirectFile, KernelCompletion, KernelEngine, KernelEngineError,
+    KernelRequestError, Missing,
 };
 use context::Context;
 use joulio_engine::{Engine, Request};
@@ -24,7 +25,7 @@ const MAX_DEPTH: usize = 65536;
 pub struct Libaio {
     context: Context,
     /// Requests that ended when they were submitted: trims, and what the kernel refused.
-    ended: Vec<Completion>,
+    ended: Vec<KernelCompletion>,
     calls: Calls,
 }
 
@@ -73,7 +74,7 @@ impl Libaio {
         &mut self,
         min: usize,
         deadline: Nanos,
-        sink: impl FnMut(Completion),
+        sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         let began = now();
         let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
@@ -87,7 +88,7 @@ impl Libaio {
         &mut self,
         min: usize,
         timeout: Option<Nanos>,
-        sink: impl FnMut(Completion),
+        sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.system_calls += 1;
         match self.context.events(min, timeout, sink) {
@@ -104,8 +105,8 @@ impl Libaio {
 }
 
 impl Engine for Libaio {
-    type Buffer = Buffer;
-    type Failure = Failure;
+    type Buffer = AlignedBuffer;
+    type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
     fn buffers(
@@ -113,11 +114,15 @@ impl Engine for Libaio {
         _: usize,
         count: usize,
         len: usize,
-    ) -> Result<Vec<Buffer>, KernelEngineError> {
-        Buffer::allocate(count, len)
+    ) -> Result<Vec<AlignedBuffer>, KernelEngineError> {
+        AlignedBuffer::allocate(count, len)
     }
 
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
+    fn prepare(
+        &mut self,
+        request: Request,
+        buffer: AlignedBuffer,
+    ) -> Result<(), KernelEngineError> {
         self.context.stage(&request, buffer)
     }
 
@@ -143,7 +148,7 @@ impl Engine for Libaio {
         &mut self,
         min: usize,
         deadline: Nanos,
-        mut sink: impl FnMut(Completion),
+        mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let mut delivered = self.ended.len();

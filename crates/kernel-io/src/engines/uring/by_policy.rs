@@ -5,7 +5,8 @@ use super::requests::Requests;
 use super::{FileRequests, IoUring, NvmeCommands, RingOptions};
 use crate::engines::common::idle_until;
 use crate::{
-    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
+    AlignedBuffer, Calls, DirectFile, KernelCompletion, KernelEngine, KernelEngineError,
+    KernelRequestError, Missing,
 };
 use joulio_engine::{Engine, Request};
 use joulio_job::{CompletionMode, EngineName};
@@ -138,7 +139,7 @@ impl<R: Requests> PolicyUring<R> {
     }
 
     /// Hands out what has ended, and tells the policy.
-    fn take(&mut self, mut sink: impl FnMut(Completion)) -> usize {
+    fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let rings = [Some(&mut self.blocking), self.polled.as_mut()];
         let (policy, out) = (&mut self.policy, &mut self.out);
         let mut at = None;
@@ -224,8 +225,8 @@ impl<R: Requests> PolicyUring<R> {
 }
 
 impl<R: Requests> Engine for PolicyUring<R> {
-    type Buffer = Buffer;
-    type Failure = Failure;
+    type Buffer = AlignedBuffer;
+    type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
     fn buffers(
@@ -233,7 +234,7 @@ impl<R: Requests> Engine for PolicyUring<R> {
         _: usize,
         count: usize,
         len: usize,
-    ) -> Result<Vec<Buffer>, KernelEngineError> {
+    ) -> Result<Vec<AlignedBuffer>, KernelEngineError> {
         let buffers = self.blocking.buffers(0, count, len)?;
         if let Some(polled) = &mut self.polled {
             polled.register(&buffers)?;
@@ -247,7 +248,11 @@ impl<R: Requests> Engine for PolicyUring<R> {
         }
     }
 
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
+    fn prepare(
+        &mut self,
+        request: Request,
+        buffer: AlignedBuffer,
+    ) -> Result<(), KernelEngineError> {
         let class = Class::new(request.operation.direction(), request.moved());
         let at = now();
         let Some(tag) = self.out.begin(request.tag, class, at) else {
@@ -275,7 +280,7 @@ impl<R: Requests> Engine for PolicyUring<R> {
         &mut self,
         min: usize,
         deadline: Nanos,
-        mut sink: impl FnMut(Completion),
+        mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.reaps += 1;
         let mut delivered = self.take(&mut sink);

@@ -14,7 +14,10 @@ pub use requests::FileRequests;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
-use crate::{Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError};
+use crate::{
+    AlignedBuffer, Calls, DirectFile, KernelCompletion, KernelEngine, KernelEngineError,
+    KernelRequestError,
+};
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
 use joulio_job::CompletionMode;
@@ -149,20 +152,20 @@ impl<R: Requests> IoUring<R> {
             len,
             tag: 0,
         };
-        for buffer in Buffer::allocate(1, len as usize)? {
+        for buffer in AlignedBuffer::allocate(1, len as usize)? {
             self.prepare(request, buffer)?;
         }
         self.submit()?;
         let mut outcome = Ok(());
         self.reap(1, now() + MAX_WAIT, |done| outcome = done.outcome)?;
         match outcome {
-            Err(Failure::Errno(errno)) => Err(self.refusal("a probing read", errno)),
+            Err(KernelRequestError::Errno(errno)) => Err(self.refusal("a probing read", errno)),
             _ => Ok(()),
         }
     }
 
     /// Registers `buffers`, where that is an option and none are registered.
-    fn register(&mut self, buffers: &[Buffer]) -> Result<(), KernelEngineError> {
+    fn register(&mut self, buffers: &[AlignedBuffer]) -> Result<(), KernelEngineError> {
         if self.options.fixed_buffers && !self.ring.has_registered() {
             let registered = self.ring.register(buffers);
             registered.map_err(|errno| self.refusal("io_uring_register(buffers)", errno))?;
@@ -209,8 +212,8 @@ impl<R: Requests> IoUring<R> {
 }
 
 impl<R: Requests> Engine for IoUring<R> {
-    type Buffer = Buffer;
-    type Failure = Failure;
+    type Buffer = AlignedBuffer;
+    type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
     /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
@@ -220,14 +223,18 @@ impl<R: Requests> Engine for IoUring<R> {
         _: usize,
         count: usize,
         len: usize,
-    ) -> Result<Vec<Buffer>, KernelEngineError> {
-        let buffers = Buffer::allocate(count, len)?;
+    ) -> Result<Vec<AlignedBuffer>, KernelEngineError> {
+        let buffers = AlignedBuffer::allocate(count, len)?;
         self.register(&buffers)?;
         Ok(buffers)
     }
 
     #[inline]
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
+    fn prepare(
+        &mut self,
+        request: Request,
+        buffer: AlignedBuffer,
+    ) -> Result<(), KernelEngineError> {
         self.ring.stage(&request, buffer)
     }
 
@@ -256,7 +263,7 @@ impl<R: Requests> Engine for IoUring<R> {
         &mut self,
         min: usize,
         deadline: Nanos,
-        sink: impl FnMut(Completion),
+        sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let reaped = self.wait_for(min, deadline, sink);

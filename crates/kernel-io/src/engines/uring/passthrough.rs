@@ -5,7 +5,7 @@ use super::requests::Requests;
 use super::ring::{RawRing, errno};
 use super::setup;
 use crate::{
-    DirectFile, Disk, Failure, FileKind, KernelEngineError, Missing, NoPassthrough,
+    DirectFile, Disk, FileKind, KernelEngineError, KernelRequestError, Missing, NoPassthrough,
     character_device_of, slots,
 };
 use io_uring::squeue::{Entry128, Flags};
@@ -206,10 +206,10 @@ impl Requests for NvmeCommands {
     }
 
     #[inline]
-    fn outcome(result: i32, moved: u32) -> Result<(), Failure> {
+    fn outcome(result: i32, moved: u32) -> Result<(), KernelRequestError> {
         match result {
             0 => Ok(()),
-            1.. => Err(Failure::Status(result as u16)),
+            1.. => Err(KernelRequestError::Status(result as u16)),
             _ => slots::outcome(i64::from(result), moved),
         }
     }
@@ -282,9 +282,9 @@ mod tests {
     fn a_status_is_not_a_number_of_bytes() {
         assert_eq!(NvmeCommands::outcome(0, 4096), Ok(()));
         let status = NvmeCommands::outcome(0x281, 4096).unwrap_err();
-        assert_eq!(status, Failure::Status(0x281));
+        assert_eq!(status, KernelRequestError::Status(0x281));
         assert!(status.to_string().contains("type 2h, code 81h"), "{status}");
-        let errno = Failure::Errno(rustix::io::Errno::INVAL);
+        let errno = KernelRequestError::Errno(rustix::io::Errno::INVAL);
         assert_eq!(NvmeCommands::outcome(-libc::EINVAL, 4096), Err(errno));
     }
 }

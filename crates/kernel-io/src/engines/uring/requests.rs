@@ -1,7 +1,7 @@
 //! Ways to write a request as an entry of a ring, and to read how it ended.
 
 use super::ring::{RawRing, setup};
-use crate::{DirectFile, Failure, FileKind, KernelEngineError, slots, trim::PUNCH_HOLE};
+use crate::{DirectFile, FileKind, KernelEngineError, KernelRequestError, slots, trim::PUNCH_HOLE};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -54,7 +54,7 @@ pub trait Requests: Sized {
     ) -> Self::Entry;
 
     /// Outcome of a request of `moved` bytes by the `result` of its completion.
-    fn outcome(result: i32, moved: u32) -> Result<(), Failure>;
+    fn outcome(result: i32, moved: u32) -> Result<(), KernelRequestError>;
 }
 
 /// Reads, writes, trims and flushes of a file or block device.
@@ -127,7 +127,7 @@ impl Requests for FileRequests {
     }
 
     #[inline]
-    fn outcome(result: i32, moved: u32) -> Result<(), Failure> {
+    fn outcome(result: i32, moved: u32) -> Result<(), KernelRequestError> {
         slots::outcome(i64::from(result), moved)
     }
 }

@@ -8,7 +8,7 @@
 use super::requests::Requests;
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::{Buffer, Completion, KernelEngineError};
+use crate::{AlignedBuffer, KernelCompletion, KernelEngineError};
 use io_uring::squeue::{EntryMarker as _, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, cqueue};
@@ -103,7 +103,7 @@ impl<R: Requests> Ring<R> {
     }
 
     /// Registers the memory of `buffers`, all of one region; once for a ring.
-    pub(super) fn register(&mut self, buffers: &[Buffer]) -> Result<(), Errno> {
+    pub(super) fn register(&mut self, buffers: &[AlignedBuffer]) -> Result<(), Errno> {
         let parts: Vec<_> = buffers
             .iter()
             .map(|buffer| libc::iovec {
@@ -134,7 +134,7 @@ impl<R: Requests> Ring<R> {
     pub(super) fn stage(
         &mut self,
         request: &Request,
-        buffer: Buffer,
+        buffer: AlignedBuffer,
     ) -> Result<(), KernelEngineError> {
         let address = buffer.address();
         let fixed = self.fixed.as_ref();
@@ -224,7 +224,7 @@ impl<R: Requests> Ring<R> {
 
     /// Hands out the completions that are in the ring; how many.
     #[inline]
-    pub(super) fn take(&mut self, mut sink: impl FnMut(Completion)) -> usize {
+    pub(super) fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let mut delivered = 0;
         for entry in self.ring.completion() {
             let entry: cqueue::Entry = entry.into();
@@ -240,7 +240,7 @@ impl<R: Requests> Ring<R> {
 
     /// Takes a request that the kernel never gets, as if its device never ended it.
     #[cfg(test)]
-    pub(super) fn lose(&mut self, request: &Request, buffer: Buffer) {
+    pub(super) fn lose(&mut self, request: &Request, buffer: AlignedBuffer) {
         self.slots.hold(request, buffer).expect("room for it");
     }
 

@@ -2,7 +2,7 @@
 
 use super::IoUring;
 use super::requests::Requests;
-use crate::Completion;
+use crate::KernelCompletion;
 use crate::engines::common::idle_until;
 use io_uring::EnterFlags;
 use joulio_job::CompletionMode;
@@ -26,7 +26,7 @@ impl<R: Requests> IoUring<R> {
         &mut self,
         min: usize,
         deadline: Nanos,
-        mut sink: impl FnMut(Completion),
+        mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, Errno> {
         let mut delivered = self.take(&mut sink);
         if delivered == 0 && min == 0 && self.sent() > 0 && !self.mode.has_poller_thread() {
@@ -118,7 +118,7 @@ impl<R: Requests> IoUring<R> {
         self.calls.waiting.empty_polls += polls;
     }
 
-    pub(super) fn take(&mut self, sink: impl FnMut(Completion)) -> usize {
+    pub(super) fn take(&mut self, sink: impl FnMut(KernelCompletion)) -> usize {
         let delivered = self.ring.take(sink);
         self.calls.completed += delivered as u64;
         delivered

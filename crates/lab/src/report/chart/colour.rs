@@ -1,6 +1,6 @@
 //! One colour a name, the same in every figure of a report.
 
-use crate::report::figure::{Drawing, Figure};
+use crate::report::figure::{Drawing, ReportFigure};
 
 /// Colours of the style sheet.
 pub const COUNT: usize = 8;
@@ -36,7 +36,7 @@ pub struct Colours(Vec<(String, usize)>);
 
 impl Colours {
     /// The colours of what `figure` shows: known names have their own, others what is left.
-    pub fn of(figure: &Figure) -> Colours {
+    pub fn of(figure: &ReportFigure) -> Colours {
         let mut names: Vec<String> = Vec::new();
         for panel in &figure.panels {
             let of_panel: Vec<&String> = match &panel.drawing {

@@ -3,7 +3,7 @@
 use super::colour::Colours;
 use super::marker::{marker, printed};
 use super::tiles::initial;
-use crate::report::figure::{Drawing, Figure, Style, Tie};
+use crate::report::figure::{Drawing, ReportFigure, Style, Tie};
 use maud::{Markup, html};
 
 /// An entry of a legend: a sign of 18 by 12, and what it means.
@@ -13,7 +13,7 @@ pub struct Key {
 }
 
 /// Legend of the colours, shapes and grounds of `figure`, as a list of a page.
-pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
+pub fn legend(figure: &ReportFigure, colours: &Colours) -> Markup {
     html! {
         ul.legend {
             @for key in keys(figure, colours) {
@@ -27,7 +27,7 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
 }
 
 /// Entries of the legend of `figure`.
-pub fn keys(figure: &Figure, colours: &Colours) -> Vec<Key> {
+pub fn keys(figure: &ReportFigure, colours: &Colours) -> Vec<Key> {
     let xy = figure.panels.iter().find_map(|panel| match &panel.drawing {
         Drawing::Xy(xy) => Some(xy),
         Drawing::Tiles(_) => None,

@@ -13,7 +13,7 @@ mod marker;
 mod scale;
 mod tiles;
 
-use super::figure::{Drawing, Figure, Panel, Style};
+use super::figure::{Drawing, Panel, ReportFigure, Style};
 use maud::{Markup, Render, html};
 
 pub use colour::Colours;
@@ -80,7 +80,7 @@ pub fn patterns() -> Markup {
 }
 
 /// Words for a screen reader: what `figure` draws in one sentence.
-pub fn describe(figure: &Figure, panel: &Panel) -> String {
+pub fn describe(figure: &ReportFigure, panel: &Panel) -> String {
     let modelled = if figure.modelled { " Modelled." } else { "" };
     let of = match panel.title.is_empty() {
         true => String::new(),

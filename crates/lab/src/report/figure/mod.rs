@@ -6,8 +6,8 @@ mod tiles;
 mod xy;
 
 use super::answers::Answers;
-use super::data::{Cell, Data, Estimate};
-use super::spec::{FigureKind, FigureSpec};
+use super::data::{Cell, Estimate, ReportData};
+use super::spec::{DrawingKind, FigureSpec};
 use crate::statistics::Quadratic;
 use joulio_units::Boundary;
 use joulio_workload::Metric;
@@ -17,7 +17,7 @@ pub use tiles::{Entry, Tie, Tile, Tiles};
 
 /// A figure with its data.
 #[derive(Clone, Debug, Serialize)]
-pub struct Figure {
+pub struct ReportFigure {
     /// Name in the source.
     pub id: String,
     /// Title in a few words.
@@ -132,7 +132,7 @@ pub struct Mark {
 /// What a figure is made from.
 pub(super) struct Maker<'a> {
     pub spec: &'a FigureSpec,
-    pub data: &'a Data,
+    pub data: &'a ReportData,
     pub answers: &'a Answers,
     /// Watts that the machine's package is sold to draw.
     pub tdp_watts: Option<f64>,
@@ -140,19 +140,19 @@ pub(super) struct Maker<'a> {
 
 impl Maker<'_> {
     /// The figure.
-    pub fn make(&self) -> Figure {
+    pub fn make(&self) -> ReportFigure {
         let made = match self.spec.kind {
-            FigureKind::Lines | FigureKind::Bars => self.xy(),
-            FigureKind::Scatter => self.scatter(),
-            FigureKind::Stacked => self.stacked(),
-            FigureKind::BestTiles | FigureKind::DifferenceTiles => self.tiles(),
+            DrawingKind::Lines | DrawingKind::Bars => self.xy(),
+            DrawingKind::Scatter => self.scatter(),
+            DrawingKind::Stacked => self.stacked(),
+            DrawingKind::BestTiles | DrawingKind::DifferenceTiles => self.tiles(),
         };
         let (panels, problem) = match made {
             Ok(panels) if panels.is_empty() => (panels, Some(self.nothing())),
             Ok(panels) => (panels, None),
             Err(problem) => (Vec::new(), Some(problem)),
         };
-        Figure {
+        ReportFigure {
             id: self.spec.id.clone(),
             title: self.spec.title.clone(),
             modelled: panels.iter().any(Panel::is_modelled),
@@ -250,7 +250,7 @@ pub(super) fn name(cell: &Cell, factors: &[String]) -> Option<String> {
 pub(super) fn names(cells: &[&Cell], factors: &[String]) -> Vec<String> {
     let mut names = vec![String::new()];
     for factor in factors {
-        let values = Data::values(cells, factor);
+        let values = ReportData::values(cells, factor);
         let longer = names.iter().flat_map(|name| {
             values.iter().map(move |value| match name.is_empty() {
                 true => value.clone(),

@@ -1,7 +1,7 @@
 //! Metric over metric.
 
 use super::{Axis, Drawing, Maker, Mark, Panel, Series, Style, Xy, name, names};
-use crate::report::data::{Cell, Data};
+use crate::report::data::{Cell, ReportData};
 use crate::report::spec::Peak;
 use crate::report::words;
 use crate::statistics::Quadratic;
@@ -62,7 +62,7 @@ impl Maker<'_> {
         let by = spec.series.values();
         let along = spec.along.as_deref();
         let order = along
-            .map(|along| Data::values(cells, along))
+            .map(|along| ReportData::values(cells, along))
             .unwrap_or_default();
         let mut series = Vec::new();
         for one in names(cells, by) {

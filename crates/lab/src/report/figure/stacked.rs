@@ -2,7 +2,7 @@
 
 use super::xy::axis;
 use super::{Drawing, Maker, Mark, Panel, Series, Style, Xy, name, names, only};
-use crate::report::data::{Cell, Data, Estimate};
+use crate::report::data::{Cell, Estimate, ReportData};
 use crate::report::spec::{Part, Where};
 use crate::report::words;
 use crate::statistics::Interval;
@@ -22,7 +22,7 @@ impl Maker<'_> {
         for part in &spec.part {
             let mut marks = Vec::new();
             for panel in names(&all, spec.panel.values()) {
-                for at in Data::values(&all, factor) {
+                for at in ReportData::values(&all, factor) {
                     if let Some(mark) = self.part(part, &panel, &at)? {
                         marks.push((panel.clone(), mark));
                     }
@@ -45,7 +45,7 @@ impl Maker<'_> {
                 });
             }
             let there = |at: &String| parts.iter().any(|p| p.marks.iter().any(|m| m.at == *at));
-            let mut values = Data::values(&all, factor);
+            let mut values = ReportData::values(&all, factor);
             values.retain(there);
             if values.is_empty() {
                 continue;

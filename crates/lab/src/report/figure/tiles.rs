@@ -1,8 +1,8 @@
 //! Tiles: the best of several, or a difference, in each combination of two factors.
 
 use super::{Drawing, Maker, Panel, name, names, only};
-use crate::report::data::{Cell, Data, Estimate};
-use crate::report::spec::{FigureKind, Less};
+use crate::report::data::{Cell, Estimate, ReportData};
+use crate::report::spec::{DrawingKind, Less};
 use crate::report::words;
 use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_workload::{Better, Metric};
@@ -92,7 +92,7 @@ impl Maker<'_> {
             let here = all.iter().copied();
             let here = here.filter(|c| name(c, spec.panel.values()).as_ref() == Some(&panel));
             let here: Vec<&Cell> = here.collect();
-            let (columns, rows) = (Data::values(&here, x), Data::values(&here, y));
+            let (columns, rows) = (ReportData::values(&here, x), ReportData::values(&here, y));
             let mut tiles = Vec::new();
             for row in &rows {
                 let mut line = Vec::new();
@@ -103,7 +103,7 @@ impl Maker<'_> {
                     });
                     let cells: Vec<&Cell> = cells.collect();
                     line.push(match (&spec.less, spec.kind) {
-                        (Some(less), FigureKind::DifferenceTiles) => {
+                        (Some(less), DrawingKind::DifferenceTiles) => {
                             self.difference(&cells, metric, less)?
                         }
                         _ => self.best(&cells, metric)?,
@@ -121,7 +121,7 @@ impl Maker<'_> {
                     columns: (words::factor(x).into(), columns),
                     rows: (words::factor(y).into(), rows),
                     tiles,
-                    difference: spec.kind == FigureKind::DifferenceTiles,
+                    difference: spec.kind == DrawingKind::DifferenceTiles,
                 }),
             });
         }

@@ -1,8 +1,8 @@
 //! Lines and bars: metrics over a factor.
 
 use super::{Axis, Drawing, Maker, Panel, Series, Style, Xy, name, names, only};
-use crate::report::data::{Cell, Data};
-use crate::report::spec::{FigureKind, Layer};
+use crate::report::data::{Cell, ReportData};
+use crate::report::spec::{DrawingKind, Layer};
 use crate::report::{value, words};
 use joulio_workload::Metric;
 
@@ -53,7 +53,7 @@ impl Maker<'_> {
             });
         }
         let all: Vec<&Cell> = sources.iter().flat_map(|s| s.cells.clone()).collect();
-        let axis = axis(factor, &Data::values(&all, factor), spec.kind);
+        let axis = axis(factor, &ReportData::values(&all, factor), spec.kind);
         let mut panels = Vec::new();
         for panel in names(&all, spec.panel.values()) {
             for metric in &metrics {
@@ -68,7 +68,7 @@ impl Maker<'_> {
                     title: panel.clone(),
                     drawing: Drawing::Xy(Xy {
                         style: match spec.kind {
-                            FigureKind::Bars => Style::Bars,
+                            DrawingKind::Bars => Style::Bars,
                             _ => Style::Lines,
                         },
                         x: axis.clone(),
@@ -127,10 +127,10 @@ impl Maker<'_> {
 }
 
 /// The axis of `factor` with `values`: by their numbers, where they have some and are joined by lines.
-pub(super) fn axis(factor: &str, values: &[String], kind: FigureKind) -> Axis {
+pub(super) fn axis(factor: &str, values: &[String], kind: DrawingKind) -> Axis {
     let numbers = values.iter().map(|text| value::number(factor, text));
     let numbers: Option<Vec<f64>> = numbers.collect();
-    let numbers = numbers.filter(|_| kind == FigureKind::Lines && values.len() > 1);
+    let numbers = numbers.filter(|_| kind == DrawingKind::Lines && values.len() > 1);
     let least = numbers.iter().flatten().copied().fold(f64::MAX, f64::min);
     let most = numbers.iter().flatten().copied().fold(f64::MIN, f64::max);
     let places = match &numbers {

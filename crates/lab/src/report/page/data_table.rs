@@ -1,12 +1,12 @@
 //! The numbers of figures and tables, for people and screen readers.
 
-use crate::report::figure::{Drawing, Figure, Mark, Panel, Style, Tiles, Xy};
+use crate::report::figure::{Drawing, Mark, Panel, ReportFigure, Style, Tiles, Xy};
 use crate::report::table::{Change, Mean, Row, Table, Value};
 use crate::report::value::{probability, short, signed};
 use maud::{Markup, html};
 
 /// The numbers of `figure`, a table a panel.
-pub fn of(figure: &Figure) -> Markup {
+pub fn of(figure: &ReportFigure) -> Markup {
     html! {
         @for panel in &figure.panels {
             div.scroll tabindex="0" role="region" aria-label=(label(figure, panel)) {
@@ -23,7 +23,7 @@ pub fn of(figure: &Figure) -> Markup {
     }
 }
 
-fn label(figure: &Figure, panel: &Panel) -> String {
+fn label(figure: &ReportFigure, panel: &Panel) -> String {
     let of = match &panel.drawing {
         Drawing::Xy(xy) => &xy.y,
         Drawing::Tiles(tiles) => &tiles.metric,

@@ -6,7 +6,7 @@ use super::status::class;
 use crate::report::assemble::{ExperimentReport, NumberLine, SetReport};
 use crate::report::chart::{self, Colours};
 use crate::report::csv::figure_csv;
-use crate::report::figure::{Drawing, Figure, Panel};
+use crate::report::figure::{Drawing, Panel, ReportFigure};
 use crate::report::outcome::Outcome;
 use crate::report::table::Table;
 use crate::report::value::{short, signed};
@@ -122,7 +122,7 @@ fn missing(prefix: &str, set: &SetReport) -> Markup {
 }
 
 /// A figure with its legend, its drawings and its numbers.
-pub fn drawn(prefix: &str, figure: &Figure) -> Markup {
+pub fn drawn(prefix: &str, figure: &ReportFigure) -> Markup {
     let id = format!("{prefix}-{}", figure.id);
     let caption = format!("{id}-caption");
     let colours = Colours::of(figure);
@@ -218,7 +218,7 @@ fn tabled(prefix: &str, table: &Table) -> Markup {
 }
 
 /// Returns true for a figure of tiles, whose panels need more room.
-fn tiled(figure: &Figure) -> bool {
+fn tiled(figure: &ReportFigure) -> bool {
     let tiles = |panel: &Panel| matches!(panel.drawing, Drawing::Tiles(_));
     figure.panels.iter().any(tiles)
 }

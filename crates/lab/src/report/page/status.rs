@@ -1,7 +1,7 @@
 //! Every table and figure of the experiments, and what becomes of it.
 
 use super::badge;
-use crate::report::assemble::{Report, Status};
+use crate::report::assemble::{ItemStatus, Report};
 use crate::report::outcome::Outcome;
 use crate::report::words;
 use maud::{Markup, html};
@@ -35,7 +35,7 @@ pub fn section(report: &Report) -> Markup {
     }
 }
 
-fn row(experiment: &str, platform: &str, status: &Status) -> Markup {
+fn row(experiment: &str, platform: &str, status: &ItemStatus) -> Markup {
     let target = format!("#{experiment}-{platform}-{}", status.id);
     let outcome = match (status.data, status.outcome) {
         (true, Outcome::NoData) => html! { span.outcome.none { "data, no verdict" } },

@@ -2,8 +2,10 @@
 
 use super::{NO_RUN, Uses, title_of};
 use crate::record::Platform;
-use crate::report::data::{Cell, Data};
-use crate::report::figure::{Axis, Drawing, Figure, Mark, Panel, Series, Style, Xy, name, names};
+use crate::report::data::{Cell, ReportData};
+use crate::report::figure::{
+    Axis, Drawing, Mark, Panel, ReportFigure, Series, Style, Xy, name, names,
+};
 use std::collections::BTreeMap;
 
 /// Most panels: nobody compares more curves.
@@ -21,7 +23,7 @@ const MARKED: [(&str, f64, u64); 4] = [
 const STEP: (f64, f64) = (0.5, 1.01);
 
 /// The share of I/Os that were done within a time, a panel a point, a curve a completion mode.
-pub fn figure(data: &Data, uses: &Uses, nth: usize) -> Figure {
+pub fn figure(data: &ReportData, uses: &Uses, nth: usize) -> ReportFigure {
     let cells: Vec<&Cell> = data.cells().filter(|cell| !cell.runs.is_empty()).collect();
     let along = uses.along.map(|factor| factor.name().to_owned());
     let points: Vec<String> = uses.panels.iter().cloned().chain(along).collect();
@@ -75,7 +77,7 @@ pub fn figure(data: &Data, uses: &Uses, nth: usize) -> Figure {
     if !panels.is_empty() {
         note.push("Marks: the median, p90, p99 and, of 1000 I/Os or more, p99.9.".to_owned());
     }
-    Figure {
+    ReportFigure {
         id: format!("F{nth}"),
         title: "Distribution of latency".into(),
         modelled: !panels.is_empty() && data.platform == Platform::Twin,

@@ -7,9 +7,9 @@ mod svg;
 mod tests;
 
 use super::answers::Answers;
-use super::data::{Cell, Data};
-use super::figure::{Drawing, Figure, Maker, name};
-use super::spec::{FigureKind, FigureSpec};
+use super::data::{Cell, ReportData};
+use super::figure::{Drawing, Maker, ReportFigure, name};
+use super::spec::{DrawingKind, FigureSpec};
 use super::value::number;
 use super::words;
 use crate::record::{Platform, RunRecord};
@@ -65,7 +65,7 @@ pub struct PlotGroup {
     /// Sentence on the runs that are in no figure; `None`: all are in them.
     pub apart: Option<String>,
     /// Figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ReportFigure>,
 }
 
 /// Factors of a sweep by the use that its figures make of them.
@@ -92,7 +92,7 @@ impl Plot {
             }
             record
         });
-        let sets = Data::sets(of_column);
+        let sets = ReportData::sets(of_column);
         let groups = sets.iter().map(|data| PlotGroup {
             platform: data.platform,
             machine: data.machine.clone(),
@@ -142,7 +142,7 @@ impl Uses {
         }
     }
 
-    fn figures(&self, data: &Data, energy: bool) -> Vec<Figure> {
+    fn figures(&self, data: &ReportData, energy: bool) -> Vec<ReportFigure> {
         let energy_metric = Metric::Energy(EnergyMetric::JoulesPerMillion, None).to_string();
         let mut wanted = vec![
             ("Latency", vec!["latency_us".into(), "p99_us".into()]),
@@ -160,7 +160,13 @@ impl Uses {
     }
 
     /// Metrics over the factor that varies, or by completion mode where none does.
-    fn over(&self, data: &Data, nth: usize, title: &str, metrics: Vec<String>) -> Figure {
+    fn over(
+        &self,
+        data: &ReportData,
+        nth: usize,
+        title: &str,
+        metrics: Vec<String>,
+    ) -> ReportFigure {
         let completion = Factor::Completion.name();
         let along = self.along.map_or(completion, Factor::name);
         let by = self.series.iter().filter(|factor| *factor != along);
@@ -171,8 +177,8 @@ impl Uses {
                 None => format!("{title} by completion mode"),
             },
             kind: match self.along {
-                Some(_) => FigureKind::Lines,
-                None => FigureKind::Bars,
+                Some(_) => DrawingKind::Lines,
+                None => DrawingKind::Bars,
             },
             sweep: data.cells().next().map(|cell| cell.sweep.clone()),
             x: Some(along.to_owned()),
@@ -206,7 +212,7 @@ impl Uses {
 }
 
 /// The values of `factors` that are called `named`, each with its factor: `I/O depth 8, 70 % reads`.
-fn title_of(data: &Data, factors: &[String], named: &str) -> String {
+fn title_of(data: &ReportData, factors: &[String], named: &str) -> String {
     let is = |cell: &&Cell| name(cell, factors).as_deref() == Some(named);
     let Some(cell) = data.cells().find(is) else {
         return named.to_owned();
@@ -223,7 +229,7 @@ fn title_of(data: &Data, factors: &[String], named: &str) -> String {
 }
 
 /// Sentence on the runs that no figure has.
-fn apart(data: &Data) -> Option<String> {
+fn apart(data: &ReportData) -> Option<String> {
     let all = data.cells().flat_map(|cell| &cell.apart);
     let all: Vec<_> = all.collect();
     let (_, why) = all.first()?;

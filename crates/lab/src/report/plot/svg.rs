@@ -3,7 +3,7 @@
 
 use super::{Plot, PlotGroup};
 use crate::report::chart::{self, Colours};
-use crate::report::figure::{Figure, Panel};
+use crate::report::figure::{Panel, ReportFigure};
 use crate::report::words;
 use maud::{Markup, PreEscaped, html};
 
@@ -163,7 +163,7 @@ fn beside(left: [Block; 2], right: [Block; 2]) -> Block {
 }
 
 /// One figure in so many columns: title and legend, and below them panels and notes.
-fn drawn(figure: &Figure, id: &str, columns: usize) -> [Block; 2] {
+fn drawn(figure: &ReportFigure, id: &str, columns: usize) -> [Block; 2] {
     let wide = columns as f64 * chart::WIDTH + (columns - 1) as f64 * GAP;
     let colours = Colours::of(figure);
     let modelled = if figure.modelled { ", modelled" } else { "" };
@@ -186,7 +186,7 @@ fn drawn(figure: &Figure, id: &str, columns: usize) -> [Block; 2] {
 
 /// Panels beside each other.
 fn panels_of(
-    figure: &Figure,
+    figure: &ReportFigure,
     panels: &[Panel],
     id: &str,
     first: usize,
@@ -217,7 +217,7 @@ fn panels_of(
     (markup, top + height + 8.0)
 }
 
-fn legend(figure: &Figure, colours: &Colours, wide: f64) -> Block {
+fn legend(figure: &ReportFigure, colours: &Colours, wide: f64) -> Block {
     let (mut x, mut y) = (0.0, 0.0);
     let mut placed = Vec::new();
     for key in chart::keys(figure, colours) {

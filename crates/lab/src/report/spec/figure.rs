@@ -16,7 +16,7 @@ pub struct FigureSpec {
     /// Name in the source of what it is a part of, where that is not its id; `-`: the source has none.
     pub in_source: Option<String>,
     /// Kind of drawing.
-    pub kind: FigureKind,
+    pub kind: DrawingKind,
     /// Sweep whose records it shows.
     pub sweep: Option<String>,
     /// Values of factors to take.
@@ -74,7 +74,7 @@ pub struct FigureSpec {
 /// Kind of drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FigureKind {
+pub enum DrawingKind {
     /// Metrics over a factor.
     #[default]
     Lines,
@@ -170,7 +170,7 @@ impl FigureSpec {
     pub fn y_metrics(&self) -> Vec<Metric> {
         let y = self.y.values().iter().filter_map(|name| name.parse().ok());
         match self.kind {
-            FigureKind::BestTiles | FigureKind::DifferenceTiles => {
+            DrawingKind::BestTiles | DrawingKind::DifferenceTiles => {
                 self.metric.into_iter().collect()
             }
             _ => y.collect(),
@@ -178,7 +178,7 @@ impl FigureSpec {
     }
 
     fn keys(&self) -> Result<(), String> {
-        use FigureKind as Kind;
+        use DrawingKind as Kind;
         let what = self.kind.name();
         let layered = !self.layer.is_empty() && self.layer.iter().all(|l| l.sweep.is_some());
         needed(what, "sweep", self.sweep.is_some() || layered)?;
@@ -224,7 +224,7 @@ impl FigureSpec {
     }
 
     fn metrics(&self) -> Result<(), String> {
-        use FigureKind as Kind;
+        use DrawingKind as Kind;
         let metric = |name: &str| name.parse::<Metric>().map_err(|error| error.to_string());
         let tiles = matches!(self.kind, Kind::BestTiles | Kind::DifferenceTiles);
         if !tiles {
@@ -248,16 +248,16 @@ impl FigureSpec {
     }
 }
 
-impl FigureKind {
+impl DrawingKind {
     /// Name, as a message has it.
     fn name(self) -> &'static str {
         match self {
-            FigureKind::Lines => "kind 'lines'",
-            FigureKind::Bars => "kind 'bars'",
-            FigureKind::Stacked => "kind 'stacked'",
-            FigureKind::Scatter => "kind 'scatter'",
-            FigureKind::BestTiles => "kind 'best-tiles'",
-            FigureKind::DifferenceTiles => "kind 'difference-tiles'",
+            DrawingKind::Lines => "kind 'lines'",
+            DrawingKind::Bars => "kind 'bars'",
+            DrawingKind::Stacked => "kind 'stacked'",
+            DrawingKind::Scatter => "kind 'scatter'",
+            DrawingKind::BestTiles => "kind 'best-tiles'",
+            DrawingKind::DifferenceTiles => "kind 'difference-tiles'",
         }
     }
 }

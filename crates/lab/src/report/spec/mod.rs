@@ -10,7 +10,7 @@ mod table;
 mod tests;
 mod values;
 
-pub use figure::{FigureKind, FigureSpec, Layer, Less, Part, Peak};
+pub use figure::{DrawingKind, FigureSpec, Layer, Less, Part, Peak};
 pub use observation::{Cells, ObservationSpec, Rising, Within};
 pub use table::{TableKind, TableSpec, Times};
 pub use values::{OneOrMore, Where};

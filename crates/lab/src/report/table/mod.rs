@@ -6,7 +6,7 @@ mod metrics;
 mod power_states;
 
 use super::answers::Answers;
-use super::data::{Cell, Data};
+use super::data::{Cell, ReportData};
 use super::spec::{TableKind, TableSpec};
 use joulio_units::Boundary;
 use serde::Serialize;
@@ -93,7 +93,7 @@ pub struct Change {
 
 pub(super) struct TableMaker<'a> {
     pub spec: &'a TableSpec,
-    pub data: &'a Data,
+    pub data: &'a ReportData,
     pub answers: &'a Answers,
 }
 

@@ -4,7 +4,7 @@ mod of_records;
 mod of_source;
 
 use super::answers::Answers;
-use super::data::{Data, Estimate};
+use super::data::{Estimate, ReportData};
 use super::outcome::Outcome;
 use super::spec::ObservationSpec;
 use super::value::signed;
@@ -53,7 +53,7 @@ pub struct Part {
 }
 
 pub(super) struct Judge<'a> {
-    pub data: &'a Data,
+    pub data: &'a ReportData,
     pub answers: &'a Answers,
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Judge, Part, change};
 use crate::report::answers::Step;
-use crate::report::data::{Cell, Data, Estimate, plain};
+use crate::report::data::{Cell, Estimate, ReportData, plain};
 use crate::report::figure::name;
 use crate::report::spec::{Cells, Rising, Within};
 use crate::report::value::short;
@@ -128,7 +128,7 @@ impl Judge<'_> {
         for cell in &cells {
             let factors = cell.point.keys().filter(|factor| **factor != rising.along);
             for factor in factors {
-                let varied = Data::values(&cells, factor).len() > 1;
+                let varied = ReportData::values(&cells, factor).len() > 1;
                 if varied && !others.contains(factor) {
                     others.push(factor.clone());
                 }

@@ -221,7 +221,7 @@ pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<Strin
 }
 
 /// A value with its noise, where there is some.
-fn with_noise(estimate: &judge::Estimate) -> String {
+fn with_noise(estimate: &judge::JudgedValue) -> String {
     match estimate.half {
         half if half.is_infinite() => format!("{} once", short(estimate.value)),
         half if half > 0.0 => format!("{} ± {}", short(estimate.value), short(half)),

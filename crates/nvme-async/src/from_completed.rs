@@ -3,16 +3,16 @@
 use joulio_nvme::{BufferList, Completed, DmaBuffer};
 
 /// Result of a command that succeeded: its buffer, its buffers, nothing, or all that its completion says.
-pub trait Outcome: Sized {
+pub trait FromCompleted: Sized {
     /// The result of `completed`, which succeeded.
     fn of(completed: Completed) -> Self;
 }
 
-impl Outcome for () {
+impl FromCompleted for () {
     fn of(_: Completed) {}
 }
 
-impl Outcome for DmaBuffer {
+impl FromCompleted for DmaBuffer {
     #[inline]
     fn of(completed: Completed) -> DmaBuffer {
         let buffer = completed.buffer;
@@ -20,13 +20,13 @@ impl Outcome for DmaBuffer {
     }
 }
 
-impl Outcome for BufferList {
+impl FromCompleted for BufferList {
     fn of(completed: Completed) -> BufferList {
         completed.into_buffers()
     }
 }
 
-impl Outcome for Completed {
+impl FromCompleted for Completed {
     fn of(completed: Completed) -> Completed {
         completed
     }

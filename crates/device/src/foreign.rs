@@ -5,8 +5,7 @@
 //! the file is mapped; for what happens later [`crate::bus`] answers the signal with a page of
 //! zeroes, so that only the file's owner loses by it.
 
-use crate::DeviceError;
-use crate::memory::{PageKind, SharedMemory};
+use crate::{DeviceError, PageKind, SharedMemory};
 use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
     memfd_create,

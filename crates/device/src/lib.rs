@@ -45,6 +45,7 @@ mod list;
 mod memory;
 mod memory_place;
 mod mmio;
+mod page_kind;
 pub mod pci;
 mod ring;
 mod signaller;
@@ -64,9 +65,10 @@ pub use huge_pages::memory_pages;
 pub use iova::{Iova, IovaSpace};
 pub use joulio_cpu::fence;
 pub use list::{BufferList, IntoBuffers};
-pub use memory::{PageKind, SharedMemory};
+pub use memory::SharedMemory;
 pub use memory_place::{allocate_on, current_node, memory_node};
 pub use mmio::MmioDoorbell;
+pub use page_kind::PageKind;
 pub use ring::DmaRing;
 pub use signaller::Signaller;
 pub use trusted::{TrustedBuffer, TrustedDevice, TrustedMemory};
@@ -86,7 +88,7 @@ pub trait Device: Send + Sync + 'static {
     /// The name a user gave it, for messages: `pcie:0000:01:00.0`.
     fn name(&self) -> &str;
 
-    /// Its PCI identifiers; `None` for what is no PCI function.
+    /// PCI identifiers of the device; `None` for what is no PCI function.
     fn pci_id(&self) -> Option<pci::PciId> {
         None
     }

@@ -4,9 +4,9 @@
 //! access here is a volatile or atomic one through a raw pointer, checked against the length. The
 //! exception is memory whose other side is trusted to keep to commands: [`crate::trusted`].
 
-use crate::DeviceError;
 use crate::bus::{self, Fill, Guard};
 use crate::huge_pages::memory_pages;
+use crate::{DeviceError, PageKind};
 use joulio_cpu::{copy_shared, fence};
 use std::fmt;
 use std::fs::File;
@@ -15,17 +15,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The pages behind a piece of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageKind {
-    /// The kernel's ordinary 4 KiB pages.
-    Ordinary,
-    /// Transparent huge pages of 2 MiB: the kernel may split them again.
-    Transparent,
-    /// 2 MiB pages from the hugetlb pool.
-    Huge,
-}
 
 impl PageKind {
     /// Alignment of the memory's addresses, here and for a device, in bytes.

@@ -1,6 +1,5 @@
 //! The parts of a controller.
 
-use crate::controller::EmulatedController;
 use crate::fault::FaultPlan;
 use joulio_device::pci::PciId;
 use joulio_model::DeviceProfile;
@@ -13,6 +12,12 @@ use std::path::PathBuf;
 
 /// A function that returns once what was written to a file is durable.
 pub type SyncFile = fn(&File) -> io::Result<()>;
+
+/// PCI identifiers of an emulated controller. The vendor is the letters `LJ`, which nobody is assigned.
+pub(crate) const PCI_ID: PciId = PciId {
+    vendor: 0x4a4c,
+    device: 0x0001,
+};
 
 /// Options of a controller. Fields are open; [`Options::new`] fills in what a profile says.
 #[derive(Clone, Debug)]
@@ -78,10 +83,7 @@ impl Options {
         let queue_pairs = profile.max_io_queues.count().clamp(1, 64) as u16;
         Options {
             name: format!("emulated:{}", profile.name),
-            pci_id: PciId {
-                vendor: EmulatedController::VENDOR,
-                device: EmulatedController::DEVICE,
-            },
+            pci_id: PCI_ID,
             namespaces: vec![NamespaceOptions::default()],
             seed: 0,
             queue_pairs,

@@ -1,7 +1,7 @@
 //! The kernel's own view of block devices: counters of /proc and /sys; and its own engines to
 //! read and write them: [`Psync`], [`Libaio`], [`IoUring`] on files and, by [`NvmeCommands`], on namespaces.
 //!
-//! Unsafe code is in five modules: [`AlignedBuffer`]'s memory, the ring of io_uring, the system calls of
+//! Unsafe code is in six modules: [`AlignedBuffer`]'s memory, the ring of io_uring and its set-up, the system calls of
 //! libaio, the status of loop devices, the discard of block devices.
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]

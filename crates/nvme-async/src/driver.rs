@@ -1,6 +1,7 @@
 //! Drivers: reapers for the futures of a queue.
 
-use crate::state::{Shared, State, Wakers, wake_all};
+use crate::state::{Shared, State};
+use crate::wakers::{Wakers, wake_all};
 use crate::{IoError, IoFailure};
 use joulio_device::{Device, DeviceError};
 use joulio_nvme::{BufferList, NvmeError};

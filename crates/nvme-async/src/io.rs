@@ -1,7 +1,8 @@
 //! The future of a command.
 
 use crate::request::Request;
-use crate::state::{Shared, State, Wakers};
+use crate::state::{Shared, State};
+use crate::wakers::Wakers;
 use crate::{FromCompleted, IoError, IoFailure};
 use joulio_device::Device;
 use joulio_nvme::{BufferList, Completed, SubmitError};

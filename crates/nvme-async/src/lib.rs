@@ -40,6 +40,7 @@ mod operations;
 mod queue;
 mod request;
 mod state;
+mod wakers;
 
 pub use driver::Driver;
 pub use error::{IoError, IoFailure};

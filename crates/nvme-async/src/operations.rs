@@ -1,6 +1,6 @@
 //! Commands that futures wait for, by the tags that they were submitted with.
 
-use crate::state::Wakers;
+use crate::wakers::Wakers;
 use joulio_nvme::spec::Status;
 use joulio_nvme::{Completed, DmaBuffer};
 use std::mem;

@@ -1,7 +1,8 @@
 //! A queue pair whose commands are futures.
 
 use crate::request::{Kind, Request};
-use crate::state::{Shared, Wakers};
+use crate::state::Shared;
+use crate::wakers::Wakers;
 use crate::{Driver, Io, IoError};
 use joulio_device::Device;
 use joulio_nvme::spec::Command;

@@ -4,6 +4,7 @@
 //! this very queue. They are handed out instead ([`Wakers`]).
 
 use crate::operations::Operations;
+use crate::wakers::{Wakers, wake_all};
 use joulio_device::Device;
 use joulio_nvme::{DmaBuffer, EventGroup, NvmeError, PolicyError, QueuePair};
 use parking_lot::{Mutex, MutexGuard};
@@ -13,9 +14,6 @@ use std::task::Waker;
 
 /// Reaps that find completions until the queue is checked nevertheless.
 const MAX_UNCHECKED: u32 = 64;
-
-/// Wakers to be woken when no lock is held.
-pub(crate) type Wakers = Vec<Waker>;
 
 /// The queue, for its futures and its driver.
 pub(crate) struct Shared<D: Device>(Mutex<State<D>>);
@@ -51,16 +49,6 @@ impl<D: Device> Shared<D> {
         let done = work(&mut self.lock(), wake);
         wake_all(wake);
         done
-    }
-}
-
-/// Wakes them, when no lock is held.
-#[inline]
-pub(crate) fn wake_all(wake: &mut Wakers) {
-    match wake.len() {
-        // A drain of one costs more than the one.
-        1 => wake.pop().into_iter().for_each(Waker::wake),
-        _ => wake.drain(..).for_each(Waker::wake),
     }
 }
 

@@ -44,6 +44,7 @@ mod change;
 mod error;
 mod extent;
 mod file;
+mod format_options;
 mod journal;
 mod layout;
 mod memory_store;
@@ -55,7 +56,8 @@ mod volume;
 
 pub use error::{StoreError, VolumeError};
 pub use file::{FileRead, VolumeFile};
+pub use format_options::FormatOptions;
 pub use memory_store::MemoryStore;
 pub use nvme_store::NvmeStore;
 pub use store::{BlockStore, ReadPart, WritePart};
-pub use volume::{FormatOptions, Space, Volume};
+pub use volume::{Space, Volume};

@@ -6,33 +6,10 @@ use crate::file::VolumeFile;
 use crate::journal::{Journal, encode};
 use crate::layout::Layout;
 use crate::open_files::OpenFiles;
-use crate::{BlockStore, VolumeError, superblock};
+use crate::{BlockStore, FormatOptions, VolumeError, superblock};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Options of [`Volume::format`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormatOptions {
-    /// Bytes of an allocation unit: a power of two, 4 KiB to 64 MiB.
-    pub unit: u64,
-    /// Bytes of each of the two journal regions: a power of two, 64 KiB to 64 MiB; `None`: a 512th of the
-    /// device, within these.
-    pub journal: Option<u64>,
-    /// True if a volume that is there already is overwritten.
-    pub overwrite: bool,
-}
-
-impl Default for FormatOptions {
-    /// Units of 64 KiB, a journal by the size of the device, nothing overwritten.
-    fn default() -> FormatOptions {
-        FormatOptions {
-            unit: 64 << 10,
-            journal: None,
-            overwrite: false,
-        }
-    }
-}
 
 /// Space of a volume in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

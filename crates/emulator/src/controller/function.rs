@@ -3,15 +3,16 @@
 
 use super::{EmulatedController, Event};
 use crate::doorbells::Doorbells;
+use crate::options::PCI_ID;
 use joulio_device::{DeviceError, SharedMemory};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 impl EmulatedController {
     /// The vendor of an emulated controller: the letters `LJ`, which nobody is assigned.
-    pub const VENDOR: u16 = 0x4a4c;
+    pub const VENDOR: u16 = PCI_ID.vendor;
     /// PCI device identifier.
-    pub const DEVICE: u16 = 0x0001;
+    pub const DEVICE: u16 = PCI_ID.device;
 
     /// A function-level reset: the registers are as when it was switched on, and all that was
     /// under way is gone. What is mapped stays so, and events stay wired.

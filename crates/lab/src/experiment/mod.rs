@@ -4,6 +4,7 @@
 //! [`Experiment::new`] checks what can be checked without a device, a [`Testbed`] is the devices and
 //! meters that it is run on, opened. [`crate::sweep`] does many.
 
+mod cpus;
 mod energy;
 mod error;
 mod goal;
@@ -22,6 +23,7 @@ mod verdict;
 mod workload;
 
 pub use crate::manifest_device::ManifestDevice;
+pub(crate) use cpus::check_cpus;
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};
@@ -36,7 +38,6 @@ pub use rate_phase::RatePhase;
 pub use settings::{ExperimentSettings, SettingCombination, SettingError};
 pub use testbed::{Series, SeriesResult, Testbed};
 pub use verdict::{BadResults, judge};
-pub(crate) use workload::check_cpus;
 pub use workload::{RateProcess, WorkloadOptions};
 
 use crate::virtual_time::{TwinOptions, VirtualExperiment};

@@ -1,6 +1,6 @@
 //! NUMA nodes of this machine.
 
-use super::workload::{allowed_cpus, wrong};
+use super::cpus::{allowed_cpus, wrong};
 use joulio_units::parse_cpus;
 use joulio_workload::JobError;
 use std::fs;

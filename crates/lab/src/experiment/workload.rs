@@ -1,5 +1,6 @@
 //! The workload of an experiment, as flags and files describe it.
 
+use super::cpus::wrong;
 use super::goal::GoalOptions;
 use super::numa;
 use super::rate_phase::RatePhase;
@@ -8,7 +9,6 @@ use joulio_workload::{
     Arrivals, Batches, BlockSizes, Flushes, Job, JobError, JobKind, LatencyDetail, Load, Phase,
     QueuePriorities, RandomDistribution, ReadWrite, SteadyState, Verify,
 };
-use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// A workload as it is requested, in fio's words.
 #[derive(Clone, Debug)]
@@ -242,34 +242,5 @@ impl WorkloadOptions {
             },
         });
         Ok(phases.collect())
-    }
-}
-
-/// CPUs that this process may use, for `flag`.
-pub(super) fn allowed_cpus(flag: &'static str) -> Result<CpuSet, JobError> {
-    sched_getaffinity(None)
-        .map_err(|error| wrong(flag, &format!("the CPUs of this process: {error}")))
-}
-
-/// Refuses CPUs that this process may not use.
-pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
-    const FLAG: &str = "--cpus_allowed";
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    let allowed = allowed_cpus(FLAG)?;
-    match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
-        Some(cpu) => Err(wrong(
-            FLAG,
-            &format!("CPU {cpu} is not one that this process may use"),
-        )),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn wrong(flag: &'static str, problem: &str) -> JobError {
-    JobError {
-        flag,
-        problem: problem.into(),
     }
 }

@@ -1,5 +1,6 @@
 //! A run of a sweep as it is done: its sections beside each other, or its one workload.
 
+use super::beside_error::BesideError;
 use super::factor::method;
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
@@ -10,31 +11,13 @@ use crate::targets::{Demand, TargetOptions};
 use joulio_workload::{Job, Member, SectionResult};
 use std::collections::BTreeMap;
 
-/// Sections that cannot run beside each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BesideError {
-    /// Settings of the machine that differ.
-    #[error(
-        "[{0}] has other settings of the machine than the sections beside it: give the same to all, or write stonewall into it"
-    )]
-    Settings(String),
-    /// Another program.
-    #[error("[{0}] is another program's work, which runs alone: write stonewall into it")]
-    External(String),
-    /// Virtual time.
-    #[error(
-        "--twin: sections that run beside each other are not simulated: choose one by --section NAME, or write stonewall into each"
-    )]
-    VirtualTime,
-}
-
 /// A run's experiments, one a section, and the devices of all.
 pub(super) struct Group {
     /// Experiments of the sections, at least one, in their order.
     pub(super) experiments: Vec<Experiment>,
     /// Devices of all sections, each once, and how they are opened.
     pub(super) targets: TargetOptions,
-    /// What is to be done, a member a section.
+    /// Members of the run, one a section.
     pub(super) members: Vec<Member>,
 }
 
@@ -102,7 +85,7 @@ impl Group {
         groups.into_values()
     }
 
-    /// What is to be opened; `None`: another program does it, and opens it itself.
+    /// Target to be opened; `None`: another program does it, and opens it itself.
     pub(super) fn demand(&self) -> Option<Demand> {
         let external = |member: &Member| member.method.engine.is_external();
         (!self.members.iter().any(external)).then(|| self.members.clone())

@@ -35,7 +35,7 @@ pub enum FailedRuns {
         of: usize,
         /// Name of the first.
         first: String,
-        /// What spoiled it.
+        /// Reason why it is spoiled.
         why: String,
     },
 }

@@ -2,6 +2,7 @@
 //! record a run.
 
 mod axes;
+mod beside_error;
 mod csv;
 mod device_set;
 mod factor;
@@ -17,10 +18,10 @@ mod terse;
 mod virtual_runner;
 
 pub use axes::Axes;
+pub use beside_error::BesideError;
 pub use csv::sweep_csv;
 pub use device_set::{ComparedDevices, DeviceSet};
 pub use factor::{Factor, FactorError, method};
-pub use group::BesideError;
 pub use judgement::{FailedRuns, check_unspoiled, judge_runs};
 pub use options::{SweepOptions, SweepOptionsError};
 pub use order::{Order, PlannedRun, plan};

@@ -1,9 +1,9 @@
 //! A sweep as it is requested, and the experiment of each of its runs.
 
 use super::axes::Axes;
+use super::beside_error::BesideError;
 use super::device_set::DeviceSet;
 use super::factor::{AS_JOBS, Factor, FactorError, method};
-use super::group::BesideError;
 use super::order::{Order, PlannedRun, plan};
 use crate::experiment::{Experiment, ExperimentError, ExperimentOptions};
 use crate::record::Point;

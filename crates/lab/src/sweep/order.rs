@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// As the lists have them.
+    /// Order of the lists.
     #[default]
     Listed,
     /// At random, anew in each repetition, by the seed: what drifts meanwhile favours no point.

@@ -21,7 +21,7 @@ pub trait Runner {
     /// Name of the machine that the runs are done on.
     fn machine(&self) -> String;
 
-    /// What `run` is done on.
+    /// Platform of `run`.
     fn platform(&self, run: &PlannedRun) -> Platform;
 
     /// Watts of the idle machine by meter, as they were last measured; none if they were not.

@@ -1,6 +1,6 @@
 //! Runs in virtual time.
 
-use super::group::BesideError;
+use super::beside_error::BesideError;
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};

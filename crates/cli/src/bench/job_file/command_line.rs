@@ -1,7 +1,7 @@
 //! fio's words on the command line: those of sections behind `--name`, or beside the flags of one bench.
 
-use super::Refusal;
 use super::flags::flags;
+use super::refusal::Refusal;
 use super::sections::{Given, Section, SectionReader};
 use super::typed::{Typed, is_flag};
 use super::words::{Word, word};

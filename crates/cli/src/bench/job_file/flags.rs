@@ -1,6 +1,7 @@
 //! Flags of a section: what its options are on joulio's command line.
 
-use super::Refusal;
+use super::flag::Flag;
+use super::refusal::Refusal;
 use super::sections::{Given, Section, variable};
 use super::typed::Typed;
 use super::words::{Word, names, word};
@@ -10,13 +11,6 @@ use std::path::Path;
 
 /// Most files that a section is taken to have; more jobs are refused elsewhere.
 const MAX_FILES: usize = 1_000;
-
-/// A flag of a section, and the option that it comes from.
-pub(super) struct Flag {
-    pub(super) line: usize,
-    pub(super) option: String,
-    pub(super) argument: String,
-}
 
 impl Given {
     fn flag(&self, argument: String) -> Flag {
@@ -232,11 +226,11 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let sizes = sizes.map(|given| Ok((given.bytes()?, given)));
     let sizes: Vec<_> = sizes.collect::<Result<_, Refusal>>()?;
     let shortest = sizes.into_iter().min_by_key(|(bytes, _)| *bytes);
-    let asked = match find(options, "io_size") {
+    let requested = match find(options, "io_size") {
         Some(given) => Some((given.bytes()?, given)),
         None => shortest,
     };
-    let Some((whole, given)) = asked else {
+    let Some((whole, given)) = requested else {
         return Ok(None);
     };
     let Some(bs) = block_size(options)? else {

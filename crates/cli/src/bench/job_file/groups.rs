@@ -1,6 +1,6 @@
 //! Groups of sections: those of one begin together, and the next begins when all of them have ended.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use super::sections::{Given, Section};
 
 /// `sections` in the groups in which fio runs them. `all` are the names of the file's sections, those that were

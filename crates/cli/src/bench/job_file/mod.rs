@@ -1,8 +1,10 @@
 //! fio's job files: groups of sections, each section with the flags of a bench.
 
 mod command_line;
+mod flag;
 mod flags;
 mod groups;
+mod refusal;
 mod sections;
 mod typed;
 mod words;
@@ -11,15 +13,13 @@ pub use self::command_line::CommandLine;
 
 use self::flags::{defaults, flags};
 use self::groups::groups;
+use self::refusal::Refusal;
 use self::sections::{Section, sections};
 use self::typed::Typed;
 use super::args::BenchArgs;
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::path::Path;
-
-/// A line of a job file, and what is wrong with it.
-type Refusal = (usize, String);
 
 /// Sections that run beside each other, at least one.
 pub type GroupBench = Vec<SectionBench>;

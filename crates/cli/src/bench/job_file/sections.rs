@@ -1,6 +1,6 @@
 //! Sections of a job file, as text has them.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use joulio_workload::{parse_count, parse_size};
 
 /// A section of a job file.
@@ -87,7 +87,7 @@ impl Section {
     }
 }
 
-/// What is before the first `${NAME}` of `value`, the name, and what is after it.
+/// Text before the first `${NAME}` of `value`, the name, and the text after it.
 pub(super) fn variable(value: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = value.split_once("${")?;
     let (name, after) = rest.split_once('}')?;
@@ -151,13 +151,13 @@ impl Given {
         }
     }
 
-    /// Its value in bytes.
+    /// Value of the option in bytes.
     pub(super) fn bytes(&self) -> Result<u64, Refusal> {
         let bytes = parse_size(self.value.as_deref().unwrap_or(""));
         bytes.map_err(|why| self.refused(&why))
     }
 
-    /// Its value as a number.
+    /// Value of the option as a number.
     pub(super) fn count(&self) -> Result<u64, Refusal> {
         let count = parse_count(self.value.as_deref().unwrap_or(""));
         count.map_err(|why| self.refused(&why))

@@ -1,6 +1,6 @@
 //! Tests of job files, from text to flags.
 
-use super::flags::Flag;
+use super::flag::Flag;
 use super::words::{WORDS, Word, word};
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Flags typed on the command line, which count for every section.
 
 use super::super::args::BenchArgs;
-use super::Refusal;
-use super::flags::Flag;
+use super::flag::Flag;
+use super::refusal::Refusal;
 use super::sections::{Given, Section};
 use crate::failure::usage_line;
 use clap::{CommandFactory, Parser};
@@ -20,7 +20,7 @@ struct Bench {
 /// Options that others are reckoned from.
 const RECKONED: [&str; 3] = ["size", "bs", "numjobs"];
 
-/// What was typed after `joulio bench`, without the file and its sections.
+/// Words typed after `joulio bench`, without the file and its sections.
 pub(super) struct Typed {
     arguments: Vec<OsString>,
 }

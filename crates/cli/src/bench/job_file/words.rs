@@ -2,7 +2,7 @@
 
 use joulio_kernel_io::block_device_of;
 
-/// What an option is here.
+/// Meaning of an option here.
 pub(super) enum Word {
     /// The flag of the same meaning, which takes its value.
     Same(&'static str),
@@ -12,7 +12,7 @@ pub(super) enum Word {
     Switch(&'static str),
     /// Flags that depend on its value.
     Translated(fn(&str) -> Result<Vec<String>, String>),
-    /// These values say what is always so here; others are refused, with the reason.
+    /// Values that say what is always so here; others are refused, with the reason.
     Always(&'static [&'static str], &'static str),
     /// Meant for the section or for several options together, and read there.
     OfSection,
@@ -134,7 +134,7 @@ pub(super) const WORDS: &[&str] = &[
     "zonemode",
 ];
 
-/// What `key` is here; `None`: nobody knows it.
+/// Meaning of `key` here; `None`: nobody knows it.
 pub(super) fn word(key: &str) -> Option<Word> {
     use Word::{Always, OfSection, Refused, Same, Switch, Translated, Whole};
     const ON: &[&str] = &["1", "true"];

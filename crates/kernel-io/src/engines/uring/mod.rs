@@ -3,6 +3,7 @@
 mod by_policy;
 mod passthrough;
 mod poller;
+mod raw_ring;
 mod requests;
 mod ring;
 mod setup;
@@ -235,7 +236,7 @@ impl<R: Requests> Engine for IoUring<R> {
         request: Request,
         buffer: AlignedBuffer,
     ) -> Result<(), KernelEngineError> {
-        self.ring.stage(&request, buffer)
+        self.ring.prepare(&request, buffer)
     }
 
     fn submit(&mut self) -> Result<(), KernelEngineError> {

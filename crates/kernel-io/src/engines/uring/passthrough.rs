@@ -1,8 +1,9 @@
 //! Commands to an NVMe namespace by its character device: the block layer's part of the way is left out
 //! (drivers/nvme/host/ioctl.c, nvme_uring_cmd_io; since Linux 5.19).
 
+use super::raw_ring::errno;
+use super::requests::RawRing;
 use super::requests::Requests;
-use super::ring::{RawRing, errno};
 use super::setup;
 use crate::{
     DirectFile, Disk, FileKind, KernelEngineError, KernelRequestError, Missing, NoPassthrough,

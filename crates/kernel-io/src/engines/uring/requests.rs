@@ -1,6 +1,6 @@
 //! Ways to write a request as an entry of a ring, and to read how it ended.
 
-use super::ring::{RawRing, setup};
+use super::raw_ring::setup;
 use crate::{DirectFile, FileKind, KernelEngineError, KernelRequestError, slots, trim::PUNCH_HOLE};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, FsyncFlags};
@@ -11,6 +11,9 @@ use joulio_units::Operation;
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+
+/// A ring with nothing in it.
+pub(super) type RawRing<R> = IoUring<<R as Requests>::Entry, <R as Requests>::End>;
 
 /// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the range's length is
 /// the first word of the command, its offset the address.

@@ -5,66 +5,20 @@
 //! open as long as the ring; registered memory is held by `fixed`.
 #![allow(unsafe_code)]
 
-use super::requests::Requests;
+use super::raw_ring::errno;
+use super::requests::{RawRing, Requests};
 use crate::buffer::Region;
 use crate::slots::Slots;
 use crate::{AlignedBuffer, KernelCompletion, KernelEngineError};
 use io_uring::squeue::{EntryMarker as _, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, Parameters, cqueue};
+use io_uring::{EnterFlags, cqueue};
 use joulio_engine::Request;
 use joulio_units::Nanos;
 use rustix::io::Errno;
-use std::io;
-use std::mem::transmute;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A ring with nothing in it.
-pub(super) type RawRing<R> = IoUring<<R as Requests>::Entry, <R as Requests>::End>;
-
-/// `struct io_uring_params` (include/uapi/linux/io_uring.h). The crate keeps its own private and
-/// its builder cannot set every flag.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Params {
-    sq_entries: u32,
-    cq_entries: u32,
-    flags: u32,
-    sq_thread_cpu: u32,
-    sq_thread_idle: u32,
-    features: u32,
-    wq_fd: u32,
-    resv: [u32; 3],
-    sq_off: [u64; 5],
-    cq_off: [u64; 5],
-}
-
-const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
-
-/// io_uring_setup(2).
-pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<IoUring, Errno> {
-    let mut params = Params {
-        flags,
-        sq_thread_cpu: cpu,
-        sq_thread_idle: idle_ms,
-        ..Params::default()
-    };
-    let address: *mut Params = &mut params;
-    // SAFETY: the call reads and writes one io_uring_params, which this is.
-    let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, entries, address) };
-    if fd < 0 {
-        return Err(errno(&io::Error::last_os_error()));
-    }
-    // SAFETY: `Parameters` is a transparent wrapper of the same C structure, as its documentation
-    // promises, and every bit pattern is one.
-    let parameters = unsafe { transmute::<Params, Parameters>(params) };
-    // SAFETY: the descriptor is new, a ring's, and handed over; the parameters are the ones that
-    // the kernel filled in for it.
-    let ring = unsafe { IoUring::from_fd(fd as i32, parameters) };
-    ring.map_err(|error| errno(&error))
-}
 
 /// A ring, its outstanding requests, and the file they go to.
 pub(super) struct Ring<R: Requests> {
@@ -131,7 +85,7 @@ impl<R: Requests> Ring<R> {
 
     /// Takes a request; it is not in the ring yet.
     #[inline]
-    pub(super) fn stage(
+    pub(super) fn prepare(
         &mut self,
         request: &Request,
         buffer: AlignedBuffer,
@@ -272,8 +226,4 @@ impl<R: Requests> AsFd for Ring<R> {
         // SAFETY: the ring's descriptor is open as long as the ring, which is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
     }
-}
-
-pub(super) fn errno(error: &io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

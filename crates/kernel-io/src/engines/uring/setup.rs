@@ -1,7 +1,7 @@
 //! Making a ring, and the reasons why one is unavailable.
 
+use super::requests::RawRing;
 use super::requests::Requests;
-use super::ring::RawRing;
 use crate::{KernelEngineError, Missing, Release};
 use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;

@@ -12,7 +12,7 @@ fn old_ring(depth: usize) -> Option<IoUring> {
     let mut file = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
     file.write_all(&[7; 65536]).unwrap();
     let file = Arc::new(DirectFile::open(file.path(), Access::Read).unwrap());
-    let ring = match ring::setup(depth as u32, 0, 0, 0) {
+    let ring = match raw_ring::setup(depth as u32, 0, 0, 0) {
         Ok(ring) => ring,
         Err(errno) => {
             eprintln!("not here: {errno}");

@@ -50,10 +50,10 @@ pub(crate) struct Admin<D: Device> {
     /// Requests for events that the controller has.
     requested: [bool; MAX_EVENTS],
     events: VecDeque<AsyncEvent>,
-    /// The controller's epoch, shared: see `Shared::epoch`.
+    /// The controller's generation, shared: see `Shared::generation`.
     current: Arc<AtomicU32>,
-    /// The epoch that the queue is of: its end ends the waiting for commands.
-    epoch: u32,
+    /// The generation that the queue is of: its end ends the waiting for commands.
+    generation: u32,
 }
 
 /// Offset of the data page, in bytes.
@@ -89,29 +89,29 @@ impl<D: Device> Admin<D> {
             requested: [false; MAX_EVENTS],
             events: VecDeque::with_capacity(KEPT_EVENTS),
             current: Arc::new(AtomicU32::new(0)),
-            epoch: 0,
+            generation: 0,
         })
     }
 
-    /// The controller's epoch, for all who share the controller.
-    pub(crate) fn current_epoch(&self) -> Arc<AtomicU32> {
+    /// The controller's generation, for all who share the controller.
+    pub(crate) fn current_generation(&self) -> Arc<AtomicU32> {
         Arc::clone(&self.current)
     }
 
-    /// The epoch that the queue is of.
-    pub(crate) fn epoch(&self) -> u32 {
-        self.epoch
+    /// The generation that the queue is of.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// A reset has begun: the queue will be reset too, or never used again.
     fn is_over(&self) -> bool {
-        self.current.load(Ordering::Relaxed) != self.epoch
+        self.current.load(Ordering::Relaxed) != self.generation
     }
 
-    /// Begins again, in `epoch`, with empty rings: the controller is disabled and has forgotten
+    /// Begins again, in `generation`, with empty rings: the controller is disabled and has forgotten
     /// everything.
-    pub(crate) fn reset(&mut self, epoch: u32) {
-        self.epoch = epoch;
+    pub(crate) fn reset(&mut self, generation: u32) {
+        self.generation = generation;
         self.submission.reset();
         self.completion.reset();
         self.stuck = None;
@@ -234,15 +234,15 @@ impl<D: Device> Admin<D> {
         Ok(completion.dw0)
     }
 
-    /// Runs a command without data that means something in `epoch` only; returns dword 0 of the
+    /// Runs a command without data that means something in `generation` only; returns dword 0 of the
     /// completion.
     pub(crate) fn run_in(
         &mut self,
-        epoch: u32,
+        generation: u32,
         name: &'static str,
         command: Command,
     ) -> Result<u32, NvmeError> {
-        if self.epoch != epoch {
+        if self.generation != generation {
             return Err(self.ended_by_reset(name));
         }
         self.run(name, command)

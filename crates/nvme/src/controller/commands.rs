@@ -15,15 +15,15 @@ impl<D: Device> Shared<D> {
         self.exchange(name, command, AdminData::None)
     }
 
-    /// Runs an admin command without data that means something in `epoch` only: a reset since then
+    /// Runs an admin command without data that means something in `generation` only: a reset since then
     /// ends it. Returns dword 0 of its completion.
     pub(crate) fn run_in(
         &self,
-        epoch: u32,
+        generation: u32,
         name: &'static str,
         command: Command,
     ) -> Result<u32, NvmeError> {
-        self.run_or_reset(|admin| admin.run_in(epoch, name, command))
+        self.run_or_reset(|admin| admin.run_in(generation, name, command))
     }
 
     /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
@@ -84,16 +84,16 @@ impl<D: Device> Shared<D> {
         run: impl FnOnce(&mut Admin<D>) -> Result<T, NvmeError>,
     ) -> Result<T, NvmeError> {
         self.settled()?;
-        let (epoch, result) = {
+        let (generation, result) = {
             let mut admin = self.admin();
-            (admin.epoch(), run(&mut admin))
+            (admin.generation(), run(&mut admin))
         };
         if let Err(error) = &result
             && error.asks_for_reset()
         {
             // The error is what happened to the command. A reset that fails is reported to
             // whoever comes next.
-            let _ = self.recover(epoch, error);
+            let _ = self.recover(generation, error);
         }
         result
     }

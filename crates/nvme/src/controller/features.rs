@@ -46,15 +46,15 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Sets feature 09h of `vector` again, whose completion queue was created in `epoch`, if a
+    /// Sets feature 09h of `vector` again, whose completion queue was created in `generation`, if a
     /// reset took it.
-    pub(super) fn set_vector_again(&self, epoch: u32, vector: u16) -> Result<(), NvmeError> {
+    pub(super) fn set_vector_again(&self, generation: u32, vector: u16) -> Result<(), NvmeError> {
         let key = (FeatureId::INTERRUPT_VECTOR_CONFIGURATION, u32::from(vector));
         let Some((name, command)) = lock(&self.features).begin_pending(key) else {
             return Ok(());
         };
         // Without the lock: who resets has the admin queue first, and these features then.
-        let done = self.run_in(epoch, name, command);
+        let done = self.run_in(generation, name, command);
         let mut features = lock(&self.features);
         match done {
             Ok(_) => features.lost.retain(|(other, _)| *other != key),

@@ -231,11 +231,11 @@ impl<D: Device> Controller<D> {
     /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for
     /// it was cancelled: it is used no more.
     pub fn reset(&self) -> Result<(), NvmeError> {
-        let epoch = self.shared.settled()?;
+        let generation = self.shared.settled()?;
         let reason = NvmeError::Fatal {
             device: self.name().into(),
         };
-        self.shared.recover(epoch, &reason)
+        self.shared.recover(generation, &reason)
     }
 }
 

@@ -42,7 +42,7 @@ impl<D: Device> Controller<D> {
         }
         let layout = Layout::new(depth + 1, depth, self.max_transfer());
         let memory = Arc::new(self.allocate(layout.bytes)?);
-        let epoch = self.shared.settled()?;
+        let generation = self.shared.settled()?;
         let (id, vector) = self.shared.take_queue()?;
         let doorbells = match self.doorbells(id) {
             Ok(doorbells) => doorbells,
@@ -56,7 +56,10 @@ impl<D: Device> Controller<D> {
             depth,
             priority,
         };
-        if let Err((error, undone)) = self.shared.connect(epoch, rings, vector.as_ref(), &memory) {
+        if let Err((error, undone)) =
+            self.shared
+                .connect(generation, rings, vector.as_ref(), &memory)
+        {
             self.shared.take_back(id, vector, undone);
             // The controller may know the memory.
             self.shared.retire(memory, Vec::new());
@@ -67,7 +70,7 @@ impl<D: Device> Controller<D> {
             memory,
             vector,
             doorbells,
-            epoch,
+            generation,
             shared: Arc::clone(&self.shared),
         }))
     }
@@ -84,10 +87,10 @@ impl<D: Device> Controller<D> {
 
 impl<D: Device> Shared<D> {
     /// Makes the queues `rings`, of depth + 1 entries each, known to the controller, both in
-    /// `epoch`. After an error, whether it knows neither.
+    /// `generation`. After an error, whether it knows neither.
     pub(crate) fn connect(
         &self,
-        epoch: u32,
+        generation: u32,
         rings: Rings,
         vector: Option<&Vector>,
         memory: &Arc<DmaMemory>,
@@ -101,10 +104,10 @@ impl<D: Device> Shared<D> {
         let layout = Layout::new(depth + 1, depth, self.max_transfer);
         // A reset undoes whatever was done.
         let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
-        let forgotten = || self.epoch() != epoch;
+        let forgotten = || self.generation() != generation;
         let mut create = Command::create_completion_queue(id, entries, vector.map(Vector::index));
         create.prp1 = memory.iova().offset(layout.completion()).0.into();
-        let created = self.run_in(epoch, "Create I/O Completion Queue", create);
+        let created = self.run_in(generation, "Create I/O Completion Queue", create);
         created.map_err(|error| {
             let undone = refused(&error) || forgotten();
             (error, undone)
@@ -114,14 +117,14 @@ impl<D: Device> Shared<D> {
             create = create.with_priority(priority);
         }
         create.prp1 = memory.iova().0.into();
-        let created = self.run_in(epoch, "Create I/O Submission Queue", create);
+        let created = self.run_in(generation, "Create I/O Submission Queue", create);
         created.map_err(|error| {
             let deleted = || refused(&error) && self.delete_completion_queue(id).is_ok();
             let undone = forgotten() || deleted() || forgotten();
             (error, undone)
         })?;
         if let Some(vector) = vector {
-            let set = self.set_vector_again(epoch, vector.index());
+            let set = self.set_vector_again(generation, vector.index());
             set.map_err(|error| (error, forgotten()))?;
         }
         Ok(())

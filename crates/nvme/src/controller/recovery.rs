@@ -1,7 +1,7 @@
 //! Resetting a controller under its queues, and the end of one that a reset does not help.
 //!
 //! Whoever finds the trouble resets: under a lock, so that it is done once. The queues learn of it
-//! by the epoch, each in the thread that owns it: there the commands outstanding are ended, and
+//! by the generation, each in the thread that owns it: there the commands outstanding are ended, and
 //! the queue is made known to the controller again.
 
 use super::death::Death;
@@ -13,13 +13,13 @@ use joulio_device::Device;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Epochs that controllers of this process have begun, and one.
-static EPOCHS: AtomicU64 = AtomicU64::new(1);
+/// Generations that controllers of this process have begun, and one.
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
-/// As long as it stays the same, no controller of this process was reset. Never 0.
+/// Number of generations begun, and one: as long as it stays the same, no controller of this process was reset. Never 0.
 #[inline]
-pub(crate) fn epochs() -> u64 {
-    EPOCHS.load(Ordering::Relaxed)
+pub(crate) fn generations() -> u64 {
+    GENERATIONS.load(Ordering::Relaxed)
 }
 
 /// The end of commands that a controller did not complete.
@@ -28,39 +28,39 @@ pub(crate) struct Ending {
     pub(crate) dead: Option<NvmeError>,
     /// True if the controller holds no memory any more.
     pub(crate) released: bool,
-    /// Epoch of the controller after the reset.
-    pub(crate) epoch: u32,
+    /// Generation of the controller after the reset.
+    pub(crate) generation: u32,
 }
 
 impl<D: Device> Shared<D> {
     /// The generation of the controller, which each reset ends. Cheap, and no order: a queue that learns late
     /// rings a doorbell of nobody's, and learns at its next wait.
     #[inline]
-    pub(crate) fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Relaxed)
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
     }
 
-    fn next_epoch(&self) {
-        self.epoch.fetch_add(1, Ordering::SeqCst);
-        EPOCHS.fetch_add(1, Ordering::SeqCst);
+    fn next_generation(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        GENERATIONS.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The controller's epoch, for its queues to read.
-    pub(crate) fn current_epoch(&self) -> Arc<AtomicU32> {
-        Arc::clone(&self.epoch)
+    /// The controller's generation, for its queues to read.
+    pub(crate) fn current_generation(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.generation)
     }
 
-    /// Returns the controller's epoch once no reset is under way; an error when there is no
+    /// Returns the controller's generation once no reset is under way; an error when there is no
     /// controller any more.
     pub(crate) fn settled(&self) -> Result<u32, NvmeError> {
         let recovery = lock(&self.recovery);
         match &recovery.dead {
             Some(death) => Err(death.error(self.device.name())),
-            None => Ok(self.epoch()),
+            None => Ok(self.generation()),
         }
     }
 
-    /// Returns the end that a queue of an earlier epoch makes of its commands, once no reset is
+    /// Returns the end that a queue of an earlier generation makes of its commands, once no reset is
     /// under way.
     pub(crate) fn ending(&self) -> Ending {
         let recovery = lock(&self.recovery);
@@ -68,7 +68,7 @@ impl<D: Device> Shared<D> {
         Ending {
             dead: dead.map(|death| death.error(self.device.name())),
             released: dead.is_none_or(|death| death.released),
-            epoch: self.epoch(),
+            generation: self.generation(),
         }
     }
 
@@ -82,17 +82,17 @@ impl<D: Device> Shared<D> {
         lock(&self.recovery).function_resets
     }
 
-    /// Resets the controller because of `trouble`, unless that was done since the epoch `seen`.
+    /// Resets the controller because of `trouble`, unless that was done since the generation `seen`.
     pub(crate) fn recover(&self, seen: u32, trouble: &NvmeError) -> Result<(), NvmeError> {
         let mut recovery = lock(&self.recovery);
         if let Some(death) = &recovery.dead {
             return Err(death.error(self.device.name()));
         }
-        if self.epoch() != seen {
+        if self.generation() != seen {
             return Ok(());
         }
         // First: from here on queues ring no doorbell, and who waits for an admin command leaves.
-        self.next_epoch();
+        self.next_generation();
         let restarted = match trouble {
             NvmeError::Removed { .. } if self.stays_removed() => Err(Death::new(trouble, true)),
             NvmeError::RemovalRequested { .. } | NvmeError::Cancelled { .. } => {
@@ -126,7 +126,7 @@ impl<D: Device> Shared<D> {
     pub(crate) fn give_up(&self, trouble: &NvmeError) -> (NvmeError, bool) {
         let mut recovery = lock(&self.recovery);
         let death = recovery.dead.get_or_insert_with(|| {
-            self.next_epoch();
+            self.next_generation();
             Death::useless(trouble, self.registers().lets_go(self.cap))
         });
         (death.error(self.device.name()), death.released)
@@ -205,7 +205,7 @@ impl<D: Device> Shared<D> {
 
     /// CC.EN up again, and all that the controller forgot.
     fn begin_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
-        admin.reset(self.epoch());
+        admin.reset(self.generation());
         self.enable_again(admin)?;
         self.lend_memory_again(admin)?;
         self.ask_for_queues(admin)?;

@@ -30,8 +30,8 @@ pub(crate) struct Shared<D: Device> {
     retired: Mutex<Retired>,
     pub(super) features: Mutex<Features>,
     pub(super) recovery: Mutex<Recovery>,
-    /// Moves on with every reset, before it begins: the queues of an earlier epoch are no more.
-    pub(super) epoch: Arc<AtomicU32>,
+    /// Moves on with every reset, before it begins: the queues of an earlier generation are no more.
+    pub(super) generation: Arc<AtomicU32>,
 }
 
 /// Queue identifiers and vectors not in use.
@@ -71,7 +71,7 @@ impl<D: Device> Shared<D> {
             identity: None,
             options,
             loan: Loan::default(),
-            epoch: admin.current_epoch(),
+            generation: admin.current_generation(),
             admin: Mutex::new(admin),
             up: false,
             pool: Mutex::default(),

@@ -16,7 +16,7 @@ pub(super) struct Blocking {
     vectors: VectorSet,
     /// Indices of those that the last poll found interrupted.
     interrupted: Vec<usize>,
-    /// The generation of every queue of the group, when this was made.
+    /// Policy identifier of every queue of the group, when this was made.
     made_of: Vec<u64>,
     /// Some queue's vector is to be masked between its blocks.
     masks_between: bool,
@@ -37,13 +37,13 @@ impl Blocking {
 
     /// Makes it anew if it is not of these `queues` as they are. `waker` ends a block too.
     pub(super) fn keep<D: Device>(&mut self, queues: &[QueuePair<D>], waker: Option<&Waker>) {
-        let generations = queues.iter().map(QueuePair::generation);
-        if self.version > 0 && self.made_of.iter().copied().eq(generations.clone()) {
+        let policy_ids = queues.iter().map(QueuePair::policy_id);
+        if self.version > 0 && self.made_of.iter().copied().eq(policy_ids.clone()) {
             return;
         }
         self.version += 1;
         self.made_of.clear();
-        self.made_of.extend(generations);
+        self.made_of.extend(policy_ids);
         self.members.clear();
         self.vectors.clear();
         self.masks_between = false;

@@ -59,8 +59,8 @@ pub struct PollGroup<D: Device> {
 /// What a group knows of its queues' policies, until one changes.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Generation of the policies of this process when they were read.
-    generation: u64,
+    /// Identifiers given to policies of this process when they were read.
+    policy_ids_given: u64,
     /// Step that all queues plan, always.
     fixed: Option<Step>,
     /// Some policy or a trace takes times.
@@ -71,7 +71,7 @@ struct Known {
 
 impl Known {
     const NOTHING: Known = Known {
-        generation: u64::MAX,
+        policy_ids_given: u64::MAX,
         fixed: None,
         timed: false,
         asks_lost: false,

@@ -2,7 +2,7 @@
 
 use super::PollGroup;
 use crate::PolicyError;
-use crate::controller::recovery::epochs;
+use crate::controller::recovery::generations;
 use crate::queue::completion::Posted;
 use crate::queue::{Completed, CompletionFault, QueuePair};
 use joulio_device::{Device, DeviceError, DmaMemory};
@@ -35,7 +35,7 @@ struct Notes {
     touched: Vec<usize>,
     /// Interrupts of all other active queues are let through, and each that came is claimed.
     others_armed: bool,
-    /// Value of [`epochs`] at which every active queue was known to its controller; 0: none.
+    /// Value of [`generations`] at which every active queue was known to its controller; 0: none.
     current_at: u64,
     /// Queue at which the last poll found a completion.
     found: Option<usize>,
@@ -294,16 +294,16 @@ impl<D: Device> Queues<D> {
         }
         Waiting {
             outstanding,
-            reconnects: self.notes.current_at != epochs() && self.find_reconnects(),
+            reconnects: self.notes.current_at != generations() && self.find_reconnects(),
         }
     }
 
     /// Reports whether commands wait for a controller that was reset.
     #[cold]
     fn find_reconnects(&mut self) -> bool {
-        let epochs = epochs();
+        let generations = generations();
         if !self.any_active(|queue| !queue.is_current()) {
-            self.notes.current_at = epochs;
+            self.notes.current_at = generations;
         }
         self.any_active(QueuePair::needs_reconnect)
     }

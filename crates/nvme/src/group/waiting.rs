@@ -4,7 +4,7 @@ use super::core::Core;
 use super::{Known, Next, PollGroup};
 use crate::NvmeError;
 use crate::queue::QueuePair;
-use crate::queue::waiting::policies_generation;
+use crate::queue::waiting::policy_ids_given;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
@@ -16,7 +16,7 @@ impl<D: Device> PollGroup<D> {
         if self.is_woken() {
             return Ok(Next::Return);
         }
-        if self.known.generation != policies_generation() {
+        if self.known.policy_ids_given != policy_ids_given() {
             self.refresh_known()?;
         }
         let waiting = self.queues.survey();
@@ -106,7 +106,7 @@ impl<D: Device> PollGroup<D> {
     /// Takes notice of the queues and their policies, as they are now.
     #[cold]
     fn refresh_known(&mut self) -> Result<(), NvmeError> {
-        let generation = policies_generation();
+        let policy_ids_given = policy_ids_given();
         self.blocking.keep(&self.queues, self.waker.as_ref());
         self.queues.disarmed();
         let takes_user = self
@@ -120,7 +120,7 @@ impl<D: Device> PollGroup<D> {
         let mut steps = self.queues.iter().map(|queue| queue.fixed_step(can));
         let first = steps.next().flatten();
         self.known = Known {
-            generation,
+            policy_ids_given,
             fixed: first.filter(|_| steps.all(|step| step == first)),
             timed: self.queues.iter().any(QueuePair::timed),
             asks_lost: self.queues.iter().any(QueuePair::asks_lost),

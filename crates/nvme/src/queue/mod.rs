@@ -79,8 +79,8 @@ pub struct QueuePair<D: Device> {
     max_transfer: u32,
     domain: DmaDomain,
     policy: AnyPolicy,
-    /// Generation of this pair under this policy: no other pair or policy of the process has it.
-    generation: u64,
+    /// Identifier of this pair under this policy: no other pair or policy of the process has it.
+    policy_id: u64,
     /// The policy or the trace takes times.
     timed: bool,
     /// Whether there is something to do for a command beside sending it.
@@ -96,9 +96,9 @@ pub struct QueuePair<D: Device> {
     faults: Faults,
     retries: Retries,
     trace: Trace,
-    /// The controller's epoch in which the queue was made known to it, and the one that it is in.
-    epoch: u32,
-    current_epoch: Arc<AtomicU32>,
+    /// The controller's generation in which the queue was made known to it, and the one that it is in.
+    generation: u32,
+    current_generation: Arc<AtomicU32>,
     memory: Arc<DmaMemory>,
     shared: Arc<Shared<D>>,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Parts<D: Device> {
     pub(crate) memory: Arc<DmaMemory>,
     pub(crate) vector: Option<Vector>,
     pub(crate) doorbells: (D::Doorbell, D::Doorbell),
-    pub(crate) epoch: u32,
+    pub(crate) generation: u32,
     pub(crate) shared: Arc<Shared<D>>,
 }
 
@@ -130,7 +130,7 @@ impl<D: Device> QueuePair<D> {
             memory,
             vector,
             doorbells,
-            epoch,
+            generation,
             shared,
         } = parts;
         let Rings {
@@ -156,7 +156,7 @@ impl<D: Device> QueuePair<D> {
             max_transfer,
             domain: memory.domain(),
             policy: AnyPolicy::POLL,
-            generation: waiting::next_generation(),
+            policy_id: waiting::new_policy_id(),
             timed: false,
             extras: shared.options.retries > 0,
             noticed: false,
@@ -166,8 +166,8 @@ impl<D: Device> QueuePair<D> {
             empty_polls: 0,
             faults: Faults::default(),
             trace: Trace::OFF,
-            epoch,
-            current_epoch: shared.current_epoch(),
+            generation,
+            current_generation: shared.current_generation(),
             memory,
             shared,
         }

@@ -41,7 +41,7 @@ impl<D: Device> QueuePair<D> {
     /// Reports whether the controller still knows the queue: no reset came since it was made.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
-        self.current_epoch.load(Ordering::Relaxed) == self.epoch
+        self.current_generation.load(Ordering::Relaxed) == self.generation
     }
 
     /// Reports whether commands wait here for a controller that has been reset.
@@ -110,7 +110,7 @@ impl<D: Device> QueuePair<D> {
 
     fn reset_for(&mut self, trouble: &NvmeError, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // Whether that went well is checked again, by this queue and by the others.
-        let _ = self.shared.recover(self.epoch, trouble);
+        let _ = self.shared.recover(self.generation, trouble);
         self.reconnect(sink)
     }
 
@@ -153,16 +153,16 @@ impl<D: Device> QueuePair<D> {
             self.completion.reset();
             let set = self.interrupt.set_again();
             set.map_err(|error| self.shared.give_up(&error.into()))?;
-            let (epoch, vector) = (ending.epoch, self.interrupt.vector());
+            let (generation, vector) = (ending.generation, self.interrupt.vector());
             let rings = Rings {
                 id: self.id,
                 depth: self.depth,
                 priority: self.priority,
             };
-            let connected = self.shared.connect(epoch, rings, vector, &self.memory);
+            let connected = self.shared.connect(generation, rings, vector, &self.memory);
             match connected {
-                Ok(()) if self.shared.epoch() == epoch => {
-                    self.epoch = epoch;
+                Ok(()) if self.shared.generation() == generation => {
+                    self.generation = generation;
                     return Ok(());
                 }
                 // Another reset came in between, and undid what was done.
@@ -183,7 +183,7 @@ impl<D: Device> QueuePair<D> {
                         }
                         if vectorless % VECTORLESS_CHECKS == 0 {
                             // They do not come by waiting.
-                            let _ = self.shared.recover(epoch, &error);
+                            let _ = self.shared.recover(generation, &error);
                             continue;
                         }
                         joulio_wait::sleep(CHECK_INTERVAL);
@@ -260,7 +260,7 @@ impl<D: Device> QueuePair<D> {
         }
         // Not deleted, but a reset does as much.
         let ending = self.shared.ending();
-        let reset = ending.epoch != self.epoch;
+        let reset = ending.generation != self.generation;
         (reset && ending.dead.is_none(), !(reset && ending.released))
     }
 }

@@ -13,18 +13,18 @@ use joulio_wait::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Generation of the next policy of a queue.
-static GENERATION: AtomicU64 = AtomicU64::new(0);
+/// Identifiers given to policies of queues.
+static POLICY_IDS: AtomicU64 = AtomicU64::new(0);
 
-/// A generation that nothing has had before.
-pub(super) fn next_generation() -> u64 {
-    GENERATION.fetch_add(1, Ordering::Relaxed)
+/// An identifier that nothing has had before.
+pub(super) fn new_policy_id() -> u64 {
+    POLICY_IDS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// As long as it stays the same, no queue of this process was made and none has changed its policy.
+/// Number of identifiers given: as long as it stays the same, no queue of this process was made and none has changed its policy.
 #[inline]
-pub(crate) fn policies_generation() -> u64 {
-    GENERATION.load(Ordering::Relaxed)
+pub(crate) fn policy_ids_given() -> u64 {
+    POLICY_IDS.load(Ordering::Relaxed)
 }
 
 impl<D: Device> QueuePair<D> {
@@ -113,8 +113,8 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Changes with the policy, and is no other queue's.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
+    pub(crate) fn policy_id(&self) -> u64 {
+        self.policy_id
     }
 
     /// Reports whether the policy or the trace takes times.
@@ -137,7 +137,7 @@ impl<D: Device> QueuePair<D> {
         self.interrupt.set_steps(policy.steps())?;
         self.slots.forget_notes();
         self.policy = policy;
-        self.generation = next_generation();
+        self.policy_id = new_policy_id();
         self.take_times();
         Ok(())
     }

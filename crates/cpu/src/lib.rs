@@ -8,6 +8,7 @@
 //! [`UserWait::detect`] says which instructions this CPU lacks. Sources: Intel SDM volume 2
 //! (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3 (MONITORX, MWAITX). On aarch64 there is none of them, and
 //! each says so.
+#![warn(clippy::missing_errors_doc)]
 
 mod arch;
 mod busy;

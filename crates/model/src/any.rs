@@ -17,6 +17,9 @@ pub enum AnyProfile {
 
 impl AnyProfile {
     /// The built-in profiles and their texts: machines, then devices.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: a built-in profile is wrong, which is a bug of joulio.
     pub fn builtin() -> Result<Vec<(AnyProfile, &'static str)>, ProfileError> {
         let machines = MachineProfile::BUILTIN.iter();
         let devices = DeviceProfile::BUILTIN.iter();
@@ -26,6 +29,9 @@ impl AnyProfile {
     }
 
     /// The profile in the file at `path`: a device's has `[service]`.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: the file cannot be read, or is not a profile.
     pub fn read(path: &str) -> Result<AnyProfile, ProfileError> {
         let text = text_of(path)?;
         // What is no TOML at all either kind refuses with the line.

@@ -154,11 +154,17 @@ impl DeviceProfile {
     }
 
     /// The built-in profile `name`.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: no built-in profile has the name.
     pub fn builtin(name: &str) -> Result<DeviceProfile, ProfileError> {
         catalogue::builtin(name)
     }
 
     /// The built-in profile of that name, or the one in the file if it ends in `.toml`.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: no built-in profile has the name, or the file cannot be read or is not a profile.
     pub fn load(name_or_path: &str) -> Result<DeviceProfile, ProfileError> {
         catalogue::load(name_or_path)
     }
@@ -177,11 +183,17 @@ impl DeviceProfile {
     }
 
     /// The profile in `text`; errors call it `origin`.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: the text is not a profile, or its numbers make no sense.
     pub fn parse(text: &str, origin: &str) -> Result<DeviceProfile, ProfileError> {
         catalogue::parse(text, origin)
     }
 
     /// Refuses numbers that make no sense; every function that loads a profile has done this.
+    ///
+    /// # Errors
+    /// [`ProfileError`]: the first number that makes no sense.
     pub fn validate(&self) -> Result<(), ProfileError> {
         self.check(&self.name)
     }

@@ -10,6 +10,7 @@
 //!
 //! The emulator, the twin and modelled energy share them, so that they cannot disagree. Nothing
 //! here measures, reads a clock or does I/O (but for opening a profile file it is given).
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod any;

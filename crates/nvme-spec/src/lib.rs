@@ -4,6 +4,7 @@
 //! Specification 2.0c, "NVM" the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe
 //! Transport Specification 1.0c. Layouts are little-endian on every host, and their sizes are
 //! asserted at compile time.
+#![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -8,6 +8,9 @@ use std::io::{Error, Write};
 
 /// Writes `timeline` as JSON. Times are nanoseconds of the clock that the events were recorded by,
 /// lengths nanoseconds; what was not recorded is `null`.
+///
+/// # Errors
+/// `to` cannot be written.
 pub fn json(timeline: &Timeline, mut to: impl Write) -> Result<(), Error> {
     serde_json::to_writer_pretty(&mut to, &Document::new(timeline))?;
     to.write_all(b"\n")

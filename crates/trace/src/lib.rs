@@ -23,6 +23,7 @@
 //! let timeline = Timeline::new(&[thread]);
 //! assert_eq!(timeline.ios[0].total(), Some(Nanos(10_000)));
 //! ```
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod charge;

@@ -18,6 +18,9 @@ use std::io::{Error, Write};
 
 /// Writes `timeline` in the Trace Event Format. Times are microseconds since the first event, to
 /// the nanosecond; the first event's own time stands in `otherData`.
+///
+/// # Errors
+/// `to` cannot be written.
 pub fn perfetto(timeline: &Timeline, mut to: impl Write) -> Result<(), Error> {
     let document = Document {
         trace_events: entries(timeline),

@@ -3,6 +3,7 @@
 //! No bare `u64` crosses a crate: a time is [`Nanos`], a power [`Watts`], an energy [`Joules`].
 //! The energy of a run or a meter's window is an [`Energy`]: joules with their [`Zone`] (a
 //! [`Boundary`] at a [`Place`]), their source and their error.
+#![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,7 @@
 //! of the host. Sizes are asserted at compile time. The specification is QEMU's
 //! docs/interop/vfio-user.rst; structures that it takes from the kernel are those of
 //! include/uapi/linux/vfio.h.
+#![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,7 @@
 //!
 //! A [`Job`] says what to do, a [`Target`] is where, an [`Engine`] how. [`run`] does some, the
 //! [`Member`]s of a run, beside each other with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 pub mod engine;

@@ -35,6 +35,9 @@ pub struct NvmeEngine<D: Device> {
 impl<D: Device> NvmeEngine<D> {
     /// Queue pairs of `depth` and `priority` on `places`, which wait as the policies beside them say, on the
     /// calling thread; the inner error is a policy that cannot be had here.
+    ///
+    /// # Errors
+    /// [`NvmeError`]: a queue pair cannot be made.
     pub fn new(
         places: Vec<(Place<D>, AnyPolicy)>,
         priority: QueuePriority,

@@ -28,6 +28,9 @@ pub struct NoJob;
 
 /// Runs the job that `input` holds and says on `output` what comes of it. It is for a process of
 /// its own, which ends afterwards, or when the process that started it does.
+///
+/// # Errors
+/// [`NoJob`]: `input` does not begin with a job.
 pub fn tenant(
     mut input: impl BufRead + Send + 'static,
     mut output: impl Write + Send,

@@ -35,7 +35,7 @@ impl Handle for joulio_queue {
 /// What a queue's handle stands for.
 pub(crate) struct Queue {
     opened: Box<dyn AnyQueue>,
-    /// Of `opened`.
+    /// Calls of `opened`.
     pub(crate) calls: Calls,
     pub(crate) backlog: Backlog,
     pub(crate) may_write: bool,

@@ -36,12 +36,12 @@ const BETWEEN: usize = 2;
 /// Choice of a table's columns of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Chosen {
-    /// As many as the terminal has room for; all of them elsewhere.
+    /// Columns as far as the terminal has room; all of them elsewhere.
     #[default]
     Fitting,
     /// All, however long the lines are.
     All,
-    /// These, by their headings.
+    /// Columns by their headings.
     Named(Vec<String>),
 }
 
@@ -74,7 +74,7 @@ pub fn chosen_columns(
 
 /// A table as [`columns`] makes it, whose last column of words tells the rows apart: where it would be cut,
 /// it stands whole on a line of its own, and the figures below it.
-pub fn told_apart(header: &[&str], rows: &[Vec<String>], left: usize) -> String {
+pub fn distinct_columns(header: &[&str], rows: &[Vec<String>], left: usize) -> String {
     let header: Vec<String> = header.iter().map(|cell| clean(cell)).collect();
     let cells = |row: &Vec<String>| row.iter().map(|cell| clean(cell)).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();

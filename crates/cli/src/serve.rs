@@ -30,7 +30,7 @@ pub struct ServeArgs {
     /// Permissions of the socket's file, in octal: who may write to it may connect
     #[arg(long, value_name = "MODE", default_value = "0600", value_parser = parse_mode)]
     socket_mode: u32,
-    /// How a host rings.
+    /// Means by which a host rings.
     #[arg(long, value_enum, default_value = "auto")]
     doorbells: Doorbells,
     /// Submission and completion queue pairs for I/O. Default: as the device has, up to 64

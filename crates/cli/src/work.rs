@@ -160,7 +160,7 @@ fn timeout(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// How I/Os of a rate arrive.
+/// Arrival process of the I/Os of a rate.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum RateProcess {
     /// Equal intervals

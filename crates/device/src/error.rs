@@ -64,7 +64,7 @@ pub enum DeviceError {
         /// The file that is open.
         path: String,
     },
-    /// This process has the device open.
+    /// The device is open in this process already.
     #[error(
         "{device} is open in this process already: close it first, or use the one that is open"
     )]

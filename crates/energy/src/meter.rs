@@ -146,7 +146,7 @@ pub enum MeterError {
         what: String,
         /// The last reading.
         from: u64,
-        /// This one.
+        /// Value of this reading.
         to: u64,
     },
     /// A reading that failed this time, and may succeed the next.

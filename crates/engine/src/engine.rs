@@ -15,9 +15,9 @@ use std::fmt::Display;
 pub trait Engine {
     /// Buffers of this engine.
     type Buffer: Buffer;
-    /// How one request failed, while the engine goes on.
+    /// Failure of one request, after which the engine goes on.
     type Failure: Display + Send + 'static;
-    /// How the engine itself fails.
+    /// Failure of the engine itself.
     type Error: Error + Send + Sync + 'static;
 
     /// Allocates `count` zeroed buffers of `len` bytes for device `device` of the engine's, from 0.
@@ -90,7 +90,7 @@ pub trait Engine {
         None
     }
 
-    /// How long the completion mode goes on polling before it has learnt how long to wait; zero
+    /// Time that the completion mode goes on polling before it has learnt how long to wait; zero
     /// when it has learnt, or need not.
     fn learning(&mut self) -> Nanos {
         Nanos::ZERO

@@ -139,7 +139,7 @@ impl FromStr for ReadWrite {
             .map(|(rw, _)| *rw)
             .ok_or_else(|| {
                 let names = Self::ALL.map(|(_, name)| name);
-                format!("'{text}' is none of {}", names.join(", "))
+                format!("'{text}' is not one of {}", names.join(", "))
             })
     }
 }

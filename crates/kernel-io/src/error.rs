@@ -24,7 +24,7 @@ pub enum DirectFileError {
         path: PathBuf,
     },
     /// A loop device has the same data.
-    #[error("{}: /dev/{device} has its data, and writing here would damage what is on it: unmount it, and losetup -d /dev/{device}", path.display())]
+    #[error("{}: /dev/{device} shares its data, and writing here would damage what is on it: unmount it, and losetup -d /dev/{device}", path.display())]
     UnderLoop {
         /// The file or device.
         path: PathBuf,

@@ -82,8 +82,11 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
         let polled = calls.waiting.polls;
         let steps = calls.waiting.blocks + calls.waiting.sleeps + 3 * ios;
         assert!(calls.system_calls <= steps + polled, "{name}: {calls:?}");
-        let asked = ring.polls_device();
-        assert!(asked || calls.system_calls <= steps, "{name}: {calls:?}");
+        let polls_device = ring.polls_device();
+        assert!(
+            polls_device || calls.system_calls <= steps,
+            "{name}: {calls:?}"
+        );
     }
     if let Some(mut sqpoll) = ring(&file, 1, CompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Operation::Read, 1, 1))));

@@ -16,7 +16,7 @@ pub enum DeviceNameError {
         text: String,
         /// A name that is like it.
         near: Option<String>,
-        /// What else is taken there, behind a comma.
+        /// Other names that are taken there, behind a comma.
         other: &'static str,
     },
     /// The character device of an NVMe namespace.

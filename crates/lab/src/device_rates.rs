@@ -37,10 +37,10 @@ pub enum DeviceRatesError {
     Line {
         /// The file's name and the line.
         place: String,
-        /// What is wrong, and what to do.
+        /// Problem, and its remedy.
         problem: String,
     },
-    /// There is no row.
+    /// No row.
     #[error("{}: has no rates: give a header, as rw,bs,iodepth,numjobs,iops, and a row for each", .0.display())]
     Empty(PathBuf),
 }
@@ -109,7 +109,7 @@ pub fn parse_rates(text: &str, name: &str) -> Result<Vec<MeasuredRate>, DeviceRa
     Ok(rates)
 }
 
-/// What the CSV reader says, less the position, which the message has.
+/// Message of the CSV reader, less the position, which the message has.
 fn one_line(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::Deserialize { err, .. } => {

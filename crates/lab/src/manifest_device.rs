@@ -55,7 +55,7 @@ impl ManifestDevice {
     }
 }
 
-/// What a device has of APST and of the host's memory, in words.
+/// APST and host memory of a device, in words.
 pub(crate) fn device_setting(apst: Option<bool>, host_memory_bytes: Option<u64>) -> String {
     let apst = match apst {
         None => "APST not known",

@@ -129,7 +129,7 @@ pub enum NvmeError {
         function: DeviceError,
     },
     /// A reset did not bring the controller back: it is used no more.
-    #[error("{device} is used no more: a controller reset failed: {reason}")]
+    #[error("{device} is no longer used: a controller reset failed: {reason}")]
     ResetFailed {
         /// The device.
         device: String,

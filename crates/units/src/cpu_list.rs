@@ -15,7 +15,7 @@ pub struct CpuList(BTreeSet<u32>);
 
 /// A text that is no list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no list of CPUs: write numbers and ranges, as 0-3,8")]
+#[error("'{text}' is not a list of CPUs: write numbers and ranges, as 0-3,8")]
 pub struct ParseCpuListError {
     /// Text that was given.
     pub text: String,

@@ -84,7 +84,7 @@ pub enum VolumeError {
     #[error("there is no volume on the device: format it first")]
     NotAVolume,
     /// The device has a volume where a new one was to be.
-    #[error("there is a volume on the device already: overwriting it needs an explicit word")]
+    #[error("there is a volume on the device already: say explicitly that it may be overwritten")]
     AlreadyAVolume,
     /// A volume of a later version.
     #[error("the volume has format {found}, and this joulio knows up to {known}: use a newer one")]

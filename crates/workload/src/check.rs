@@ -181,8 +181,8 @@ fn check_data(
 
 /// Checks that `target` can be trimmed and flushed by `engine`, where the job does that.
 fn check_operations(job: &Job, engine: EngineName, target: &dyn Target) -> Result<(), JobError> {
-    let asked = Operation::ALL.into_iter().filter(|one| job.has(*one));
-    for operation in asked {
+    let requested = Operation::ALL.into_iter().filter(|one| job.has(*one));
+    for operation in requested {
         let refused = |why| JobError {
             flag: match operation {
                 Operation::Sync => "--fsync",

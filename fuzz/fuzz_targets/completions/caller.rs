@@ -90,7 +90,7 @@ impl<'a> Caller<'a> {
                 };
                 let _ = self.queue(queue).1.set_policy(policy);
             }
-            Step::Aim(queue) => {
+            Step::Redirect(queue) => {
                 if let Ok(memory) = self.controller.allocate(4096) {
                     let index = self.queue(queue).0;
                     let _ = self.group.redirect(index, &Arc::new(memory), 64, 7);

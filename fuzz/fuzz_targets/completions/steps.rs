@@ -26,7 +26,7 @@ pub enum Step {
         policy: u8,
     },
     /// Interrupts as writes to memory.
-    Aim(u8),
+    Redirect(u8),
     Ask(u8),
     Reset,
     Replace,

@@ -145,7 +145,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// What is about to run on `devices`; of several sections each, on its own.
+    /// Description of what is about to run on `devices`; of several sections each, on its own.
     fn heading(&self, devices: &[&str]) -> Result<String, Failure> {
         let several = self.sections.len() > 1;
         let sections = self.options.sections().zip(&self.sections);

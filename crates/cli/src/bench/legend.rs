@@ -39,7 +39,7 @@ const LEGEND: [(&str, &str); 31] = [
     ),
     (
         "polls/IO",
-        "looks at a completion queue for an I/O, those that found nothing among them",
+        "polls of a completion queue for an I/O, those that found nothing among them",
     ),
     ("intr/IO", "device interrupts for an I/O"),
     (

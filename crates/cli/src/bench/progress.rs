@@ -27,7 +27,7 @@ struct Status {
     name: String,
     /// Time of the measured part from which on the next line is due.
     due: Nanos,
-    /// What the last line was of.
+    /// Subject of the last line.
     last: RunProgress,
 }
 

@@ -72,7 +72,7 @@ fn folder(campaign: &Campaign) -> PathBuf {
     format!("{}-{platform}{quick}", campaign.file.name).into()
 }
 
-/// What was found beside the runs, and what disagrees with the profiles.
+/// Findings beside the runs, and those that disagree with the profiles.
 fn surveyed(survey: &Survey, beside: &Result<BesideModel, NoModel>, file: &str) -> String {
     let mut text = String::from("\nLooked at beside the runs:\n");
     // Writing to a string does not fail.

@@ -30,7 +30,7 @@ impl Destination {
             formats.filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()));
         let formats: Vec<_> = formats.collect();
         Err(format!(
-            "'{text}' is none of the formats ({}), nor the name of a file with a dot or a slash: ./{text}",
+            "'{text}' is not one of the formats ({}), nor the name of a file with a dot or a slash: ./{text}",
             formats.join(", ")
         ))
     }

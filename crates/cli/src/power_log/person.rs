@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write, stderr, stdin};
 use std::os::fd::AsFd;
 
-/// How long a wait for a key goes on before a signal is checked for: 100 ms.
+/// Wait for a key before a signal is checked for: 100 ms.
 const CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,

@@ -2,7 +2,7 @@
 
 use super::{papers, profiles};
 use crate::Outcome;
-use crate::columns::{columns, told_apart};
+use crate::columns::{columns, distinct_columns};
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use joulio_twin::check::{CheckReport, CheckedClaim, IOS, NumberCheck, Rule, SavingCheck, check};
@@ -121,7 +121,7 @@ fn as_printed(text: &mut String, report: &CheckReport) {
         .concat()
     });
     let header = ["source", "what", "published", "profile", "verdict"];
-    text.push_str(&told_apart(&header, &held.collect::<Vec<_>>(), 2));
+    text.push_str(&distinct_columns(&header, &held.collect::<Vec<_>>(), 2));
 }
 
 /// A line a gain: what it is at each saving, and at which it is as it was printed.
@@ -240,7 +240,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
         "allowed",
         "verdict",
     ];
-    text.push_str(&told_apart(&header, &cells.collect::<Vec<_>>(), 2));
+    text.push_str(&distinct_columns(&header, &cells.collect::<Vec<_>>(), 2));
     for row in rows {
         if let Some(past) = row.past_tdp {
             let _ = writeln!(text, "past TDP: {}: {}: {past}", row.paper, row.what);

@@ -55,7 +55,7 @@ fn what_makes_no_sense_is_refused() {
         (line(&tree, "--window 500ms"), "at least 1 s"),
         (
             line(&tree, "--states C9"),
-            "'C9' is none of pause, tpause, umwait, wake",
+            "'C9' is not one of pause, tpause, umwait, wake",
         ),
         (
             line(&tree, "--meter powercap:package-7"),

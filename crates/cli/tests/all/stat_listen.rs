@@ -274,7 +274,7 @@ fn what_cannot_be_served_or_gone_on_from_is_refused() {
             format!("--listen {port}"),
             format!("--listen 127.0.0.1:{port}: "),
         ),
-        ("--listen example.org".into(), "no [ADDRESS:]PORT".into()),
+        ("--listen example.org".into(), "not [ADDRESS:]PORT".into()),
         (
             "--listen 203.0.113.7:0".into(),
             "--listen 203.0.113.7:0: ".into(),

@@ -68,7 +68,7 @@ impl fmt::Display for PciAddress {
 
 /// A text that is no PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no PCI address: {reason}; write it like 0000:01:00.0 or 01:00.0")]
+#[error("`{text}` is not a PCI address: {reason}; write it like 0000:01:00.0 or 01:00.0")]
 pub struct ParsePciAddressError {
     text: String,
     reason: &'static str,

@@ -20,7 +20,7 @@ pub enum PciError {
 
     /// A PCI function of another class.
     #[error(
-        "{address} is no NVMe controller (its class is {class}, not 0x010802): choose another address"
+        "{address} is not an NVMe controller (its class is {class}, not 0x010802): choose another address"
     )]
     NotNvme {
         /// The requested address.

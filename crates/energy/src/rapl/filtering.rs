@@ -21,7 +21,7 @@ pub enum Filtering {
     On,
     /// Energy counters are not filtered.
     Off,
-    /// This processor has no such thing.
+    /// The processor has no such thing.
     None,
     /// Not known.
     Unknown {

@@ -45,7 +45,7 @@ pub enum IologError {
     Empty(PathBuf),
 }
 
-/// What is counted of a log.
+/// Counts of a log.
 #[derive(Default)]
 struct Counted {
     reads: u64,

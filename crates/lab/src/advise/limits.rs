@@ -33,7 +33,7 @@ pub enum LimitSource {
         /// Share of polling's latency by which it may be exceeded.
         budget: f64,
     },
-    /// There is a budget over polling, and no polling here.
+    /// A budget over polling was given, and no polling is available.
     NoPolling,
 }
 

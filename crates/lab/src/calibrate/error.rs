@@ -10,7 +10,7 @@ use rustix::io::Errno;
 /// Why a calibration, or its comparison with virtual time, gave no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// This process may use one CPU: allow it another.
+    /// The process may use one CPU only: allow it another.
     #[error(
         "calibrate needs two CPUs, one of them for an emulated device: this process may use one"
     )]
@@ -66,10 +66,7 @@ pub enum CalibrateError {
     #[error("no run")]
     NoRun,
     /// The kernel does not say how long a thread waits for its CPU: compare without neighbours.
-    #[error(
-        "/proc/thread-self/schedstat: {0}: how long a thread waits beside --neighbours is known by it alone \
-         (CONFIG_SCHED_INFO)"
-    )]
+    #[error("--neighbours: /proc/thread-self/schedstat: {0}: the kernel needs CONFIG_SCHED_INFO")]
     NoRunDelay(#[source] std::io::Error),
     /// A thread beside the reads could not be started.
     #[error("--neighbours: {0}")]

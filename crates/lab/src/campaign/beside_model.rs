@@ -21,7 +21,7 @@ use std::path::Path;
 pub enum NoModel {
     /// A device without a profile.
     #[error(
-        "no profile is of {device}: joulio profiles measure makes one; for one that is near: joulio lab run {experiment} --twin --device emulated:PROFILE --results model, and joulio lab compare {results} model --model"
+        "there is no profile of {device}: joulio profiles measure makes one; for one that is near: joulio lab run {experiment} --twin --device emulated:PROFILE --results model, and joulio lab compare {results} model --model"
     )]
     Device {
         /// Name of the device, or its model.

@@ -244,7 +244,7 @@ fn correct(points: &mut [ComparedPoint]) {
     }
 }
 
-/// What differs beside the figures.
+/// Differences beside the figures.
 fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
     let machines = |folder: &ResultsFolder| -> BTreeSet<String> {
         folder
@@ -290,7 +290,7 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
         .collect()
 }
 
-/// What the devices of the real runs had of APST and of the host's memory, where that was read.
+/// APST and host memory of the devices of the real runs, where that was read.
 fn device_settings(folder: &ResultsFolder) -> BTreeSet<String> {
     let manifests = folder.manifests.iter();
     let devices = manifests.filter_map(|one| one["manifest"]["devices"].as_array());

@@ -16,7 +16,7 @@ pub enum CampaignError {
     Factor {
         /// Name of the sweep.
         sweep: String,
-        /// What is wrong.
+        /// Fault of the factor.
         source: FactorError,
     },
     /// More runs than anybody does.

@@ -20,7 +20,7 @@ pub enum MergeError {
         one: PathBuf,
         /// The other.
         other: PathBuf,
-        /// What differs.
+        /// Part that differs.
         what: &'static str,
     },
     /// A run with two results.

@@ -71,7 +71,7 @@ pub struct PlannedItem {
     pub why: Option<String>,
 }
 
-/// What is known of the points of a sweep: the reason why one cannot be had.
+/// Points of a sweep, each with the reason why it cannot be had.
 type Reasons = BTreeMap<Point, Option<String>>;
 
 impl Campaign {

@@ -28,8 +28,7 @@ pub enum ReportError {
     Published(#[from] PaperError),
     /// Folders that one experiment's name stands for, run by unlike files.
     #[error(
-        "{} and {} were run by unlike files of {experiment}: say with --experiment which of them says \
-         what is shown",
+        "{} and {} were run by unlike files of {experiment}: name the one to show by --experiment",
         one.display(), other.display()
     )]
     UnlikeFiles {

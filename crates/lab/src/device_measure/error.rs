@@ -18,7 +18,7 @@ pub enum DeviceMeasureError {
     /// A file cannot be written: name another.
     #[error("--write-profile: {0}")]
     File(#[from] OutputFileError),
-    /// There is no such machine, or no such profile to take the rest from.
+    /// No such machine, or no such profile to take the rest from.
     #[error(transparent)]
     NoProfile(ProfileError),
     /// The rates are not the device's own, and a profile is used for months.
@@ -33,7 +33,7 @@ pub enum DeviceMeasureError {
         /// Reason why the rates are not the device's own.
         spoiled: Spoiled,
     },
-    /// There are rates, and no profile is what was measured.
+    /// Rates were measured, and no profile fits them.
     #[error("{error}; no profile is written, the rates are in {}", path.display())]
     RatesOnly {
         /// Reason why there is no profile.
@@ -55,7 +55,7 @@ pub enum DeviceMeasureError {
     Size {
         /// Bytes of an I/O.
         bytes: u64,
-        /// What is wrong, and what to do.
+        /// Problem, and its remedy.
         problem: String,
     },
     /// The device has no such engine.

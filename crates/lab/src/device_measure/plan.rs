@@ -7,7 +7,7 @@ use joulio_units::Direction;
 /// Depths that are tried in turn until a deeper one brings nothing more.
 const DEPTHS: [usize; 4] = [4, 16, 64, 256];
 
-/// What a deeper point has to bring, as a factor, for a still deeper one to be tried.
+/// Factor by which a deeper point has to be faster for a still deeper one to be tried.
 const GAIN: f64 = 1.05;
 
 /// Bytes in flight at most of a job: more bring no link anything.

@@ -13,7 +13,7 @@ use std::path::Path;
 /// I/Os that a rate is of at least.
 const MIN_IOS: u64 = 10;
 
-/// How often a run that did fewer is done again, for twice the time.
+/// Times that a run that did fewer is done again, for twice the time.
 const MAX_LONGER: u32 = 8;
 
 /// A device that points run on.
@@ -46,8 +46,8 @@ impl<'a> RealRates<'a> {
         if engine == EngineName::Nvme {
             return Ok((poll, None));
         }
-        if engine == EngineName::Libaio {
-            let why = "libaio has no polling".into();
+        if !engine.takes(CompletionMode::Poll) {
+            let why = format!("{engine} has no polling");
             return Ok((by(CompletionMode::Interrupt), Some(why)));
         }
         let tried = poll.result(&Job {

@@ -76,7 +76,7 @@ pub enum ExperimentFileError {
     Item {
         /// The file, or the experiment's name.
         file: String,
-        /// What it is in: `sweep 'main'`.
+        /// Place of the problem: `sweep 'main'`.
         what: String,
         /// Description of what is wrong.
         problem: String,
@@ -247,7 +247,7 @@ impl ExperimentFile {
             .iter()
             .find(|name| !known.contains(&name.as_str()));
         match strange {
-            Some(name) => Err(format!("on: '{name}' is none of {}", known.join(", "))),
+            Some(name) => Err(format!("on: '{name}' is not one of {}", known.join(", "))),
             None => self.check_lists(sweep),
         }
     }

@@ -97,7 +97,7 @@ with_factors! {
         /// `guest`.
         #[serde(default)]
         on: OneOrMore,
-        /// What stands against it elsewhere, in a few words.
+        /// Reason against it elsewhere, in a few words.
         needs: Option<String>,
         /// Command that makes its records, where `joulio lab run` alone does not.
         made_by: Option<String>,

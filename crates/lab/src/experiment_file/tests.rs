@@ -128,7 +128,7 @@ fn wrong_files_are_refused_in_a_line_that_says_where() {
         ),
         (
             ("on = \"real\"", "on = \"here\""),
-            "small.toml: sweep 'alone': on: 'here' is none of real",
+            "small.toml: sweep 'alone': on: 'here' is not one of real",
         ),
         (
             ("\"alone\"", "\"sizes\""),

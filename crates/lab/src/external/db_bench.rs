@@ -37,7 +37,7 @@ const MOUNT: &str = r#"mount -t "$1" -o noatime -- "$2" "$3" && shift 3 && exec 
 pub struct Database {
     device: PathBuf,
     file_system: &'static str,
-    /// Where it is mounted.
+    /// Mount point.
     folder: TempDir,
     pairs: u64,
     value: u64,
@@ -252,7 +252,7 @@ fn make_file_system(
     Ok(name)
 }
 
-/// What db_bench reported of reads of values of `value` bytes.
+/// Report of db_bench of reads of values of `value` bytes.
 ///
 /// # Errors
 /// The output has another form, or keys were not found.

@@ -201,7 +201,7 @@ fn cause(ended: &ProgramEnd) -> String {
     format!("{}: {}", ended.status, crate::printable(said))
 }
 
-/// What a line says: `[time] file.c: 7:function: *ERROR*: what it says`.
+/// Message of a line: `[time] file.c: 7:function: *ERROR*: what it says`.
 fn message(line: &str) -> &str {
     let log = line.split_once("*: ").filter(|_| line.starts_with('['));
     log.map_or(line, |(_, message)| message).trim()

@@ -77,9 +77,9 @@ pub struct MeasuredLatencies {
 struct Least {
     /// A read after a rest in it.
     first_read: Nanos,
-    /// From setting it, in power state 0, to the end of a read sent at once.
+    /// Time from setting it, in power state 0, to the end of a read sent at once.
     entered: Nanos,
-    /// From setting power state 0, after a rest in it, to the end of a read sent at once.
+    /// Time from setting power state 0, after a rest in it, to the end of a read sent at once.
     left: Nanos,
 }
 
@@ -195,7 +195,7 @@ mod tests {
         now: Nanos,
         /// True if Set Features completes only when the state is entered.
         late: bool,
-        /// What each step takes longer, by turns.
+        /// Nanoseconds that each step takes longer, by turns.
         noise: [u64; 3],
         steps: usize,
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What makes a run another one: sweep, point, repetition.
+/// Identity of a run: sweep, point, repetition.
 type Key = (String, Point, u32);
 
 /// Records by run, kept in a state file or in memory alone.

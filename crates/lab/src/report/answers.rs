@@ -219,7 +219,7 @@ fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
         && scheduler(run, cell, loose)
 }
 
-/// What has no scheduler answers those of one scheduler alone.
+/// A device without a scheduler answers runs of one scheduler alone.
 fn scheduler(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
     match (cell.factor("scheduler"), &run.scheduler) {
         (Some(here), there) => here == there.as_deref().unwrap_or("none"),

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum Outcome {
     /// The observation does not hold here.
     Differs,
-    /// What was run is not sure enough to tell.
+    /// The runs are not sure enough for an answer.
     Undecided,
     /// The observation holds here.
     Holds,

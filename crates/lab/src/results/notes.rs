@@ -205,7 +205,7 @@ fn late(counts: &Counts) -> Option<String> {
     (arrivals > 0).then(|| format!("{arrivals} arrivals were {why}"))
 }
 
-/// How the work fitted into its window, if it had one.
+/// Note on how the work fitted into its window, if it had one.
 fn window(counts: &Counts) -> Option<String> {
     let window = counts.window.as_ref()?;
     let seconds = counts.seconds;

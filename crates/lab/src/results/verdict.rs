@@ -60,7 +60,7 @@ pub fn verdict(
     lines
 }
 
-/// How another row compares with the best one.
+/// Comparison of another row with the best one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
     /// Worse.
@@ -169,7 +169,7 @@ impl Contest<'_, '_> {
     }
 }
 
-/// What one workload says.
+/// Verdict on one workload.
 fn sentence(
     iops: &Contest<'_, '_>,
     energy: Option<&Contest<'_, '_>>,
@@ -230,7 +230,7 @@ fn sentence(
     parts.join("; ") + "."
 }
 
-/// How often each method is the best of many workloads.
+/// Times that each method is the best of many workloads.
 fn counted(
     iops: &[Contest<'_, '_>],
     energy: &[Contest<'_, '_>],

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// Why a self-test ended without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
-    /// This CPU, or its kernel, has no such wait: there is nothing to test.
+    /// The CPU, or its kernel, has no such wait: there is nothing to test.
     #[error(transparent)]
     NoUserWait(#[from] MissingFeature),
     /// User interrupts cannot be had: load the module that the message names.

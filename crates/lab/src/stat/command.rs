@@ -60,7 +60,7 @@ pub fn run_command(command: &[OsString], stop: &Stop) -> io::Result<CommandUse> 
         // Nobody listens any more only if this thread's own function has ended.
         let _ = sender.send((status, Instant::now()));
     });
-    let mut told = false;
+    let mut signalled = false;
     let (status, end) = loop {
         match ended.recv_timeout(CHECK_INTERVAL) {
             Ok(ended) => break ended,
@@ -69,8 +69,8 @@ pub fn run_command(command: &[OsString], stop: &Stop) -> io::Result<CommandUse> 
                 return Err(io::Error::other("the thread that waits for it has died"));
             }
         }
-        if stop.stopped() && !told {
-            told = true;
+        if stop.stopped() && !signalled {
+            signalled = true;
             // It may have ended already.
             let _ = pidfd_send_signal(&process, Signal::TERM);
         }

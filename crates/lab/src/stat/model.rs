@@ -35,9 +35,9 @@ pub struct DriveProfile {
 #[derive(Debug, thiserror::Error)]
 pub enum DriveProfileError {
     /// No disk, or no profile: write both.
-    #[error("no DISK=PROFILE, such as vda=optane-900p")]
+    #[error("not DISK=PROFILE, such as vda=optane-900p")]
     Form,
-    /// There is no profile of the name, or its file is none.
+    /// No profile has the name, or its file is not a profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
 }
@@ -197,7 +197,7 @@ impl StatModel {
             false => "model of any SSD",
         };
         let why = match model {
-            Some(model) => format!("no profile is of '{}'", printable(&model)),
+            Some(model) => format!("there is no profile of '{}'", printable(&model)),
             None => "nothing says what it is".into(),
         };
         let note = format!(

@@ -37,7 +37,7 @@ pub struct ListenAddress(SocketAddr);
 
 /// Words that are no address to listen at.
 #[derive(Debug, thiserror::Error)]
-#[error("no [ADDRESS:]PORT, such as 9409, 0.0.0.0:9409 or [::]:9409")]
+#[error("not [ADDRESS:]PORT, such as 9409, 0.0.0.0:9409 or [::]:9409")]
 pub struct ListenAddressError;
 
 impl FromStr for ListenAddress {

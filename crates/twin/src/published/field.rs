@@ -20,7 +20,7 @@ pub struct ProfileField {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
     /// The text is not a field's name.
-    #[error("'{0}' is no field: write machine:PROFILE.FIELD or device:PROFILE.FIELD")]
+    #[error("'{0}' is not a field: write machine:PROFILE.FIELD or device:PROFILE.FIELD")]
     Name(String),
     /// The profile has none.
     #[error("{0}: the profile has no such figure")]

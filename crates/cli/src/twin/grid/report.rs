@@ -119,7 +119,7 @@ fn past_tdp(rows: &[GridCell]) -> String {
     }
 }
 
-/// Whose latencies are promised, where that differs.
+/// Modes whose latencies are promised, where that differs.
 fn promises(rows: &[GridCell]) -> String {
     let of = |name: &str| {
         let of = rows
@@ -136,7 +136,7 @@ fn promises(rows: &[GridCell]) -> String {
     }
 }
 
-/// How much less they use who know more.
+/// Savings of those who know more.
 fn oracles(rows: &[GridCell]) -> String {
     match oracle_savings(rows) {
         Some((spending, everything)) => format!(
@@ -148,7 +148,7 @@ fn oracles(rows: &[GridCell]) -> String {
     }
 }
 
-/// How far seeds are from each other.
+/// Spread of the seeds.
 fn noise(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
     const MUCH: f64 = 0.1;
     let all = |of: fn(&GridCell) -> f64| Spread::of(rows.iter().map(of));

@@ -91,7 +91,7 @@ impl Context {
     }
 
     /// Takes a request; it is not submitted yet.
-    pub(super) fn stage(
+    pub(super) fn prepare(
         &mut self,
         request: &Request,
         buffer: AlignedBuffer,

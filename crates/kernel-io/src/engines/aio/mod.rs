@@ -123,7 +123,7 @@ impl Engine for Libaio {
         request: Request,
         buffer: AlignedBuffer,
     ) -> Result<(), KernelEngineError> {
-        self.context.stage(&request, buffer)
+        self.context.prepare(&request, buffer)
     }
 
     fn submit(&mut self) -> Result<(), KernelEngineError> {

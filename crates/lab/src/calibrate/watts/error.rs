@@ -22,11 +22,11 @@ pub enum WattsError {
     )]
     OneCore(usize),
     /// One round says not how far it is off.
-    #[error("--rounds: --watts needs at least 2, of one alone it is not known how far it is off")]
+    #[error("--rounds: --watts needs at least 2: one round alone has no error bound")]
     OneRound,
     /// A name that no state has here.
     #[error(
-        "--states: '{word}' is none of {}{}",
+        "--states: '{word}' is not one of {}{}",
         WORDS.join(", "),
         idle_names(idle)
     )]

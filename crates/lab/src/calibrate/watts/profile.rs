@@ -52,7 +52,7 @@ pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> M
     }
 }
 
-/// Where figures come from.
+/// Source of figures.
 struct Source<'a> {
     watts: &'a MeasuredWatts,
     base: &'a str,

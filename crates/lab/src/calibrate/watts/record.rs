@@ -319,7 +319,7 @@ impl JouleMeter for Timed<'_> {
 
 type Windows<'a> = RefCell<std::slice::Iter<'a, RecordedWindow>>;
 
-/// What cores did in windows that are over.
+/// Work of cores in windows that are over.
 struct Replayed<'a>(&'a Windows<'a>);
 
 impl Cores for Replayed<'_> {

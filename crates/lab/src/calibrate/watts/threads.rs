@@ -55,7 +55,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What one thread did.
+/// Work of one thread.
 #[derive(Clone, Copy, Default)]
 struct CoreWork {
     wakes: u64,

@@ -82,7 +82,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     })
 }
 
-/// Where the words of a bar may stand: above its interval, its band and what was printed.
+/// Place of the words of a bar: above its interval, its band and what was printed.
 fn above(bar: &Bar<'_>, top: f64, y_scale: &Scale) -> f64 {
     let mut above = top;
     for (_, high) in [bar.mark.interval, bar.mark.band].into_iter().flatten() {

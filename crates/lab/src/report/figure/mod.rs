@@ -129,7 +129,7 @@ pub struct Mark {
     pub published: Option<(f64, Option<f64>)>,
 }
 
-/// What a figure is made from.
+/// Parts that a figure is made from.
 pub(super) struct Maker<'a> {
     pub spec: &'a FigureSpec,
     pub data: &'a ReportData,

@@ -52,7 +52,7 @@ pub enum Tie {
     Noise,
     /// The model's bands of both overlap.
     Band,
-    /// There are no repetitions to tell by.
+    /// Unknown, for want of repetitions.
     Unknown,
 }
 

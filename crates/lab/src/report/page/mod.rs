@@ -20,7 +20,7 @@ const STYLE: &str = concat!(
     include_str!("style.css")
 );
 
-/// What a browser may load: nothing.
+/// Content security policy: a browser loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -82,7 +82,7 @@ fn head(title: &str, joulio: &str) -> Markup {
     }
 }
 
-/// That nothing of a page, which is named, was measured.
+/// Banner of a page, which is named, of which nothing was measured.
 fn modelled_banner(page: &str) -> Markup {
     html! {
         p.banner { strong { "Everything here is modelled." }
@@ -119,7 +119,7 @@ fn contents(report: &Report) -> Markup {
     }
 }
 
-/// What the runs were done on, a line a set.
+/// Machine and devices of the runs, a line a set.
 fn sources(report: &Report) -> Markup {
     let sets = report.experiments.iter().flat_map(|e| &e.sets);
     let mut lines: Vec<(Platform, String, usize)> = Vec::new();

@@ -51,7 +51,7 @@ enum Words {
 
 impl Words {
     /// Class, and the width of a letter as a multiple of a plain one's.
-    fn look(self) -> (&'static str, f64) {
+    fn style(self) -> (&'static str, f64) {
         match self {
             Words::Plain => ("words", 1.0),
             Words::Strong => ("strong", 1.2),
@@ -116,7 +116,7 @@ fn head(plot: &Plot) -> Block {
     stack(blocks)
 }
 
-/// What the runs of a group were done on.
+/// Machine and devices of the runs of a group.
 fn told(group: &PlotGroup) -> Block {
     let on = format!("{}, {}", words::platform(group.platform), group.machine);
     let mut blocks = vec![lines(&on, Words::Plain, INNER)];
@@ -242,7 +242,7 @@ fn legend(figure: &ReportFigure, colours: &Colours, wide: f64) -> Block {
 
 /// `text` in as many lines as it needs; none where it is empty.
 fn lines(text: &str, words: Words, wide: f64) -> Block {
-    let (class, letter) = words.look();
+    let (class, letter) = words.style();
     let lines = broken(text, wide / letter);
     let markup = html! {
         @for (line, nth) in lines.iter().zip(0..) {

@@ -215,7 +215,7 @@ fn change(from: &Estimate, to: &Estimate) -> String {
     }
 }
 
-/// What becomes of an observation whose parts became so.
+/// Outcome of an observation by the outcomes of its parts.
 fn outcome(parts: &[Part]) -> Outcome {
     let all = parts.iter().map(|part| part.outcome);
     all.min().unwrap_or(Outcome::NoData)

@@ -261,7 +261,7 @@ pub(in crate::report) fn tolerance(judged: &judge::JudgedNumber) -> f64 {
     judged.allowed.unwrap_or(judge::USUAL).max(judge::USUAL)
 }
 
-/// What was printed: a value or a range.
+/// Printed value or range.
 fn printed(number: &PublishedNumber) -> String {
     match number.to {
         Some(to) => format!("{} to {}", short(number.value), short(to)),

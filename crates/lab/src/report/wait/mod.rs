@@ -17,10 +17,10 @@ const DEVICE_US: [f64; 13] = [
 /// Microseconds by which timers may be late; 50 is what Linux allows itself of a thread's own.
 const LATE_US: [f64; 10] = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0];
 
-/// This I/O's device time over that of those before it.
+/// Device time of the I/O over that of those before it.
 const OF_USUAL: [f64; 3] = [0.5, 1.0, 2.0];
 
-/// What the script needs: waits on a grid of the sliders.
+/// Data of the script: waits on a grid of the sliders.
 #[derive(Serialize)]
 struct Waits {
     device_us: &'static [f64],

@@ -16,7 +16,7 @@ const BYTES: usize = 4096;
 const MAX_PLACES: u64 = 1024;
 /// The most that are outstanding.
 const BUFFERS: usize = 32;
-/// What a buffer begins with when its command is sent: data that was there before must not be taken
+/// First bytes of a buffer when its command is sent: data that was there before must not be taken
 /// for the device's.
 const UNREAD: [u8; 16] = [0xa5; 16];
 
@@ -241,7 +241,7 @@ struct CountsNow {
     usage: ThreadUsage,
 }
 
-/// How often the kernel's handlers took an interrupt of the PCIe function `name`, which VFIO names by its
+/// Times that the kernel's handlers took an interrupt of the PCIe function `name`, which VFIO names by its
 /// address: `vfio-msix[1](0000:01:00.0)`.
 fn handled(interrupts: &Interrupts, name: &str) -> Option<u64> {
     let address = format!("({})", name.trim_start_matches("pcie:"));

@@ -37,7 +37,7 @@ fn a_malformed_pcie_address_is_answered_with_a_good_one() {
     for address in ["", "zz", "01:00", "0000:01:00.8", "0000:01:20.0"] {
         bench(
             &format!("--device pcie:{address}"),
-            &["no PCI address", "0000:01:00.0"],
+            &["not a PCI address", "0000:01:00.0"],
         );
     }
 }

@@ -265,7 +265,7 @@ fn a_run_that_fails_leaves_no_beginning_of_a_report() {
 fn a_place_for_a_report_that_is_none_is_reported_before_the_work() {
     for (place, hint) in [
         ("no/such/place.txt", "there is no folder no/such"),
-        ("jsno", "none of the formats (normal, json"),
+        ("jsno", "not one of the formats (normal, json"),
         (".", "a directory"),
     ] {
         for (line, _) in [REPORTS[0], REPORTS[4]] {

@@ -77,7 +77,7 @@ fn what_makes_no_sense_is_refused() {
         ("selftest tpause --meter nope", "--meter"),
         ("selftest uintr --device nvme0n1", "pcie:0000:01:00.0"),
         ("selftest uintr --device /dev/nvme0n1", "pcie:0000:01:00.0"),
-        ("selftest uintr --device pcie:zz", "no PCI address"),
+        ("selftest uintr --device pcie:zz", "not a PCI address"),
         ("selftest uintr --device pcie:ffff:ff:1f.7", "lspci"),
         (
             "selftest umwait --device emulated:instant --store-cpu 1",

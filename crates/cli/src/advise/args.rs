@@ -60,6 +60,10 @@ pub struct AdviseArgs {
     /// I/Os of each job in each run (or 10k). Default with --twin: 20k
     #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
+    /// Seconds that each run goes on before it is measured (or 50ms). Default: 0.3; for a policy that
+    /// learns, at least twice the time that it learns in
+    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
+    ramp_time: Option<Nanos>,
     /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
     /// the one that fits this processor, or a generic server
     #[arg(long)]
@@ -124,6 +128,7 @@ impl AdviseArgs {
                 workload: WorkloadOptions {
                     runtime: self.runtime,
                     number_ios: self.number_ios,
+                    ramp_time: self.ramp_time,
                     ..self.work.workload()
                 },
                 settings: ExperimentSettings {

@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-const FLASH: &str =
-    "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 1k";
+const FLASH: &str = "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 1k --ramp_time 20ms";
 
 fn advice(line: &str) -> Value {
     json(&format!("{line} -o json"))
@@ -191,7 +190,7 @@ fn observed_writes_are_run_as_reads_where_nothing_may_be_written() {
     let data = vec![7; 1 << 20];
     let disk = file("disk.img", &data);
     let line = format!(
-        "advise --read_iolog {} --device {} --engine psync --completion interrupt --number_ios 40 --replicates 2 --meter none",
+        "advise --read_iolog {} --device {} --engine psync --completion interrupt --number_ios 40 --ramp_time 10ms --replicates 2 --meter none",
         log.display(),
         disk.display()
     );

@@ -211,7 +211,7 @@ fn the_idle_baseline_is_taken_off_and_kept_in_the_manifest() {
     fs::write(&baseline, two).expect("written");
     let report = report(
         &tree,
-        &format!("--runtime 1 --ramp_time 0 --idle-baseline {kept}"),
+        &format!("--runtime 1 --ramp_time 0 --rate_iops 1k --idle-baseline {kept}"),
     );
     let above: Vec<_> = figures(&report)
         .iter()
@@ -242,7 +242,7 @@ fn meters_are_chosen_and_the_model_requested_by_name() {
     let tree = two_packages();
     let all = report(
         &tree,
-        "--runtime 1 --ramp_time 0 --meter powercap:package-1 --machine generic-server",
+        "--runtime 1 --ramp_time 0 --rate_iops 1k --meter powercap:package-1 --machine generic-server",
     );
     let reported: Vec<_> = figures(&all).iter().map(|figure| &figure["zone"]).collect();
     assert_eq!(reported, ["package-1", "wall", "package", "cores"]);

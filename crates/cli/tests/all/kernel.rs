@@ -31,7 +31,7 @@ fn runs(line: &str) -> Vec<Value> {
 fn every_engine_writes_and_reads_back_what_it_wrote() {
     let (_room, file) = room_with_file();
     let runs = runs(&format!(
-        "--device {file} --engine psync,libaio,io_uring --rw randrw --verify crc32c --number_ios 400 --allow-write"
+        "--device {file} --engine psync,libaio,io_uring --rw randrw --verify crc32c --number_ios 400 --ramp_time 0 --allow-write"
     ));
     let engines: Vec<_> = runs.iter().map(|run| &run["engine"]).collect();
     assert_eq!(engines, ["psync", "libaio", "io_uring"]);

@@ -19,7 +19,7 @@ device = "emulated:optane-900p"
 number_ios = 20000
 [emulated]
 device = "emulated:instant,size=1M"
-number_ios = 2000
+number_ios = 500
 ramp_time = "0"
 meter = "none"
 [[sweep]]

@@ -77,14 +77,14 @@ fn phases_take_turns() {
 
 #[test]
 fn without_a_rate_the_loop_is_closed() {
-    for run in runs("--device emulated:instant,size=1M --number_ios 10") {
+    for run in runs("--device emulated:instant,size=1M --number_ios 10 --ramp_time 0") {
         assert_eq!(run["loop"], "closed");
     }
 }
 
 #[test]
 fn data_is_verified_in_an_open_loop_too() {
-    let flags = "--device emulated:instant,size=1M --number_ios 500 --iodepth 4 --rate_iops 20k \
+    let flags = "--device emulated:instant,size=1M --number_ios 500 --iodepth 4 --ramp_time 0 --rate_iops 20k \
                  --rw randrw --verify=crc32c";
     for run in runs(flags) {
         assert_eq!(run["verify"]["errors"], 0);

@@ -374,7 +374,7 @@ fn measured_transitions_take_what_the_drive_was_told() {
     // A power state's time in nanoseconds is the emulator's own: a read waits for all of it, however busy
     // the machine is. Above these bounds are the read itself and the machine.
     let found = json(&format!(
-        "power-states {EVO} --measure --rounds 2 --for 2s -o json"
+        "power-states {EVO} --measure --rounds 2 --for 1s -o json"
     ));
     let states = found["states"].as_array().expect("states");
     assert_eq!(states.len(), 5);

@@ -211,7 +211,7 @@ fn what_advise_prints_fits_its_schema() {
     for flags in ["", "--slo p99=100us", "--replicates 2"] {
         let line = format!(
             "advise --twin --machine xeon-6230 --device emulated:optane-p5800x \
-                            --number_ios 300 -o json {flags}"
+                            --number_ios 300 --ramp_time 5ms -o json {flags}"
         );
         let output = joulio(&line).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -2,7 +2,7 @@
 
 use crate::common::{joulio, refused_with, runs};
 
-const BENCH: &str = "--device emulated:instant,size=1M --completion interrupt --ramp_time 0 --meter none \
+const BENCH: &str = "--device emulated:instant,size=1M --completion interrupt --ramp_time 0 --meter none --rate_iops 1k \
                      --steadystate_check_interval 100ms --steadystate_duration 400ms";
 
 #[test]
@@ -77,7 +77,7 @@ fn a_steady_state_that_cannot_be_is_refused() {
 #[test]
 fn figures_so_far_come_each_interval_and_json_stays_one_document() {
     let line = "bench --device emulated:instant,size=1M --completion interrupt --ramp_time 0 --meter none \
-                --runtime 2 --status-interval 200ms --quiet --output-format json";
+                --rate_iops 1k --runtime 2 --status-interval 200ms --quiet --output-format json";
     let output = joulio(line).output().expect("it ran");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one document");
     let all = report["runs"][0]["all"]["ios"].as_u64().expect("I/Os");

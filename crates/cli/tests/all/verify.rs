@@ -11,6 +11,11 @@ const KINDS: [&str; 6] = ["write", "randwrite", "randrw", "rw", "read", "randrea
 /// What every block that was written with `--verify` begins with; its number follows.
 const MAGIC: &[u8; 8] = b"joulio\x01\xa5";
 
+/// Runs of `joulio bench` with `flags`.
+fn of_each_mode(flags: &str) -> Vec<Value> {
+    runs(&format!("{flags} {}", short_ramp()))
+}
+
 fn assert_all_right(runs: &[Value], what: &str) {
     assert_eq!(runs.len(), 4, "{what}: a run for each completion mode");
     for run in runs {
@@ -41,11 +46,10 @@ fn no_block_is_wrong_in_any_direction_in_any_completion_mode_with_any_block_size
     for lba in [512, 4096] {
         for rw in KINDS {
             let flags = format!(
-                "--device emulated:instant,size=1M,lba={lba} --rw {rw} --number_ios 500 \
-                 --iodepth 8 --verify=crc32c {}",
-                short_ramp()
+                "--device emulated:instant,size=1M,lba={lba} --rw {rw} --number_ios 200 \
+                 --iodepth 8 --verify=crc32c"
             );
-            assert_all_right(&runs(&flags), &flags);
+            assert_all_right(&of_each_mode(&flags), &flags);
         }
     }
 }
@@ -56,10 +60,9 @@ fn no_block_is_wrong_at_the_smallest_and_the_largest_size() {
         for rw in ["randrw", "randread"] {
             let flags = format!(
                 "--device emulated:optane-900p,size={size} --rw {rw} --bs {bs} --number_ios 300 \
-                 --iodepth 8 --numjobs 2 --verify=crc32c {}",
-                short_ramp()
+                 --iodepth 8 --numjobs 2 --verify=crc32c"
             );
-            assert_all_right(&runs(&flags), &flags);
+            assert_all_right(&of_each_mode(&flags), &flags);
         }
     }
 }
@@ -74,7 +77,7 @@ fn what_was_written_stands_in_the_file() {
              --iodepth 4 --verify=crc32c",
             disk.display()
         );
-        assert_all_right(&runs(&flags), &flags);
+        assert_all_right(&of_each_mode(&flags), &flags);
         assert_headers(&disk, 4096);
     }
 }
@@ -88,7 +91,7 @@ fn the_layout_of_a_read_stands_in_the_file() {
          --numjobs 3 --verify=crc32c",
         disk.display()
     );
-    assert_all_right(&runs(&flags), &flags);
+    assert_all_right(&of_each_mode(&flags), &flags);
     assert_headers(&disk, 512);
 }
 
@@ -100,7 +103,7 @@ fn without_verify_nothing_is_checked_and_reads_write_nothing() {
         "--device emulated:instant,file={},size=64k --number_ios 100",
         disk.display()
     );
-    for run in runs(&flags) {
+    for run in of_each_mode(&flags) {
         assert!(run["verify"].is_null());
     }
     assert_eq!(fs::read(&disk).expect("read"), vec![0; 64 << 10]);
@@ -115,7 +118,7 @@ fn jobs_on_one_device_share_its_blocks() {
          --verify=crc32c",
         disk.display()
     );
-    let runs = runs(&flags);
+    let runs = of_each_mode(&flags);
     assert_all_right(&runs, &flags);
     assert_headers(&disk, 4096);
     for run in &runs {
@@ -135,7 +138,7 @@ fn each_device_gets_the_blocks_of_its_own_jobs() {
             disks[1].display(),
             512 / jobs
         );
-        assert_all_right(&runs(&flags), &flags);
+        assert_all_right(&of_each_mode(&flags), &flags);
         disks.iter().for_each(|disk| assert_headers(disk, 4096));
     }
 }
@@ -200,7 +203,7 @@ fn data_may_be_overwritten_by_whoever_says_so() {
          --verify=crc32c",
         disk.display()
     );
-    assert_all_right(&runs(&flags), &flags);
+    assert_all_right(&of_each_mode(&flags), &flags);
     assert_headers(&disk, 4096);
 }
 

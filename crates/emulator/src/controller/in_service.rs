@@ -97,6 +97,17 @@ impl InService {
         }
     }
 
+    /// Writes in service are synced before they complete, on the namespaces that are `volatile`, the first of
+    /// which is 1.
+    pub(super) fn write_through(&mut self, volatile: &[bool]) {
+        let mut entries = std::mem::take(&mut self.heap).into_vec();
+        for Entry { io, .. } in &mut entries {
+            let index = (io.nsid as usize).wrapping_sub(1);
+            io.through |= io.work.writes() && volatile.get(index).is_some_and(|volatile| *volatile);
+        }
+        self.heap = entries.into();
+    }
+
     /// Drops the I/Os of submission queue `sqid`, and says whose they were.
     pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
         let mut removed = Vec::new();

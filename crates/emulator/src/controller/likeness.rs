@@ -65,6 +65,8 @@ pub(super) fn host_memory(options: &Options) -> Option<HostMemoryDemand> {
 pub(super) fn identity(page: &IdentifyController, own: &IdentifyController) -> IdentifyController {
     let mut page = *page;
     page.nn = U32::new(page.nn.get().max(own.nn.get()));
+    // A file has a cache whatever the drive has: a host that does not know of it never flushes.
+    page.vwc |= own.vwc & 1;
     if page.sn == [0; 20] {
         page.sn = own.sn;
     }
@@ -97,5 +99,20 @@ fn figure(value: f64) -> Figure {
         kind: FigureKind::Published,
         source: "Identify Controller".into(),
         band: None,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use zerocopy::FromZeros;
+
+    #[test]
+    fn a_file_has_a_cache_whatever_the_drive_has() {
+        let page = IdentifyController::new_zeroed();
+        let mut own = page;
+        assert_eq!(identity(&page, &own).vwc & 1, 0);
+        own.vwc = 1;
+        assert_eq!(identity(&page, &own).vwc & 1, 1);
     }
 }

@@ -1,7 +1,8 @@
 //! Syncs of the file of a namespace: what they come before and after, and what comes of one that fails.
 
-use crate::common::{Host, bytes, enabled, on_file, transfer};
+use crate::common::{Host, bytes, enabled, on_file, slow_options, transfer};
 use joulio_device::Device;
+use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::register::CC;
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
 use std::fs::File;
@@ -66,4 +67,30 @@ fn what_forced_unit_access_writes_is_in_the_file_before_the_sync() {
         assert!(pair.reap().unwrap().status().is_success());
     }
     assert_eq!(*SYNCED.lock().unwrap(), [1, 3]);
+}
+
+#[test]
+fn a_write_that_is_in_service_when_the_cache_is_turned_off_is_in_the_file_before_it_completes() {
+    static SYNCED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = on_file(&dir.path().join("disk"), false);
+    options.profile = slow_options().profile;
+    options.sync = |file: &File| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, 4095)?;
+        SYNCED.lock().unwrap().push(byte[0]);
+        Ok(())
+    };
+    let mut host = Host::stepped(&options);
+    let mut pair = host.pair(1, 16, None);
+    let buffer = host.buffer(4096);
+    buffer.write(0, &[7; 4096]);
+    pair.submit(1, transfer(NvmOpcode::WRITE, 0, 8, &buffer));
+    host.step(0);
+    host.must(Command::set_features(FeatureId(0x06), 0));
+    assert!(pair.reap().is_none());
+    assert_eq!(*SYNCED.lock().unwrap(), [0]);
+    host.step(10_000);
+    assert!(pair.reap().unwrap().status().is_success());
+    assert_eq!(*SYNCED.lock().unwrap(), [0, 7]);
 }

@@ -115,10 +115,13 @@ impl EmulatedController {
         &mut self.power
     }
 
-    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it.
+    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it, and what writes in service put
+    /// there before they complete.
     fn set_write_cache(&mut self, enabled: bool) -> Result<(), Status> {
         if !enabled {
             self.namespaces.iter().try_for_each(Namespace::flush)?;
+            let volatile: Vec<_> = self.namespaces.iter().map(Namespace::is_volatile).collect();
+            self.in_service.write_through(&volatile);
         }
         self.features.write_cache = enabled;
         Ok(())

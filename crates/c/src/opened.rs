@@ -107,7 +107,8 @@ impl<D: Device> AnyController for Opened<D> {
     }
 
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        self.controller.allocate_buffers(count, len)
+        // As joulio_buffer_alloc_many() says.
+        self.controller.allocate_buffers_in_one_piece(count, len)
     }
 
     fn arena(&self, len: usize) -> Result<Arena, NvmeError> {

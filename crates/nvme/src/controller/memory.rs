@@ -23,9 +23,22 @@ impl<D: Device> Controller<D> {
     /// As [`Controller::allocate`]; [`NvmeError::Unsupported`] for more than memory can hold.
     pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
         in_pieces(count, &|count| {
-            let memory = self.allocate(self.bytes_of(count, len)?)?;
-            Ok(DmaBuffer::carve(memory, count, len))
+            self.allocate_buffers_in_one_piece(count, len)
         })
+    }
+
+    /// Allocates `count` data buffers of `len` bytes in one memory, one behind the other.
+    ///
+    /// # Errors
+    /// As [`Controller::allocate_buffers`]; [`DeviceError::HugePages`] where a device without an IOMMU cannot
+    /// have so much in one piece.
+    pub fn allocate_buffers_in_one_piece(
+        &self,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<DmaBuffer>, NvmeError> {
+        let memory = self.allocate(self.bytes_of(count, len)?)?;
+        Ok(DmaBuffer::carve(memory, count, len))
     }
 
     fn bytes_of(&self, count: usize, len: usize) -> Result<usize, NvmeError> {

@@ -26,6 +26,9 @@ pub(crate) struct JobResult {
     pub(crate) index: usize,
     /// Start of the measured part.
     pub(crate) started: Nanos,
+    /// Start of the time that I/Os are counted over: in an open loop that of the arrivals, before `started` where
+    /// the job's thread begins late.
+    pub(crate) counted_from: Nanos,
     /// End of the measured part.
     pub(crate) ended: Nanos,
     /// I/Os, by the job's devices.
@@ -69,6 +72,7 @@ impl JobResult {
         JobResult {
             index,
             started: start,
+            counted_from: start,
             ended: start,
             shares: Vec::new(),
             counters: WaitCounters::default(),

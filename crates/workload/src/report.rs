@@ -270,7 +270,7 @@ impl RunReport<'_> {
     /// machine, the devices and the meters counted.
     fn counts(&self, parts: &[Part<'_>], whole: Option<&Finished>) -> Counts {
         let jobs = || parts.iter().flat_map(|part| &part.done.jobs);
-        let start = jobs().map(|job| job.started).min().unwrap_or_default();
+        let start = jobs().map(|job| job.counted_from).min().unwrap_or_default();
         let end = jobs().map(|job| job.ended).max().unwrap_or_default();
         let window = end - start;
         let mut totals = IoTotals::default();

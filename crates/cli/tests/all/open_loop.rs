@@ -24,6 +24,16 @@ fn every_io_that_arrives_is_done() {
 }
 
 #[test]
+fn no_more_ios_a_second_are_done_than_arrive_however_late_a_thread_begins() {
+    // The last of 200 arrives 199 ms after the first.
+    let flags = "--device emulated:instant,size=1M --number_ios 200 --rate_iops 1000 --ramp_time 0";
+    for run in runs(flags) {
+        let iops = run["all"]["iops"].as_f64().expect("IOPS");
+        assert!(iops <= 200.0 / 0.199 + 0.01, "{run}");
+    }
+}
+
+#[test]
 fn no_more_ios_are_done_than_arrive() {
     // An arrival every 20 ms of 100: at 0, 20, 40, 60 and 80.
     let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --bursts 1:20ms";

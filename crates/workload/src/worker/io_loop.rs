@@ -161,6 +161,11 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         self.result.first_error = None;
         let trace = self.worker.trace;
         self.meter.begin(self.engine, trace, &mut self.result);
+        // Arrivals do not wait for a thread that begins late.
+        self.result.counted_from = match self.by_clock {
+            true => self.result.started.min(self.ramp_end),
+            false => self.result.started,
+        };
         Ok(())
     }
 

@@ -229,6 +229,13 @@ impl Job {
                 "blocks that begin anywhere may overlap: leave --blockalign out",
             );
         }
+        let in_bytes = matches!(self.random_distribution, RandomDistribution::ZonedAbs(_));
+        if self.verify != Verify::None && self.numjobs > 1 && in_bytes {
+            return wrong(
+                "--verify",
+                "each job verifies a part of its own, and zones in bytes are of the whole: give --numjobs 1, or --random_distribution zoned",
+            );
+        }
         if self.verify != Verify::None && self.rw.only_trims() {
             return wrong(
                 "--verify",

@@ -41,6 +41,10 @@ fn a_block_size_that_the_device_cannot_do_is_refused() {
     );
     bench("--bs 0", &["--bs", "above zero"]);
     bench("--blockalign 0", &["--blockalign", "above zero"]);
+    bench(
+        "--rw randrw --random_distribution zoned_abs:50/64k:50/64k --numjobs 2 --verify crc32c",
+        &["--verify", "--numjobs 1"],
+    );
     bench("--blockalign 1000", &["--blockalign", "multiple", "512"]);
     bench(
         "--blockalign 4k --verify crc32c",

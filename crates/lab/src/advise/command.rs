@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::request::AdviceRequest;
-use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job};
+use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
 
 /// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
 /// drives, else joulio's.
@@ -23,6 +23,7 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     if job.numjobs > 1 {
         words.push(format!("--numjobs={}", job.numjobs));
     }
+    words.extend(placed(job));
     let interval = match job.arrivals {
         Arrivals::Every(interval) | Arrivals::Poisson(interval) => Some(interval),
         Arrivals::Closed | Arrivals::Think { .. } | Arrivals::Bursts { .. } => None,
@@ -38,6 +39,24 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
         }
     }
     words.join(" ")
+}
+
+/// Where the I/Os of `job` are, in words that fio has too.
+fn placed(job: &Job) -> Vec<String> {
+    let mut words = Vec::new();
+    if job.offset > 0 {
+        words.push(format!("--offset={}", job.offset));
+    }
+    if let Some(size) = job.size {
+        words.push(format!("--size={size}"));
+    }
+    if job.random_distribution != RandomDistribution::Uniform {
+        words.push(format!("--random_distribution={}", job.random_distribution));
+    }
+    if let Some(align) = job.block_align {
+        words.push(format!("--blockalign={align}"));
+    }
+    words
 }
 
 fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {

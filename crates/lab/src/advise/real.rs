@@ -6,6 +6,7 @@ use super::error::AdviseError;
 use super::found::Found;
 use super::groups::groups;
 use super::request::AdviceRequest;
+use super::simulated::ramp;
 use crate::experiment::{
     ExperimentError, ExperimentSettings, Observer, Series, SeriesResult, Testbed, judge,
 };
@@ -63,7 +64,10 @@ pub(super) fn find(
             };
             let series = Series {
                 methods: &group.methods,
-                job: &|_: Method| job.clone(),
+                job: &|method: Method| Job {
+                    ramp_time: ramp(&job, method),
+                    ..job.clone()
+                },
                 settings: &settings,
                 combinations: &testbed.combinations(&settings)?,
                 ring: options.targets.ring,

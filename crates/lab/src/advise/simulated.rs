@@ -74,7 +74,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
 
 /// The ramp of a method: one that learns has twice the time that it learns in, but no less than the
 /// job's.
-fn ramp(job: &Job, method: Method) -> Nanos {
+pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
     let policy = method.mode.policy();
     let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());
     job.ramp_time.max(learning + learning)

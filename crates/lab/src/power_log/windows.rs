@@ -84,6 +84,9 @@ impl LoggedWindows {
                 all.devices.extend(state.windows);
             }
         }
+        // In order of time, however the files are named.
+        let begins = |marker: &Marker| marker.edges.first().map(|edge| edge.realtime);
+        all.markers.sort_by_key(begins);
         Ok(all)
     }
 }

@@ -3,7 +3,8 @@
 use crate::common::{json, runs, short_ramp};
 use serde_json::Value;
 
-const SMALL: &str = "--device emulated:optane-900p,size=16M --number_ios 500 --machine generic-server --meter none";
+const SMALL: &str =
+    "--device emulated:optane-900p,size=16M --number_ios 500 --machine generic-server --meter none";
 
 fn at<'a>(run: &'a Value, pointer: &str) -> &'a Value {
     run.pointer(pointer)

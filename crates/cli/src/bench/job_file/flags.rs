@@ -91,7 +91,10 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
         flags.extend(rate(&options)?);
     }
     if !typed.has("--seed") {
-        flags.extend(seed(&options));
+        flags.extend(seed(&options)?);
+    }
+    if let Some(given) = find(&options, "readonly").filter(|_| typed.has("--allow-write")) {
+        return Err(given.refused("--allow-write is given too: leave one of them out"));
     }
     flags.extend(completion(&options));
     Ok(last_of_each(flags))
@@ -313,14 +316,22 @@ fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
 }
 
 /// A seed of the system's, where `randrepeat=0` wants another sequence each time and `randseed` names none.
-fn seed(options: &[&Given]) -> Option<Flag> {
-    let mut repeats = ["randrepeat", "allrandrepeat"]
-        .iter()
-        .filter_map(|key| find(options, key));
-    let given = repeats.find(|given| !given.is_on())?;
-    let seed = RandomState::new().build_hasher().finish();
+fn seed(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let named = find(options, "randseed").is_some();
-    (!named).then(|| given.flag(format!("--seed={seed}")))
+    let mut drawn = None;
+    for given in ["randrepeat", "allrandrepeat"].map(|key| find(options, key)) {
+        let Some(given) = given.filter(|given| !given.is_on()) else {
+            continue;
+        };
+        if !matches!(given.value.as_deref(), Some("0" | "false")) {
+            return Err(given.refused("0 or 1"));
+        }
+        if drawn.is_none() && !named {
+            let seed = RandomState::new().build_hasher().finish();
+            drawn = Some(given.flag(format!("--seed={seed}")));
+        }
+    }
+    Ok(drawn)
 }
 
 /// The completion mode of `hipri` and `sqthread_poll`.

@@ -127,6 +127,17 @@ fn a_seed_is_the_systems_where_nothing_is_to_repeat() {
     assert_ne!(drawn(), drawn());
     assert_eq!(seeds("[a]\nallrandrepeat=1\n"), Vec::<String>::new());
     assert_eq!(seeds("[a]\nrandrepeat=0\nrandseed=7\n"), ["7"]);
+    let (line, why) = flags_of("[a]\nrandrepeat=2\n").unwrap_err();
+    assert!(line == 2 && why.contains("0 or 1"), "{why}");
+}
+
+#[test]
+fn readonly_and_allow_write_contradict_each_other() {
+    let section = sections("[a]\nrw=write\nreadonly=1\n").unwrap().remove(0);
+    assert!(flags(&section, &untyped()).is_ok());
+    let typed = Typed::of(vec!["--allow-write".into()]);
+    let (line, why) = flags(&section, &typed).err().unwrap();
+    assert!(line == 3 && why.contains("--allow-write"), "{why}");
 }
 
 #[test]

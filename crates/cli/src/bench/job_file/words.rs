@@ -269,7 +269,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
             "auto" | "always" => Ok(Vec::new()),
             _ => Err("always, never or auto".into()),
         }),
-        "readonly" => Always(ON, "nothing is written without --allow-write"),
+        "readonly" => Always(ON, "no device is written without --allow-write"),
         "zonemode" => Refused("zones are not here"),
         _ => return None,
     })

@@ -39,7 +39,7 @@ pub struct StatArgs {
     /// The time of day above each interval
     #[arg(short = 't')]
     timestamps: bool,
-    /// Without the devices that had no I/O in the interval
+    /// In tables, without the devices that had no read or write in the interval
     #[arg(short = 'z')]
     active_alone: bool,
     /// As iostat has it: devices alone, which they always are

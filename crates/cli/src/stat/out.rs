@@ -140,7 +140,7 @@ impl Out {
     }
 }
 
-/// `report` without the devices that had no I/O.
+/// `report` without the devices that had no read or write.
 fn active(report: &StatReport) -> StatReport {
     let mut active = report.clone();
     let ios = |row: &DeviceRow| row.read_ios + row.write_ios;

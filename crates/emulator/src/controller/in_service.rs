@@ -103,7 +103,7 @@ impl InService {
         let mut entries = std::mem::take(&mut self.heap).into_vec();
         for Entry { io, .. } in &mut entries {
             let index = (io.nsid as usize).wrapping_sub(1);
-            io.through |= io.work.writes() && volatile.get(index).is_some_and(|volatile| *volatile);
+            io.through |= io.work.writes() && volatile.get(index) == Some(&true);
         }
         self.heap = entries.into();
     }

@@ -44,6 +44,13 @@ fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
     assert!(host.status().cfs() && host.status().shst() == 2);
 }
 
+/// The last byte of the file's first 4096.
+fn last_byte(file: &File) -> io::Result<u8> {
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 4095)?;
+    Ok(byte[0])
+}
+
 /// What the file held when it was synced.
 #[test]
 fn what_forced_unit_access_writes_is_in_the_file_before_the_sync() {
@@ -51,9 +58,7 @@ fn what_forced_unit_access_writes_is_in_the_file_before_the_sync() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = on_file(&dir.path().join("disk"), false);
     options.sync = |file: &File| {
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, 4095)?;
-        SYNCED.lock().unwrap().push(byte[0]);
+        SYNCED.lock().unwrap().push(last_byte(file)?);
         Ok(())
     };
     let mut host = Host::stepped(&options);
@@ -76,9 +81,7 @@ fn a_write_that_is_in_service_when_the_cache_is_turned_off_is_in_the_file_before
     let mut options = on_file(&dir.path().join("disk"), false);
     options.profile = slow_options().profile;
     options.sync = |file: &File| {
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, 4095)?;
-        SYNCED.lock().unwrap().push(byte[0]);
+        SYNCED.lock().unwrap().push(last_byte(file)?);
         Ok(())
     };
     let mut host = Host::stepped(&options);

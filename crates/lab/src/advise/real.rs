@@ -5,8 +5,7 @@ use super::diagnosis::diagnose;
 use super::error::AdviseError;
 use super::found::Found;
 use super::groups::groups;
-use super::request::AdviceRequest;
-use super::simulated::ramp;
+use super::request::{AdviceRequest, ramp};
 use crate::experiment::{
     ExperimentError, ExperimentSettings, Observer, Series, SeriesResult, Testbed, judge,
 };

@@ -5,13 +5,12 @@ use super::error::AdviseError;
 use super::limits::Limits;
 use crate::experiment::{ExperimentOptions, WorkloadOptions, check_cpus};
 use crate::target_name::TargetName;
-use joulio_nvme::wait::Promised;
+use joulio_nvme::wait::{Policy, Promised};
 use joulio_units::{Nanos, Watts};
 use joulio_workload::{CompletionMode, EngineName, Job, Method};
 use std::path::PathBuf;
 
-/// Nanoseconds of a real run by default, and of its ramp, which is also the least one of a simulated
-/// run.
+/// Nanoseconds of a real run by default, and of a run's ramp.
 const RUNTIME: Nanos = Nanos::from_millis(1_000);
 const RAMP: Nanos = Nanos::from_millis(300);
 /// I/Os of each job by default in virtual time.
@@ -155,4 +154,12 @@ impl AdviceRequest {
             spin_watts,
         }
     }
+}
+
+/// The ramp of a method: one that learns has twice the time that it learns in, but no less than the
+/// job's.
+pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
+    let policy = method.mode.policy();
+    let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());
+    job.ramp_time.max(learning + learning)
 }

@@ -4,15 +4,13 @@ use super::advice::Advice;
 use super::error::AdviseError;
 use super::found::Found;
 use super::groups::{CandidateGroup, groups};
-use super::request::AdviceRequest;
+use super::request::{AdviceRequest, ramp};
 use crate::experiment::{EnergyError, EnergyNote, ExperimentError, Manifest};
 use crate::machine_profile;
 use crate::virtual_time::{
     IdleState, VirtualError, VirtualExperiment, VirtualOptions, VirtualSurroundings,
 };
 use joulio_host::power_states::coalescing;
-use joulio_nvme::wait::Policy;
-use joulio_units::Nanos;
 use joulio_workload::{Job, Method, RunResult};
 use std::iter;
 
@@ -70,14 +68,6 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
         diagnoses: Vec::new(),
         disks: Vec::new(),
     })
-}
-
-/// The ramp of a method: one that learns has twice the time that it learns in, but no less than the
-/// job's.
-pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
-    let policy = method.mode.policy();
-    let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());
-    job.ramp_time.max(learning + learning)
 }
 
 /// `none` is a scheduler that is none: the same as no setting.

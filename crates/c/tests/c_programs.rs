@@ -70,7 +70,7 @@ fn succeeded(output: &Output) -> Result<String> {
 }
 
 /// Compiles and runs `source`, which counts the claims that do not hold; in the whole gate also under valgrind, where
-/// that is, which takes most of a minute on a busy machine.
+/// that is, which takes most of their time.
 fn all_claims_hold(source: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let program = compile(source, folder.path())?;

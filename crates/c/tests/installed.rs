@@ -53,7 +53,7 @@ fn declared() -> Result<BTreeSet<String>> {
 
 #[test]
 fn a_program_finds_the_installed_library_by_pkg_config() -> Result<()> {
-    // To link a library of this size without optimisation, twice, takes longer than most of all tests together.
+    // To link a library of this size without optimisation, twice, takes longer than the rest of these tests.
     if std::env::var_os("JOULIO_THOROUGH").is_none() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! One job over several devices: what each device did, in sum and by itself, and what is refused.
 
 use crate::common::server::Server;
-use crate::common::{json, refused, runs, thorough};
+use crate::common::{json, refused, runs, thorough, thorough_or};
 use serde_json::Value;
 use tempfile::tempdir;
 
@@ -46,14 +46,15 @@ const MODES: &str = "poll,poll-pause=0,interrupt,hybrid,hybrid=4us,uring-hybrid,
 
 #[test]
 fn one_job_waits_for_seven_devices_by_every_completion_mode() {
+    let ios = thorough_or(300, 40);
     let line = format!(
-        "--device emulated:instant,size=1M,count=7 --completion {MODES} --number_ios 40 \
+        "--device emulated:instant,size=1M,count=7 --completion {MODES} --number_ios {ios} \
          --ramp_time 0 --iodepth 2 --rw randrw --verify crc32c --meter none"
     );
     let all = runs(&line);
     assert_eq!(all.len(), MODES.split(',').count());
     for run in all {
-        assert_each(&run, 7, 40);
+        assert_each(&run, 7, ios);
         assert_verified(&run);
         let mode = run["completion"]["requested"].as_str().expect("a mode");
         assert_eq!(run["completion"]["effective"], mode);

@@ -1,6 +1,6 @@
 //! `joulio bench` with lists, repetitions and a state file.
 
-use crate::common::{json, killed_five_times, refused, stdout, thorough};
+use crate::common::{json, killed_five_times, refused, stdout, thorough_or};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -239,7 +239,7 @@ fn each_run_s_begin_and_end_are_there_by_both_clocks() {
 
 #[test]
 fn ios_longer_than_the_device_takes_at_once_go_out_in_parts_and_come_back_whole() {
-    let ios = if thorough() { 60 } else { 12 };
+    let ios = thorough_or(60, 12);
     let report = json(&format!(
         "bench --device emulated:optane-900p,size=24M --rw randrw --verify crc32c --allow-write --bs 128k,256k,1M,384k --iodepth 1,3 --number_ios {ios} --ramp_time 0 --completion poll,interrupt --output json",
     ));
@@ -253,10 +253,11 @@ fn ios_longer_than_the_device_takes_at_once_go_out_in_parts_and_come_back_whole(
         assert!(verify["blocks"].as_u64().unwrap() > ios / 3, "{verify}");
     }
     // More parts than a queue holds: the rest waits for its turn.
-    let report = json(
-        "bench --device emulated:instant,size=1G --bs 1M --iodepth 200 --number_ios 200 --ramp_time 0 --completion poll --output json",
-    );
-    assert_eq!(report["runs"][0]["all"]["ios"], 200);
+    let ios = thorough_or(400, 200);
+    let report = json(&format!(
+        "bench --device emulated:instant,size=1G --bs 1M --iodepth 200 --number_ios {ios} --ramp_time 0 --completion poll --output json",
+    ));
+    assert_eq!(report["runs"][0]["all"]["ios"], ios);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Data that is written is the data that is read, and data that is not is found.
 
-use crate::common::{failed, joulio, runs, short_ramp};
+use crate::common::{failed, joulio, runs, short_ramp, thorough_or};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -43,10 +43,11 @@ fn assert_headers(file: &Path, bs: usize) {
 
 #[test]
 fn no_block_is_wrong_in_any_direction_in_any_completion_mode_with_any_block_size() {
+    let ios = thorough_or(500, 200);
     for lba in [512, 4096] {
         for rw in KINDS {
             let flags = format!(
-                "--device emulated:instant,size=1M,lba={lba} --rw {rw} --number_ios 200 \
+                "--device emulated:instant,size=1M,lba={lba} --rw {rw} --number_ios {ios} \
                  --iodepth 8 --verify=crc32c"
             );
             assert_all_right(&of_each_mode(&flags), &flags);

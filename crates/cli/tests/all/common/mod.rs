@@ -31,6 +31,11 @@ pub fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()
 }
 
+/// `all` in the whole gate, `few` where tests are to be short.
+pub fn thorough_or(all: u64, few: u64) -> u64 {
+    if thorough() { all } else { few }
+}
+
 /// Flags of a run whose ramp nobody asks after: without one, unless all is to be tested.
 pub fn short_ramp() -> &'static str {
     if thorough() { "" } else { "--ramp_time 0" }

@@ -7,6 +7,7 @@ use crate::common::server::Server;
 use crate::common::{begin, ended, interrupt, joulio, refused, thorough, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Output};
 use std::time::Duration;
@@ -275,4 +276,49 @@ fn nothing_spoils_a_run_in_virtual_time() {
     let room = tempfile::tempdir().unwrap();
     let said = refused(room.path(), "bench --twin --strict --number_ios 10");
     assert!(said.contains("--strict with --twin"), "{said}");
+}
+
+/// Files that a run of so many I/Os opens by name, how often each, with threads and processes as `N`.
+fn opened_by_a_run_of(ios: u32) -> BTreeMap<String, usize> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace");
+    let bench = format!(
+        "bench --device emulated:instant,size=16M --completion poll,interrupt --number_ios {ios} \
+         --ramp_time 0 --meter none"
+    );
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-e", "trace=openat,open", "-o"])
+        .arg(&trace)
+        .arg(joulio("").get_program())
+        .args(bench.split_whitespace())
+        .output()
+        .expect("strace, which says what is opened: install it");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let text = fs::read_to_string(trace).expect("a trace");
+    let mut opened = BTreeMap::new();
+    for line in text.lines() {
+        let Some((_, path)) = line.split_once('"') else {
+            continue;
+        };
+        let path = path.split('"').next().expect("a path");
+        let anyones = path.split('/').map(|part| match part.parse::<u32>() {
+            Ok(_) => "N",
+            Err(_) => part,
+        });
+        *opened
+            .entry(anyones.collect::<Vec<_>>().join("/"))
+            .or_default() += 1;
+    }
+    opened
+}
+
+#[test]
+fn what_a_run_is_judged_by_is_not_read_while_ios_are_measured() {
+    let few = opened_by_a_run_of(200);
+    let of_threads = few
+        .keys()
+        .filter(|path| path.starts_with("/proc/self/task/N/"));
+    assert!(of_threads.count() > 0, "{few:#?}");
+    assert_eq!(few, opened_by_a_run_of(20_000));
 }

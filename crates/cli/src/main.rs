@@ -11,6 +11,7 @@ mod columns;
 mod documents;
 mod examples;
 mod failure;
+mod flags;
 mod goal;
 mod inspect;
 mod job_process;
@@ -115,7 +116,8 @@ fn main() -> ExitCode {
 
 /// The command with all its flags and the examples below its help.
 fn written() -> clap::Command {
-    output::with_output_flags(examples::with_examples(Cli::command()))
+    let command = output::with_output_flags(examples::with_examples(Cli::command()));
+    flags::with_both_spellings(flags::with_groups(command))
 }
 
 /// The command that was written. Not a part of `main`, whose frame has to fit into any stack.

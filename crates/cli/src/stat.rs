@@ -133,6 +133,11 @@ impl StatArgs {
 
 /// `joulio stat`.
 pub fn run(args: &StatArgs) -> Outcome {
+    if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
+        return Err(Failure::input(
+            "no command behind --: joulio stat -- COMMAND; without --, joulio stat goes on by itself",
+        ));
+    }
     let (disks, time, mut left) = args.operands()?;
     let outputs = MetricsOutputs {
         file: args.textfile.as_deref(),

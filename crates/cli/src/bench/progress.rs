@@ -116,7 +116,7 @@ impl Observer for BenchTerminal {
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let place = place.filter(|(_, all)| *all > 1);
         let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
-        let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {elapsed}");
+        let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {eta} left");
         bar.set_message(format!("{place}{name}"));
         *self.bar() = Some(bar);
     }

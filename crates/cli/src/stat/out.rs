@@ -4,7 +4,7 @@ use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::{Failure, say};
-use crate::output::{Format, is_to_file, print, print_json_line};
+use crate::output::{Format, columns_of, is_to_file, print, print_json_line, wrapped};
 use joulio_lab::FormatVersion;
 use joulio_lab::stat::{CommandUse, DeviceRow, Metrics, MetricsOutputs, StatLine, StatReport};
 use joulio_units::Nanos;
@@ -76,12 +76,16 @@ impl Out {
                 let mut text = self.tables.show(&report);
                 let modelled = report.devices.iter().any(|row| row.model.is_some());
                 text.push_str(if modelled { MODELLED } else { "" });
-                text.push_str(&command(used, meterless));
+                text.push_str(&command(used, &report, meterless && !modelled));
                 if is_to_file() {
                     print(&text)?;
                 } else {
+                    let mut stderr = std::io::stderr().lock();
+                    if let Some(width) = columns_of(&stderr) {
+                        text = wrapped(&text, width);
+                    }
                     // Nobody can be told of an error there.
-                    let _ = std::io::stderr().write_all(text.as_bytes());
+                    let _ = stderr.write_all(text.as_bytes());
                 }
             }
             Format::Json => json_line(Some(used), &report)?,
@@ -157,8 +161,8 @@ fn json_line(command: Option<&CommandUse>, report: &StatReport) -> Outcome {
     })
 }
 
-/// Use of the machine by a command, as `perf stat` prints it.
-fn command(used: &CommandUse, meterless: bool) -> String {
+/// Use of the machine by a command, as `perf stat` prints it, and what devices and meters counted meanwhile.
+fn command(used: &CommandUse, report: &StatReport, meterless: bool) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
     let lines = [
         (used.seconds, 3, "s from start to end"),
@@ -189,6 +193,33 @@ fn command(used: &CommandUse, meterless: bool) -> String {
     for (figure, digits, what) in lines {
         // Writing to a string does not fail.
         let _ = writeln!(text, " {figure:>14.digits$}  {what}");
+    }
+    for row in &report.devices {
+        let (ios, name) = (row.read_ios + row.write_ios, clean(&row.name));
+        if ios > 0 {
+            let (reads, writes) = (row.read_ios, row.write_ios);
+            let _ = writeln!(
+                text,
+                " {ios:>14}  I/Os of {name}: {reads} reads, {writes} writes"
+            );
+        }
+        let joules = row.model.as_ref().and_then(|model| model.all.joules);
+        if let Some(joules) = joules {
+            let _ = writeln!(text, " {joules:>14.3}  J of {name}, modelled");
+        }
+    }
+    for row in &report.meters {
+        let (name, boundary) = (clean(&row.name), clean(&row.boundary));
+        let of = match row.modelled {
+            true => format!("{name} ({boundary}), modelled"),
+            false => format!("{name} ({boundary}), measured"),
+        };
+        if let Some(joules) = row.all.joules {
+            let _ = writeln!(text, " {joules:>14.3}  J of {of}");
+        }
+        if let Some(joules) = row.above_idle.as_ref().and_then(|above| above.joules) {
+            let _ = writeln!(text, " {joules:>14.3}  J above idle of {of}");
+        }
     }
     if meterless {
         text.push_str("joules: not measured: no meter can be read here (joulio power says why)\n");

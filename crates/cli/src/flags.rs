@@ -1,4 +1,4 @@
-//! What holds for the flags of all subcommands: both spellings, and the groups of the help.
+//! Flags of all subcommands: both spellings of each, and the groups of the help.
 
 use clap::{Arg, Command};
 

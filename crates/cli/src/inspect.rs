@@ -5,16 +5,31 @@ use crate::output::{Format, Output, print, print_json};
 use crate::signals::cancel;
 use crate::{Outcome, nvme_cli};
 use clap::Args;
-use joulio_lab::DeviceName;
 use joulio_lab::inspect::{controller_json, inspect, namespace_json, smart_json};
+use joulio_lab::{DeviceName, DeviceNameError};
 
 /// A controller to inspect.
 #[derive(Args)]
 pub struct ControllerArgs {
     /// emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET
+    #[arg(value_parser = own_device)]
     device: DeviceName,
     #[command(flatten)]
     output: Output,
+}
+
+/// A device that joulio drives: nvme-cli's users type the kernel's first.
+fn own_device(text: &str) -> Result<DeviceName, String> {
+    let name = text.strip_prefix("/dev/").unwrap_or(text);
+    let number = name.strip_prefix("nvme");
+    if number.is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit())) {
+        return Err(format!(
+            "the kernel's driver has {name}: nvme id-ctrl, id-ns or smart-log /dev/{name} (nvme-cli) reads it there; \
+             joulio bind takes it over, by its PCI address"
+        ));
+    }
+    text.parse()
+        .map_err(|error: DeviceNameError| error.to_string())
 }
 
 /// A namespace to inspect.

@@ -5,7 +5,8 @@ use crate::progress::bar;
 use indicatif::ProgressBar;
 use joulio_lab::experiment::Observer;
 use joulio_units::Nanos;
-use joulio_workload::{Member, RunProgress, section_name};
+use joulio_workload::{Counts, Member, RunProgress, RunResult, section_name};
+use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
@@ -96,6 +97,19 @@ fn name(members: &[Member]) -> String {
     }
 }
 
+/// A run's row before the table, in words.
+fn measured(name: &str, counts: &Counts) -> String {
+    let side = &counts.all;
+    let us = |ns: f64| ns / 1e3;
+    let latency = &side.latency_ns;
+    format!(
+        "{name}: {:.0} IOPS, mean {:.1} us, p99 {:.1} us",
+        side.iops,
+        us(latency.mean),
+        us(latency.p99 as f64)
+    )
+}
+
 impl Observer for BenchTerminal {
     fn planned(&self, over: usize, all: usize) {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +130,7 @@ impl Observer for BenchTerminal {
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let place = place.filter(|(_, all)| *all > 1);
         let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
-        let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {eta} left");
+        let bar = bar(STEPS, "{msg:<10} [{wide_bar}] {percent:>3} %  {eta} left");
         bar.set_message(format!("{place}{name}"));
         *self.bar() = Some(bar);
     }
@@ -140,6 +154,19 @@ impl Observer for BenchTerminal {
     fn end(&self) {
         if let Some(bar) = self.bar().take() {
             bar.finish_and_clear();
+        }
+    }
+
+    /// Line of a run as soon as it is measured: the table stands below all runs, as wide as the widest of them.
+    fn measured(&self, name: &str, result: &RunResult) {
+        let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let several = place.is_some_and(|(_, all)| all > 1);
+        if let (false, true, Some(counts)) = (
+            self.quiet,
+            several && stderr().is_terminal(),
+            &result.counts,
+        ) {
+            say(&measured(name, counts));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Observer of an experiment's progress.
 
-use joulio_workload::{Member, RunProgress};
+use joulio_workload::{Member, RunProgress, RunResult};
 
 /// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
@@ -15,6 +15,9 @@ pub trait Observer: Sync {
 
     /// The run has ended.
     fn end(&self);
+
+    /// The run named `name` was done, with this result.
+    fn measured(&self, _name: &str, _result: &RunResult) {}
 
     /// Something that the user has to know, as a line.
     fn note(&self, line: &str);

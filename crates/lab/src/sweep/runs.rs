@@ -114,9 +114,10 @@ impl Sweep<'_> {
                 end.failed.push((name.clone(), why.clone()));
             }
             if result.interrupted {
-                end.missing.cut_short(name);
+                end.missing.cut_short(name.clone());
             }
             end.done += 1;
+            observer.measured(&name, &result);
             // A disk that is full may have room again: the record is tried once more with the next.
             end.unsaved = store.add(self.record(runner, run, result)).err();
         }

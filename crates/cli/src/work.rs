@@ -206,8 +206,12 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
 
 /// A whole number, zero or above.
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
-    let number = text.parse::<u64>().ok().and_then(|n| n.try_into().ok());
-    number.ok_or_else(|| format!("'{text}' is out of range: write a whole number, zero or above"))
+    let number = text
+        .parse::<u64>()
+        .map_err(|_| format!("'{text}' is no whole number, zero or above"))?;
+    number
+        .try_into()
+        .map_err(|_| format!("'{text}' is out of range: write a smaller number"))
 }
 
 /// `0,2-4`, as fio has it.

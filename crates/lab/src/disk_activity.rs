@@ -84,7 +84,7 @@ impl WatchedDisks {
                 name: name.clone(),
                 known: match known.is_empty() {
                     true => "there is none at all".into(),
-                    false => format!("there are {}", known.join(", ")),
+                    false => format!("disks here: {}", known.join(", ")),
                 },
             });
         }

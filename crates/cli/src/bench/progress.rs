@@ -161,11 +161,9 @@ impl Observer for BenchTerminal {
     fn measured(&self, name: &str, result: &RunResult) {
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let several = place.is_some_and(|(_, all)| all > 1);
-        if let (false, true, Some(counts)) = (
-            self.quiet,
-            several && stderr().is_terminal(),
-            &result.counts,
-        ) {
+        // What is simulated takes no time that anybody waits for.
+        let watched = several && !self.quiet && !result.modelled && stderr().is_terminal();
+        if let Some(counts) = result.counts.as_ref().filter(|_| watched) {
             say(&measured(name, counts));
         }
     }

@@ -354,11 +354,11 @@ fn what_cannot_be_done_is_refused() {
         (line(&tree, "--interval 900ms"), "at least 1 s"),
         (
             line(&tree, "sdc"),
-            "no block device 'sdc': there are sda, sdb",
+            "no block device 'sdc': disks here: sda, sdb",
         ),
         (
             line(&tree, "sda /dev/nothing"),
-            "no block device 'nothing': there are sda, sdb",
+            "no block device 'nothing': disks here: sda, sdb",
         ),
         (line(&bare, ""), "proc/diskstats"),
         (line(&tree, "--meter pakage"), "package"),
@@ -607,7 +607,7 @@ fn a_model_of_nothing_that_there_is_is_refused() {
     for (words, hint) in [
         (
             "--model --drive vdb=optane-900p",
-            "no block device 'vdb' is watched: there are dm-0, loop0",
+            "no block device 'vdb' is watched: disks here: dm-0, loop0",
         ),
         ("--model --drive vda", "vda=optane-900p"),
         (

@@ -211,9 +211,9 @@ fn sentence(
             ] {
                 let tied = energy.tied(tie);
                 if !tied.is_empty() {
+                    let names = together(frugal, &tied);
                     parts.push(format!(
-                        "the joules of {frugal} and {} cannot be told apart ({why})",
-                        tied.join(", ")
+                        "the joules of {names} cannot be told apart ({why})"
                     ));
                 }
             }
@@ -222,12 +222,25 @@ fn sentence(
     }
     let tied = iops.tied(Tie::Noise);
     if !tied.is_empty() {
+        let names = together(fast, &tied);
         parts.push(format!(
-            "the IOPS of {fast} and {} cannot be told apart (not significant)",
-            tied.join(", ")
+            "the IOPS of {names} cannot be told apart (not significant)"
         ));
     }
     parts.join("; ") + "."
+}
+
+/// `first` and the others, as a sentence lists them: `poll, adaptive and hybrid`.
+fn together(first: &str, others: &[&str]) -> String {
+    let mut names = first.to_owned();
+    for (at, other) in others.iter().enumerate() {
+        let before = match at + 1 == others.len() {
+            true => " and",
+            false => ",",
+        };
+        names += &format!("{before} {other}");
+    }
+    names
 }
 
 /// Times that each method is the best of many workloads.

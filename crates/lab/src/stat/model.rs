@@ -113,7 +113,7 @@ impl StatModel {
             if !there.contains(&name) {
                 let known = match there.is_empty() {
                     true => "there is none".into(),
-                    false => format!("there are {}", there.join(", ")),
+                    false => format!("disks here: {}", there.join(", ")),
                 };
                 return Err(StatModelError::Unwatched { name, known });
             }

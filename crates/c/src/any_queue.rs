@@ -6,7 +6,6 @@ use crate::completions::joulio_completion;
 use crate::error::Failure;
 use crate::opened_group::AnyGroup;
 use crate::queue::{Queue, joulio_queue};
-use crate::queue_id::QueueId;
 use crate::slots::Slots;
 use joulio_device::{BufferList, DmaBuffer};
 use joulio_nvme::{PolicyError, Rejected, RejectedList, SubmitError, Transfer};
@@ -18,8 +17,6 @@ use std::ops::Range;
 
 /// Commands to a queue pair, whatever its back end.
 pub(crate) trait Commands: Send {
-    /// Number of the queue.
-    fn id(&self) -> QueueId;
     /// Submits `what` with a buffer's memory by a driver's tag.
     fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
     fn transfer_list(
@@ -31,10 +28,12 @@ pub(crate) trait Commands: Send {
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
     fn outstanding(&mut self) -> usize;
+    /// Goes over the driver's tags of the commands outstanding.
+    fn each_tag(&mut self, each: &mut dyn FnMut(u64));
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
 }
 
-/// A queue pair, whatever its back end, alone or in a group.
+/// A queue pair, whatever its back end, alone or in a group: in the [`crate::seat::Seat`] that its calls are for.
 pub(crate) trait AnyQueue: Commands {
     /// What is done for each I/O.
     fn calls(&self) -> Calls;
@@ -52,17 +51,18 @@ pub(crate) trait AnyQueue: Commands {
     fn leave(&mut self, group: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure>;
 }
 
-/// Submission of a read or a write on a queue, which the first argument points to: with a buffer's handle
-/// and the caller's tag. 0, or a negative errno whose text is kept.
+/// Submission of a read or a write on a queue, with a buffer's handle and the caller's tag. 0, or a negative
+/// errno whose text is kept.
 pub(crate) type SubmitCall =
-    unsafe extern "C" fn(*mut (), u64, u32, *mut joulio_buffer, u64) -> c_int;
+    unsafe extern "C" fn(*mut Queue, u64, u32, *mut joulio_buffer, u64) -> c_int;
 
-/// What is done for each I/O, without a way to unwind, so that who calls them needs none either.
+/// What is done for each I/O, without a way to unwind, so that who calls them needs none either. Each gets the
+/// queue whose calls they are, which nobody else uses meanwhile, and borrows of it what it needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Calls {
     pub(crate) read: SubmitCall,
     pub(crate) write: SubmitCall,
-    pub(crate) ring: unsafe extern "C" fn(*mut ()) -> c_int,
+    pub(crate) ring: unsafe extern "C" fn(*mut Queue) -> c_int,
     pub(crate) reap: ReapCall,
     pub(crate) submit_and_wait: SubmitAndWaitCall,
 }
@@ -78,11 +78,10 @@ pub(crate) type SubmitAndWaitCall = unsafe extern "C" fn(
     *mut joulio_completion,
 ) -> c_int;
 
-/// Completions of a queue, which the first argument points to: at least and at most how many, a timeout in
-/// nanoseconds (below zero: none), the caller's array, and what the queue keeps. How many there are, or a
-/// negative errno whose text is kept.
+/// Completions of a queue: at least and at most how many, a timeout in nanoseconds (below zero: none), and the
+/// caller's array. How many there are, or a negative errno whose text is kept.
 pub(crate) type ReapCall =
-    unsafe extern "C" fn(*mut (), u32, u32, i64, *mut joulio_completion, *mut Backlog) -> c_int;
+    unsafe extern "C" fn(*mut Queue, u32, u32, i64, *mut joulio_completion) -> c_int;
 
 /// What a queue keeps between calls.
 pub(crate) struct Backlog {

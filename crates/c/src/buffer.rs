@@ -3,7 +3,6 @@
 use crate::controller::joulio_controller;
 use crate::error::{Failure, failed, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::queue_id::QueueId;
 use joulio_device::DmaBuffer;
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint, c_void};
@@ -30,8 +29,9 @@ pub(crate) struct Buffer {
     memory: Option<DmaBuffer>,
     /// Tag of the command that has it.
     pub(crate) tag: u64,
-    /// Queue of the command that had it last.
-    queue: QueueId,
+    /// The device keeps the memory for good: its queue was destroyed with the buffer in flight, or its controller
+    /// could not be made to let go of it.
+    is_lost: bool,
     /// The buffer behind it, of a list in flight; NULL: none.
     pub(crate) next: *mut joulio_buffer,
     data: *mut u8,
@@ -49,7 +49,7 @@ impl Buffer {
             len: memory.len(),
             memory: Some(memory),
             tag: 0,
-            queue: QueueId::NONE,
+            is_lost: false,
             next: std::ptr::null_mut(),
         }
     }
@@ -59,30 +59,30 @@ impl Buffer {
         self.len
     }
 
-    /// The memory, for a command with `tag` on `queue`; none: it is in flight.
+    /// The memory, for a command with `tag`; none: it is in flight.
     #[inline]
-    pub(crate) fn take(&mut self, tag: u64, queue: QueueId) -> Option<DmaBuffer> {
+    pub(crate) fn take(&mut self, tag: u64) -> Option<DmaBuffer> {
         let memory = self.memory.take()?;
         self.tag = tag;
-        self.queue = queue;
         Some(memory)
     }
 
     /// Makes the buffer the caller's again.
     #[inline]
     pub(crate) fn put(&mut self, memory: DmaBuffer) {
+        self.put_from(&mut Some(memory));
+    }
+
+    /// Makes the buffer the caller's again, and takes its memory from there.
+    #[inline(always)]
+    pub(crate) fn put_from(&mut self, memory: &mut Option<DmaBuffer>) {
         // There is none to drop, while the device has it.
-        std::mem::forget(self.memory.replace(memory));
+        std::mem::forget(std::mem::replace(&mut self.memory, memory.take()));
     }
 
     /// The buffer comes back without its memory, which the device keeps.
     pub(crate) fn lose(&mut self) {
-        self.queue = QueueId::NONE;
-    }
-
-    /// True if the device keeps the memory: its queue was destroyed with the buffer in flight.
-    fn is_lost(&self) -> bool {
-        self.memory.is_none() && !self.queue.is_live()
+        self.is_lost = true;
     }
 }
 
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn joulio_buffer_data(buffer: *const joulio_buffer) -> *mu
         }
         // SAFETY: by the caller.
         let buffer = unsafe { handle::get(buffer.cast_mut()) }?;
-        Ok(match buffer.is_lost() {
+        Ok(match buffer.is_lost {
             true => std::ptr::null_mut(),
             false => buffer.data.cast(),
         })
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn joulio_buffer_free(buffer: *mut joulio_buffer) -> c_int
         }
         // SAFETY: by the caller.
         let held = unsafe { handle::get(buffer) }?;
-        if held.memory.is_none() && !held.is_lost() {
+        if held.memory.is_none() && !held.is_lost {
             return Err(in_flight());
         }
         // SAFETY: by the caller.

@@ -2,10 +2,10 @@
 
 use crate::any_queue::What;
 use crate::buffer::joulio_buffer;
-use crate::completions::{hand_out_left, has_room, joulio_completion, no_room};
+use crate::completions::{has_room, joulio_completion, no_room};
 use crate::error::{Failure, failed, guarded};
 use crate::handle;
-use crate::queue::{Queue, joulio_queue, refuse_write};
+use crate::queue::{joulio_queue, refuse_write};
 use joulio_nvme::{MAX_RANGES, Transfer};
 use joulio_nvme_spec::{Command, NvmOpcode};
 use rustix::io::Errno;
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn joulio_read(
         return handle::refuse(queue);
     };
     // SAFETY: of this queue, and by the caller. Panics are caught there.
-    unsafe { (queue.calls.read)(queue.this(), lba, blocks, buffer, tag) }
+    unsafe { (queue.calls.read)(queue, lba, blocks, buffer, tag) }
 }
 
 /// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn joulio_write(
         return refuse_write();
     }
     // SAFETY: of this queue, and by the caller. Panics are caught there.
-    unsafe { (queue.calls.write)(queue.this(), lba, blocks, buffer, tag) }
+    unsafe { (queue.calls.write)(queue, lba, blocks, buffer, tag) }
 }
 
 /// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. All of the buffer goes with
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
         return handle::refuse(queue);
     };
     // SAFETY: of this queue. Panics are caught there.
-    unsafe { (queue.calls.ring)(queue.this()) }
+    unsafe { (queue.calls.ring)(queue) }
 }
 
 /// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and hands out completions as
@@ -281,10 +281,6 @@ pub unsafe extern "C" fn joulio_submit_and_wait(
     if !room || ios.is_null() || count.is_null() {
         return refuse_ios(min, max, completions, ios, count);
     }
-    if !queue.backlog.left.is_empty() && max > 0 {
-        // SAFETY: by the caller.
-        return unsafe { hand_out_left_too(queue, ios, count, min, max, timeout_ns, completions) };
-    }
     // SAFETY: of this queue, and by the caller. Panics are caught there.
     unsafe { (queue.calls.submit_and_wait)(queue, ios, count, min, max, timeout_ns, completions) }
 }
@@ -308,29 +304,4 @@ extern "C" fn refuse_ios(
         unsafe { *count = 0 };
     }
     failed(&failure)
-}
-
-/// Submits, hands out what there was no room for, and then as joulio_submit_and_wait().
-///
-/// # Safety
-/// As joulio_submit_and_wait(), of arguments that were checked.
-#[cold]
-#[inline(never)]
-unsafe fn hand_out_left_too(
-    queue: &mut Queue,
-    ios: *const joulio_io,
-    count: *mut c_uint,
-    min: c_uint,
-    max: c_uint,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-) -> c_int {
-    let submit = queue.calls.submit_and_wait;
-    // SAFETY: of this queue, and by the caller.
-    let refused = unsafe { submit(queue, ios, count, 0, 0, -1, completions) };
-    match refused {
-        // SAFETY: by the caller.
-        0 => unsafe { hand_out_left(queue, min, max, timeout_ns, completions) },
-        refused => refused,
-    }
 }

@@ -4,7 +4,7 @@ use crate::buffer::joulio_buffer;
 use crate::error::{Failure, failed, guarded};
 use crate::handle;
 use crate::list::give_back;
-use crate::queue::{Queue, joulio_queue};
+use crate::queue::joulio_queue;
 use crate::slots::{DriverTag, Slots};
 use joulio_device::{BufferList, DmaBuffer};
 use joulio_nvme::{Completed, NvmeError};
@@ -141,7 +141,7 @@ fn other(tag: u64, memory: Option<DmaBuffer>, slots: &mut Slots) -> (u64, *mut j
 
 #[cold]
 #[inline(never)]
-fn refuse_wait(error: NvmeError) -> c_int {
+pub(crate) fn refuse_wait(error: NvmeError) -> c_int {
     failed(&Failure::new(Errno::IO, error))
 }
 
@@ -167,22 +167,8 @@ pub unsafe extern "C" fn joulio_reap(
     if !has_room(min, max, completions) {
         return refuse_room(min, max, completions);
     }
-    if !queue.backlog.left.is_empty() {
-        // SAFETY: by the caller.
-        return unsafe { hand_out_left(queue, min, max, timeout_ns, completions) };
-    }
-    let this = queue.this();
     // SAFETY: of this queue, and by the caller. Panics are caught there.
-    unsafe {
-        (queue.calls.reap)(
-            this,
-            min,
-            max,
-            timeout_ns,
-            completions,
-            &raw mut queue.backlog,
-        )
-    }
+    unsafe { (queue.calls.reap)(queue, min, max, timeout_ns, completions) }
 }
 
 #[inline]
@@ -217,34 +203,6 @@ pub(crate) fn check_room(
         true => Ok(()),
         false => Err(no_room(min, max, completions)),
     }
-}
-
-/// Hands out what there was no room for, and then as joulio_reap().
-///
-/// # Safety
-/// `completions` has room for `max`.
-#[cold]
-pub(crate) unsafe fn hand_out_left(
-    queue: &mut Queue,
-    min: c_uint,
-    max: c_uint,
-    timeout_ns: i64,
-    completions: *mut joulio_completion,
-) -> c_int {
-    let (this, reap) = (queue.this(), queue.calls.reap);
-    // SAFETY: by the caller.
-    let found = unsafe { hand_out(&mut queue.backlog.left, max, completions) };
-    if found == max {
-        return found as c_int;
-    }
-    let min = min.saturating_sub(found);
-    // SAFETY: of this queue; the array has so much room left.
-    let more = unsafe {
-        let behind = completions.add(found as usize);
-        let backlog = &raw mut queue.backlog;
-        reap(this, min, max - found, timeout_ns, behind, backlog)
-    };
-    with_more(found, more)
 }
 
 /// Hands out up to `max` of those that are `left`; how many.

@@ -50,7 +50,23 @@ pub(crate) fn guarded(call: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
 /// The same for what is done for each I/O: `call` keeps its failure's text itself, by [`failed`].
 #[inline]
 pub(crate) fn guarded_io(call: impl FnOnce() -> c_int) -> c_int {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| failed(&panicked()))
+    caught(call).unwrap_or_else(|Panicked| refuse_panicked())
+}
+
+/// A call that panicked.
+pub(crate) struct Panicked;
+
+/// Runs `call`, and catches its panic.
+#[inline(always)]
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| Panicked)
+}
+
+/// The negative errno of a call that panicked, its text kept.
+#[cold]
+#[inline(never)]
+pub(crate) extern "C" fn refuse_panicked() -> c_int {
+    failed(&panicked())
 }
 
 /// Runs `call`: its pointer, or null with the failure's text kept.

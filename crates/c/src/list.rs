@@ -1,12 +1,11 @@
 //! Commands with a list of buffers: scatter on a read, gather on a write.
 
 use crate::any_queue::Scattered;
-use crate::buffer::{in_flight, joulio_buffer};
+use crate::buffer::{Buffer, in_flight, joulio_buffer};
 use crate::commands::command_at;
 use crate::error::{Failure, guarded};
 use crate::handle;
 use crate::queue::{Queue, joulio_queue, refused};
-use crate::queue_id::QueueId;
 use crate::slots::DriverTag;
 use joulio_device::BufferList;
 use rustix::io::Errno;
@@ -116,7 +115,7 @@ unsafe fn submit_list(
     let parts = unsafe { std::slice::from_raw_parts(parts, count as usize) };
     let opened = queue.opened();
     // SAFETY: by the caller.
-    let list = unsafe { take_all(parts, tag, opened.id()) }?;
+    let list = unsafe { take_all(parts, tag) }?;
     let first = parts[0].buffer;
     let submitted = opened.transfer_list(what, list, DriverTag::of_list(first));
     submitted.map_or_else(
@@ -128,11 +127,11 @@ unsafe fn submit_list(
     )
 }
 
-/// Takes the memory of all parts for a command with `tag` on the queue `id`; none of it where that fails.
+/// Takes the memory of all parts for a command with `tag`; none of it where that fails.
 ///
 /// # Safety
 /// Each part has a handle or NULL.
-unsafe fn take_all(parts: &[joulio_part], tag: u64, id: QueueId) -> Result<BufferList, Failure> {
+unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failure> {
     let mut list = BufferList::new();
     let mut next = std::ptr::null_mut();
     // Backwards, so that each is put before those behind it in one step.
@@ -149,7 +148,7 @@ unsafe fn take_all(parts: &[joulio_part], tag: u64, id: QueueId) -> Result<Buffe
                 );
                 return Err(Failure::new(Errno::INVAL, text));
             }
-            let memory = held.take(tag, id).ok_or_else(in_flight)?;
+            let memory = held.take(tag).ok_or_else(in_flight)?;
             held.next = next;
             Ok(memory)
         });
@@ -176,8 +175,13 @@ pub(crate) fn give_back(first: *mut joulio_buffer, list: BufferList) {
     });
 }
 
+/// The device keeps the buffers of a list, whose handles begin at `first`.
+pub(crate) fn lose_all(first: *mut joulio_buffer) {
+    each(first, Buffer::lose);
+}
+
 /// Goes over the handles of a list in flight, from `first` on.
-fn each(mut buffer: *mut joulio_buffer, mut run: impl FnMut(&mut crate::buffer::Buffer)) {
+fn each(mut buffer: *mut joulio_buffer, mut run: impl FnMut(&mut Buffer)) {
     while !buffer.is_null() {
         // SAFETY: a buffer in flight cannot be freed.
         let held = unsafe { handle::known(buffer) };

@@ -3,7 +3,6 @@
 use crate::any_queue::AnyQueue;
 use crate::opened_group::{AnyGroup, Members};
 use crate::opened_queue::OpenedQueue;
-use crate::queue_id::QueueId;
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Arena, Device, DmaBuffer, SharedMemory};
 use joulio_emulator::FaultPlan;
@@ -30,12 +29,7 @@ pub(crate) trait AnyController: Send {
         policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
         may_write: bool,
     ) -> Result<Box<dyn AnyStore>, StoreError>;
-    fn queue(
-        &self,
-        depth: usize,
-        policy: AnyPolicy,
-        id: QueueId,
-    ) -> Result<Box<dyn AnyQueue>, NvmeError>;
+    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
     /// A group for queues of this back end.
     fn group(&self) -> Result<Box<dyn AnyGroup>, NvmeError>;
 }
@@ -141,15 +135,11 @@ impl<D: Device> AnyController for Opened<D> {
         })
     }
 
-    fn queue(
-        &self,
-        depth: usize,
-        policy: AnyPolicy,
-        id: QueueId,
-    ) -> Result<Box<dyn AnyQueue>, NvmeError> {
+    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError> {
         let mut pair = self.controller.create_queue_pair(depth)?;
         pair.set_policy(policy)?;
-        let mut queue = OpenedQueue::empty(self.namespace, id)?;
+        pair.serve(&self.namespace).expect("of this controller");
+        let mut queue = OpenedQueue::empty(self.namespace)?;
         queue.put(pair);
         Ok(Box::new(queue))
     }

@@ -1,13 +1,12 @@
 //! Groups of queue pairs of any back end behind one type.
 
-use crate::any_queue::{AnyQueue, Backlog, Calls};
+use crate::any_queue::{AnyQueue, Calls};
 use crate::commands::joulio_io;
 use crate::completions::{Sink, joulio_completion};
 use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
 use crate::opened_queue::{OpenedQueue, deadline, not_a_member};
 use crate::queue::{Queue, joulio_queue};
-use crate::queue_id::QueueId;
 use crate::seat::{Seat, ring, submit_all, transfer};
 use joulio_device::Device;
 use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair};
@@ -98,7 +97,6 @@ impl<D: Device> Members<D> {
         &self,
         pair: QueuePair<D>,
         namespace: Namespace,
-        id: QueueId,
         handle: *mut joulio_queue,
     ) -> Box<dyn AnyQueue> {
         let mut joined = self.lock();
@@ -112,7 +110,6 @@ impl<D: Device> Members<D> {
             group: Members(Arc::clone(&self.0)),
             index,
             namespace,
-            id,
         })
     }
 
@@ -178,7 +175,6 @@ struct Member<D: Device> {
     group: Members<D>,
     index: Arc<AtomicUsize>,
     namespace: Namespace,
-    id: QueueId,
 }
 
 impl<D: Device> Member<D> {
@@ -202,10 +198,6 @@ impl<D: Device> Drop for Member<D> {
 
 impl<D: Device> Seat for Member<D> {
     type Device = D;
-
-    fn id(&self) -> QueueId {
-        self.id
-    }
 
     #[inline(always)]
     fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<D>, &Namespace) -> T) -> T {
@@ -253,7 +245,7 @@ impl<D: Device> AnyQueue for Member<D> {
         if !group.is_some_and(|group| Arc::ptr_eq(&group.0, &self.group.0)) {
             return Err(not_a_member());
         }
-        let alone = OpenedQueue::empty(self.namespace, self.id);
+        let alone = OpenedQueue::empty(self.namespace);
         let mut alone = alone.map_err(|error| Failure::new(Errno::MFILE, error))?;
         alone.put(self.group.lock().remove(self.index())?);
         self.index.store(NOWHERE, Ordering::Relaxed);
@@ -270,12 +262,11 @@ fn waits_in_group() -> Failure {
 }
 
 unsafe extern "C" fn refuse_reap(
-    _: *mut (),
+    _: *mut Queue,
     _: u32,
     _: u32,
     _: i64,
     _: *mut joulio_completion,
-    _: *mut Backlog,
 ) -> c_int {
     failed(&waits_in_group())
 }

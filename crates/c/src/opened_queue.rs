@@ -3,15 +3,14 @@
 use crate::any_queue::{AnyQueue, Backlog, Calls};
 use crate::buffer::joulio_buffer;
 use crate::commands::joulio_io;
-use crate::completions::{Sink, joulio_completion, with_more};
-use crate::error::{Failure, guarded_io};
+use crate::completions::{Sink, hand_out, joulio_completion, refuse_wait, with_more};
+use crate::error::{Failure, caught, guarded_io, refuse_panicked};
 use crate::handle;
 use crate::opened_group::{AnyGroup, Members};
-use crate::queue::{Queue, joulio_queue};
-use crate::queue_id::QueueId;
-use crate::seat::{Seat, kind, ring, submit_all, transfer};
+use crate::queue::{CALLS, Queue, joulio_queue};
+use crate::seat::{Seat, kind, ring, seat_of, submit_all, transfer};
 use crate::slots::DriverTag;
-use joulio_device::Device;
+use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Transfer};
 use joulio_units::Nanos;
 use joulio_wait::{WaitCounters, now};
@@ -23,23 +22,18 @@ use std::os::fd::{AsFd, AsRawFd};
 pub(crate) struct OpenedQueue<D: Device> {
     group: EventGroup<D>,
     namespace: Namespace,
-    id: QueueId,
-    /// Calls until the group is to check its queues.
-    calls_left: u32,
 }
 
 impl<D: Device> OpenedQueue<D> {
     /// A place for a queue pair, for commands to `namespace`.
-    pub(crate) fn empty(namespace: Namespace, id: QueueId) -> Result<OpenedQueue<D>, NvmeError> {
+    pub(crate) fn empty(namespace: Namespace) -> Result<OpenedQueue<D>, NvmeError> {
         Ok(OpenedQueue {
             group: EventGroup::new(PollGroup::new(Vec::new()))?,
             namespace,
-            id,
-            calls_left: CALLS,
         })
     }
 
-    /// Puts the queue pair there.
+    /// Puts the queue pair there, which serves the namespace.
     pub(crate) fn put(&mut self, pair: QueuePair<D>) {
         self.group.group().push(pair);
     }
@@ -48,13 +42,14 @@ impl<D: Device> OpenedQueue<D> {
 impl<D: Device> Seat for OpenedQueue<D> {
     type Device = D;
 
-    fn id(&self) -> QueueId {
-        self.id
-    }
-
     #[inline(always)]
     fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<D>, &Namespace) -> T) -> T {
         run(&mut self.group.group().queues()[0], &self.namespace)
+    }
+
+    #[inline(always)]
+    fn ring(&mut self) {
+        self.group.group().queues().ring(0);
     }
 
     #[inline(always)]
@@ -67,16 +62,15 @@ impl<D: Device> Seat for OpenedQueue<D> {
         tag: u64,
     ) -> bool {
         // SAFETY: by the caller.
-        let held = unsafe { handle::find(buffer) };
-        let queue = self.group.group().queues().get_noticed(0);
-        let (Some(held), Some(queue)) = (held, queue) else {
+        let Some(held) = (unsafe { handle::find(buffer) }) else {
             return false;
         };
-        let Some(memory) = held.take(tag, self.id) else {
+        let Some(memory) = held.take(tag) else {
             return false;
         };
         let (range, tag) = ((lba, blocks), DriverTag::of_buffer(buffer));
-        match queue.transfer_page(kind, &self.namespace, range, memory, tag) {
+        let queues = self.group.group().queues();
+        match queues.transfer_page(0, kind, range, memory, tag) {
             Ok(()) => true,
             Err(memory) => {
                 held.put(memory);
@@ -86,45 +80,51 @@ impl<D: Device> Seat for OpenedQueue<D> {
     }
 }
 
-/// Reads, or writes if `WRITE`, on the queue `this`. What most I/Os are is done without a call, so that
-/// nothing is saved for one.
+/// Reads, or writes if `WRITE`, on the queue. What most I/Os are is done without a call, so that nothing is
+/// saved for one.
 ///
 /// # Safety
-/// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `buffer` is NULL or a buffer.
+/// `queue` is one of this device, alone, which nobody else uses; `buffer` is NULL or a buffer.
 unsafe extern "C" fn transfer_page<D: Device, const WRITE: bool>(
-    this: *mut (),
+    queue: *mut Queue,
     lba: u64,
     blocks: u32,
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
     // SAFETY: by the caller.
-    let opened = unsafe { &mut *this.cast::<OpenedQueue<D>>() };
+    let opened = unsafe { seat_of::<OpenedQueue<D>>(queue) };
     // SAFETY: by the caller.
     match unsafe { opened.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
         true => 0,
         // SAFETY: by the caller.
-        false => unsafe { transfer::<OpenedQueue<D>, WRITE>(this, lba, blocks, buffer, tag) },
+        false => unsafe { transfer::<OpenedQueue<D>, WRITE>(queue, lba, blocks, buffer, tag) },
     }
 }
 
-/// Reaps completions of the queue `this`.
+/// Reaps completions of the queue.
 ///
 /// # Safety
-/// `this` is an [`OpenedQueue`] of this device, which nobody else uses; `completions` has room for `max`,
-/// `backlog` is the queue's.
+/// `queue` is one of this device, alone, which nobody else uses; `completions` has room for `max`.
 unsafe extern "C" fn reap<D: Device>(
-    this: *mut (),
+    queue: *mut Queue,
     min: u32,
     max: u32,
     timeout_ns: i64,
     completions: *mut joulio_completion,
-    backlog: *mut Backlog,
 ) -> c_int {
     // SAFETY: by the caller.
-    let (this, backlog) = unsafe { (&mut *this.cast::<OpenedQueue<D>>(), &mut *backlog) };
-    // SAFETY: by the caller.
-    guarded_io(|| unsafe { this.reap::<false>(min, max, timeout_ns, completions, backlog) })
+    unsafe {
+        hand_out_usual::<D, false>(
+            queue,
+            Room {
+                min,
+                max,
+                completions,
+            },
+            timeout_ns,
+        )
+    }
 }
 
 /// Submits and waits, on a queue that is alone.
@@ -142,114 +142,229 @@ unsafe extern "C" fn submit_and_wait<D: Device>(
     completions: *mut joulio_completion,
 ) -> c_int {
     // SAFETY: by the caller.
-    let (queue, count) = unsafe { (&mut *queue, &mut *count) };
-    guarded_io(|| {
-        // SAFETY: by the caller.
-        let refused = unsafe { submit_all::<OpenedQueue<D>>(queue, ios, count) };
-        if refused != 0 || max == 0 {
-            return refused;
-        }
-        // SAFETY: by the caller.
-        let this = unsafe { &mut *queue.this().cast::<OpenedQueue<D>>() };
-        // SAFETY: by the caller.
-        unsafe { this.reap::<true>(min, max, timeout_ns, completions, &mut queue.backlog) }
-    })
-}
-
-impl<D: Device> OpenedQueue<D> {
-    /// Hands out what is there, and waits only where that is too little. The loop over completions is made for each
-    /// caller, by `BATCH`, so that it becomes a part of it.
-    ///
-    /// # Safety
-    /// `completions` has room for `max`.
-    #[inline(always)]
-    unsafe fn reap<const BATCH: bool>(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout_ns: i64,
-        completions: *mut joulio_completion,
-        backlog: &mut Backlog,
-    ) -> c_int {
-        self.calls_left -= 1;
-        if self.calls_left == 0 {
-            // SAFETY: by the caller.
-            return unsafe { self.check_and_reap(min, max, timeout_ns, completions, backlog) };
-        }
-        let Backlog { slots, left } = backlog;
-        // SAFETY: by the caller.
-        let mut sink = unsafe { Sink::new(completions, max, left) };
-        let queue = &mut self.group.group().queues()[0];
-        let reaped = queue.reap(max as usize, |done| sink.put(done, slots));
-        let found = sink.found(completions);
-        match reaped {
-            Ok(_) if found >= min => found as c_int,
-            // SAFETY: by the caller.
-            Ok(_) => unsafe { self.wait(min, max, timeout_ns, completions, backlog, found) },
-            Err(fault) => sink.ended(completions, Err(fault.into())),
-        }
+    let refused =
+        guarded_io(|| unsafe { submit_all::<OpenedQueue<D>>(&mut *queue, ios, &mut *count) });
+    if refused != 0 || max == 0 {
+        return refused;
     }
-
-    /// Reaps as [`OpenedQueue::reap`], and has the group check its queues if that is due.
-    ///
-    /// # Safety
-    /// As [`OpenedQueue::reap`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn check_and_reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout_ns: i64,
-        completions: *mut joulio_completion,
-        backlog: &mut Backlog,
-    ) -> c_int {
-        self.calls_left = CALLS;
-        let Backlog { slots, left } = backlog;
-        // SAFETY: by the caller.
-        let mut sink = unsafe { Sink::new(completions, max, left) };
-        let reaped = self
-            .group
-            .reap(max as usize, |_, done| sink.put(done, slots));
-        let found = sink.found(completions);
-        match reaped {
-            // SAFETY: by the caller.
-            Ok(_) if found < min => unsafe {
-                self.wait(min, max, timeout_ns, completions, backlog, found)
+    // SAFETY: by the caller.
+    unsafe {
+        hand_out_usual::<D, true>(
+            queue,
+            Room {
+                min,
+                max,
+                completions,
             },
-            reaped => sink.ended(completions, reaped),
-        }
-    }
-
-    /// Reaps as [`OpenedQueue::reap`], behind `found` completions that are there; the group checks its queues.
-    ///
-    /// # Safety
-    /// As [`OpenedQueue::reap`]; `found` is at most `max`.
-    #[inline(never)]
-    unsafe fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout_ns: i64,
-        completions: *mut joulio_completion,
-        Backlog { slots, left }: &mut Backlog,
-        found: u32,
-    ) -> c_int {
-        // SAFETY: by the caller.
-        let behind = unsafe { completions.add(found as usize) };
-        // SAFETY: there is room for so many more.
-        let mut sink = unsafe { Sink::new(behind, max - found, left) };
-        let min = min - found.min(min);
-        let deadline = deadline(min, timeout_ns);
-        let group = self.group.group();
-        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, slots));
-        with_more(found, sink.ended(behind, reaped))
+            timeout_ns,
+        )
     }
 }
 
-/// Calls until the group checks its queues, as it does where it waits: commands that take too long, a
-/// controller that failed.
-const CALLS: u32 = 4096;
+/// How many completions a call wants, and the caller's array of `max`.
+#[derive(Clone, Copy)]
+struct Room {
+    min: u32,
+    max: u32,
+    completions: *mut joulio_completion,
+}
+
+/// Hands out what is there and as usual, and goes on elsewhere where that is too little, or not all. It is made for
+/// each caller, by `BATCH`, so that the loop becomes a part of it.
+///
+/// # Safety
+/// `queue` is one of this device, alone, which nobody else uses; the array has its room.
+#[inline(always)]
+unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
+    queue: *mut Queue,
+    room: Room,
+    timeout_ns: i64,
+) -> c_int {
+    let Room {
+        min,
+        max,
+        completions,
+    } = room;
+    // SAFETY: by the caller. No borrow of it is in use where it is handed on.
+    let this = unsafe { &mut *queue };
+    this.calls_left -= 1;
+    if this.calls_left == 0 {
+        // SAFETY: by the caller.
+        return unsafe { check_and_reap::<D>(queue, min, max, timeout_ns, completions) };
+    }
+    let mut next = completions;
+    // SAFETY: by the caller.
+    let end = unsafe { completions.add(max as usize) };
+    let usual = |tag, memory: &mut Option<DmaBuffer>, result| {
+        if next == end || !DriverTag::is_buffer(tag) {
+            return false;
+        }
+        let buffer = DriverTag::buffer(tag);
+        // SAFETY: the tag of a buffer, and one in flight cannot be freed; before the end of the array.
+        unsafe {
+            let held = handle::known(buffer);
+            held.put_from(memory);
+            next.write(joulio_completion {
+                tag: held.tag,
+                buffer,
+                result,
+                status: 0,
+            });
+            next = next.add(1);
+        }
+        true
+    };
+    // SAFETY: by the caller.
+    let (opened, _) = unsafe { this.parts::<OpenedQueue<D>>() };
+    let queues = opened.group.group().queues();
+    let Ok((found, all)) = caught(|| queues.reap_usual(0, usual)) else {
+        return refuse_panicked();
+    };
+    let found = found as u32;
+    match (all, found >= min) {
+        (true, true) => found as c_int,
+        // SAFETY: by the caller; so many are there.
+        (true, false) => unsafe { wait::<D>(queue, min, max, timeout_ns, completions, found) },
+        // The next one has to wait for room.
+        (false, _) if found == max => found as c_int,
+        // SAFETY: by the caller; so many are there.
+        (false, _) => unsafe { reap_rest::<D>(queue, min, max, timeout_ns, completions, found) },
+    }
+}
+
+/// Hands out what there was no room for, has the group check the queue, and goes on as [`wait`].
+///
+/// # Safety
+/// As [`hand_out_usual`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn check_and_reap<D: Device>(
+    queue: *mut Queue,
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *queue };
+    let reaped = caught(|| {
+        this.calls_left = CALLS;
+        // SAFETY: by the caller.
+        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        // SAFETY: by the caller.
+        let found = unsafe { hand_out(left, max, completions) };
+        if found == max {
+            return (Ok(0), found);
+        }
+        // SAFETY: there is room for so many more.
+        let (behind, mut sink) = unsafe {
+            let behind = completions.add(found as usize);
+            (behind, Sink::new(behind, max - found, left))
+        };
+        let reaped = opened
+            .group
+            .reap((max - found) as usize, |_, done| sink.put(done, slots));
+        (reaped, found + sink.found(behind))
+    });
+    this.note_left();
+    let Ok((reaped, found)) = reaped else {
+        return refuse_panicked();
+    };
+    // SAFETY: by the caller; so many are there.
+    unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
+}
+
+/// Hands out what is there, behind `found` completions, as usual or not, and goes on as [`wait`].
+///
+/// # Safety
+/// As [`hand_out_usual`]; `found` is at most `max`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn reap_rest<D: Device>(
+    queue: *mut Queue,
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+    found: u32,
+) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *queue };
+    let reaped = caught(|| {
+        // SAFETY: by the caller.
+        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        // SAFETY: there is room for so many more.
+        let (behind, mut sink) = unsafe {
+            let behind = completions.add(found as usize);
+            (behind, Sink::new(behind, max - found, left))
+        };
+        let pair = &mut opened.group.group().queues()[0];
+        let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, slots));
+        (reaped.map_err(NvmeError::from), found + sink.found(behind))
+    });
+    let Ok((reaped, found)) = reaped else {
+        return refuse_panicked();
+    };
+    // SAFETY: by the caller; so many are there.
+    unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
+}
+
+/// Ends a call that has `reaped`, so that `found` completions are there, or goes on as [`wait`]. Nothing of
+/// the queue is borrowed by who calls this.
+///
+/// # Safety
+/// As [`reap_rest`].
+unsafe fn go_on<D: Device>(
+    queue: *mut Queue,
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+    found: u32,
+    reaped: Result<usize, NvmeError>,
+) -> c_int {
+    match reaped {
+        Err(error) if found == 0 => refuse_wait(error),
+        // SAFETY: by the caller.
+        Ok(_) if found < min => unsafe {
+            wait::<D>(queue, min, max, timeout_ns, completions, found)
+        },
+        _ => found as c_int,
+    }
+}
+
+/// Waits for `min` completions, of which `found` are there; the group checks its queue meanwhile.
+///
+/// # Safety
+/// As [`reap_rest`].
+#[inline(never)]
+unsafe extern "C" fn wait<D: Device>(
+    queue: *mut Queue,
+    min: u32,
+    max: u32,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+    found: u32,
+) -> c_int {
+    // SAFETY: by the caller.
+    let this = unsafe { &mut *queue };
+    let reaped = guarded_io(|| {
+        // SAFETY: by the caller.
+        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        // SAFETY: there is room for so many more.
+        let (behind, mut sink) = unsafe {
+            let behind = completions.add(found as usize);
+            (behind, Sink::new(behind, max - found, left))
+        };
+        let min = min - found;
+        let deadline = deadline(min, timeout_ns);
+        let group = opened.group.group();
+        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, slots));
+        sink.ended(behind, reaped)
+    });
+    this.note_left();
+    with_more(found, reaped)
+}
 
 /// When a wait for `min` completions with a timeout ends.
 #[inline]
@@ -300,7 +415,7 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         };
         let pair = self.group.group().remove(0);
         let pair = pair.map_err(|error| Failure::new(Errno::IO, error))?;
-        Ok(members.join(pair, self.namespace, self.id, handle))
+        Ok(members.join(pair, self.namespace, handle))
     }
 
     fn leave(&mut self, _: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure> {

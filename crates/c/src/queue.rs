@@ -6,9 +6,9 @@ use crate::commands::only_reads;
 use crate::controller::{joulio_controller, text};
 use crate::error::{Failure, failed, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::queue_id::LiveQueueId;
-use crate::seat::with_buffer;
-use crate::slots::Slots;
+use crate::list::lose_all;
+use crate::seat::{Seat, with_buffer};
+use crate::slots::{DriverTag, Slots};
 use joulio_job::{CompletionMode, parse_slo};
 use joulio_nvme::SubmitError;
 use joulio_nvme_spec::{Command, NvmOpcode};
@@ -39,9 +39,13 @@ pub(crate) struct Queue {
     pub(crate) calls: Calls,
     pub(crate) backlog: Backlog,
     pub(crate) may_write: bool,
-    /// Held for its drop.
-    _id: LiveQueueId,
+    /// Calls that reap until there is more to do in one than to hand out what is as usual.
+    pub(crate) calls_left: u32,
 }
+
+/// Calls until the group of a queue checks it, as it does where it waits: commands that take too long, a
+/// controller that failed.
+pub(crate) const CALLS: u32 = 4096;
 
 /// Counts of a queue since it was made.
 #[repr(C)]
@@ -123,8 +127,7 @@ pub unsafe extern "C" fn joulio_queue_create(
         let controller = unsafe { handle::get(controller) }?;
         // SAFETY: by the caller.
         let policy = unsafe { policy(completion) }?;
-        let id = LiveQueueId::new();
-        let opened = controller.opened().queue(depth as usize, policy, id.id());
+        let opened = controller.opened().queue(depth as usize, policy);
         let opened = opened.map_err(|error| Failure::new(Errno::NODEV, error))?;
         Ok(handle::make(Queue {
             calls: opened.calls(),
@@ -134,7 +137,7 @@ pub unsafe extern "C" fn joulio_queue_create(
                 left: VecDeque::with_capacity(depth as usize),
             },
             may_write: controller.may_write(),
-            _id: id,
+            calls_left: CALLS,
         }))
     })
 }
@@ -149,9 +152,22 @@ pub unsafe extern "C" fn joulio_queue_create(
 pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        drop(unsafe { handle::end(queue) }?);
+        let ended = unsafe { handle::end(queue) }?;
+        if let Some(mut queue) = ended {
+            queue.opened.each_tag(&mut lose);
+        }
         Ok(0)
     })
+}
+
+/// The device keeps the buffers of the command in flight that has this tag of the driver's.
+fn lose(tag: u64) {
+    match DriverTag::read(tag) {
+        // SAFETY: a buffer in flight cannot be freed.
+        DriverTag::Buffer(buffer) => unsafe { handle::known(buffer) }.lose(),
+        DriverTag::List(first) => lose_all(first),
+        DriverTag::Slot(_) => (),
+    }
 }
 
 impl Queue {
@@ -165,10 +181,9 @@ impl Queue {
         buffer: *mut joulio_buffer,
         tag: u64,
     ) -> c_int {
-        let id = self.opened.id();
         // SAFETY: by the caller.
         unsafe {
-            with_buffer(buffer, tag, id, |memory, tag| {
+            with_buffer(buffer, tag, |memory, tag| {
                 self.opened.transfer(what, memory, tag)
             })
         }
@@ -178,10 +193,15 @@ impl Queue {
         &mut *self.opened
     }
 
-    /// Address of the queue, for its calls.
-    #[inline]
-    pub(crate) fn this(&mut self) -> *mut () {
-        (&raw mut *self.opened).cast()
+    /// Its seat, and what it keeps between calls.
+    ///
+    /// # Safety
+    /// Its seat is an `S`.
+    #[inline(always)]
+    pub(crate) unsafe fn parts<S: Seat>(&mut self) -> (&mut S, &mut Backlog) {
+        let seat: *mut S = (&raw mut *self.opened).cast();
+        // SAFETY: by the caller; borrowed with the queue.
+        (unsafe { &mut *seat }, &mut self.backlog)
     }
 
     /// Goes on as the queue that `change` makes of it, in a group or alone.
@@ -192,6 +212,13 @@ impl Queue {
         self.opened = change(&mut *self.opened)?;
         self.calls = self.opened.calls();
         Ok(())
+    }
+
+    /// Has the next call that reaps hand out what there was no room for, if there is something.
+    pub(crate) fn note_left(&mut self) {
+        if !self.backlog.left.is_empty() {
+            self.calls_left = 1;
+        }
     }
 
     /// Submits a command without data by `submit`.

@@ -6,7 +6,6 @@ use crate::commands::{JOULIO_READ, JOULIO_WRITE, joulio_io};
 use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
 use crate::queue::{Queue, refuse_write, refused};
-use crate::queue_id::QueueId;
 use crate::slots::DriverTag;
 use joulio_device::{BufferList, Device, DmaBuffer};
 use joulio_nvme::{
@@ -20,9 +19,13 @@ use std::ffi::c_int;
 /// A place that a queue pair is in.
 pub(crate) trait Seat: Send + 'static {
     type Device: Device;
-    fn id(&self) -> QueueId;
     /// Runs `run` with the queue, which may be given commands.
     fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<Self::Device>, &Namespace) -> T) -> T;
+    /// Rings the doorbell of the queue.
+    #[inline(always)]
+    fn ring(&mut self) {
+        self.with(|queue, _| queue.ring());
+    }
     /// Submits what most I/Os are, of one page, with the buffer's handle and the caller's tag, without a
     /// call; whether that was done.
     ///
@@ -50,23 +53,33 @@ pub(crate) const fn kind(write: bool) -> Transfer {
     }
 }
 
-/// Reads, or writes if `WRITE`, on the queue at `seat`.
+/// The seat of a queue.
 ///
 /// # Safety
-/// `seat` is an `S`, which nobody else uses; `buffer` is NULL or a buffer.
+/// `queue` is one with a seat `S`, which nobody else uses.
+#[inline(always)]
+pub(crate) unsafe fn seat_of<'a, S: Seat>(queue: *mut Queue) -> &'a mut S {
+    // SAFETY: by the caller.
+    unsafe { (*queue).parts::<S>().0 }
+}
+
+/// Reads, or writes if `WRITE`, on the queue.
+///
+/// # Safety
+/// `queue` is one with a seat `S`, which nobody else uses; `buffer` is NULL or a buffer.
 #[inline(never)]
 pub(crate) unsafe extern "C" fn transfer<S: Seat, const WRITE: bool>(
-    seat: *mut (),
+    queue: *mut Queue,
     lba: u64,
     blocks: u32,
     buffer: *mut joulio_buffer,
     tag: u64,
 ) -> c_int {
     // SAFETY: by the caller.
-    let seat = unsafe { &mut *seat.cast::<S>() };
+    let seat = unsafe { seat_of::<S>(queue) };
     // SAFETY: by the caller.
     unsafe {
-        with_buffer(buffer, tag, seat.id(), |memory, tag| {
+        with_buffer(buffer, tag, |memory, tag| {
             let range = (lba, blocks);
             seat.with(|queue, namespace| {
                 queue.transfer(kind(WRITE), namespace, range, (memory, 0), tag)
@@ -75,15 +88,15 @@ pub(crate) unsafe extern "C" fn transfer<S: Seat, const WRITE: bool>(
     }
 }
 
-/// Rings the doorbell of the queue at `seat`.
+/// Rings the doorbell of the queue.
 ///
 /// # Safety
-/// `seat` is an `S`, which nobody else uses.
-pub(crate) unsafe extern "C" fn ring<S: Seat>(seat: *mut ()) -> c_int {
+/// `queue` is one with a seat `S`, which nobody else uses.
+pub(crate) unsafe extern "C" fn ring<S: Seat>(queue: *mut Queue) -> c_int {
     // SAFETY: by the caller.
-    let seat = unsafe { &mut *seat.cast::<S>() };
+    let seat = unsafe { seat_of::<S>(queue) };
     guarded_io(|| {
-        seat.with(|queue, _| queue.ring());
+        seat.ring();
         0
     })
 }
@@ -100,32 +113,31 @@ pub(crate) unsafe fn submit_all<S: Seat>(
     ios: *const joulio_io,
     count: &mut u32,
 ) -> c_int {
-    let (seat, may_write) = (queue.this(), queue.may_write);
     let mut refused = 0;
     for at in 0..*count {
         // SAFETY: by the caller.
         let io = unsafe { &*ios.add(at as usize) };
         // SAFETY: by the caller.
-        refused = unsafe { submit_one::<S>(seat, io, may_write) };
+        refused = unsafe { submit_one::<S>(queue, io) };
         if refused != 0 {
             *count = at;
             break;
         }
     }
     // SAFETY: by the caller.
-    unsafe { &mut *seat.cast::<S>() }.with(|queue, _| queue.ring());
+    unsafe { seat_of::<S>(queue) }.ring();
     refused
 }
 
 /// # Safety
-/// `seat` is an `S`, which nobody else uses; the I/O has a handle or NULL.
+/// `queue` is one with a seat `S`, which nobody else uses; the I/O has a handle or NULL.
 #[inline(always)]
-unsafe fn submit_one<S: Seat>(seat: *mut (), io: &joulio_io, may_write: bool) -> c_int {
+unsafe fn submit_one<S: Seat>(queue: &mut Queue, io: &joulio_io) -> c_int {
     // SAFETY: by the caller.
     unsafe {
         match io.opcode {
-            JOULIO_READ => submit_kind::<S, false>(seat, io),
-            JOULIO_WRITE if may_write => submit_kind::<S, true>(seat, io),
+            JOULIO_READ => submit_kind::<S, false>(queue, io),
+            JOULIO_WRITE if queue.may_write => submit_kind::<S, true>(queue, io),
             JOULIO_WRITE => refuse_write(),
             other => refuse_opcode(other),
         }
@@ -135,7 +147,7 @@ unsafe fn submit_one<S: Seat>(seat: *mut (), io: &joulio_io, may_write: bool) ->
 /// # Safety
 /// As [`submit_one`].
 #[inline(always)]
-unsafe fn submit_kind<S: Seat, const WRITE: bool>(seat: *mut (), io: &joulio_io) -> c_int {
+unsafe fn submit_kind<S: Seat, const WRITE: bool>(queue: &mut Queue, io: &joulio_io) -> c_int {
     let &joulio_io {
         lba,
         buffer,
@@ -144,12 +156,12 @@ unsafe fn submit_kind<S: Seat, const WRITE: bool>(seat: *mut (), io: &joulio_io)
         ..
     } = io;
     // SAFETY: by the caller.
-    let this = unsafe { &mut *seat.cast::<S>() };
+    let seat = unsafe { seat_of::<S>(queue) };
     // SAFETY: by the caller.
-    match unsafe { this.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
+    match unsafe { seat.transfer_page(kind(WRITE), lba, blocks, buffer, tag) } {
         true => 0,
         // SAFETY: by the caller.
-        false => unsafe { transfer::<S, WRITE>(seat, lba, blocks, buffer, tag) },
+        false => unsafe { transfer::<S, WRITE>(queue, lba, blocks, buffer, tag) },
     }
 }
 
@@ -169,7 +181,6 @@ extern "C" fn refuse_opcode(opcode: u32) -> c_int {
 pub(crate) unsafe fn with_buffer(
     buffer: *mut joulio_buffer,
     tag: u64,
-    id: QueueId,
     submit: impl FnOnce(DmaBuffer, u64) -> Result<(), Rejected>,
 ) -> c_int {
     guarded_io(|| {
@@ -177,7 +188,7 @@ pub(crate) unsafe fn with_buffer(
         let Some(held) = (unsafe { handle::find(buffer) }) else {
             return handle::refuse(buffer);
         };
-        let Some(memory) = held.take(tag, id) else {
+        let Some(memory) = held.take(tag) else {
             return refuse_in_flight();
         };
         match submit(memory, DriverTag::of_buffer(buffer)) {
@@ -196,10 +207,6 @@ fn refuse_command(held: &mut Buffer, rejected: Rejected) -> c_int {
 }
 
 impl<S: Seat> Commands for S {
-    fn id(&self) -> QueueId {
-        Seat::id(self)
-    }
-
     fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected> {
         self.with(|queue, namespace| match what {
             What::Blocks(kind, range, offset) => {
@@ -233,6 +240,10 @@ impl<S: Seat> Commands for S {
 
     fn outstanding(&mut self) -> usize {
         self.with(|queue, _| queue.outstanding())
+    }
+
+    fn each_tag(&mut self, each: &mut dyn FnMut(u64)) {
+        self.with(|queue, _| queue.tags().for_each(each));
     }
 
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {

@@ -126,8 +126,16 @@ static void together(void)
 		submit(i);
 	CHECK(reap(group, 2 * (QUEUES - 1)) == 0xe0e);
 	CHECK(joulio_group_destroy(group) == -EBUSY && says("3 queues"));
-	for (int i = 1; i < QUEUES; i++)
+	/* And takes what it has in flight with it, whatever that is; the others' stays theirs. */
+	submit(1);
+	submit(2);
+	CHECK(joulio_flush(queues[3], 0) == 0);
+	for (int i = 1; i < QUEUES; i += 2)
 		CHECK(joulio_queue_destroy(queues[i]) == 0);
+	CHECK(joulio_buffer_data(buffers[1]) == NULL && joulio_buffer_free(buffers[1]) == 0);
+	buffers[1] = joulio_buffer_alloc(controller, 4096);
+	CHECK(reap(group, 2) == 0x404);
+	CHECK(joulio_queue_destroy(queues[2]) == 0);
 	CHECK(joulio_group_destroy(group) == 0);
 }
 

@@ -284,8 +284,12 @@ static void lists(void)
 	for (int i = 0; i < 2; i++)
 		parts[i] = (struct joulio_part){.buffer = lost[i], .offset = 0, .length = PAGE};
 	CHECK(joulio_readv(reads, 0, 16, parts, 2, 0) == 0);
+	CHECK(joulio_buffer_data(lost[0]) && joulio_buffer_free(lost[1]) == -EBUSY);
 	CHECK(joulio_queue_destroy(reads) == 0);
-	CHECK(joulio_buffer_free(lost[0]) == 0 && joulio_buffer_free(lost[1]) == 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK(joulio_buffer_data(lost[i]) == NULL && joulio_buffer_free(lost[i]) == 0);
+		CHECK(joulio_buffer_free(lost[i]) == -EBADF);
+	}
 	for (int i = 0; i < 4; i++)
 		CHECK(joulio_buffer_free(pages[i]) == 0);
 	CHECK(joulio_buffer_free(foreign) == 0 && joulio_close(reader) == 0);

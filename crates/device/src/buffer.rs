@@ -27,6 +27,8 @@ pub(crate) struct Piece {
     at: NonNull<u8>,
     iova: Iova,
     len: u32,
+    /// Bytes of it in the page that it begins in.
+    in_page: u32,
     domain: DmaDomain,
     /// The device writes these bytes during commands only, and nobody else names them.
     trusted: bool,
@@ -45,6 +47,19 @@ pub(crate) struct Piece {
 unsafe impl Send for DmaBuffer {}
 // SAFETY: through `&self` the memory is only read.
 unsafe impl Sync for DmaBuffer {}
+
+impl Piece {
+    fn set_len(&mut self, len: u32) {
+        self.len = len;
+        self.in_page = in_page(self.iova, len);
+    }
+}
+
+/// Bytes of `len` from `iova` on that are in the page of the first.
+fn in_page(iova: Iova, len: u32) -> u32 {
+    let page = crate::iova::PAGE;
+    len.min((page - iova.0 as usize % page) as u32)
+}
 
 impl Drop for Piece {
     fn drop(&mut self) {
@@ -83,10 +98,13 @@ impl DmaBuffer {
         trusted: bool,
         home: Option<Arc<Home>>,
     ) -> DmaBuffer {
+        let iova = owner.iova().offset(offset);
+        let bytes = u32::try_from(len).expect("a buffer is below 4 GiB");
         DmaBuffer(Box::new(Piece {
             at: NonNull::new(owner.memory().at(offset, len)).expect("inside a mapping"),
-            iova: owner.iova().offset(offset),
-            len: u32::try_from(len).expect("a buffer is below 4 GiB"),
+            iova,
+            len: bytes,
+            in_page: in_page(iova, bytes),
             domain: owner.domain(),
             trusted,
             part: (0, 0),
@@ -112,6 +130,12 @@ impl DmaBuffer {
     #[inline]
     pub fn iova(&self) -> Iova {
         self.0.iova
+    }
+
+    /// Length in bytes of its part in the page that it begins in.
+    #[inline]
+    pub fn len_in_page(&self) -> u32 {
+        self.0.in_page
     }
 
     /// The address space that [`DmaBuffer::iova`] belongs to.
@@ -191,11 +215,13 @@ impl DmaBuffer {
             self.len()
         );
         let piece = &mut *self.0;
+        let (iova, len) = (piece.iova.offset(at), piece.len - at as u32);
         let rest = Piece {
             // SAFETY: inside the piece, or its end.
             at: unsafe { piece.at.add(at) },
-            iova: piece.iova.offset(at),
-            len: piece.len - at as u32,
+            iova,
+            len,
+            in_page: in_page(iova, len),
             domain: piece.domain,
             trusted: piece.trusted,
             part: (0, 0),
@@ -203,7 +229,7 @@ impl DmaBuffer {
             home: piece.home.clone(),
             owner: Arc::clone(&piece.owner),
         };
-        piece.len = at as u32;
+        piece.set_len(at as u32);
         DmaBuffer(Box::new(rest))
     }
 
@@ -221,7 +247,7 @@ impl DmaBuffer {
         };
         // Its bytes are this one's now, and go back with it.
         behind.home = None;
-        piece.len = len;
+        piece.set_len(len);
         Ok(())
     }
 

@@ -136,6 +136,35 @@ fn a_buffer_is_split_and_joined_and_others_are_not() {
 }
 
 #[test]
+fn a_buffer_knows_its_bytes_in_its_first_page_after_a_split_and_a_join() {
+    let mut whole = arena(16384).take(12288).unwrap();
+    let mut other = DmaBuffer::from(arena(4096).take(100).unwrap());
+    assert_eq!(DmaBuffer::from(whole.split_off(12284)).len_in_page(), 4);
+    let mut whole = DmaBuffer::from(whole);
+    assert_eq!((whole.len_in_page(), other.len_in_page()), (4096, 100));
+    // It begins in the midst of a page, and ends in the next but one.
+    let mut rest = whole.split_off(512);
+    assert_eq!((whole.len_in_page(), rest.len_in_page()), (512, 3584));
+    let mut end = rest.split_off(3584);
+    assert_eq!((rest.len_in_page(), end.len_in_page()), (3584, 4096));
+    let none = end.split_off(end.len());
+    assert_eq!((none.len(), none.len_in_page()), (0, 0));
+    let last = end.split_off(4100);
+    assert_eq!((end.len_in_page(), last.len_in_page()), (4096, 4088));
+    let short = rest.split_off(4);
+    assert_eq!((rest.len_in_page(), short.len_in_page()), (4, 3580));
+    let short = other.join(short).unwrap_err();
+    assert_eq!(short.len_in_page(), 3580);
+    rest.join(short).unwrap();
+    assert_eq!(rest.len_in_page(), 3584);
+    end.join(last).unwrap();
+    rest.join(end).unwrap();
+    assert_eq!(rest.len_in_page(), 3584);
+    whole.join(rest).unwrap();
+    assert_eq!((whole.len(), whole.len_in_page()), (12284, 4096));
+}
+
+#[test]
 fn an_arena_gives_a_place_once_and_takes_it_back() {
     let arena = arena(16384);
     let at = |offset, len| arena.take_at(offset, len);

@@ -4,8 +4,8 @@ use super::PollGroup;
 use crate::PolicyError;
 use crate::controller::recovery::generations;
 use crate::queue::completion::Posted;
-use crate::queue::{Completed, CompletionFault, QueuePair};
-use joulio_device::{Device, DeviceError, DmaMemory};
+use crate::queue::{Completed, CompletionFault, QueuePair, Transfer};
+use joulio_device::{Device, DeviceError, DmaBuffer, DmaMemory};
 use joulio_trace::Recorded;
 use joulio_wait::WaitCounters;
 use std::ops::{Deref, Index, IndexMut};
@@ -63,7 +63,8 @@ impl<D: Device> Queues<D> {
         if self.all.len().is_multiple_of(BITS) {
             self.active.push(0);
         }
-        (queue.noticed, queue.touched) = (false, false);
+        queue.set_noticed(false);
+        queue.touched = false;
         let waits = queue.outstanding() > 0;
         self.all.push(queue);
         // So that a wait allocates nothing.
@@ -78,12 +79,13 @@ impl<D: Device> Queues<D> {
     /// Takes queue `index` out; those behind it move up by one.
     pub(super) fn remove(&mut self, index: usize) -> QueuePair<D> {
         self.settle();
-        let queue = self.all.remove(index);
+        let mut queue = self.all.remove(index);
         let left = std::mem::take(&mut self.all);
         (self.idle, self.active) = (0, Vec::new());
         (self.notes.touched, self.notes.found) = (Vec::new(), None);
         self.notes.others_armed = false;
         left.into_iter().for_each(|queue| self.push(queue));
+        queue.set_noticed(true);
         queue
     }
 
@@ -93,11 +95,45 @@ impl<D: Device> Queues<D> {
         self.all.iter_mut()
     }
 
-    /// The queue `index`, if the group has noticed before that it may have commands outstanding: what
-    /// indexing returns, without the notice.
+    /// Does as [`QueuePair::transfer_page`] of the queue `index`.
+    ///
+    /// # Errors
+    /// The buffer; nothing was submitted.
+    #[inline(always)]
+    pub fn transfer_page(
+        &mut self,
+        index: usize,
+        kind: Transfer,
+        range: (u64, u32),
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), DmaBuffer> {
+        match self.all.get_mut(index) {
+            // One that the group has to take notice of first has none that are as usual.
+            Some(queue) => queue.transfer_page(kind, range, buffer, tag),
+            None => Err(buffer),
+        }
+    }
+
+    /// Does as [`QueuePair::reap_usual`] of the queue `index`.
+    #[inline(always)]
+    pub fn reap_usual(
+        &mut self,
+        index: usize,
+        sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> (usize, bool) {
+        match self.all.get_mut(index) {
+            Some(queue) => queue.reap_usual(sink),
+            None => (0, true),
+        }
+    }
+
+    /// Rings the doorbell of the queue `index`, which the group may pass over.
     #[inline]
-    pub fn get_noticed(&mut self, index: usize) -> Option<&mut QueuePair<D>> {
-        self.all.get_mut(index).filter(|queue| queue.noticed)
+    pub fn ring(&mut self, index: usize) {
+        if let Some(queue) = self.all.get_mut(index) {
+            queue.ring();
+        }
     }
 
     /// All queues, none of which is given commands.
@@ -111,7 +147,7 @@ impl<D: Device> Queues<D> {
         if let Some(word) = self.active.get_mut(index / BITS) {
             *word |= 1 << (index % BITS);
             let queue = &mut self.all[index];
-            queue.noticed = true;
+            queue.set_noticed(true);
             queue.not_polled_in(self.rounds);
             self.idle -= 1;
             self.notes.current_at = 0;
@@ -121,7 +157,7 @@ impl<D: Device> Queues<D> {
 
     fn mark_all(&mut self) {
         for index in 0..self.all.len() {
-            if !self.all[index].noticed {
+            if !self.all[index].is_noticed() {
                 self.mark(index);
             }
         }
@@ -131,12 +167,12 @@ impl<D: Device> Queues<D> {
     #[cold]
     #[inline(never)]
     fn forget(&mut self, index: usize) {
-        if self.all[index].noticed
+        if self.all[index].is_noticed()
             && let Some(word) = self.active.get_mut(index / BITS)
         {
             *word &= !(1 << (index % BITS));
             let queue = &mut self.all[index];
-            queue.noticed = false;
+            queue.set_noticed(false);
             queue.polled_in(self.rounds);
             self.idle += 1;
         }
@@ -273,7 +309,7 @@ impl<D: Device> Queues<D> {
     /// Takes the rounds so far into the queues' own counts.
     pub(super) fn settle(&mut self) {
         let rounds = std::mem::take(&mut self.rounds);
-        for queue in self.all.iter_mut().filter(|queue| queue.noticed) {
+        for queue in self.all.iter_mut().filter(|queue| queue.is_noticed()) {
             queue.polled_in(rounds);
         }
     }
@@ -331,7 +367,7 @@ impl<D: Device> Queues<D> {
         while let Some(index) = self.notes.touched.pop() {
             let queue = &mut self.all[index];
             queue.touched = false;
-            if queue.noticed {
+            if queue.is_noticed() {
                 changed |= queue.interrupt().arm()?;
             }
         }
@@ -467,7 +503,7 @@ impl<D: Device> Index<usize> for Queues<D> {
 impl<D: Device> IndexMut<usize> for Queues<D> {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut QueuePair<D> {
-        if !self.all[index].noticed {
+        if !self.all[index].is_noticed() {
             self.mark(index);
         }
         &mut self.all[index]

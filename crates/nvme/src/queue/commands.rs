@@ -2,7 +2,6 @@
 //! this driver: they destroy all data of a namespace or a device, and nvme-cli does them well.
 
 use super::QueuePair;
-use super::prp::{DataPointer, is_one_page};
 use super::slots::Entry;
 use crate::namespace::Ability;
 use crate::{Namespace, Rejected, SubmitError};
@@ -27,7 +26,7 @@ pub(super) const DWORD: usize = 4;
 pub struct Transfer {
     pub(super) opcode: NvmOpcode,
     pub(super) direction: Direction,
-    fua: bool,
+    pub(super) fua: bool,
 }
 
 impl Transfer {
@@ -364,48 +363,6 @@ impl<D: Device> QueuePair<D> {
             .describe(cid, start, bytes as u32)
             .put_into(&mut command);
         self.issue(cid, command, (kind.direction, bytes as u32));
-        Ok(())
-    }
-
-    /// Does as [`QueuePair::transfer`], of the first bytes of `buffer`, where nothing is out of the ordinary: data of
-    /// one page, a free slot, nothing to do for a command beside sending it. Else the buffer comes back,
-    /// for `transfer`, which does it or says why not. This calls nothing, so that it takes no registers from
-    /// who calls it.
-    ///
-    /// # Errors
-    /// The buffer; nothing was submitted.
-    #[inline(always)]
-    pub fn transfer_page(
-        &mut self,
-        kind: Transfer,
-        namespace: &Namespace,
-        (lba, blocks): (u64, u32),
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), DmaBuffer> {
-        let bytes = u64::from(blocks) << namespace.shift();
-        let room = u64::from(self.max_transfer).min(buffer.len() as u64);
-        let start = buffer.iova();
-        let usual = (bytes.wrapping_sub(1) < room)
-            & (buffer.domain() == self.domain)
-            & (namespace.domain == self.domain)
-            & namespace.has_range(lba, blocks)
-            & is_one_page(start, bytes)
-            & !self.extras;
-        if !usual {
-            return Err(buffer);
-        }
-        let buffer = Some(buffer);
-        let cid = match self.slots.insert(Entry { tag, buffer }) {
-            Ok(cid) => cid,
-            Err(entry) => return entry.buffer.map_or(Ok(()), Err),
-        };
-        let mut command = Command::transfer(kind.opcode, namespace.id(), lba, blocks);
-        if kind.fua {
-            command = command.with_fua();
-        }
-        DataPointer::page(start).put_into(&mut command);
-        self.send(cid, command);
         Ok(())
     }
 

@@ -77,12 +77,25 @@ impl<D: Device> CompletionRing<D> {
     /// command, and dword 0.
     #[inline]
     pub(crate) fn take(&mut self) -> (QueueId, u32) {
+        let rest = self.rest();
+        self.pass();
+        rest
+    }
+
+    /// Reads the rest of the entry at the head, as [`CompletionRing::take`].
+    #[inline]
+    pub(crate) fn rest(&self) -> (QueueId, u32) {
         let dw0 = u32::from_le(self.ring.load_word::<0>());
         let dw2 = u32::from_le(self.ring.load_word::<8>());
+        (QueueId((dw2 >> 16) as u16), dw0)
+    }
+
+    /// Goes past the entry at the head.
+    #[inline]
+    pub(crate) fn pass(&mut self) {
         if self.ring.advance() {
             self.phase ^= PHASE;
         }
-        (QueueId((dw2 >> 16) as u16), dw0)
     }
 
     /// Gives the entries read since the last time back to the device; the doorbell orders their loads

@@ -284,10 +284,10 @@ impl Interrupt {
         raised > 0
     }
 
-    /// A completion was seen, which may raise an interrupt.
+    /// So many completions were seen, each of which may raise an interrupt.
     #[inline]
-    pub(super) fn seen_one(&mut self) {
-        self.unclaimed += 1;
+    pub(super) fn seen(&mut self, completions: usize) {
+        self.unclaimed += completions as i64;
     }
 
     /// Waits for the interrupt of a completion that is there, and claims it; whether it was lost.

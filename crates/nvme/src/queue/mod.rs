@@ -14,6 +14,7 @@ mod scatter;
 mod slots;
 pub(crate) mod submission;
 mod tracing;
+mod usual;
 pub(crate) mod waiting;
 
 pub use commands::{MAX_RANGES, Transfer};
@@ -38,6 +39,7 @@ use slots::{Entry, Slots};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use submission::SubmissionRing;
+use usual::Usual;
 use zerocopy::little_endian::U32;
 
 /// A completed command.
@@ -85,8 +87,9 @@ pub struct QueuePair<D: Device> {
     timed: bool,
     /// Whether there is something to do for a command beside sending it.
     extras: bool,
-    /// The group has noticed that it may have commands outstanding.
-    pub(crate) noticed: bool,
+    usual: Usual,
+    /// The group has noticed that it may have commands outstanding, if it is in one.
+    noticed: bool,
     /// The group has noted that it was reaped.
     pub(crate) touched: bool,
     interrupt: Interrupt,
@@ -159,7 +162,8 @@ impl<D: Device> QueuePair<D> {
             policy_id: waiting::new_policy_id(),
             timed: false,
             extras: shared.options.retries > 0,
-            noticed: false,
+            usual: Usual::default(),
+            noticed: true,
             touched: false,
             interrupt: Interrupt::masked(vector),
             full_polls: 0,
@@ -181,6 +185,16 @@ impl<D: Device> QueuePair<D> {
     /// The address space that the device reaches its memory in.
     pub(crate) fn domain(&self) -> DmaDomain {
         self.domain
+    }
+
+    #[inline]
+    pub(crate) fn is_noticed(&self) -> bool {
+        self.noticed
+    }
+
+    pub(crate) fn set_noticed(&mut self, noticed: bool) {
+        self.noticed = noticed;
+        self.find_usual();
     }
 
     /// Commands outstanding.
@@ -313,11 +327,22 @@ impl<D: Device> QueuePair<D> {
     #[inline(always)]
     pub(crate) fn drain(
         &mut self,
+        posted: Posted,
+        more: impl Fn(usize) -> bool,
+        sink: impl FnMut(Completed),
+    ) -> Result<usize, CompletionFault> {
+        self.full_polls += 1;
+        self.drain_counted(posted, more, sink)
+    }
+
+    /// Does as [`QueuePair::drain`] after a poll that was counted.
+    #[inline(always)]
+    fn drain_counted(
+        &mut self,
         mut posted: Posted,
         more: impl Fn(usize) -> bool,
         mut sink: impl FnMut(Completed),
     ) -> Result<usize, CompletionFault> {
-        self.full_polls += 1;
         let at = if self.timed { now() } else { Nanos::ZERO };
         let mut delivered = 0;
         loop {
@@ -331,7 +356,7 @@ impl<D: Device> QueuePair<D> {
                 Ok(command) => command,
                 Err(fault) => return Err(self.pass_over(fault)),
             };
-            self.interrupt.seen_one();
+            self.interrupt.seen(1);
             let status = posted.status();
             if self.timed {
                 self.learn(cid, at, status);

@@ -58,6 +58,14 @@ impl Slot {
     fn is_free(&self) -> bool {
         self.outstanding == NOBODY
     }
+
+    /// The command is over, and the slot free before `next`.
+    #[inline]
+    fn end(&mut self, next: u16) {
+        self.outstanding = NOBODY;
+        self.next_free = next;
+        self.aborted = false;
+    }
 }
 
 /// A command that has been outstanding for too long.
@@ -133,15 +141,34 @@ impl Slots {
         Some(CommandId(slot.name.wrapping_add(1 << SLOT_BITS)))
     }
 
+    /// Gives up the command that `cid` names if it is outstanding and `take`, which gets its tag and takes its
+    /// buffer, wants it; whether that is so.
+    #[inline(always)]
+    pub(crate) fn remove_if(
+        &mut self,
+        cid: CommandId,
+        take: impl FnOnce(u64, &mut Option<DmaBuffer>) -> bool,
+    ) -> bool {
+        let index = Self::index(cid);
+        let Some(slot) = self.slots.get_mut(index) else {
+            return false;
+        };
+        if slot.outstanding != cid.0 || !take(slot.tag, &mut slot.buffer) {
+            return false;
+        }
+        slot.end(self.free);
+        self.free = index as u16;
+        self.count -= 1;
+        true
+    }
+
     /// Gives up the command that `cid` names.
     #[inline]
     pub(crate) fn remove(&mut self, cid: CommandId) -> Result<Entry, CompletionFault> {
         let index = Self::index(cid);
         match self.slots.get_mut(index) {
             Some(slot) if slot.outstanding == cid.0 => {
-                slot.outstanding = NOBODY;
-                slot.next_free = self.free;
-                slot.aborted = false;
+                slot.end(self.free);
                 self.free = index as u16;
                 self.count -= 1;
                 Ok(Entry {
@@ -194,6 +221,12 @@ impl Slots {
     pub(crate) fn names(&self) -> Vec<CommandId> {
         let slots = self.slots.iter().filter(|slot| !slot.is_free());
         slots.map(|slot| CommandId(slot.name)).collect()
+    }
+
+    /// Tags of the commands outstanding.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = u64> {
+        let slots = self.slots.iter().filter(|slot| !slot.is_free());
+        slots.map(|slot| slot.tag)
     }
 
     /// The slot that `cid` speaks of.

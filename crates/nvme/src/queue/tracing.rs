@@ -31,6 +31,7 @@ impl<D: Device> QueuePair<D> {
     pub(super) fn take_times(&mut self) {
         self.timed = self.policy.timed() || self.trace.is_on();
         self.extras = self.timed || self.retries.wanted();
+        self.find_usual();
     }
 
     /// Records what happens now.

@@ -29,3 +29,4 @@ mod scatter_gather;
 mod shared_cache_line;
 mod shutdown;
 mod tracing;
+mod usual;

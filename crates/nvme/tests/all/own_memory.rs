@@ -165,10 +165,13 @@ fn a_page_is_transferred_at_once_and_what_is_out_of_the_ordinary_comes_back() {
     let block = namespace.block_size() as usize;
     let mut queue = controller.create_queue_pair(1).unwrap();
     let arena = controller.allocate_trusted_arena(1 << 20).unwrap();
+    let other = stranger.namespace(1).unwrap();
+    assert!(matches!(queue.serve(&other), Err(SubmitError::Foreign)));
+    queue.serve(&namespace).unwrap();
     let mut page = arena.take(4096).unwrap();
     page.fill(7);
     let send = |queue: &mut QueuePair<_>, kind, range, buffer: DmaBuffer| {
-        queue.transfer_page(kind, &namespace, range, buffer, 3)
+        queue.transfer_page(kind, range, buffer, 3)
     };
     let blocks = (4096 / block) as u32;
     send(&mut queue, Transfer::WRITE, (8, blocks), page.into()).unwrap();

@@ -1,0 +1,156 @@
+//! The short way of what most I/Os are: reads and writes of one page, which succeed.
+//!
+//! It calls nothing, so that it takes no registers from who calls it, and leaves to the ordinary way what is
+//! out of the ordinary, as it was.
+
+use super::slots::Entry;
+use super::{Completed, CompletionFault, QueuePair, Transfer};
+use crate::{Namespace, SubmitError};
+use joulio_device::{Device, DmaBuffer};
+
+/// Facts of the namespace that [`QueuePair::transfer_page`] reads and writes, checked once.
+#[derive(Default)]
+pub(super) struct Usual {
+    /// Size in logical blocks; 0 while there is more to do for a command than to send it.
+    blocks: u64,
+    /// Size of a block in bytes.
+    block_size: u64,
+    /// NSID in its place in the first eight bytes of a command.
+    nsid: u64,
+    /// Size in logical blocks.
+    size: u64,
+}
+
+impl<D: Device> QueuePair<D> {
+    /// Has [`QueuePair::transfer_page`] read and write `namespace`.
+    ///
+    /// # Errors
+    /// It is another device's ([`SubmitError::Foreign`]).
+    pub fn serve(&mut self, namespace: &Namespace) -> Result<(), SubmitError> {
+        if namespace.domain != self.domain {
+            return Err(SubmitError::Foreign);
+        }
+        self.usual = Usual {
+            blocks: 0,
+            block_size: namespace.block_size().into(),
+            nsid: u64::from(namespace.id().0) << 32,
+            size: namespace.blocks(),
+        };
+        self.find_usual();
+        Ok(())
+    }
+
+    /// Finds out again whether commands are only to be sent.
+    pub(super) fn find_usual(&mut self) {
+        self.usual.blocks = match self.extras || !self.noticed {
+            true => 0,
+            false => self.usual.size,
+        };
+    }
+
+    /// Does as [`QueuePair::transfer`] for the namespace that it serves ([`QueuePair::serve`]), of the first
+    /// bytes of `buffer`, where nothing is out of the ordinary: data of one page, a free slot, nothing to do
+    /// for a command beside sending it. Else the buffer comes back, for `transfer`, which does it or says
+    /// why not.
+    ///
+    /// # Errors
+    /// The buffer; nothing was submitted.
+    #[inline(always)]
+    pub fn transfer_page(
+        &mut self,
+        kind: Transfer,
+        (lba, blocks): (u64, u32),
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), DmaBuffer> {
+        let count = u64::from(blocks);
+        // A page is never more than a command may move.
+        let bytes = count * self.usual.block_size;
+        let inside = lba
+            .checked_add(count)
+            .is_some_and(|end| end <= self.usual.blocks);
+        let usual = inside
+            & (bytes.wrapping_sub(1) < buffer.len_in_page().into())
+            & (buffer.domain() == self.domain)
+            & !kind.fua;
+        if !usual {
+            return Err(buffer);
+        }
+        let start = buffer.iova();
+        let buffer = Some(buffer);
+        let cid = match self.slots.insert(Entry { tag, buffer }) {
+            Ok(cid) => cid,
+            Err(entry) => return entry.buffer.map_or(Ok(()), Err),
+        };
+        // Base figure 87, NVM figures 73 to 75: opcode, CID and NSID, PRP1, SLBA, NLB.
+        let first = self.usual.nsid | u64::from(cid.0) << 16 | u64::from(kind.opcode.0);
+        let words = [first, 0, 0, start.0, 0, lba, count - 1, 0];
+        self.submission
+            .write(zerocopy::transmute!(words.map(u64::to_le)));
+        Ok(())
+    }
+
+    /// Polls the completion queue once and hands out completions that are there and as usual: of commands
+    /// that succeeded, which no policy and no trace takes the time of. `sink` gets the tag, the buffer and
+    /// dword 0 of each, and takes the buffer; or refuses by `false`, and the completion stays. How many
+    /// there were, and whether those are all: else the next one is for [`QueuePair::reap_unusual`], or was
+    /// refused.
+    #[inline(always)]
+    pub fn reap_usual(
+        &mut self,
+        mut sink: impl FnMut(u64, &mut Option<DmaBuffer>, u32) -> bool,
+    ) -> (usize, bool) {
+        let Some(mut posted) = self.peek() else {
+            return (0, true);
+        };
+        self.full_polls += 1;
+        if self.timed {
+            return (0, false);
+        }
+        let mut count = 0;
+        let all = loop {
+            let (queue, dw0) = self.completion.rest();
+            let usual = posted.status().is_success()
+                && queue == self.id
+                && self
+                    .slots
+                    .remove_if(posted.command_id(), |tag, buffer| sink(tag, buffer, dw0));
+            if !usual {
+                break false;
+            }
+            self.completion.pass();
+            count += 1;
+            match self.completion.peek() {
+                Some(next) => posted = next,
+                None => break true,
+            }
+        };
+        if count > 0 {
+            self.interrupt.seen(count);
+            self.release();
+        }
+        (count, all)
+    }
+
+    /// Hands out up to `max` completions that [`QueuePair::reap_usual`] left, as of the same poll.
+    ///
+    /// # Errors
+    /// As [`QueuePair::reap`].
+    pub fn reap_unusual(
+        &mut self,
+        max: usize,
+        sink: impl FnMut(Completed),
+    ) -> Result<usize, CompletionFault> {
+        match self.posted() {
+            Some(posted) if max > 0 => {
+                self.drain_counted(posted, |delivered| delivered < max, sink)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// Tags of the commands outstanding.
+    pub fn tags(&self) -> impl Iterator<Item = u64> {
+        self.slots.tags()
+    }
+}

@@ -295,7 +295,7 @@ mod tests {
         match watched(&tree, &["sda", "/dev/sdc"]) {
             Err(DiskError::Unknown { name, known }) => {
                 let why = format!("{name}: {known}");
-                assert!(why.contains("sdc: there are sda, sdb"), "{why}");
+                assert!(why.contains("sdc: disks here: sda, sdb"), "{why}");
             }
             _ => panic!("not refused"),
         }

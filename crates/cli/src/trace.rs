@@ -29,10 +29,10 @@ pub struct TraceArgs {
     #[command(flatten)]
     work: WorkArgs,
     /// I/Os of each job on each of its devices (or 10k). Of very many, the last are shown
-    #[arg(long = "number_ios", alias = "number-ios", default_value = "32", value_parser = parse_count)]
+    #[arg(long = "number_ios", default_value = "32", value_parser = parse_count)]
     number_ios: u64,
     /// Seconds to run before the trace begins, so that hybrid has learnt how long to sleep
-    #[arg(long = "ramp_time", alias = "ramp-time", default_value = "200ms", value_parser = seconds)]
+    #[arg(long = "ramp_time", default_value = "200ms", value_parser = seconds)]
     ramp_time: Nanos,
     /// The machine by whose costs adaptive plans: a name, or a path to a .toml file. Default: the one
     /// that fits this processor; without one, a generic server

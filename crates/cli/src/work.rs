@@ -47,7 +47,7 @@ pub struct WorkArgs {
     bs: Vec<BlockSizes>,
     /// Priority classes of the jobs' queues, urgent, high, medium or low; high:low: jobs take them in turn. For
     /// controllers with weighted round robin that joulio drives; in bench a list, in which none is without
-    #[arg(long = "queue_priority", alias = "queue-priority", value_name = "CLASS", value_delimiter = ',', value_parser = classes)]
+    #[arg(long = "queue_priority", value_name = "CLASS", value_delimiter = ',', value_parser = classes)]
     queue_priority: Vec<String>,
     /// Weights of the classes high, medium and low, 1 to 256 commands each a round, and how many of one queue
     /// in its turn: 8,4,1 or 8,4,1,16. Feature 01h, as long as the run has the controller. Default: 8,4,1, any number
@@ -64,7 +64,6 @@ pub struct WorkArgs {
     /// fio has them
     #[arg(
         long = "random_distribution",
-        alias = "random-distribution",
         default_value_t,
         hide_default_value = true
     )]
@@ -81,7 +80,7 @@ pub struct WorkArgs {
     size: Option<u64>,
     /// Open loop: this many I/Os a second arrive at each job, for each of its devices, by the clock;
     /// latency counts from the arrival. In bench a list, in which max is a closed loop
-    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = rate, group = "rate", conflicts_with_all = ["thinktime", "bursts"], value_delimiter = ',')]
+    #[arg(long = "rate_iops", value_parser = rate, group = "rate", conflicts_with_all = ["thinktime", "bursts"], value_delimiter = ',')]
     rate_iops: Vec<Rate>,
     /// A load that changes, over and over: a list of RATE:TIME, as 20k:5s,2k:10s, each of them
     /// --rate_iops for so long; max:5s is a closed loop. The first begins with the ramp
@@ -97,7 +96,6 @@ pub struct WorkArgs {
     /// arrive at random with that rate (poisson)
     #[arg(
         long = "rate_process",
-        alias = "rate-process",
         default_value = "linear",
         hide_default_value = true,
         requires = "rate"
@@ -113,13 +111,12 @@ pub struct WorkArgs {
     /// I/Os from one stall to the next. Default: 1
     #[arg(
         long = "thinktime_blocks",
-        alias = "thinktime-blocks",
         requires = "thinktime",
         value_parser = whole::<u32>
     )]
     thinktime_blocks: Option<u32>,
     /// CPUs for the jobs' threads, one each in turn: 0,2-4
-    #[arg(long = "cpus_allowed", alias = "cpus-allowed", value_parser = parse_cpus)]
+    #[arg(long = "cpus_allowed", value_parser = parse_cpus)]
     cpus_allowed: Option<Cpus>,
     /// NUMA node of the jobs' memory and, without --cpus_allowed, of their CPUs
     #[arg(long, value_name = "NODE", value_parser = whole::<u32>)]
@@ -145,11 +142,11 @@ pub struct WorkArgs {
     /// Seconds (or 500ms) an I/O may take before it is aborted; as long again, and the controller
     /// is reset, as it is for an admin command that takes as long, or a second. As
     /// nvme_core.io_timeout
-    #[arg(long = "io_timeout", alias = "io-timeout", default_value = "30", value_parser = timeout)]
+    #[arg(long = "io_timeout", default_value = "30", value_parser = timeout)]
     io_timeout: Nanos,
     /// How often an I/O that failed is sent again, if its status allows it or a reset ended it. As
     /// nvme_core.max_retries, but 0: what fails is counted
-    #[arg(long = "max_retries", alias = "max-retries", default_value_t = 0, value_parser = whole::<u8>)]
+    #[arg(long = "max_retries", default_value_t = 0, value_parser = whole::<u8>)]
     max_retries: u8,
 }
 

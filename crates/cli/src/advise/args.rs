@@ -33,7 +33,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "DISK", requires = "observe")]
     disk: Option<String>,
     /// Take the workload from a log of fio's (write_iolog)
-    #[arg(long = "read_iolog", alias = "read-iolog", value_name = "FILE", conflicts_with = "observe", conflicts_with_all = WORKLOAD)]
+    #[arg(long = "read_iolog", value_name = "FILE", conflicts_with = "observe", conflicts_with_all = WORKLOAD)]
     read_iolog: Option<PathBuf>,
     /// Watts that may be drawn within the boundary of --objective: then the most IOPS are sought
     /// within them, in an open loop the least latency. Depths up to --iodepth are tried; only --slo
@@ -44,12 +44,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     scheduler: Vec<String>,
     /// Deepest idle states, a list. Default: each that CPUs can be kept from going deeper than
-    #[arg(
-        long = "max-cstate",
-        alias = "max_cstate",
-        value_name = "STATE",
-        value_delimiter = ','
-    )]
+    #[arg(long = "max-cstate", value_name = "STATE", value_delimiter = ',')]
     max_cstate: Vec<String>,
     /// Repetitions of each run, in turn: in virtual time, seeds
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
@@ -58,11 +53,11 @@ pub struct AdviseArgs {
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
     /// I/Os of each job in each run (or 10k). Default with --twin: 20k
-    #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
+    #[arg(long = "number_ios", value_parser = parse_count)]
     number_ios: Option<u64>,
     /// Seconds that each run goes on before it is measured (or 50ms). Default: 0.3; for a policy that
     /// learns, at least twice the time that it learns in
-    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
+    #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
     /// the one that fits this processor, or a generic server

@@ -34,16 +34,11 @@ struct Ring {
     #[arg(long)]
     registerfiles: bool,
     /// io_uring: the CPU of the kernel's thread of sqpoll
-    #[arg(
-        long = "sqthread_poll_cpu",
-        alias = "sqthread-poll-cpu",
-        value_name = "CPU"
-    )]
+    #[arg(long = "sqthread_poll_cpu", value_name = "CPU")]
     sqthread_poll_cpu: Option<u32>,
     /// io_uring: milliseconds after which the kernel's thread of sqpoll sleeps
     #[arg(
         long = "sqthread_poll_idle",
-        alias = "sqthread-poll-idle",
         value_name = "MS",
         default_value_t = 0,
         hide_default_value = true
@@ -92,11 +87,11 @@ pub struct BenchArgs {
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
     /// I/Os of each job on each of its devices (or 10k, 1M)
-    #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
+    #[arg(long = "number_ios", value_parser = parse_count)]
     number_ios: Option<u64>,
     /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that
     /// learns twice the time that it learns in
-    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
+    #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// none or crc32c: every block says where and when it was written. Blocks that are read are
     /// written once before the run; what was written is read back after it
@@ -160,7 +155,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST", value_parser = chosen)]
     pub columns: Option<Chosen>,
     /// The jobs, and several devices, a line each below the table; in the JSON they always are
-    #[arg(long, alias = "per_job")]
+    #[arg(long)]
     pub per_job: bool,
     /// No progress and no notes on standard error, but errors
     #[arg(long)]
@@ -178,13 +173,13 @@ pub struct BenchArgs {
     #[arg(long, value_name = "1", value_parser = direct)]
     direct: Option<u8>,
     /// One row for all sections that run beside each other
-    #[arg(long = "group_reporting", alias = "group-reporting")]
+    #[arg(long = "group_reporting")]
     pub group_reporting: bool,
     /// I/Os that are submitted together at most. Default: all that are due
-    #[arg(long = "iodepth_batch_submit", aliases = ["iodepth-batch-submit", "iodepth_batch", "iodepth-batch"], value_name = "IOS", value_parser = whole::<usize>)]
+    #[arg(long = "iodepth_batch_submit", aliases = ["iodepth_batch", "iodepth-batch"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_submit: Option<usize>,
     /// Completions that are waited for before any is taken; where fewer are in flight, those. Default: 1
-    #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth-batch-complete-min", "iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
+    #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_complete_min: Option<usize>,
     /// A flush after so many writes, as fsync(2); by joulio's own driver the command Flush. 0: none
     #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
@@ -193,52 +188,47 @@ pub struct BenchArgs {
     #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
     fdatasync: u32,
     /// A flush after the last write or trim, within the measured part
-    #[arg(long = "end_fsync", alias = "end-fsync")]
+    #[arg(long = "end_fsync")]
     end_fsync: bool,
     /// End a run when its rate is steady, iops or bw: iops:2%, no rate of a window is further than that from
     /// their mean; iops_slope:0.5%, their line rises or falls by less from one to the next. --runtime is the most
     #[arg(long, aliases = ["ss"], value_name = "CRITERION", requires = "steadystate_duration")]
     steadystate: Option<SteadyCriterion>,
     /// Seconds of the window that is judged
-    #[arg(long = "steadystate_duration", aliases = ["steadystate-duration", "ss_dur"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    #[arg(long = "steadystate_duration", aliases = ["ss_dur"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_duration: Option<Nanos>,
     /// Seconds of the measured part before the first window
-    #[arg(long = "steadystate_ramp_time", aliases = ["steadystate-ramp-time", "ss_ramp"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    #[arg(long = "steadystate_ramp_time", aliases = ["ss_ramp"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_ramp_time: Option<Nanos>,
     /// Seconds that each rate of the window is of. Default: 1
-    #[arg(long = "steadystate_check_interval", aliases = ["steadystate-check-interval", "ss_interval"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
+    #[arg(long = "steadystate_check_interval", aliases = ["ss_interval"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_check_interval: Option<Nanos>,
     /// Print a run's figures so far each so many seconds, a line on standard error
-    #[arg(long = "status-interval", alias = "status_interval", value_name = "TIME", value_parser = interval)]
+    #[arg(long = "status-interval", value_name = "TIME", value_parser = interval)]
     pub status_interval: Option<Nanos>,
     /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
     /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
-    #[arg(long = "write_lat_log", alias = "write-lat-log", value_name = "PREFIX")]
+    #[arg(long = "write_lat_log", value_name = "PREFIX")]
     write_lat_log: Option<PathBuf>,
     /// The same of each I/O's bandwidth in KiB/s: PREFIX_bw.1.log
-    #[arg(long = "write_bw_log", alias = "write-bw-log", value_name = "PREFIX")]
+    #[arg(long = "write_bw_log", value_name = "PREFIX")]
     write_bw_log: Option<PathBuf>,
     /// The same of I/Os a second: PREFIX_iops.1.log
-    #[arg(
-        long = "write_iops_log",
-        alias = "write-iops-log",
-        value_name = "PREFIX"
-    )]
+    #[arg(long = "write_iops_log", value_name = "PREFIX")]
     write_iops_log: Option<PathBuf>,
     /// Milliseconds that a line of a log is the mean of; 0: a line an I/O
     #[arg(
         long = "log_avg_msec",
-        alias = "log-avg-msec",
         value_name = "MS",
         default_value_t = 0,
         hide_default_value = true
     )]
     log_avg_msec: u32,
     /// Lines of a log have the I/O's offset, before the last column
-    #[arg(long = "log_offset", alias = "log-offset")]
+    #[arg(long = "log_offset")]
     log_offset: bool,
     /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
-    #[arg(long = "percentile_list", alias = "percentile-list", value_name = "PERCENTILES", value_parser = percentiles)]
+    #[arg(long = "percentile_list", value_name = "PERCENTILES", value_parser = percentiles)]
     percentile_list: Option<Percentiles>,
     #[command(flatten)]
     pub output: Output<BenchFormat>,

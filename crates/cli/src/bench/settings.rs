@@ -15,19 +15,14 @@ pub struct Flags {
     scheduler: Vec<String>,
     /// The deepest idle state that CPUs may enter, a list (C0, C1, C1E, C6 as the machine has
     /// them): every run is done under each. Put back like a scheduler; with --twin, of the jobs' CPUs
-    #[arg(
-        long = "max-cstate",
-        alias = "max_cstate",
-        value_name = "STATE",
-        value_delimiter = ','
-    )]
+    #[arg(long = "max-cstate", value_name = "STATE", value_delimiter = ',')]
     max_cstate: Vec<String>,
     /// Another setting for all runs, as joulio knobs shows them: nr_requests=64. Repeatable; put
     /// back at the end
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
     /// Microseconds that CPUs may take to wake, held in /dev/cpu_dma_latency during the runs
-    #[arg(long = "cpu_dma_latency", alias = "cpu-dma-latency", value_name = "US", value_parser = microseconds)]
+    #[arg(long = "cpu_dma_latency", value_name = "US", value_parser = microseconds)]
     cpu_dma_latency: Option<u32>,
 }
 

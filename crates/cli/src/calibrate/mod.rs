@@ -48,7 +48,7 @@ pub struct CalibrateArgs {
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
     /// I/Os of each run of --check, of which the quietest counts
-    #[arg(long = "number_ios", alias = "number-ios", default_value = "10000", value_parser = parse_count, requires = "check")]
+    #[arg(long = "number_ios", default_value = "10000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
     /// Threads that compute on the job's CPU during --check, 0 to 16: what the job loses to them is
     /// compared too, and may differ by 20 % or a tick

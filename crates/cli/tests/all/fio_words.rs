@@ -162,3 +162,12 @@ fn ios_go_out_and_come_back_in_batches() {
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(said.contains("--iodepth_batch_complete_min"), "{said}");
 }
+
+#[test]
+fn both_spellings_are_taken_beside_a_section_too() {
+    let flags = "--name=a --allow_write --number-ios 8 --device emulated:instant,size=16M \
+                 --completion poll";
+    for run in runs(flags) {
+        assert_eq!(run["all"]["ios"], 8, "{run}");
+    }
+}

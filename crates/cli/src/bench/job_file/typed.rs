@@ -5,7 +5,8 @@ use super::flag::Flag;
 use super::refusal::Refusal;
 use super::sections::{Given, Section};
 use crate::failure::usage_line;
-use clap::{CommandFactory, Parser};
+use crate::flags::with_both_spellings;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
@@ -92,7 +93,8 @@ impl Typed {
             let first = [OsString::from("bench")].into_iter();
             let of_file = flags.iter().map(|flag| OsString::from(&flag.argument));
             let all = first.chain(of_file).chain(self.arguments.iter().cloned());
-            Bench::try_parse_from(all).map(|bench| bench.args)
+            let matches = command().try_get_matches_from(all)?;
+            Bench::from_arg_matches(&matches).map(|bench| bench.args)
         };
         parse(&flags).map_err(|error| {
             // The first without which it would do; what is typed was read alone before.
@@ -107,9 +109,14 @@ impl Typed {
     }
 }
 
+/// `joulio bench` with its flags in both spellings.
+fn command() -> clap::Command {
+    with_both_spellings(Bench::command())
+}
+
 /// Names of the flags of `joulio bench`, with underscores.
 static FLAGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let command = Bench::command();
+    let command = command();
     let names = command.get_arguments().flat_map(|flag| {
         let others = flag.get_all_aliases().unwrap_or_default();
         flag.get_long().into_iter().chain(others)

@@ -64,11 +64,11 @@ pub struct GridArgs {
     #[arg(long, value_parser = parse_slo)]
     slo: Option<Slo>,
     /// I/Os of each run, of all jobs (or 10k). Default: 200k, of the sample 40k
-    #[arg(long = "number_ios", alias = "number-ios", value_parser = ios)]
+    #[arg(long = "number_ios", value_parser = ios)]
     number_ios: Option<u64>,
     /// Seconds (or 110ms) of virtual time to run before measuring. Default: 110ms, in which hybrid
     /// has learnt how long to sleep
-    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
+    #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// Seed of every random number
     #[arg(long, alias = "randseed", default_value_t = 1)]

@@ -1,7 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
-use crate::output::{Earlier, columns_of, wrapped};
+use crate::output::{Earlier, fitted};
 use crate::signal::{Signal, signal};
 use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
@@ -257,10 +257,7 @@ pub fn usage_line(error: &clap::Error) -> String {
 /// status alone says what happened.
 pub fn say(message: &str) {
     let line = format!("joulio: {message}\n");
-    let line = match columns_of(std::io::stderr()) {
-        Some(width) => wrapped(&line, width),
-        None => line,
-    };
+    let line = fitted(line, std::io::stderr());
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 

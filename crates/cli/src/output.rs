@@ -121,6 +121,14 @@ pub fn columns_of(stream: impl AsFd) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
+/// `text` as it is, or broken between words where `stream` is a terminal.
+pub fn fitted(text: String, stream: impl AsFd) -> String {
+    match columns_of(stream) {
+        Some(width) => wrapped(&text, width),
+        None => text,
+    }
+}
+
 /// `text` in lines of up to `width` columns. What follows the first part of a line stands two columns further in; a
 /// command is left whole, to be copied.
 pub fn wrapped(text: &str, width: usize) -> String {

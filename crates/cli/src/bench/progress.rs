@@ -81,6 +81,12 @@ impl BenchTerminal {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs that are over, and all of them, where they are several.
+    fn place_of_several(&self) -> Option<(usize, usize)> {
+        let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.filter(|(_, all)| *all > 1)
+    }
+
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,9 +133,9 @@ impl Observer for BenchTerminal {
         if self.quiet {
             return;
         }
-        let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = place.filter(|(_, all)| *all > 1);
-        let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
+        let place = self
+            .place_of_several()
+            .map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
         let bar = bar(STEPS, "{msg:<10} [{wide_bar}] {percent:>3} %  {eta} left");
         bar.set_message(format!("{place}{name}"));
         *self.bar() = Some(bar);
@@ -159,8 +165,7 @@ impl Observer for BenchTerminal {
 
     /// Line of a run as soon as it is measured: the table stands below all runs, as wide as the widest of them.
     fn measured(&self, name: &str, result: &RunResult) {
-        let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let several = place.is_some_and(|(_, all)| all > 1);
+        let several = self.place_of_several().is_some();
         // What is simulated takes no time that anybody waits for.
         let watched = several && !self.quiet && !result.modelled && stderr().is_terminal();
         if let Some(counts) = result.counts.as_ref().filter(|_| watched) {

@@ -4,7 +4,7 @@ use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::{Failure, say};
-use crate::output::{Format, columns_of, is_to_file, print, print_json_line, wrapped};
+use crate::output::{Format, fitted, is_to_file, print, print_json_line};
 use joulio_lab::FormatVersion;
 use joulio_lab::stat::{CommandUse, DeviceRow, Metrics, MetricsOutputs, StatLine, StatReport};
 use joulio_units::Nanos;
@@ -81,9 +81,7 @@ impl Out {
                     print(&text)?;
                 } else {
                     let mut stderr = std::io::stderr().lock();
-                    if let Some(width) = columns_of(&stderr) {
-                        text = wrapped(&text, width);
-                    }
+                    text = fitted(text, &stderr);
                     // Nobody can be told of an error there.
                     let _ = stderr.write_all(text.as_bytes());
                 }

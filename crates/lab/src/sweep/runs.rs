@@ -113,11 +113,11 @@ impl Sweep<'_> {
             if let Some(why) = &result.failure {
                 end.failed.push((name.clone(), why.clone()));
             }
+            observer.measured(&name, &result);
             if result.interrupted {
-                end.missing.cut_short(name.clone());
+                end.missing.cut_short(name);
             }
             end.done += 1;
-            observer.measured(&name, &result);
             // A disk that is full may have room again: the record is tried once more with the next.
             end.unsaved = store.add(self.record(runner, run, result)).err();
         }

@@ -54,6 +54,23 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// A sink with what is left of the caller's array of `max`, in which `found` are; where that begins.
+    ///
+    /// # Safety
+    /// `completions` has room for `max`; `found` is at most `max`.
+    pub(crate) unsafe fn behind(
+        completions: *mut joulio_completion,
+        found: u32,
+        max: u32,
+        left: &'a mut VecDeque<joulio_completion>,
+    ) -> (*mut joulio_completion, Sink<'a>) {
+        // SAFETY: by the caller.
+        unsafe {
+            let behind = completions.add(found as usize);
+            (behind, Sink::new(behind, max - found, left))
+        }
+    }
+
     /// Hands `done` out, of a queue with these slots; its buffer is the caller's again. What is rare is
     /// elsewhere, so that this is small enough to become a part of the loop over the completions.
     #[inline(always)]

@@ -257,10 +257,7 @@ unsafe extern "C" fn check_and_reap<D: Device>(
             return (Ok(0), found);
         }
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe {
-            let behind = completions.add(found as usize);
-            (behind, Sink::new(behind, max - found, left))
-        };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
         let reaped = opened
             .group
             .reap((max - found) as usize, |_, done| sink.put(done, slots));
@@ -294,10 +291,7 @@ unsafe extern "C" fn reap_rest<D: Device>(
         // SAFETY: by the caller.
         let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe {
-            let behind = completions.add(found as usize);
-            (behind, Sink::new(behind, max - found, left))
-        };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
         let pair = &mut opened.group.group().queues()[0];
         let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, slots));
         (reaped.map_err(NvmeError::from), found + sink.found(behind))
@@ -352,10 +346,7 @@ unsafe extern "C" fn wait<D: Device>(
         // SAFETY: by the caller.
         let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe {
-            let behind = completions.add(found as usize);
-            (behind, Sink::new(behind, max - found, left))
-        };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
         let min = min - found;
         let deadline = deadline(min, timeout_ns);
         let group = opened.group.group();

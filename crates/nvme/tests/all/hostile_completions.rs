@@ -1,6 +1,7 @@
 //! Completions that belong to no command: rejected and counted, never delivered.
 
 use crate::common::{Seen, open};
+use crate::forged::forge;
 use joulio_device::SharedMemory;
 use joulio_nvme::{Completed, CompletionFault, Controller, Namespace, QueuePair};
 use joulio_units::Nanos;
@@ -34,12 +35,7 @@ fn fixture() -> Fixture {
 impl Fixture {
     /// Writes a completion into slot `index` of the queue, as the controller would.
     fn forge(&self, index: usize, sqid: u16, cid: u16, phase: bool) {
-        // The completion queue stands on the page behind the submission queue.
-        let at = 4096 + index * 16;
-        self.memory.write(at, &[0; 8]);
-        self.memory.write(at + 10, &sqid.to_le_bytes());
-        self.memory
-            .store_u32(at + 12, u32::from(cid) | u32::from(phase) << 16);
+        forge(&self.memory, index, 0, (sqid, cid), phase.into());
     }
 
     fn submit(&mut self, tag: u64) {

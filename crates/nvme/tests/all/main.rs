@@ -8,6 +8,7 @@ mod data_pointers;
 mod event_loop;
 mod events;
 mod features;
+mod forged;
 mod function_reset;
 mod groups_that_block;
 mod host_memory;

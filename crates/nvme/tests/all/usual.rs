@@ -1,6 +1,7 @@
 //! Completions that are handed out at once where they are as usual, and stay as they were where not.
 
 use crate::common::{Seen, Spy, open};
+use crate::forged::forge;
 use joulio_device::{BufferList, SharedMemory};
 use joulio_emulator::Stepper;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
@@ -49,12 +50,7 @@ impl Fixture {
 
     /// Writes a completion into entry `index` of the queue, as the controller would.
     fn forge(&self, index: usize, sqid: u16, cid: u16, status: u16) {
-        // The completion queue stands on the page behind the submission queue.
-        let at = 4096 + index * 16;
-        self.memory.write(at, &[7, 0, 0, 0, 0, 0, 0, 0]);
-        self.memory.write(at + 10, &sqid.to_le_bytes());
-        let word = u32::from(cid) | 1 << 16 | u32::from(status) << 17;
-        self.memory.store_u32(at + 12, word);
+        forge(&self.memory, index, 7, (sqid, cid), 1 | status << 1);
     }
 
     /// The identifier of the command in entry `index` of the submission queue.

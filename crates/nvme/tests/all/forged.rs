@@ -1,0 +1,19 @@
+//! Completions that a test writes in the place of the controller.
+
+use joulio_device::SharedMemory;
+
+/// Writes a completion into entry `index` of a queue of less than 64 entries that has `memory`, as the controller
+/// would: dword 0, the identifiers of its submission queue and command, and the phase and status above that.
+pub fn forge(
+    memory: &SharedMemory,
+    index: usize,
+    dw0: u32,
+    (sqid, cid): (u16, u16),
+    phase_and_status: u16,
+) {
+    // The completion queue stands on the page behind the submission queue.
+    let at = 4096 + index * 16;
+    memory.write(at, &u64::from(dw0).to_le_bytes());
+    memory.write(at + 10, &sqid.to_le_bytes());
+    memory.store_u32(at + 12, u32::from(cid) | u32::from(phase_and_status) << 16);
+}

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::nvme_cli::list::{json, table};
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::cancel;
-use joulio_lab::DeviceName;
+use joulio_lab::ControllerName;
 use joulio_lab::inspect::{ListError, namespaces};
 use joulio_model::DeviceProfile;
 
@@ -13,7 +13,7 @@ use joulio_model::DeviceProfile;
 #[derive(clap::Args)]
 pub struct ListArgs {
     /// Devices to open and list; without any, what this machine has
-    devices: Vec<DeviceName>,
+    devices: Vec<ControllerName>,
     #[command(flatten)]
     output: Output,
 }
@@ -21,6 +21,7 @@ pub struct ListArgs {
 /// `joulio list`.
 pub fn run(args: &ListArgs) -> Outcome {
     let rows = namespaces(&args.devices, &cancel()).map_err(|error| match error {
+        error @ ListError::NotNvme(_) => Failure::input(error),
         ListError::Open(error) => Failure::input(error),
         error => Failure::run(error),
     })?;

@@ -89,6 +89,7 @@ mod cancel;
 mod controller;
 mod error;
 mod group;
+mod identify_namespaces;
 mod kernel;
 mod namespace;
 mod power;

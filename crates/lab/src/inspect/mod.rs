@@ -2,6 +2,7 @@
 
 mod controller_fields;
 mod field;
+mod kernel_namespaces;
 mod namespace_fields;
 mod smart_fields;
 
@@ -10,6 +11,7 @@ pub use field::{NvmeField, hex};
 pub use namespace_fields::{lba_formats, namespace_fields, namespace_json};
 pub use smart_fields::{SmartField, SmartUnit, smart_fields, smart_json};
 
+use crate::controller_name::ControllerName;
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
 use crate::error::OpenError;
@@ -19,11 +21,11 @@ use joulio_device::{Device, DeviceError};
 use joulio_emulator::FaultPlan;
 use joulio_host::ControllerOpenError;
 use joulio_host::controller::{OwnAddress, admin_options, open_pcie, open_vfio_user};
-use joulio_nvme::{Cancel, Controller, NvmeError};
+use joulio_nvme::{Cancel, Controller, KernelController, NvmeError, PowerControl};
 use joulio_nvme_spec::ascii;
 use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::SmartHealth;
-use std::fs;
+use kernel_namespaces::{KernelNamespace, file_name, namespace_info};
 
 /// Controller over any back end, to be identified.
 pub trait Inspect {
@@ -64,11 +66,63 @@ impl<D: Device> Inspect for Controller<D> {
     }
 }
 
-/// Opens a device to identify it; `cancel` ends the wait for it.
+impl Inspect for KernelController {
+    fn identity(&self) -> &IdentifyController {
+        PowerControl::identify_controller(self)
+    }
+
+    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
+        self.identify_namespace(nsid)
+    }
+
+    fn active(&self) -> Result<Vec<u32>, NvmeError> {
+        self.active_namespaces()
+    }
+
+    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError> {
+        self.smart_log()
+    }
+}
+
+/// Controller that is open to be identified, and the namespace of it that its name says.
+pub struct Inspected {
+    /// The controller.
+    pub controller: Box<dyn Inspect>,
+    /// Name of the controller: `nvme0` of the kernel's, as nvme-cli has it.
+    pub name: String,
+    /// Identifier of the namespace that was named; 1 where a controller was.
+    pub nsid: u32,
+}
+
+/// Opens a device to identify it: a controller, or the block device of a namespace of the kernel's.
+/// `cancel` ends the wait for one that joulio drives.
 ///
 /// # Errors
 /// The device cannot be had, or its controller does not come up.
-pub fn inspect(name: &DeviceName, cancel: Cancel) -> Result<Box<dyn Inspect>, OpenError> {
+pub fn inspect(name: &ControllerName, cancel: Cancel) -> Result<Inspected, OpenError> {
+    let path = match name {
+        ControllerName::Own(name) => {
+            return Ok(Inspected {
+                controller: own(name, cancel)?,
+                name: name.text.clone(),
+                nsid: name.nsid,
+            });
+        }
+        ControllerName::Kernel(path) => path,
+    };
+    let (path, nsid) = match KernelNamespace::of(path) {
+        Some(namespace) => (namespace.controller, namespace.nsid),
+        None => (path.clone(), 1),
+    };
+    let controller = KernelController::open(&path).map_err(ControllerOpenError::from)?;
+    Ok(Inspected {
+        controller: Box::new(controller),
+        name: file_name(&path).into(),
+        nsid,
+    })
+}
+
+fn own(name: &DeviceName, cancel: Cancel) -> Result<Box<dyn Inspect>, OpenError> {
     let how = admin_options(cancel);
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
@@ -119,16 +173,33 @@ pub enum ListError {
     /// A controller of the kernel's list has no address.
     #[error(transparent)]
     Name(#[from] DeviceNameError),
+    /// A device of the kernel's that was named is none of NVMe.
+    #[error("{0} is no NVMe controller or namespace of this machine: joulio list shows them")]
+    NotNvme(String),
 }
 
 /// Lists the namespaces of the devices `names`; without names, of this machine.
 ///
 /// # Errors
 /// A device that was named cannot be opened, or a controller fails a command.
-pub fn namespaces(names: &[DeviceName], cancel: &Cancel) -> Result<Vec<NamespaceInfo>, ListError> {
+pub fn namespaces(
+    names: &[ControllerName],
+    cancel: &Cancel,
+) -> Result<Vec<NamespaceInfo>, ListError> {
     let mut rows = Vec::new();
     for name in names {
-        rows.extend(opened(&name.text, &*inspect(name, cancel.clone())?)?);
+        match name {
+            ControllerName::Own(own_name) => {
+                rows.extend(opened(&own_name.text, &*own(own_name, cancel.clone())?)?);
+            }
+            ControllerName::Kernel(path) => {
+                let found = of_kernel(file_name(path), &Sysfs::default().nvme_controllers()?);
+                if found.is_empty() {
+                    return Err(ListError::NotNvme(name.text()));
+                }
+                rows.extend(found);
+            }
+        }
     }
     if names.is_empty() {
         for controller in Sysfs::default().nvme_controllers()? {
@@ -138,12 +209,24 @@ pub fn namespaces(names: &[DeviceName], cancel: &Cancel) -> Result<Vec<Namespace
     Ok(rows)
 }
 
+/// The namespaces of the kernel's controller `name`, or the namespace of that name.
+fn of_kernel(name: &str, machine: &[PciNvme]) -> Vec<NamespaceInfo> {
+    let pairs = machine.iter().flat_map(|controller| {
+        let whole = controller.controllers.iter().any(|one| one == name);
+        let namespaces = controller.namespaces.iter();
+        namespaces
+            .filter(move |namespace| whole || *namespace == name)
+            .map(move |namespace| namespace_info(controller, namespace))
+    });
+    pairs.collect()
+}
+
 /// A controller of this machine: the kernel's by sysfs, one on vfio-pci by asking it.
 fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo>, ListError> {
     if controller.driver.as_deref() == Some("vfio-pci") {
         let text = format!("pcie:{}", controller.address);
         let name: DeviceName = text.parse()?;
-        return match inspect(&name, cancel.clone()) {
+        return match own(&name, cancel.clone()) {
             Ok(device) => Ok(opened(&text, &*device)?),
             // Somebody uses it, or it takes a word: that is worth a row, not an error.
             Err(error) => Ok(vec![NamespaceInfo {
@@ -161,45 +244,8 @@ fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo
     Ok(controller
         .namespaces
         .iter()
-        .map(|name| kernels(controller, name))
+        .map(|name| namespace_info(controller, name))
         .collect())
-}
-
-/// A namespace that the kernel's driver has (Documentation/ABI/stable/sysfs-block).
-fn kernels(controller: &PciNvme, namespace: &str) -> NamespaceInfo {
-    let text = |path: String| {
-        fs::read_to_string(path)
-            .map(|t| t.trim().to_string())
-            .unwrap_or_default()
-    };
-    let number = |path: String| text(path).parse::<u64>().unwrap_or(0);
-    let class = controller
-        .controllers
-        .first()
-        .map(|name| format!("/sys/class/nvme/{name}"));
-    let of_controller = |file: &str| {
-        class
-            .as_ref()
-            .map(|class| text(format!("{class}/{file}")))
-            .unwrap_or_default()
-    };
-    let block = format!("/sys/block/{namespace}");
-    let size = number(format!("{block}/size")) * 512;
-    NamespaceInfo {
-        node: format!("/dev/{namespace}"),
-        generic: namespace
-            .strip_prefix("nvme")
-            .map(|rest| format!("/dev/ng{rest}"))
-            .unwrap_or_default(),
-        serial: ascii(of_controller("serial").as_bytes()).into(),
-        model: ascii(of_controller("model").as_bytes()).into(),
-        namespace: number(format!("{block}/nsid")) as u32,
-        used_bytes: size,
-        size_bytes: size,
-        block: number(format!("{block}/queue/logical_block_size")) as u32,
-        metadata: 0,
-        firmware: ascii(of_controller("firmware_rev").as_bytes()).into(),
-    }
 }
 
 fn opened(node: &str, device: &dyn Inspect) -> Result<Vec<NamespaceInfo>, NvmeError> {

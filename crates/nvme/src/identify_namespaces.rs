@@ -1,0 +1,107 @@
+//! The namespaces of a controller, whoever drives it: by the list of NVMe 1.1, or one by one.
+
+use crate::NvmeError;
+use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
+use joulio_nvme_spec::{Command, NamespaceId, Status};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// NSIDs from here on name no namespace (Base 3.2.1.2).
+const RESERVED: u32 = 0xffff_fffe;
+
+/// Identify commands for namespaces, over whatever carries admin commands.
+pub(crate) trait IdentifyNamespaces {
+    /// Name of the device.
+    fn name(&self) -> &str;
+
+    /// Identify Controller data structure.
+    fn identity(&self) -> &IdentifyController;
+
+    /// True if the controller is known to have the list of active namespaces (CNS 02h, NVMe 1.1).
+    fn has_list(&self) -> bool;
+
+    /// Runs an Identify command and returns its data.
+    fn identify<T: FromBytes + IntoBytes>(
+        &self,
+        name: &'static str,
+        command: Command,
+    ) -> Result<Box<T>, NvmeError>;
+
+    /// Identifiers of the active namespaces, ascending.
+    fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
+        if !self.has_list() {
+            return self.namespaces_one_by_one();
+        }
+        match self.listed_namespaces() {
+            Err(NvmeError::Admin { status, .. }) if is_refused(status) => {
+                self.namespaces_one_by_one()
+            }
+            other => other,
+        }
+    }
+
+    /// Identify CNS 02h, as far as it makes sense: what is there twice, or out of order, or no NSID
+    /// of a namespace, is a controller's mistake.
+    fn listed_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
+        let command = Command::identify(Cns::ACTIVE_NAMESPACES, NamespaceId::NONE);
+        let list: Box<ActiveNamespaces> =
+            self.identify("Identify Active Namespace ID list", command)?;
+        let ids = list.nsid.iter().map(|id| id.get());
+        let mut ids: Vec<u32> = ids
+            .take_while(|&id| id != 0)
+            .filter(|&id| id < RESERVED)
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Identify CNS 00h of each NSID up to NN: an inactive one has no size, or is refused.
+    fn namespaces_one_by_one(&self) -> Result<Vec<u32>, NvmeError> {
+        // As many as a list has, however many the controller claims.
+        let max = size_of::<ActiveNamespaces>() / size_of::<u32>();
+        let last = self.identity().nn.get().min(max as u32);
+        let mut active = Vec::new();
+        for nsid in 1..=last {
+            match self.fetch_namespace(nsid) {
+                Ok(identify) if identify.nsze.get() == 0 => {}
+                Ok(_) => active.push(nsid),
+                Err(NvmeError::Admin { status, .. }) if is_refused(status) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(active)
+    }
+
+    /// Identify Namespace data structure of a namespace that may be inactive.
+    fn fetch_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
+        let command = Command::identify(Cns::NAMESPACE, NamespaceId(nsid));
+        self.identify("Identify Namespace", command)
+    }
+
+    /// Identify Namespace data structure of the active namespace `nsid`.
+    fn active_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
+        let active = self.active_namespaces()?;
+        if active.contains(&nsid) {
+            return self.fetch_namespace(nsid);
+        }
+        let mut known: Vec<_> = active.iter().take(16).map(u32::to_string).collect();
+        if active.len() > known.len() {
+            known.push("...".into());
+        }
+        Err(NvmeError::NoNamespace {
+            device: self.name().into(),
+            nsid,
+            active: if known.is_empty() {
+                "none".into()
+            } else {
+                known.join(", ")
+            },
+        })
+    }
+}
+
+/// Reports whether `status` answers a CNS that the controller does not have: Invalid Field, or,
+/// where it sees only the one bit that CNS had in NVMe 1.0, that NSID 0 is none.
+fn is_refused(status: Status) -> bool {
+    [Status::INVALID_FIELD, Status::INVALID_NAMESPACE].contains(&status.kind())
+}

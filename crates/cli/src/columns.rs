@@ -15,20 +15,20 @@ const FIRST: [&str; 16] = [
     "published",
     "IOPS",
     "uJ/IO",
-    "p99",
+    "p99 us",
     "W",
     "from",
     "to",
     "mean us",
     "CPU us/IO",
-    "p50",
-    "p99.9",
+    "p50 us",
+    "p99.9 us",
     "boundary",
     "source",
 ];
 
 /// Headings of figures that stand in a table only where they are asked for, by name or by `all`.
-const ON_REQUEST: [&str; 2] = ["stddev us", "p99.99"];
+const ON_REQUEST: [&str; 2] = ["stddev us", "p99.99 us"];
 
 /// Blanks between two columns, and on either side of a line.
 const BETWEEN: usize = 2;
@@ -143,7 +143,7 @@ fn fitted(
             let mut kept = Vec::new();
             for name in names {
                 let mut all = groups.iter();
-                match all.find(|group| name == plain(&header[group.start])) {
+                match all.find(|group| is_named(plain(&header[group.start]), name)) {
                     Some(group) => kept.push(group.clone()),
                     None => absent.push(name),
                 }
@@ -252,6 +252,11 @@ const CUT: usize = 20;
 /// Characters that a word is not cut below to make room for one.
 const SHORTEST: usize = 8;
 
+/// True if `name` is `heading`, with its unit or without.
+pub fn is_named(heading: &str, name: &str) -> bool {
+    heading == name || heading.strip_suffix(" us") == Some(name)
+}
+
 /// A heading without the mark of a model's figure.
 fn plain(heading: &str) -> &str {
     heading.trim_end_matches('*')
@@ -302,7 +307,7 @@ mod tests {
         "IOPS*",
         "MiB/s*",
         "mean us",
-        "p99",
+        "p99 us",
         "polls/IO",
         "W*",
         "uJ/IO*",
@@ -347,7 +352,7 @@ mod tests {
         }
         let text = of(&Chosen::Fitting, Some(40));
         let header = text.lines().next().unwrap();
-        for heading in ["completion", "IOPS*", "p99", "uJ/IO*"] {
+        for heading in ["completion", "IOPS*", "p99 us", "uJ/IO*"] {
             assert!(header.contains(heading), "{text}");
         }
         assert!(text.contains("no room for MiB/s*, "), "{text}");
@@ -426,13 +431,13 @@ mod tests {
     #[test]
     fn columns_are_chosen_by_name() {
         let text = of(&Chosen::Named(vec!["p99".into(), "W".into()]), Some(10));
-        assert_eq!(text.lines().next(), Some(" completion  p99     W*"));
+        assert_eq!(text.lines().next(), Some(" completion  p99 us     W*"));
         // In the order in which they are named; what these runs have none of is said.
         let text = of(
-            &Chosen::Named(["W", "uintr/IO", "p99"].map(String::from).to_vec()),
+            &Chosen::Named(["W", "uintr/IO", "p99 us"].map(String::from).to_vec()),
             None,
         );
-        assert_eq!(text.lines().next(), Some(" completion     W*  p99"));
+        assert_eq!(text.lines().next(), Some(" completion     W*  p99 us"));
         assert_eq!(text.lines().last(), Some(" not in these runs: uintr/IO"));
     }
 }

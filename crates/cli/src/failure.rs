@@ -3,6 +3,7 @@
 use crate::limits::open_files_advice;
 use crate::output::{Earlier, fitted};
 use crate::signal::{Signal, signal};
+use clap::error::{ContextKind, ContextValue};
 use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
 use joulio_lab::calibrate::CalibrateError;
@@ -249,8 +250,29 @@ pub fn usage_line(error: &clap::Error) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     // What looks like a flag is meant for one.
     let parts = message.split("tip: ").map(str::trim);
-    let parts = parts.filter(|part| !part.starts_with("to pass "));
+    let hides = suggests_hidden(error);
+    let parts = parts.filter(|part| {
+        let is_hidden = hides && part.starts_with("a similar argument");
+        !is_hidden && !part.starts_with("to pass ")
+    });
     one_line(&parts.collect::<Vec<_>>().join("; "))
+}
+
+/// True if clap proposes a flag that the help does not show.
+fn suggests_hidden(error: &clap::Error) -> bool {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::SuggestedArg) else {
+        return false;
+    };
+    let name = flag.trim_start_matches('-');
+    let mut commands = vec![crate::written()];
+    while let Some(command) = commands.pop() {
+        let mut flags = command.get_arguments();
+        if flags.any(|flag| flag.is_hide_set() && flag.get_long() == Some(name)) {
+            return true;
+        }
+        commands.extend(command.get_subcommands().cloned());
+    }
+    false
 }
 
 /// Writes `message` to standard error, broken between words where that is a terminal. Where that is closed or full nobody reads it, and the exit

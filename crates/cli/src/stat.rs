@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 /// Flags of `stat`.
 #[derive(clap::Args)]
 #[command(after_help = "\
+The columns are iostat's, with its units: r_await and w_await in milliseconds from queueing to completion, \
+aqu-sz in I/Os, %util in percent of the time. \
 Joules per I/O are all of a meter's joules over all reads and writes of the devices listed; those \
 of a storage device's own meter over its own. The figures since boot, with which iostat begins, \
 are left out, as by iostat -y: the first ones come after an interval.")]

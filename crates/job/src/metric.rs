@@ -69,6 +69,8 @@ pub enum Side {
 pub enum LatencyStatistic {
     /// Arithmetic mean.
     Mean,
+    /// Standard deviation.
+    StandardDeviation,
     /// Median.
     P50,
     /// 90th percentile.
@@ -77,6 +79,8 @@ pub enum LatencyStatistic {
     P99,
     /// 99.9th percentile.
     P999,
+    /// 99.99th percentile.
+    P9999,
     /// 99.999th percentile.
     P99999,
     /// Longest.
@@ -131,12 +135,14 @@ const SIDES: [(Side, &str); 3] = [
     (Side::Write, "write_"),
 ];
 
-const STATISTICS: [(LatencyStatistic, &str); 7] = [
+const STATISTICS: [(LatencyStatistic, &str); 9] = [
     (LatencyStatistic::Mean, "latency_us"),
+    (LatencyStatistic::StandardDeviation, "stddev_us"),
     (LatencyStatistic::P50, "p50_us"),
     (LatencyStatistic::P90, "p90_us"),
     (LatencyStatistic::P99, "p99_us"),
     (LatencyStatistic::P999, "p999_us"),
+    (LatencyStatistic::P9999, "p9999_us"),
     (LatencyStatistic::P99999, "p99999_us"),
     (LatencyStatistic::Max, "max_us"),
 ];
@@ -334,10 +340,12 @@ impl LatencyStatistic {
         let latency = &side.latency_ns;
         Some(match self {
             LatencyStatistic::Mean => latency.mean,
+            LatencyStatistic::StandardDeviation => latency.stddev?,
             LatencyStatistic::P50 => latency.p50 as f64,
             LatencyStatistic::P90 => latency.p90 as f64,
             LatencyStatistic::P99 => latency.p99 as f64,
             LatencyStatistic::P999 => latency.p999 as f64,
+            LatencyStatistic::P9999 => latency.p9999? as f64,
             LatencyStatistic::P99999 => latency.p99999? as f64,
             LatencyStatistic::Max => latency.max as f64,
         })

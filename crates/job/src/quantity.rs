@@ -43,7 +43,14 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// # Errors
 /// Text that says how a time is written.
 pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
-    scaled(text, |suffix| match suffix {
+    time(text, plain).ok_or_else(|| {
+        format!("'{text}' is not a time: write a number with ns, us, ms, s, m or h, as 1.5s")
+    })
+}
+
+/// A time with or without decimals, if it is a whole number of nanoseconds.
+fn time(text: &str, plain: u64) -> Option<u64> {
+    let unit = |suffix: &str| match suffix {
         "" => Some(plain),
         "ns" => Some(1),
         "us" => Some(1_000),
@@ -52,10 +59,19 @@ pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
         "m" => Some(60_000_000_000),
         "h" => Some(3_600_000_000_000),
         _ => None,
-    })
-    .ok_or_else(|| {
-        format!("'{text}' is not a time: write a whole number with ns, us, ms, s, m or h")
-    })
+    };
+    let Some((whole, rest)) = text.split_once('.') else {
+        return scaled(text, unit);
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (decimals, suffix) = rest.split_at(digits);
+    let unit = unit(&suffix.to_ascii_lowercase())?;
+    let scale = 10_u64.checked_pow(u32::try_from(digits).ok()?)?;
+    let parts = decimals.parse::<u64>().ok()?.checked_mul(unit)?;
+    let whole = scaled(whole, |suffix| suffix.is_empty().then_some(unit))?;
+    parts
+        .is_multiple_of(scale)
+        .then(|| whole.checked_add(parts / scale))?
 }
 
 /// Parses a promise of latencies: `p99=15us,p99.9=40us`, numbers without a unit in microseconds; a
@@ -142,7 +158,20 @@ mod tests {
         assert_eq!(parse_time("5", 1_000_000_000), Ok(5_000_000_000));
         assert_eq!(parse_time("500ms", 1), Ok(500_000_000));
         assert_eq!(parse_time("2m", 1), Ok(120_000_000_000));
-        assert!(parse_time("5d", 1).is_err());
+        assert_eq!(parse_time("1.5s", 1), Ok(1_500_000_000));
+        assert_eq!(parse_time("0.25", 1_000), Ok(250));
+        for text in [
+            "5d",
+            "1.5ns",
+            ".5s",
+            "1.s",
+            "1.5.5s",
+            "-1s",
+            "99999999999.9h",
+            "",
+        ] {
+            assert!(parse_time(text, 1).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -53,9 +53,12 @@ impl FromStr for DeviceName {
         let mut parts = rest.split(',');
         let first = parts.next().unwrap_or_default();
         let mut nsid = 1;
+        let mut full = text.to_owned();
         let kind = match scheme {
             "emulated" => {
                 let profile = if first.is_empty() {
+                    let options = text.trim_start_matches("emulated").trim_start_matches(':');
+                    full = format!("emulated:{DEFAULT_PROFILE}{options}");
                     DEFAULT_PROFILE
                 } else {
                     first
@@ -81,7 +84,7 @@ impl FromStr for DeviceName {
             }
         };
         Ok(DeviceName {
-            text: text.into(),
+            text: full,
             nsid,
             kind,
         })

@@ -3,15 +3,13 @@
 use crate::device_name_error::DeviceNameError;
 use joulio_kernel_io::block_device_of;
 use joulio_model::DeviceProfile;
+use joulio_units::nearest;
 use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 /// Schemes of devices that joulio drives.
 const SCHEMES: [&str; 3] = ["emulated", "pcie", "vfio-user"];
-
-/// Similarity, of 1, from which a name is proposed in place of another (Jaro and Winkler's).
-const SIMILAR: f64 = 0.85;
 
 /// The full name of what `text` names in short; `text` itself where it is a full name.
 ///
@@ -58,7 +56,7 @@ fn full_name_at<'a>(
     }
     match found.as_slice() {
         [one] => Ok(one.clone().into()),
-        [] => Err(DeviceNameError::unknown(text, nearest(root, text))),
+        [] => Err(DeviceNameError::unknown(text, near(root, folder, text))),
         [first, second, ..] => Err(DeviceNameError::Ambiguous {
             text: text.into(),
             first: first.clone(),
@@ -68,7 +66,7 @@ fn full_name_at<'a>(
 }
 
 /// The name that is most like `text`, if one is.
-fn nearest(root: &Path, text: &str) -> Option<String> {
+fn near(root: &Path, folder: &Path, text: &str) -> Option<String> {
     let (name, rest) = match text.split_once(':') {
         Some((scheme, rest)) => (scheme, Some(rest)),
         None => (text, None),
@@ -76,21 +74,27 @@ fn nearest(root: &Path, text: &str) -> Option<String> {
     let known: Vec<String> = match rest {
         Some(_) => SCHEMES.map(str::to_owned).into(),
         None => {
-            let disks = fs::read_dir(root.join("sys/block")).into_iter().flatten();
-            let disks = disks.flatten().map(|disk| disk.file_name());
-            let disks = disks.filter_map(|disk| disk.into_string().ok());
+            let disks = file_names(&root.join("sys/block"));
             DeviceProfile::names()
                 .map(str::to_owned)
                 .chain(disks)
+                .chain(file_names(folder))
                 .collect()
         }
     };
-    let like = known
-        .into_iter()
-        .map(|one| (strsim::jaro_winkler(name, &one), one));
-    let (similar, best) = like.max_by(|one, other| one.0.total_cmp(&other.0))?;
-    let full = rest.map_or_else(|| best.clone(), |rest| format!("{best}:{rest}"));
-    (similar >= SIMILAR).then_some(full)
+    let best = nearest(name, known)?;
+    Some(rest.map_or_else(|| best.clone(), |rest| format!("{best}:{rest}")))
+}
+
+/// Names of the files in `folder`, those that are text.
+fn file_names(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    // The folder that the process is in has no name of its own.
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| file.file_name().into_string().ok())
 }
 
 #[cfg(test)]
@@ -132,6 +136,7 @@ mod tests {
             ("optane900p", "did you mean optane-900p?"),
             ("emualted:optane-900p", "did you mean emulated:optane-900p?"),
             ("pci:0000:01:00.0", "did you mean pcie:0000:01:00.0?"),
+            ("disk.im", "did you mean disk.img?"),
             ("quartz", "'quartz' is not a device: emulated:PROFILE"),
             ("", "'' is not a device: emulated:PROFILE"),
         ] {

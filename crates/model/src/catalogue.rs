@@ -6,6 +6,7 @@ use std::io;
 use serde::de::DeserializeOwned;
 
 use crate::ProfileError;
+use joulio_units::nearest;
 
 /// A kind of profile that can be had by name or by path.
 pub(crate) trait Profile: DeserializeOwned {
@@ -53,6 +54,7 @@ pub(crate) fn builtin<P: Profile>(name: &str) -> Result<P, ProfileError> {
         return Err(ProfileError::Unknown {
             what: P::WHAT,
             name: name.to_owned(),
+            near: nearest(name, names::<P>()).map(str::to_owned),
             known: names::<P>().collect::<Vec<_>>().join(", "),
         });
     };

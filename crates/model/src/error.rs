@@ -6,12 +6,15 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// The name is not built in and is not a path to a `.toml` file.
-    #[error("unknown {what} profile '{name}': known are {known} (or give a path to a .toml file)")]
+    #[error("unknown {what} profile '{name}': {}known are {known} (or give a path to a .toml file)",
+        near.as_ref().map_or(String::new(), |near| format!("did you mean {near}? ")))]
     Unknown {
         /// `device` or `machine`.
         what: &'static str,
         /// The name as given.
         name: String,
+        /// The built-in name that is most like it, if one is.
+        near: Option<String>,
         /// The built-in names, separated by commas.
         known: String,
     },

@@ -16,6 +16,8 @@ mod direction;
 mod energy;
 mod how;
 mod joules;
+#[cfg(feature = "names")]
+mod names;
 mod nanos;
 mod operation;
 mod past_tdp;
@@ -32,6 +34,8 @@ pub use direction::Direction;
 pub use energy::{Energy, MIN_WINDOW};
 pub use how::How;
 pub use joules::Joules;
+#[cfg(feature = "names")]
+pub use names::nearest;
 pub use nanos::Nanos;
 pub use operation::Operation;
 pub use past_tdp::PastTdp;

@@ -2,7 +2,7 @@
 
 use super::settings::Flags;
 use super::{means, table};
-use crate::columns::Chosen;
+use crate::columns::{Chosen, is_named};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::times::seconds;
@@ -392,7 +392,7 @@ fn chosen(text: &str) -> Result<Chosen, String> {
     let all = || table::headings().chain(means::headings());
     match names
         .iter()
-        .find(|name| !all().any(|heading| heading == name.as_str()))
+        .find(|name| !all().any(|heading| is_named(heading, name)))
     {
         Some(name) => {
             let mut known: Vec<_> = table::headings().collect();

@@ -22,17 +22,20 @@ const LEGEND: [(&str, &str); 31] = [
         "stddev us",
         "standard deviation of the latencies, in microseconds; on request",
     ),
-    ("p50", "median latency, in microseconds"),
-    ("p99", "99th percentile of the latencies, in microseconds"),
+    ("p50 us", "median latency, in microseconds"),
     (
-        "p99.9",
+        "p99 us",
+        "99th percentile of the latencies, in microseconds",
+    ),
+    (
+        "p99.9 us",
         "99.9th percentile of the latencies, in microseconds",
     ),
     (
-        "p99.99",
+        "p99.99 us",
         "99.99th percentile of the latencies, in microseconds; on request",
     ),
-    ("max", "longest latency, in microseconds"),
+    ("max us", "longest latency, in microseconds"),
     (
         "CPU us/IO",
         "CPU time of the jobs' threads for an I/O, in microseconds; the device's own thread not counted",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::iter::once;
 
 /// Figures of a job or a device: the last columns of its line.
-const FIGURES: [&str; 4] = ["I/Os", "IOPS", "mean us", "p99"];
+const FIGURES: [&str; 4] = ["I/Os", "IOPS", "mean us", "p99 us"];
 
 /// The words that every line begins with: what varies, the run, and which repetition of it.
 struct Places<'a> {

@@ -11,11 +11,11 @@ pub const NAMES: [&str; 9] = [
     "MiB/s",
     "mean us",
     "stddev us",
-    "p50",
-    "p99",
-    "p99.9",
-    "p99.99",
-    "max",
+    "p50 us",
+    "p99 us",
+    "p99.9 us",
+    "p99.99 us",
+    "max us",
 ];
 
 /// I/Os and bytes a second, latencies in microseconds.

@@ -27,6 +27,11 @@ fn an_unknown_flag_is_no_value_of_anything() {
         said,
         "joulio: unexpected argument '-k' found (see --help)\n"
     );
+    let said = refused(folder.path(), "stat --foo");
+    assert_eq!(
+        said,
+        "joulio: unexpected argument '--foo' found (see --help)\n"
+    );
     let said = refused(folder.path(), "bench --iodept 4");
     let tip = "joulio: unexpected argument '--iodept' found; a similar argument exists: '--iodepth' (see --help)\n";
     assert_eq!(said, tip);

@@ -45,6 +45,8 @@ pub fn metric(metric: Metric) -> String {
             "p90_us" => "p90 latency, µs",
             "p99_us" => "p99 latency, µs",
             "p999_us" => "p99.9 latency, µs",
+            "p9999_us" => "p99.99 latency, µs",
+            "stddev_us" => "standard deviation of latency, µs",
             "p99999_us" => "p99.999 latency, µs",
             "max_us" => "longest latency, µs",
             "cpu_percent" => "CPU of each job, %",

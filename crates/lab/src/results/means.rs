@@ -52,7 +52,7 @@ impl MeanOf {
         match self {
             MeanOf::Iops => "IOPS",
             MeanOf::Latency => "mean us",
-            MeanOf::P99 => "p99",
+            MeanOf::P99 => "p99 us",
             MeanOf::Cpu => "CPU us/IO",
             MeanOf::Watts => "W",
             MeanOf::MicrojoulesPerIo => "uJ/IO",

@@ -27,7 +27,7 @@ pub fn verdict(
     if iops.is_empty() {
         return match rows.len() > 1 && !spoiled.is_empty() {
             true => vec![
-                "No verdict: the runs that are to be compared were spoiled, or are not what was requested."
+                "No verdict: the runs that are to be compared were spoiled, ended early, or are not what was requested."
                     .into(),
             ],
             false => Vec::new(),
@@ -408,8 +408,8 @@ mod tests {
         assert_eq!(
             found(&records),
             [
-                "No verdict: the runs that are to be compared were spoiled, or are not what was \
-                 requested."
+                "No verdict: the runs that are to be compared were spoiled, ended early, or are not \
+                 what was requested."
             ]
         );
         records.extend(runs(INTERRUPT, 1, 500.0, 1.0, 40.0));

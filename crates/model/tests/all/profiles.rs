@@ -23,7 +23,7 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     assert_eq!(
         DeviceProfile::load("optan-900p").unwrap_err().to_string(),
         format!(
-            "unknown device profile 'optan-900p': known are {} (or give a path to a .toml file)",
+            "unknown device profile 'optan-900p': did you mean optane-900p? known are {} (or give a path to a .toml file)",
             known.join(", ")
         )
     );

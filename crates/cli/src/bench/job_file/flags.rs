@@ -6,7 +6,9 @@ use super::sections::{Given, Section, variable};
 use super::typed::Typed;
 use super::words::{Word, names, word};
 use joulio_workload::parse_size;
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
 /// Most files that a section is taken to have; more jobs are refused elsewhere.
@@ -160,7 +162,10 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
         "timeout",
     ];
     if !has(&amounts) && !typed.has("--runtime") && !typed.has("--number_ios") {
-        return refused("does not say how much: write size, number_ios or runtime");
+        match whole_file(section)? {
+            Some(ios) => arguments.push(format!("--number_ios={ios}")),
+            None => return refused("does not say how much: write size, number_ios or runtime"),
+        }
     }
     if !has(&["rw", "readwrite"]) {
         arguments.push("--rw=read".into());
@@ -245,6 +250,29 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     }
     let ios = (whole / bs).saturating_mul(loops);
     Ok(Some(given.flag(format!("--number_ios={ios}"))))
+}
+
+/// I/Os of a section that does not say how much, but names one file that is there: as many as the file has blocks,
+/// so often as `loops` says.
+fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
+    let options: Vec<&Given> = section.options.iter().collect();
+    let name = section.find("filename");
+    let Some(name) = name.and_then(|given| given.value.as_deref()) else {
+        return Ok(None);
+    };
+    let file = match names(&below(&options, name)).as_slice() {
+        [name] => File::open(name),
+        _ => return Ok(None),
+    };
+    // The end of a block device is its length too.
+    let Ok(bytes) = file.and_then(|mut file| file.seek(SeekFrom::End(0))) else {
+        return Ok(None);
+    };
+    let loops = section.find("loops").map_or(Ok(1), Given::count)?;
+    let blocks = block_size(&options)?.and_then(|bs| bytes.checked_div(bs));
+    Ok(blocks
+        .filter(|blocks| *blocks > 0)
+        .map(|blocks| blocks.saturating_mul(loops)))
 }
 
 /// The I/Os a second of `rate`, which fio has in bytes.

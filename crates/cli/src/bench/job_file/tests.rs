@@ -318,6 +318,15 @@ fn what_fio_has_by_default_is_so_here() {
     );
     let (_, why) = of("[a]\nfilename=x\n").unwrap_err();
     assert!(why.contains("write size, number_ios or runtime"), "{why}");
+    // A file that is there is gone through once, or as often as loops says.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("disk.img");
+    std::fs::write(&file, [0; 10_000]).unwrap();
+    let text = format!("[a]\nfilename={}\nloops=3\nbs=1k\n", file.display());
+    assert_eq!(
+        of(&text).unwrap(),
+        "--number_ios=27 --rw=read --ramp_time=0 --engine=psync"
+    );
 }
 
 /// What docs/fio.md says of each option.

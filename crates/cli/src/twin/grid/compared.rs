@@ -51,9 +51,9 @@ fn joules(rows: &[&GridCell], name: &str) -> String {
         &over,
         "cells",
         "mean %*",
-        "median*",
-        "90th*",
-        "worst*",
+        "median %*",
+        "90th %*",
+        "worst %*",
         "as good %*",
     ];
     let lines = comparisons(rows, name).into_iter().map(|one| {

@@ -1,9 +1,15 @@
 //! Three examples of each subcommand, below its help.
 
+mod nested;
+
 use clap::Command;
+use nested::NESTED;
+
+/// Lines of a command and what each does.
+type Lines = [(&'static str, &'static str); 3];
 
 /// Lines of a command and what it does, by subcommand.
-const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
+const EXAMPLES: [(&str, Lines); 20] = [
     (
         "bench",
         [
@@ -98,7 +104,7 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
                 "joulio id-ctrl emulated:optane-900p",
                 "an emulated controller",
             ),
-            ("joulio id-ctrl pcie:0000:01:00.0", "one that joulio drives"),
+            ("joulio id-ctrl /dev/nvme0", "one of the kernel's"),
             (
                 "joulio id-ctrl vfio-user:/run/nvme.sock -o json",
                 "one of another process, for programs",
@@ -109,10 +115,7 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
         "id-ns",
         [
             ("joulio id-ns emulated:optane-900p", "an emulated namespace"),
-            (
-                "joulio id-ns pcie:0000:01:00.0,nsid=2",
-                "the second one of a drive",
-            ),
+            ("joulio id-ns /dev/nvme0n1", "one of the kernel's"),
             (
                 "joulio id-ns vfio-user:/run/nvme.sock -o json",
                 "one of another process, for programs",
@@ -127,7 +130,7 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
                 "of an emulated one",
             ),
             (
-                "joulio smart-log pcie:0000:01:00.0",
+                "joulio smart-log /dev/nvme0",
                 "temperature, wear and errors of a drive",
             ),
             ("joulio smart-log pcie:0000:01:00.0 -o json", "for programs"),
@@ -275,7 +278,7 @@ const EXAMPLES: [(&str, [(&str, &str); 3]); 20] = [
 ];
 
 /// Examples of the command itself.
-const FIRST: [(&str, &str); 3] = [
+const FIRST: Lines = [
     (
         "joulio bench",
         "completion modes beside each other, on an emulated drive",
@@ -293,10 +296,17 @@ const FIRST: [(&str, &str); 3] = [
 /// `command` with examples below its help and that of its subcommands.
 pub fn with_examples(command: Command) -> Command {
     let command = with_lines(command, &FIRST);
-    EXAMPLES
+    let command = EXAMPLES
         .into_iter()
         .fold(command, |command, (name, lines)| {
             command.mut_subcommand(name, |subcommand| with_lines(subcommand, &lines))
+        });
+    NESTED
+        .into_iter()
+        .fold(command, |command, (name, below, lines)| {
+            command.mut_subcommand(name, |subcommand| {
+                subcommand.mut_subcommand(below, |command| with_lines(command, &lines))
+            })
         })
 }
 
@@ -324,8 +334,24 @@ mod tests {
     use crate::written;
 
     #[test]
+    fn every_subcommand_that_is_shown_has_examples() {
+        let mut commands: Vec<Command> = written().get_subcommands().cloned().collect();
+        while let Some(mut command) = commands.pop() {
+            let shown = ["completions", "man", "help"];
+            if command.is_hide_set() || shown.contains(&command.get_name()) {
+                continue;
+            }
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Examples:"), "{}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+
+    #[test]
     fn every_example_is_a_command_that_can_be_written() {
-        for lines in EXAMPLES.iter().map(|(_, lines)| lines).chain([&FIRST]) {
+        let nested = NESTED.iter().map(|(_, _, lines)| lines);
+        let all = EXAMPLES.iter().map(|(_, lines)| lines);
+        for lines in all.chain(nested).chain([&FIRST]) {
             for (line, _) in lines {
                 let parsed = written().try_get_matches_from(line.split_whitespace());
                 let help = line.ends_with("--help");

@@ -1,0 +1,27 @@
+//! Names that a person mistyped.
+
+/// Similarity, of 1, from which a name is proposed in place of another (Jaro and Winkler's).
+const SIMILAR: f64 = 0.85;
+
+/// Known name that is most like `text`, if one is like it.
+pub fn nearest<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) -> Option<T> {
+    let like = known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(text, name.as_ref()), name));
+    let (similar, best) = like.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (similar >= SIMILAR).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_similar_name_is_proposed_and_an_unlike_one_is_not() {
+        let known = ["poll", "poll-pause", "interrupt"];
+        assert_eq!(nearest("pol", known), Some("poll"));
+        assert_eq!(nearest("interupt", known), Some("interrupt"));
+        assert_eq!(nearest("quartz", known), None);
+        assert_eq!(nearest("poll", [""; 0]), None);
+    }
+}

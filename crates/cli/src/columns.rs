@@ -27,9 +27,6 @@ const FIRST: [&str; 16] = [
     "source",
 ];
 
-/// Headings of figures that stand in a table only where they are asked for, by name or by `all`.
-const ON_REQUEST: [&str; 2] = ["stddev us", "p99.99 us"];
-
 /// Blanks between two columns, and on either side of a line.
 const BETWEEN: usize = 2;
 
@@ -131,10 +128,7 @@ fn fitted(
     width: Option<usize>,
 ) -> String {
     let left = left.min(header.len());
-    let mut groups = groups(header, left);
-    if *chosen == Chosen::Fitting {
-        groups.retain(|group| !ON_REQUEST.contains(&plain(&header[group.start])));
-    }
+    let groups = groups(header, left);
     let width = width.filter(|_| *chosen == Chosen::Fitting);
     let mut absent: Vec<&str> = Vec::new();
     let (words, kept) = match (chosen, width) {

@@ -18,6 +18,9 @@ pub const NAMES: [&str; 9] = [
     "max us",
 ];
 
+/// Those of them that stand in a table only where they are asked for, by name or by `all`.
+pub const RARE: [&str; 2] = ["stddev us", "p99.99 us"];
+
 /// I/Os and bytes a second, latencies in microseconds.
 pub fn cells(side: &DirectionResult) -> [String; 9] {
     let us = |ns: f64| format!("{:.1}", ns / 1e3);
@@ -56,13 +59,17 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> Option<String> {
         sides.map(|(direction, side)| {
             let words = [run_name(run), direction.to_string()];
             let place = varied.values(&record.point).into_iter();
-            place.chain(words).chain(cells(side)).collect()
+            let figures = NAMES.into_iter().zip(cells(side));
+            let usual = figures.filter(|(name, _)| !RARE.contains(name));
+            let usual = usual.map(|(_, cell)| cell);
+            place.chain(words).chain(usual).collect()
         })
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let modelled = records.iter().any(|record| record.result.modelled);
     let star = if modelled { "*" } else { "" };
-    let figures = NAMES.map(|name| format!("{name}{star}"));
+    let usual = NAMES.into_iter().filter(|name| !RARE.contains(name));
+    let figures = usual.map(|name| format!("{name}{star}"));
     let words = ["mixed", ""].map(String::from);
     let header = varied.names().chain(words).chain(figures);
     let left = 2 + varied.count();

@@ -130,7 +130,12 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: 
     let names = names.chain(light.iter().map(|(name, _)| *name));
     let names = names.map(|name| format!("{name}{mark}"));
     let first = varied.names().chain(once("completion".into()));
-    let header = first.chain(names).chain(energy);
+    let header: Vec<String> = first.chain(names).chain(energy).collect();
+    let stands = |heading: &str| {
+        let rare = sides::RARE.iter().any(|rare| heading.starts_with(rare));
+        *chosen != Chosen::Fitting || !rare
+    };
+    let standing: Vec<bool> = header.iter().map(|heading| stands(heading)).collect();
     let mut rows = Vec::new();
     for record in records {
         if let Some(counts) = &record.result.counts {
@@ -141,9 +146,11 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: 
                 .iter()
                 .map(|(_, count)| per_io(count(&counts.wait), counts));
             let cells = name.chain(cells(&record.result, counts)).chain(light);
-            rows.push(cells.chain(watts(figure)).collect::<Vec<String>>());
+            let cells = cells.chain(watts(figure)).zip(&standing);
+            rows.push(cells.filter_map(|(cell, stands)| stands.then_some(cell)));
         }
     }
+    let header = header.into_iter().filter(|heading| stands(heading));
     let mut text = chosen_columns(header, rows, 1 + varied.count(), chosen);
     text.extend(sides::table(varied, records));
     let mut below = String::new();

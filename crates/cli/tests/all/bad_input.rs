@@ -89,7 +89,7 @@ fn each_job_needs_a_queue_pair() {
 fn a_run_has_to_have_a_length() {
     bench("--runtime 0", &["--runtime", "above zero"]);
     bench("--number_ios 0", &["--number_ios", "above zero"]);
-    bench("--runtime 1d", &["--runtime", "whole number"]);
+    bench("--runtime 1d", &["--runtime", "write a number with ns"]);
 }
 
 #[test]

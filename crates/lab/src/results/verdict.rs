@@ -27,7 +27,7 @@ pub fn verdict(
     if iops.is_empty() {
         return match rows.len() > 1 && !spoiled.is_empty() {
             true => vec![
-                "No verdict: the runs that are to be compared were spoiled, ended early, or are not what was requested."
+                "No verdict: the runs that are to be compared were spoiled, are not finished, or are not what was requested."
                     .into(),
             ],
             false => Vec::new(),
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(
             found(&records),
             [
-                "No verdict: the runs that are to be compared were spoiled, ended early, or are not \
+                "No verdict: the runs that are to be compared were spoiled, are not finished, or are not \
                  what was requested."
             ]
         );

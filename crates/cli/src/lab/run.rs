@@ -115,10 +115,6 @@ fn summary(end: &CampaignEnd, folder: &str) -> String {
     for (why, runs) in &end.apart {
         let _ = writeln!(text, "{runs} of those with figures kept apart: {why}");
     }
-    let apart: usize = end.apart.iter().map(|(_, runs)| runs).sum();
-    if apart > 0 && apart == end.with_figures {
-        text += "No run is left for a report: run it again where nothing else has the CPUs\n";
-    }
     let _ = writeln!(text, "Results are in {folder}: joulio lab report {folder}");
     text
 }

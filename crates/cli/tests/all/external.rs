@@ -3,7 +3,7 @@
 
 use crate::common::loop_device::Loop;
 use crate::common::server::Server;
-use crate::common::{joulio, json, refused};
+use crate::common::{joulio, json, lab_ran, refused};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -264,10 +264,7 @@ fn db_bench_reads_a_database_of_its_own_under_each_scheduler() {
     assert!(fs::read(&image).unwrap()[..8 << 20] == begin);
 
     let line = format!("{line}2 --allow-write");
-    disk.command(&line)
-        .current_dir(&disk.room)
-        .assert()
-        .success();
+    lab_ran(disk.command(&line).current_dir(&disk.room));
     assert_eq!(disk.scheduler(), before);
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     assert!(!mounts.contains(&disk.device), "{mounts}");

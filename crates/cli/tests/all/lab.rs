@@ -1,6 +1,6 @@
 //! `joulio lab`: experiments as data.
 
-use crate::common::{failed, joulio, killed_five_times, refused, stdout};
+use crate::common::{failed, joulio, killed_five_times, lab_ran, refused, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -112,14 +112,13 @@ fn sizes_that_jobs_take_in_turn_can_be_planned() {
 #[test]
 fn an_experiment_runs_on_the_emulator_and_goes_on() {
     let room = room();
-    let text = stdout(room.path(), "lab run small.toml --emulated --results out");
+    let text = lab_ran(joulio("lab run small.toml --emulated --results out").current_dir(&room));
     assert!(
         text.contains("12 run(s), 12 of them now; 12 with figures"),
         "{text}"
     );
-    let text = stdout(
-        room.path(),
-        "lab run small.toml --emulated --results out --replicates 3",
+    let text = lab_ran(
+        joulio("lab run small.toml --emulated --results out --replicates 3").current_dir(&room),
     );
     assert!(
         text.contains("18 run(s), 6 of them now; 18 with figures"),
@@ -145,14 +144,14 @@ fn killed_five_times_a_campaign_has_the_same_runs() {
     let folder = room.path().join("out");
     let words = "lab run small.toml --emulated --results out";
     killed_five_times(room.path(), words, &folder.join("records.jsonl"));
-    stdout(room.path(), words);
+    lab_ran(joulio(words).current_dir(&room));
     let whole = TempDir::new().unwrap();
     fs::copy(
         room.path().join("small.toml"),
         whole.path().join("small.toml"),
     )
     .unwrap();
-    stdout(whole.path(), words);
+    lab_ran(joulio(words).current_dir(&whole));
     assert_eq!(runs(&folder), runs(&whole.path().join("out")));
     assert_eq!(runs(&folder).len(), 12);
 }
@@ -258,7 +257,7 @@ fn what_differs_between_two_folders_is_listed() {
     assert!(text.contains("latency_us"), "{text}");
     let same = stdout(room.path(), "lab compare one one");
     assert!(same.contains("0 of "), "{same}");
-    stdout(room.path(), "lab run small.toml --emulated --results three");
+    lab_ran(joulio("lab run small.toml --emulated --results three").current_dir(&room));
     let said = refused(room.path(), "lab compare one three");
     assert!(
         said.contains("virtual time") && said.contains("an emulated device"),
@@ -393,11 +392,34 @@ fn a_device_that_vanishes_marks_its_runs_and_the_rest_goes_on() {
     assert_eq!(done.count(), 6);
     // It is there again: what failed is done.
     fs::copy(&disk, room.path().join("gone.img")).unwrap();
-    let text = stdout(room.path(), line);
+    let text = lab_ran(joulio(line).current_dir(&room));
     assert!(
         text.contains("12 run(s), 6 of them now; 12 with figures"),
         "{text}"
     );
+}
+
+#[test]
+fn runs_that_are_all_kept_apart_are_no_success() {
+    let room = room();
+    // A policy that learns has nothing to learn from.
+    let text = SMALL
+        .replace("\"poll\", \"interrupt\"", "\"hybrid\"")
+        .replace("number_ios = 500", "number_ios = 1");
+    fs::write(room.path().join("small.toml"), text).unwrap();
+    let line = "lab run small.toml --emulated --results out";
+    let said = failed(room.path(), line, 1);
+    assert!(
+        said.contains("every run with figures is kept apart") && said.contains("--results"),
+        "{said}"
+    );
+    let text = fs::read_to_string(room.path().join("out/records.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    let why = first["result"]["spoiled"][0]["why"].as_str().unwrap();
+    assert!(said.contains(why), "{said}");
+    // The same again does nothing, and says the same.
+    assert_eq!(failed(room.path(), line, 1), said);
+    assert_eq!(runs(&room.path().join("out")).len(), 6);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::loop_device::Loop;
 use crate::common::running::wait_for_work;
 use crate::common::server::Server;
-use crate::common::{ended, joulio, wait_for};
+use crate::common::{ended, joulio, lab_ran, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     };
     assert_eq!(done("out"), 1);
     let _first = Server::start(room.path(), "a", "16m", &[]);
-    joulio(line).current_dir(&room).assert().success();
+    lab_ran(joulio(line).current_dir(&room));
     assert_eq!(done("out"), 2);
 }
 
@@ -152,8 +152,7 @@ fn a_survey_stands_beside_the_runs_in_one_file() {
         .replace("[run]", "[run]\nreplicates = 2");
     fs::write(room.path().join("two.toml"), text).unwrap();
     let line = "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none --results out";
-    let assert = joulio(line).current_dir(&room).assert().success();
-    let said = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    let said = lab_ran(joulio(line).current_dir(&room));
     // Where others had the CPUs every run is kept apart, and there is nothing to compare.
     let told = [
         "the profiles of emulated:optane-900p",

@@ -33,6 +33,8 @@ pub struct CampaignEnd {
     pub unavailable: Vec<(String, usize)>,
     /// Runs that are kept apart, by reason, and how many.
     pub apart: Vec<(String, usize)>,
+    /// Why the first of them is, and what to do.
+    pub first_apart: Option<String>,
     /// Runs that failed, and why.
     pub failed: Vec<(String, String)>,
     /// Runs without a figure of a meter that others have one of, by meter, and how many; not those that
@@ -282,7 +284,8 @@ impl CampaignEnd {
                 // What it was spoiled by, not how far.
                 let spoiled = result.spoiled.first();
                 let kind = spoiled.map(|one| one.by.to_string());
-                count(&mut self.apart, kind.unwrap_or(why));
+                count(&mut self.apart, kind.unwrap_or_else(|| why.clone()));
+                self.first_apart.get_or_insert(why);
             }
             metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));
             // A meter that is slower than the run has not failed.
@@ -322,6 +325,16 @@ impl CampaignEnd {
             parts.push(format!(
                 "no run has figures: {}",
                 why.unwrap_or("none was done")
+            ));
+        }
+        let apart: usize = self.apart.iter().map(|(_, runs)| runs).sum();
+        if let Some(why) = &self.first_apart
+            && apart == self.with_figures
+            && self.not_run.is_none()
+        {
+            parts.push(format!(
+                "every run with figures is kept apart, and a report has none: run it again into another --results \
+                 once this is mended: {why}"
             ));
         }
         (!parts.is_empty()).then(|| parts.join("; "))

@@ -101,6 +101,19 @@ pub fn stdout(room: &Path, line: &str) -> String {
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
+/// What `command`, a `joulio lab run`, prints when it does its runs. Where others have the CPUs, all of them may be kept
+/// apart, which is no success of the command's.
+pub fn lab_ran(command: &mut Command) -> String {
+    let output = command.output().expect("it begins");
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().last().unwrap_or_default();
+        let apart = last.starts_with("joulio: every run with figures is kept apart");
+        assert!(output.status.code() == Some(1) && apart, "{said}");
+    }
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 /// Begins the command with the words of `line` in `room` five times, and kills it when it has written one
 /// more line after the first to `file` than the time before.
 pub fn killed_five_times(room: &Path, line: &str, file: &Path) {

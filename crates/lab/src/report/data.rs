@@ -3,7 +3,7 @@
 use super::spec::Where;
 use super::value::sort_values;
 use crate::record::{Platform, Point, RunRecord};
-use crate::statistics::{Interval, ratio};
+use crate::statistics::{Interval, TTest};
 use joulio_units::Boundary;
 use joulio_workload::{JobCounts, Metric, MetricValue};
 use std::collections::BTreeMap;
@@ -275,21 +275,15 @@ impl Estimate {
         }
     }
 
-    /// Mean of `other` over this one's, and half of its 95 % interval, which is that of the test that compares
-    /// the two.
-    pub fn ratio_of(&self, other: &Estimate) -> (f64, f64) {
-        let value = other.mean.value / self.mean.value;
-        let half = match ratio(&other.values, &self.values) {
-            Some(interval) => interval.half(),
-            None => {
-                let (one, another) = (
-                    self.noise() / self.mean.value,
-                    other.noise() / other.mean.value,
-                );
-                (value * one.hypot(another)).abs()
-            }
-        };
-        (value, half)
+    /// Mean of `other` over this one's, with the interval of Welch's test at `significance`. Of models' values, once is
+    /// enough; what was measured once has no interval.
+    pub fn ratio_of(&self, other: &Estimate, significance: f64) -> Interval {
+        let ratio = TTest::Welch.ratio(&other.values, &self.values, significance);
+        let exact = self.modelled && other.modelled;
+        ratio.unwrap_or_else(|| {
+            let half = if exact { 0.0 } else { f64::INFINITY };
+            Interval::around(other.mean.value / self.mean.value, half)
+        })
     }
 
     /// Returns true if neither is of energy, or both are at one boundary, by one meter or by the model, whose

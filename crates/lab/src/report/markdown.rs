@@ -4,7 +4,7 @@ use super::assemble::{Report, SetReport};
 use super::figure::{Drawing, Mark, Panel, ReportFigure, Tie, Tiles, Xy};
 use super::finding::findings;
 use super::table::{Table, Value};
-use super::value::{short, signed};
+use super::value::{ends, short, signed};
 use super::words;
 use std::fmt::Write;
 
@@ -112,8 +112,9 @@ fn cell(value: &Value) -> String {
                 .published
                 .map(|p| format!(" [published {} %]", signed(p)));
             format!(
-                "{} %{tie}{}",
+                "{}{} %{tie}{}",
                 signed(change.percent),
+                ends(change.percent, change.interval),
                 published.unwrap_or_default()
             )
         }
@@ -199,7 +200,12 @@ fn of_tiles(text: &mut String, tiles: &Tiles) {
                     Tie::Band => " (tie by the band)",
                     Tie::No | Tie::Unknown => "",
                 };
-                format!("{}{}{tie}", best.unwrap_or_default(), signed(tile.value))
+                let ends = ends(tile.value, tile.interval);
+                format!(
+                    "{}{}{ends}{tie}",
+                    best.unwrap_or_default(),
+                    signed(tile.value)
+                )
             }
         });
         std::iter::once(row.clone()).chain(cells).collect()

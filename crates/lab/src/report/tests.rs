@@ -1,6 +1,8 @@
 //! Tests of the report, from records to its sentences.
 
 use super::command::command;
+use super::csv::{figure_csv, table_csv};
+use super::markdown::markdown;
 use super::*;
 use crate::record::sample::{run, runs};
 use crate::record::{Platform, RunRecord};
@@ -158,6 +160,11 @@ fn many_tiles_are_corrected_together() {
         let Drawing::Tiles(tiles) = &set(&report).figures[0].panels[0].drawing else {
             panic!("no tiles");
         };
+        // The interval is that of the verdict: it has no difference in it exactly where there is a tie.
+        for tile in tiles.tiles() {
+            let (low, _) = tile.interval.unwrap();
+            assert_eq!(low <= 0.0, tile.tie == Tie::Noise, "{tile:?}");
+        }
         tiles.tiles().filter(|tile| tile.tie == Tie::Noise).count()
     };
     assert_eq!(ties("holm", few), 0);
@@ -206,6 +213,42 @@ fn unlike_machines_and_platforms_are_sets_of_their_own() {
     assert_eq!(report.experiments[0].sets.len(), 3);
 }
 
+#[test]
+fn a_ratio_has_both_ends_of_its_interval_in_every_form() {
+    let text = TILES.replace("METRIC", "iops")
+        + r#"
+    [[table]]
+    id = "T1"
+    title = "What polling adds"
+    sweep = "main"
+    rows = "completion"
+    metrics = ["iops"]
+    over = { completion = "interrupt" }
+    "#;
+    // A wide interval is wider above than below.
+    let mut records = runs(POLL, 1, 1_000.0, 100.0, 40.0);
+    records.extend(runs(INTERRUPT, 1, 500.0, 50.0, 40.0));
+    let report = report(&text, records);
+    let ends = "+100.0 (+70.5 to +134.6)";
+    let page = page(&report).replace("<span class=\"muted\">", "");
+    let page = page.replace("</span>", "");
+    assert_eq!(page.matches(ends).count(), 2, "{page}");
+    let text = markdown(&report);
+    assert_eq!(text.matches(ends).count(), 2, "{text}");
+    let set = set(&report);
+    for csv in [figure_csv(&set.figures[0]), table_csv(&set.tables[0])] {
+        let percents = csv.lines().any(|line| line.contains(",100,70.47"));
+        assert!(percents, "{csv}");
+    }
+    let json = serde_json::to_value(set).unwrap();
+    let change = &json["tables"][0]["rows"][0]["cells"][1];
+    let found = change.to_string();
+    assert!(
+        found.contains("\"interval\":[70.47") && !found.contains("samples"),
+        "{found}"
+    );
+}
+
 const OBSERVED: &str = r#"
 [[observation]]
 id = "O1"
@@ -237,13 +280,13 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
     let (holds, why) = outcome(&all, records(900.0, 950.0, 1.0));
     assert_eq!(holds, Outcome::Holds);
     assert!(
-        why.contains("holds at 2 of 2 points; the smallest step: poll against interrupt (jobs 8): +5.3 ± 0.2 %"),
+        why.contains("holds at 2 of 2 points; the smallest step: poll against interrupt (jobs 8): +5.3 (+5.1 to +5.4) %"),
         "{why}"
     );
     let (differs, why) = outcome(&all, records(900.0, 1_100.0, 1.0));
     assert_eq!(differs, Outcome::Differs);
     assert!(
-        why.contains("holds at 1 of 2 points, not at 1; the smallest step: poll against interrupt (jobs 8): -9.1 ±"),
+        why.contains("holds at 1 of 2 points, not at 1; the smallest step: poll against interrupt (jobs 8): -9.1 (-9.2 to -9.0) %"),
         "{why}"
     );
     let any = OBSERVED.replace("CELLS", "any");
@@ -254,7 +297,7 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
     let (undecided, why) = outcome(&all, records(999.0, 998.0, 20.0));
     assert_eq!(undecided, Outcome::Undecided);
     assert!(
-        why.contains("cannot be told at 2") && why.contains("±"),
+        why.contains("cannot be told at 2") && why.contains("+0.1 (-"),
         "{why}"
     );
     let (nothing, why) = outcome(&all, runs(HYBRID, 1, 1.0, 0.0, 1.0));

@@ -103,12 +103,31 @@ pub fn short(value: f64) -> String {
     }
 }
 
+/// Percent by which a ratio is above one.
+pub fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
 /// `percent` with its sign and one digit after the point: `+12.3`.
 pub fn signed(percent: f64) -> String {
     match percent.is_finite() {
         true => format!("{percent:+.1}"),
         false => "-".into(),
     }
+}
+
+/// The ends of an interval in percent behind its value, where they can be told from it: ` (+5.1 to +5.5)`.
+pub fn ends(value: f64, interval: Option<(f64, f64)>) -> String {
+    let apart = |(low, high): &(f64, f64)| (high - value).max(value - low) >= 0.05;
+    let end = |end: f64| match end == f64::INFINITY {
+        true => "∞".to_owned(),
+        false => signed(end),
+    };
+    interval
+        .filter(apart)
+        .map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", end(low), end(high))
+        })
 }
 
 /// A probability: `0.03`, `< 0.001`.
@@ -144,6 +163,14 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(short(value), text, "{value}");
         }
+    }
+
+    #[test]
+    fn an_interval_has_two_ends_where_they_can_be_told_from_the_value() {
+        assert_eq!(ends(5.3, Some((5.12, 5.49))), " (+5.1 to +5.5)");
+        assert_eq!(ends(150.0, Some((-40.0, f64::INFINITY))), " (-40.0 to ∞)");
+        assert_eq!(ends(5.3, Some((5.28, 5.32))), "");
+        assert_eq!(ends(5.3, None), "");
     }
 
     #[test]

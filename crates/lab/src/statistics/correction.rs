@@ -1,5 +1,6 @@
 //! Correction of probabilities for many comparisons.
 
+use super::SIGNIFICANCE;
 use serde::{Deserialize, Serialize};
 
 /// Correction of probabilities where many comparisons are made: of 56, each at 5 %, about three
@@ -41,5 +42,24 @@ impl Correction {
             }
         }
         corrected
+    }
+
+    /// Significance at which each of `p` is told by itself: `p` is no larger where the corrected one is no larger than
+    /// [`SIGNIFICANCE`]. An interval at this level has no difference in it where the test finds one.
+    pub fn levels(self, p: &[f64]) -> Vec<f64> {
+        let m = p.len();
+        let found = self.apply(p).iter().filter(|p| **p <= SIGNIFICANCE).count();
+        let mut ranks: Vec<usize> = (0..m).collect();
+        ranks.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+        let mut levels = vec![SIGNIFICANCE; m];
+        for (rank, index) in ranks.into_iter().enumerate() {
+            levels[index] *= match self {
+                Correction::None => 1.0,
+                // Those that are not found are told as the first of them is.
+                Correction::Holm => 1.0 / (m - rank.min(found)) as f64,
+                Correction::BenjaminiHochberg => found.max(1) as f64 / m as f64,
+            };
+        }
+        levels
     }
 }

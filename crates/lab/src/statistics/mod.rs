@@ -20,7 +20,7 @@ pub use estimates::{mean, median, quantile, variance};
 pub use fit::Quadratic;
 pub use interval::Interval;
 pub use summary::Summary;
-pub use t_test::{Comparison, TTest, ratio};
+pub use t_test::{Comparison, TTest};
 
 /// Probability that an interval has the true value, and one less that of a false alarm.
 pub const CONFIDENCE: f64 = 0.95;

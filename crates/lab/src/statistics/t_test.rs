@@ -30,6 +30,16 @@ pub struct Comparison {
     pub effect: f64,
 }
 
+impl Comparison {
+    /// The difference with the interval that the test has at `significance`.
+    pub fn difference_at(&self, significance: f64) -> Interval {
+        let Interval { value, .. } = self.difference;
+        let wider = student::quantile(self.freedom, 1.0 - significance)
+            / student::quantile(self.freedom, CONFIDENCE);
+        Interval::around(value, self.difference.half() * wider)
+    }
+}
+
 impl TTest {
     /// Compares `a` with `b`; `None` if either has fewer than two values.
     ///
@@ -64,30 +74,52 @@ impl TTest {
             effect: over(pooled.sqrt()) * small_sample(pooled_freedom),
         })
     }
+
+    /// `a`'s mean over `b`'s, with the interval of the ratios that the test, at `significance`, does not tell it from
+    /// (Fieller's): `b` times a ratio outside of it differs from `a`. Zero where no ratio is too small, infinite where
+    /// none is too large. `None` if either has fewer than two values, or a mean is not above zero.
+    pub fn ratio(self, a: &[f64], b: &[f64], significance: f64) -> Option<Interval> {
+        let (mean_a, mean_b) = (mean(a), mean(b));
+        if a.len() < 2 || b.len() < 2 || mean_a <= 0.0 || mean_b <= 0.0 {
+            return None;
+        }
+        let value = mean_a / mean_b;
+        if variance(a) == 0.0 && variance(b) == 0.0 {
+            return Some(Interval::around(value, 0.0));
+        }
+        let differs = |ratio: f64| {
+            let times: Vec<f64> = b.iter().map(|value| value * ratio).collect();
+            self.compare(a, &times)
+                .is_some_and(|compared| compared.p <= significance)
+        };
+        // The further from the means' ratio, the larger t.
+        let end = |beyond: f64| {
+            let (mut inside, mut outside) = (value, beyond);
+            for _ in 0..HALVINGS {
+                let middle = (inside + outside) / 2.0;
+                match differs(middle) {
+                    true => outside = middle,
+                    false => inside = middle,
+                }
+            }
+            inside
+        };
+        let mut doubled = (1..=DOUBLINGS).map(|power| value * f64::powi(2.0, power));
+        Some(Interval {
+            value,
+            low: if differs(0.0) { end(0.0) } else { 0.0 },
+            high: doubled
+                .find(|ratio| differs(*ratio))
+                .map_or(f64::INFINITY, end),
+        })
+    }
 }
 
-/// `a`'s mean over `b`'s, with its 95 % interval: Welch's, of the logarithms' difference. `None` if
-/// either has fewer than two values, or a mean is not above zero.
-pub fn ratio(a: &[f64], b: &[f64]) -> Option<Interval> {
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    if a.len() < 2 || b.len() < 2 || mean_a <= 0.0 || mean_b <= 0.0 {
-        return None;
-    }
-    let relative = |sample: &[f64], mean: f64| {
-        let n = sample.len() as f64;
-        (variance(sample) / n / (mean * mean), n)
-    };
-    let (error, freedom) = error_and_freedom(relative(a, mean_a), relative(b, mean_b));
-    let (middle, half) = (
-        (mean_a / mean_b).ln(),
-        student::quantile(freedom, CONFIDENCE) * error,
-    );
-    Some(Interval {
-        value: mean_a / mean_b,
-        low: (middle - half).exp(),
-        high: (middle + half).exp(),
-    })
-}
+/// Halvings of the range that an end of an interval lies in: as many as a number has digits.
+const HALVINGS: u32 = 53;
+
+/// Doublings of a ratio up to the largest that its interval may end at.
+const DOUBLINGS: i32 = 20;
 
 /// Standard error of the difference of two means, each given as the variance of the mean and the
 /// number of values, and its degrees of freedom by Welch and Satterthwaite.

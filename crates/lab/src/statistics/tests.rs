@@ -38,7 +38,7 @@ struct ExpectedTest {
     low: f64,
     high: f64,
     effect: f64,
-    ratio: [f64; 3],
+    ratio: [Option<f64>; 3],
 }
 
 #[derive(Deserialize)]
@@ -110,9 +110,13 @@ fn t_tests_are_scipys() {
             near(found.difference.low, case.low, &what);
             near(found.difference.high, case.high, &what);
             near(found.effect, case.effect, &what);
-            let found = ratio(sample(&case.a), sample(&case.b)).unwrap();
-            for (found, expected) in [found.value, found.low, found.high].iter().zip(case.ratio) {
-                near(*found, expected, &what);
+            let found = test.ratio(sample(&case.a), sample(&case.b), 0.05).unwrap();
+            let [value, low, high] = case.ratio;
+            near(found.value, value.unwrap(), &what);
+            near(found.low, low.unwrap_or(0.0), &what);
+            match high {
+                Some(high) => near(found.high, high, &what),
+                None => assert_eq!(found.high, f64::INFINITY, "{what}"),
             }
         }
     }
@@ -180,8 +184,47 @@ fn samples_that_do_not_vary_differ_for_certain_or_not_at_all() {
         assert_eq!((apart.p, apart.t), (0.0, f64::NEG_INFINITY));
         assert_eq!(test.compare(&[4.0], &[5.0, 5.0]), None);
     }
-    assert_eq!(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
-    assert_eq!(ratio(&[1.0, 1.0], &[2.0, 2.0]).map(|r| r.half()), Some(0.0));
+    let ratio = |b: &[f64]| TTest::Welch.ratio(&[1.0, 1.0], b, 0.05);
+    assert_eq!(ratio(&[0.0, 0.0]), None);
+    assert_eq!(ratio(&[2.0, 2.0]), Some(Interval::around(0.5, 0.0)));
+}
+
+#[test]
+fn an_interval_has_no_difference_in_it_exactly_where_its_test_finds_one() {
+    let p = expected().p;
+    for correction in [
+        Correction::Holm,
+        Correction::BenjaminiHochberg,
+        Correction::None,
+    ] {
+        let (corrected, levels) = (correction.apply(&p), correction.levels(&p));
+        for ((p, corrected), level) in p.iter().zip(corrected).zip(levels) {
+            assert_eq!(
+                *p <= level,
+                corrected <= SIGNIFICANCE,
+                "{correction:?} {p} {level}"
+            );
+        }
+    }
+    // A difference that is found at 5 %, and not at 1 %.
+    let (a, b) = ([10.0, 10.4, 10.2], [9.5, 9.9, 9.4]);
+    for test in [TTest::Student, TTest::Welch] {
+        let compared = test.compare(&a, &b).unwrap();
+        assert!((0.01..0.05).contains(&compared.p), "{compared:?}");
+        for (level, found) in [(0.05, true), (0.01, false)] {
+            let (ratio, difference) = (
+                test.ratio(&a, &b, level).unwrap(),
+                compared.difference_at(level),
+            );
+            assert_eq!(ratio.low > 1.0, found, "{ratio:?}");
+            assert_eq!(difference.is_above_zero(), found, "{difference:?}");
+            // The ends of a ratio are not equally far from it.
+            assert!(
+                ratio.high - ratio.value > ratio.value - ratio.low,
+                "{ratio:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{Drawing, Maker, Panel, name, names, only};
 use crate::report::data::{Cell, Estimate, ReportData};
 use crate::report::spec::{DrawingKind, Less};
+use crate::report::value::percent;
 use crate::report::words;
 use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_workload::{Better, Metric};
@@ -30,8 +31,11 @@ pub struct Tile {
     pub best: Option<String>,
     /// Percent by which the best is better than the next, or the difference.
     pub value: f64,
-    /// Ends of the value's 95 % interval; `None`: not known.
+    /// Ends of the interval that the test has of the value at 95 %, corrected as `p` is; `None`: not known.
     pub interval: Option<(f64, f64)>,
+    /// Values of both, of which the interval is: the larger or what is taken from, the other.
+    #[serde(skip)]
+    samples: [Vec<f64>; 2],
     /// Probability of a difference as large by chance, corrected; `None`: not known.
     pub p: Option<f64>,
     /// Verdict on the difference: it counts, or why it does not.
@@ -159,12 +163,10 @@ impl Maker<'_> {
         } else {
             (second, first)
         };
-        let ratio = crate::statistics::ratio(&more.values, &less.values);
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         Ok(Some(Tile {
             best: Some(best.clone()),
             value: percent(more.mean.value / less.mean.value),
-            interval: ratio.map(|r| (percent(r.low), percent(r.high))),
+            samples: [more.values.clone(), less.values.clone()],
             ..self.tile(first, second, &found)
         }))
     }
@@ -188,14 +190,13 @@ impl Maker<'_> {
         if of.energy != from.energy {
             return Err("its energy figures are of unlike boundaries".into());
         }
-        let compared = self.spec.test.compare(&of.values, &from.values);
-        let interval = compared.map(|c| (c.difference.low, c.difference.high));
         let value = of.mean.value - from.mean.value;
+        let samples = [of.values.clone(), from.values.clone()];
         let both = [(less.of.clone(), of), (less.less.clone(), from)];
         Ok(Some(Tile {
             best: None,
             value,
-            interval,
+            samples,
             ..self.tile(&both[0].1, &both[1].1, &both)
         }))
     }
@@ -215,6 +216,7 @@ impl Maker<'_> {
             best: None,
             value: 0.0,
             interval: None,
+            samples: Default::default(),
             p: compared.map(|compared| compared.p),
             tie: match one.bands_overlap(other) {
                 true => Tie::Band,
@@ -233,20 +235,30 @@ impl Maker<'_> {
                 Drawing::Tiles(tiles) => tiles.tiles.iter_mut(),
                 Drawing::Xy(_) => [].iter_mut(),
             });
-        let mut tiles: Vec<&mut Tile> = tiles.flatten().flatten().collect();
+        let tiles: Vec<&mut Tile> = tiles.flatten().flatten().collect();
         let known: Vec<f64> = tiles.iter().filter_map(|tile| tile.p).collect();
-        let mut corrected = self.spec.correction.apply(&known).into_iter();
-        for tile in &mut tiles {
-            if tile.p.is_none() {
-                continue;
-            }
-            tile.p = corrected.next();
-            let chance = tile.p.is_some_and(|p| p > SIGNIFICANCE);
-            tile.tie = match (chance, tile.tie) {
+        let corrected = self.spec.correction.apply(&known).into_iter();
+        let levels = self.spec.correction.levels(&known);
+        let tiles = tiles.into_iter().filter(|tile| tile.p.is_some());
+        for (tile, (p, level)) in tiles.zip(corrected.zip(levels)) {
+            tile.p = Some(p);
+            tile.tie = match (p > SIGNIFICANCE, tile.tie) {
                 (true, _) => Tie::Noise,
                 (false, Tie::Band) => Tie::Band,
                 (false, _) => Tie::No,
             };
+            tile.interval = self.interval(tile, level);
         }
+    }
+
+    /// Ends of the interval of `tile` at the significance `level`.
+    fn interval(&self, tile: &Tile, level: f64) -> Option<(f64, f64)> {
+        let [one, other] = &tile.samples;
+        if tile.best.is_some() {
+            let ratio = self.spec.test.ratio(one, other, level)?;
+            return Some((percent(ratio.low), percent(ratio.high)));
+        }
+        let difference = self.spec.test.compare(one, other)?.difference_at(level);
+        Some((difference.low, difference.high))
     }
 }

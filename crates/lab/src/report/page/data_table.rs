@@ -2,7 +2,7 @@
 
 use crate::report::figure::{Drawing, Mark, Panel, ReportFigure, Style, Tiles, Xy};
 use crate::report::table::{Change, Mean, Row, Table, Value};
-use crate::report::value::{probability, short, signed};
+use crate::report::value::{ends, probability, short, signed};
 use maud::{Markup, html};
 
 /// The numbers of `figure`, a table a panel.
@@ -110,7 +110,7 @@ fn tiled(tiles: &Tiles) -> Markup {
                             td { @match &tile.best {
                                 Some(best) => { (best) " " (signed(tile.value)) },
                                 None => (signed(tile.value)),
-                            } span.muted { (tie(tile.tie)) } }
+                            } span.muted { (ends(tile.value, tile.interval)) } span.muted { (tie(tile.tie)) } }
                             td { @match tile.p { Some(p) => (probability(p)), None => "–" } }
                             @for name in &names {
                                 td { @match tile.entries.iter().find(|entry| entry.name == *name) {
@@ -197,7 +197,7 @@ fn mean_of(mean: &Mean) -> Markup {
 
 fn change_of(change: &Change) -> Markup {
     html! {
-        (signed(change.percent)) " %"
+        (signed(change.percent)) span.muted { (ends(change.percent, change.interval)) } " %"
         @if change.tie { span.muted { " tie" } }
         @if let Some(published) = change.published {
             span.printed-value { "published " (signed(published)) " %" }

@@ -157,7 +157,8 @@ fn method(report: &Report) -> Markup {
             h2 #method-title { "How it was done" }
             p { "A value is the mean of its repetitions, with Student's 95 % interval. Two are compared by \
                  Welch's t-test (by Student's where a figure says so), corrected by Holm for the number of \
-                 comparisons that stand together. A " em { "tie by noise" } " is a difference that chance makes as \
+                 comparisons that stand together. A ratio has both ends of the interval that the same test has. A "
+                em { "tie by noise" } " is a difference that chance makes as \
                  large; a " em { "tie by the model's band" } " is one where the model's bands overlap, however \
                  often it is simulated. Values at unlike boundaries of energy are never compared." }
             p { "A published number counts as reproduced if ours is within its tolerance: 10 % where \

@@ -3,9 +3,9 @@
 use super::{Change, Mean, Parts, Row, TableMaker, Value};
 use crate::report::data::Cell;
 use crate::report::figure::{name, names, only};
-use crate::report::value::{number, short};
+use crate::report::value::{number, percent, short};
 use crate::report::words;
-use crate::statistics::{Interval, SIGNIFICANCE, ratio};
+use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_workload::Metric;
 
 /// A column: the values of `columns`, and a metric.
@@ -121,7 +121,7 @@ impl TableMaker<'_> {
             .filter(|(printed, _)| *printed != 0.0)
             .map(|(from, to)| {
                 let printed = value.clamp(from, to.unwrap_or(from));
-                let percent = |value: f64| (value / printed - 1.0) * 100.0;
+                let percent = |value: f64| percent(value / printed);
                 (
                     percent(value),
                     interval.map(|(low, high)| (percent(low), percent(high))),
@@ -163,16 +163,16 @@ impl TableMaker<'_> {
         if here.energy != there.energy {
             return Err("its energy figures are of unlike boundaries".into());
         }
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let compared = spec.test.compare(&here.values, &there.values);
         let printed = |cell: &Cell| self.answers.printed(&cell.sweep, &cell.point, metric);
         let published = printed(cell).zip(printed(base));
         Ok(Value::Change(Change {
             percent: percent(here.mean.value / there.mean.value),
-            interval: ratio(&here.values, &there.values).map(|r| (percent(r.low), percent(r.high))),
+            interval: None,
             p: compared.map(|compared| compared.p),
             tie: false,
             published: published.map(|(one, other)| percent(one.0 / other.0)),
+            samples: [here.values, there.values],
         }))
     }
 
@@ -182,12 +182,17 @@ impl TableMaker<'_> {
             Value::Change(change) => Some(change),
             _ => None,
         });
-        let mut changes: Vec<&mut Change> = changes.collect();
+        let changes: Vec<&mut Change> = changes.collect();
         let known: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
-        let mut corrected = self.spec.correction.apply(&known).into_iter();
-        for change in changes.iter_mut().filter(|change| change.p.is_some()) {
-            change.p = corrected.next();
-            change.tie = change.p.is_some_and(|p| p > SIGNIFICANCE);
+        let corrected = self.spec.correction.apply(&known).into_iter();
+        let levels = self.spec.correction.levels(&known);
+        let changes = changes.into_iter().filter(|change| change.p.is_some());
+        for (change, (p, level)) in changes.zip(corrected.zip(levels)) {
+            change.p = Some(p);
+            change.tie = p > SIGNIFICANCE;
+            let [here, there] = &change.samples;
+            let ratio = self.spec.test.ratio(here, there, level);
+            change.interval = ratio.map(|ratio| (percent(ratio.low), percent(ratio.high)));
         }
     }
 }

@@ -81,8 +81,12 @@ pub struct Mean {
 pub struct Change {
     /// Percent.
     pub percent: f64,
-    /// Ends of its 95 % interval; `None`: not known.
+    /// Ends of the interval that the test has at 95 %, corrected as `p` is; the upper is `null` where no ratio is too
+    /// large; `None`: not known.
     pub interval: Option<(f64, f64)>,
+    /// Values of both, of which the interval is.
+    #[serde(skip)]
+    samples: [Vec<f64>; 2],
     /// Probability of a difference as large by chance, corrected; `None`: not known.
     pub p: Option<f64>,
     /// True if the difference is no larger than chance makes it.

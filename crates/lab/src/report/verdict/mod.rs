@@ -4,11 +4,12 @@ mod of_records;
 mod of_source;
 
 use super::answers::Answers;
-use super::data::{Estimate, ReportData};
+use super::data::ReportData;
 use super::outcome::Outcome;
 use super::spec::ObservationSpec;
-use super::value::signed;
+use super::value::{ends, percent, signed};
 use crate::record::Platform;
+use crate::statistics::Interval;
 use of_source::{named, numbers_together};
 use serde::Serialize;
 
@@ -203,15 +204,16 @@ impl Part {
     }
 }
 
-/// The change from one estimate to another, with half of its interval, in percent: `+0.7 ± 1.6 %`.
-fn change(from: &Estimate, to: &Estimate) -> String {
-    let (ratio, half) = from.ratio_of(to);
-    let percent = signed((ratio - 1.0) * 100.0);
-    match half * 100.0 {
-        noise if noise.is_infinite() => format!("{percent} % (once)"),
-        noise if noise > 200.0 => format!("{percent} ± more than 200 %"),
-        noise if noise >= 0.05 => format!("{percent} ± {noise:.1} %"),
-        _ => format!("{percent} %"),
+/// The change that `ratio` is, with the ends of its interval, in percent: `+0.7 (-0.9 to +2.3) %`.
+fn change(ratio: &Interval) -> String {
+    let (value, low, high) = (
+        percent(ratio.value),
+        percent(ratio.low),
+        percent(ratio.high),
+    );
+    match low.is_infinite() {
+        true => format!("{} % (once)", signed(value)),
+        false => format!("{}{} %", signed(value), ends(value, Some((low, high)))),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::report::figure::name;
 use crate::report::spec::{Cells, Rising, Within};
 use crate::report::value::short;
 use crate::report::words;
-use crate::statistics::Correction;
+use crate::statistics::{Correction, SIGNIFICANCE};
 use joulio_twin::check::judge::Verdict;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,10 @@ struct Pair<'a> {
     group: usize,
     from: &'a (String, Estimate),
     to: &'a (String, Estimate),
+    /// Step that the second is to be above.
+    step: Step,
+    /// Significance at which it is told, beside the others.
+    level: f64,
 }
 
 impl Pair<'_> {
@@ -25,12 +29,12 @@ impl Pair<'_> {
         self.to.1.mean.value / self.from.1.mean.value - 1.0
     }
 
-    /// The change in percent with its noise, where there is some: `+0.7 ± 1.6 %`; of a change of an order of
+    /// The change in percent with the ends of its interval: `+0.7 (-0.9 to +2.3) %`; of a change of an order of
     /// magnitude both values, since percents of something near nothing say nothing.
     fn words(&self) -> String {
         let (from, to) = (&self.from.1, &self.to.1);
         match (0.1..=10.0).contains(&(to.mean.value / from.mean.value)) {
-            true => change(from, to),
+            true => change(&from.ratio_of(to, self.level)),
             false => format!("{} against {}", with_noise(to), with_noise(from)),
         }
     }
@@ -51,27 +55,25 @@ impl Judge<'_> {
                 group,
                 from: &pair[0],
                 to: &pair[1],
+                step: Step::of(&pair[0].1, &pair[1].1, step),
+                level: SIGNIFICANCE,
             })
         });
-        let pairs: Vec<Pair<'_>> = pairs.collect();
+        let mut pairs: Vec<Pair<'_>> = pairs.collect();
         if pairs.is_empty() {
             return Part::none(
                 &what,
                 format!("fewer than two of {} were run", rising.order.join(", ")),
             );
         }
-        let steps = pairs
-            .iter()
-            .map(|pair| Step::of(&pair.from.1, &pair.to.1, step));
-        let steps: Vec<Step> = steps.collect();
-        let p: Vec<f64> = steps.iter().map(|step| step.p).collect();
-        let p = Correction::Holm.apply(&p);
+        let p: Vec<f64> = pairs.iter().map(|pair| pair.step.p).collect();
+        let corrected = Correction::Holm.apply(&p).into_iter();
+        let levels = Correction::Holm.levels(&p);
         let mut verdicts: BTreeMap<usize, Vec<Verdict>> = BTreeMap::new();
-        for (pair, (step, p)) in pairs.iter().zip(steps.iter().zip(p)) {
-            verdicts
-                .entry(pair.group)
-                .or_default()
-                .push(step.verdict(p));
+        for (pair, (p, level)) in pairs.iter_mut().zip(corrected.zip(levels)) {
+            pair.level = level;
+            let verdicts = verdicts.entry(pair.group).or_default();
+            verdicts.push(pair.step.verdict(p));
         }
         let by_group: Vec<(usize, Verdict)> = verdicts
             .into_iter()

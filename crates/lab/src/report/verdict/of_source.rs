@@ -5,6 +5,7 @@ use crate::record::Platform;
 use crate::report::data::Estimate;
 use crate::report::value::{short, signed};
 use crate::report::words;
+use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_twin::check::judge::{self, Verdict};
 use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
 
@@ -34,7 +35,8 @@ impl Judge<'_> {
             }
         }
         let pairs = run.rising.iter().map(|chain| chain.len().saturating_sub(1));
-        let mut estimates = estimates.among(pairs.sum());
+        let together = pairs.sum::<usize>().max(1);
+        let mut estimates = estimates.among(together);
         let judged = match judge::claim(&run, &mut estimates) {
             Ok(judged) if !run.rising.is_empty() => judged,
             Ok(_) => return Part::none(what, missing.unwrap_or_default()),
@@ -48,23 +50,27 @@ impl Judge<'_> {
         });
         let pairs: Vec<([&String; 2], Estimate, Estimate)> = pairs.collect();
         let step = 1.0 + claim.min_percent / 100.0;
-        let ratios = pairs.iter().map(|pair| (pair, pair.1.ratio_of(&pair.2)));
+        // As sure as all of them are to be together.
+        let level = SIGNIFICANCE / together as f64;
+        let ratios = pairs
+            .iter()
+            .map(|pair| (pair, pair.1.ratio_of(&pair.2, level)));
         let shown = match (judged.verdict, claim.any) {
-            (Verdict::Holds, true) => ratios.max_by(|a, b| a.1.0.total_cmp(&b.1.0)),
+            (Verdict::Holds, true) => ratios.max_by(|a, b| a.1.value.total_cmp(&b.1.value)),
             // The one that noise hides most.
             (Verdict::Undecided, _) => ratios.min_by(|a, b| {
-                let above = |(ratio, half): (f64, f64)| (ratio - step) / half;
+                let above = |ratio: Interval| (ratio.value - step) / ratio.half();
                 above(a.1).total_cmp(&above(b.1))
             }),
-            _ => ratios.min_by(|a, b| a.1.0.total_cmp(&b.1.0)),
+            _ => ratios.min_by(|a, b| a.1.value.total_cmp(&b.1.value)),
         };
         let words = words::metric(claim.metric);
-        let because = shown.map_or_else(String::new, |(([from, to], low, high), _)| {
+        let because = shown.map_or_else(String::new, |(([from, to], low, high), ratio)| {
             format!(
                 "{words}: {} against {}: {} ({} against {})",
                 self.run_name(to),
                 self.run_name(from),
-                change(low, high),
+                change(&ratio),
                 short(high.mean.value),
                 short(low.mean.value),
             )

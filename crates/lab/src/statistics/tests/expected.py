@@ -10,6 +10,7 @@ import pathlib
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import gammaln
 from statsmodels.stats.multitest import multipletests
 
@@ -58,12 +59,12 @@ def hedges(a, b):
     return (np.mean(a) - np.mean(b)) / math.sqrt(pooled) * small
 
 
-def ratio(a, b):
-    parts = [np.var(s, ddof=1) / len(s) / np.mean(s) ** 2 for s in (a, b)]
-    freedom = sum(parts) ** 2 / sum(p * p / (len(s) - 1) for p, s in zip(parts, (a, b)))
-    half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts))
-    middle = math.log(np.mean(a) / np.mean(b))
-    return [math.exp(middle), math.exp(middle - half), math.exp(middle + half)]
+def ratio(a, b, equal):
+    """The ratio of means, and that from which on the test finds a difference, on either side; None: it finds none."""
+    middle = np.mean(a) / np.mean(b)
+    above = lambda r: stats.ttest_ind(a, np.array(b) * r, equal_var=equal).pvalue - 0.05
+    end = lambda far: brentq(above, middle, far, xtol=1e-300, rtol=1e-14) if above(far) < 0 else None
+    return [middle, end(0.0), end(middle * 2**20)]
 
 
 def test(names, equal):
@@ -79,7 +80,7 @@ def test(names, equal):
         "low": interval.low,
         "high": interval.high,
         "effect": hedges(a, b),
-        "ratio": ratio(a, b),
+        "ratio": ratio(a, b, equal),
     }
 
 

@@ -1,11 +1,105 @@
 //! The cheapest of the plans that there are.
 
-use super::plan::{Cost, Plan, Pricing, Then};
+use super::blocking::Blocked;
+use super::plan::{Cost, Plan, Pricing, Rested, Then, Watch};
 use super::points::Points;
+use super::promise::Promise;
 use crate::{StepKind, StepSet};
 
 /// Points of the history at which a rest may end.
 pub(super) const LEVELS: [usize; 6] = [0, 2, 5, 8, 12, 15];
+
+/// The plan of close spins, beside which others are held where several I/Os are out.
+const SPIN: Plan = Plan::watch(StepKind::Spin, Then::Longest);
+
+/// The plan of blocks as long as what they see is seen before it is due.
+const BLOCK: Plan = Plan {
+    loose: Some(StepKind::Block),
+    ..SPIN
+};
+
+/// The cheapest plan up to now for I/Os that take `points`, `depth` of which are out.
+struct Choice<'a> {
+    pricing: &'a Pricing<'a>,
+    points: &'a Points,
+    depth: usize,
+    /// The cost of spinning, where several are out.
+    spun: Option<Cost>,
+    /// The promise by which no plan may delay anything by more than is tiny, and by more than is harmless.
+    careful: Option<&'a Promise>,
+    spent: Option<&'a Promise>,
+    blocked: Option<Blocked<'a>>,
+    /// What the plan is worth, and what it costs, where it was priced.
+    value: f64,
+    plan: Plan,
+    cost: Option<Cost>,
+}
+
+impl<'a> Choice<'a> {
+    fn new(pricing: &'a Pricing<'a>, points: &'a Points, depth: usize) -> Choice<'a> {
+        // With several out, what is left for later comes back at once, and so to the device: no history tells
+        // what that does to it.
+        let full = pricing.promise.filter(|promise| promise.is_full());
+        let careful = full.filter(|promise| depth > 1 || !promise.is_over_polling());
+        // Where the load comes by itself others wait behind what is late.
+        let spent = pricing.promise;
+        let spent = spent.filter(|promise| promise.is_spent() || pricing.open && promise.is_full());
+        Choice {
+            pricing,
+            points,
+            depth,
+            spun: (depth > 1).then(|| pricing.deep(SPIN, points, depth)),
+            careful,
+            spent,
+            blocked: None,
+            value: f64::MAX,
+            plan: Plan::unknown(pricing.promise.is_some()),
+            cost: None,
+        }
+    }
+
+    /// Takes `plan`, which rests as `rested` says, if it is cheaper. Returns true if it breaks no promise.
+    fn consider(&mut self, plan: Plan, rested: Option<Rested>) -> bool {
+        let (pricing, points) = (self.pricing, self.points);
+        let cost = match self.spun {
+            None => pricing.alone((plan, rested), points, &mut self.blocked),
+            Some(spun) => {
+                let cost = match plan == SPIN {
+                    true => spun,
+                    false => pricing.deep(plan, points, self.depth),
+                };
+                // Completions that come together are late whoever waits for them.
+                let tail = (cost.tail - spun.tail).max(0.0);
+                Cost { tail, ..cost }
+            }
+        };
+        let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;
+        let most = cost.most + pricing.chain * cost.delay;
+        if !plain
+            && (self.careful.is_some_and(|promise| !promise.is_tiny(most))
+                || self.spent.is_some_and(|promise| !promise.is_harmless(most)))
+        {
+            return false;
+        }
+        let risk = pricing.risk(plan, cost);
+        let value = pricing.value(plan, cost, risk, (points.median(), self.depth));
+        if value < self.value {
+            (self.value, self.plan, self.cost) = (value, plan, Some(cost));
+        }
+        risk == 0.0
+    }
+
+    /// Considers `plan` after a rest of `kind` until `point`. Returns true if it breaks no promise.
+    fn rest(&mut self, (kind, point): (StepKind, usize), plan: Plan) -> bool {
+        let rested = self.pricing.rested(kind, self.points[point]);
+        // What is there when the core is back is seen before it is due.
+        let Some(rested) = rested.filter(|one| one.end + one.cold <= self.pricing.due) else {
+            return false;
+        };
+        let rest = Some((kind, point));
+        self.consider(Plan { rest, ..plan }, Some(rested))
+    }
+}
 
 /// The cheapest plan by `steps` for I/Os that take `points`, `depth` of which are out; a rest may end at
 /// `levels` of them.
@@ -15,88 +109,62 @@ pub(super) fn choose(
     (points, levels): (&Points, &[usize]),
     depth: usize,
 ) -> (Plan, Option<Cost>) {
-    let promised = pricing.promise.is_some();
-    let mut best = (f64::MAX, Plan::unknown(promised), None);
-    // With several out, what is left for later comes back at once, and so to the device: no history tells
-    // what that does to it.
-    let full = pricing.promise.filter(|promise| promise.is_full());
-    let careful = full.filter(|promise| depth > 1 || !promise.is_over_polling());
-    // Where the load comes by itself others wait behind what is late.
-    let spent = pricing.promise;
-    let spent = spent.filter(|promise| promise.is_spent() || pricing.open && promise.is_full());
-    // Completions that come together are late whoever waits for them.
-    let spin = Plan::watch(StepKind::Spin, Then::Longest);
-    let spun = (depth > 1).then(|| pricing.deep(spin, points, depth));
-    let together = spun.map_or(0.0, |cost| cost.tail);
-    let mut blocked = None;
-    let mut consider = |plan: Plan| {
-        let mut cost = match spun {
-            Some(cost) if plan == spin => cost,
-            _ => pricing.cost(plan, (points, &mut blocked), depth),
-        };
-        cost.tail = (cost.tail - together).max(0.0);
-        let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;
-        let most = cost.most + pricing.chain * cost.delay;
-        if !plain
-            && (careful.is_some_and(|promise| !promise.is_tiny(most))
-                || spent.is_some_and(|promise| !promise.is_harmless(most)))
-        {
-            return;
-        }
-        let value = pricing.value(plan, cost, (points.median(), depth));
-        if value < best.0 {
-            best = (value, plan, Some(cost));
-        }
-    };
+    let mut choice = Choice::new(pricing, points, depth);
     let bounded = pricing.due < f64::INFINITY;
-    let watches = || pricing.watches.iter().map(|watch| watch.kind);
-    for watch in watches() {
-        let plain = Plan::watch(watch, Then::Longest);
-        consider(plain);
-        if !promised {
-            consider(Plan::watch(watch, Then::BreakEven));
+    // What a loose watch is worth is that it is cheaper than a close one.
+    let loose = |close: &Watch| {
+        let kind = close.kind;
+        let loose = pricing.watches.iter();
+        loose.filter(move |loose| bounded && loose.kind > kind)
+    };
+    // A block by which nothing is seen is a sleep, which costs less.
+    let block = bounded && steps.has(StepKind::Block) && points[0] < pricing.loose_until(BLOCK);
+    for close in pricing.watches {
+        let plain = Plan::watch(close.kind, Then::Longest);
+        choice.consider(plain, None);
+        if pricing.promise.is_none() {
+            choice.consider(Plan::watch(close.kind, Then::BreakEven), None);
         }
-        // What a loose watch is worth is that it is cheaper than a close one.
-        for loose in watches().filter(|loose| bounded && *loose > watch) {
-            consider(Plan {
-                loose: Some(loose),
-                ..plain
-            });
-        }
-        if steps.has(StepKind::Block) && bounded {
-            consider(Plan {
-                loose: Some(StepKind::Block),
-                ..plain
-            });
+        let loose = loose(close).map(|loose| loose.kind);
+        for loose in loose.chain(block.then_some(StepKind::Block)) {
+            let loose = Some(loose);
+            choice.consider(Plan { loose, ..plain }, None);
         }
     }
-    if steps.has(StepKind::Block) {
-        consider(Plan::watch(StepKind::Block, Then::Longest));
-    }
-    for kind in [StepKind::Pause, StepKind::Sleep] {
+    let idle = |time| pricing.costs.idle_of(time).watts;
+    let (idle, alike) = (idle(points[0]), idle(points[0]) == idle(points.longest()));
+    for (kind, idle) in [
+        (StepKind::Pause, pricing.costs.pause),
+        (StepKind::Sleep, idle),
+    ] {
         if !steps.has(kind) {
             continue;
         }
-        for &point in levels {
-            let until = pricing.rest_until(kind, points[point]);
-            // What is there when the core is back is seen before it is due.
-            let (end, _, cold) = pricing.rest(kind, pricing.begin, until);
-            if until <= pricing.shortest(kind) || end + cold > pricing.due {
-                continue;
-            }
-            let rest = Some((kind, point));
-            for watch in watches() {
-                let plain = Plan::watch(watch, Then::Longest);
-                consider(Plan { rest, ..plain });
-                for loose in watches().filter(|loose| bounded && *loose > watch) {
-                    consider(Plan {
-                        rest,
-                        loose: Some(loose),
-                        ..plain
-                    });
+        for close in pricing.watches {
+            for loose in [None].into_iter().chain(loose(close).map(Some)) {
+                let plan = Plan {
+                    loose: loose.map(|loose| loose.kind),
+                    ..Plan::watch(close.kind, Then::Longest)
+                };
+                if depth > 1 || !alike {
+                    for &point in levels {
+                        choice.rest((kind, point), plan);
+                    }
+                    continue;
+                }
+                // In one idle state there is a best end, by joules and delay. A promise may want an earlier one.
+                let best = points.at_share(pricing.enough(idle, loose.unwrap_or(close)));
+                let earlier = levels.iter().rev().copied().filter(|point| *point < best);
+                for point in [best].into_iter().chain(earlier) {
+                    if choice.rest((kind, point), plan) {
+                        break;
+                    }
                 }
             }
         }
     }
-    (best.1, best.2)
+    if steps.has(StepKind::Block) && (depth > 1 || pricing.least_blocked() < choice.value) {
+        choice.consider(Plan::watch(StepKind::Block, Then::Longest), None);
+    }
+    (choice.plan, choice.cost)
 }

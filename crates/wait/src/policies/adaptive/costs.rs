@@ -63,6 +63,12 @@ pub(super) fn ns(cost: Nanos) -> f64 {
     cost.0 as i64 as f64
 }
 
+/// The greater of two costs. None is not a number: a comparison does.
+#[inline]
+pub(super) fn greater(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
+
 impl WaitCosts {
     /// Costs of a server whose own are not known: those of the profile `generic-server`, for the
     /// user-space driver.
@@ -121,7 +127,7 @@ impl WaitCosts {
         let [least, most, half] = self.cold.map(ns);
         match idle + half {
             0.0 => least,
-            sum => least + (most - least).max(0.0) * idle / sum,
+            sum => least + greater(most - least, 0.0) * idle / sum,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Costs of a plan where several I/Os are out: a short simulation by the times that they took
 //! lately.
 
-use super::costs::ns;
+use super::costs::{greater, ns};
 use super::plan::{Cost, DEEPEST, Plan, Pricing};
 use super::points::{POINTS, Points};
 use crate::StepKind;
@@ -63,11 +63,6 @@ impl Out {
         let submitted = (self.front..self.end).map(|place| self.ring[place % PLACES].1);
         submitted.fold(f64::MAX, |one, other| if one < other { one } else { other })
     }
-}
-
-/// The greater of two times. None is not a number: a comparison does.
-fn greater(one: f64, other: f64) -> f64 {
-    if one > other { one } else { other }
 }
 
 impl Pricing<'_> {
@@ -145,10 +140,10 @@ impl Pricing<'_> {
             if let Some((kind, until, before)) = rest
                 && oldest + until > at + before
             {
-                let (end, spent, chill) = self.rest(kind, at, oldest + until);
-                at = end;
-                joules += spent;
-                cold = f64::max(cold, chill);
+                let rest = self.rest(kind, at, oldest + until);
+                at = rest.end;
+                joules += rest.joules;
+                cold = greater(cold, rest.cold);
                 close = at;
                 continue;
             }
@@ -160,11 +155,11 @@ impl Pricing<'_> {
                     let blocked = self.block(at, end);
                     joules += blocked.joules;
                     let chill = self.costs.cold_after(end - at);
-                    at = end + (blocked.delay - chill).max(0.0);
-                    cold = f64::max(cold, chill);
+                    at = end + greater(blocked.delay - chill, 0.0);
+                    cold = greater(cold, chill);
                 } else {
                     let loose = self.watch(kind);
-                    joules += (end - at).max(0.0) * loose.watts;
+                    joules += greater(end - at, 0.0) * loose.watts;
                     at = end + loose.exit;
                 }
                 close = at;
@@ -182,8 +177,8 @@ impl Pricing<'_> {
                 at = first + watch.exit;
                 continue;
             }
-            joules += (until - at).max(0.0) * watch.watts;
-            at = at.max(until);
+            joules += greater(until - at, 0.0) * watch.watts;
+            at = greater(at, until);
             let blocked = self.block(at, first);
             joules += blocked.joules;
             at = first + blocked.delay;
@@ -196,7 +191,7 @@ impl Pricing<'_> {
             tail: made / ios
                 + match plan.watch {
                     StepKind::Block => tail,
-                    _ => tail.max(watch.exit),
+                    _ => greater(tail, watch.exit),
                 },
             most,
         }

@@ -125,7 +125,7 @@ impl Gaps {
             self.kind = StepKind::Spin;
             self.watch = match pricing.promise {
                 Some(_) => QUIET,
-                None => pricing.costs.break_even(),
+                None => pricing.break_even,
             };
             return;
         }
@@ -157,7 +157,7 @@ impl Gaps {
         };
         let mut best = (f64::MAX, StepKind::Spin, QUIET, 0.0);
         for watch in pricing.watches {
-            for most in [QUIET, costs.break_even(), 0.0] {
+            for most in [QUIET, pricing.break_even, 0.0] {
                 let (cost, delay) = cost(*watch, most);
                 if cost < best.0 {
                     best = (cost, watch.kind, most, delay);

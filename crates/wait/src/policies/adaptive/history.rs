@@ -157,10 +157,7 @@ impl History {
     pub(super) fn points(&mut self) -> Points {
         let count = self.len().max(1);
         let sorted = match count {
-            KEPT => {
-                let low = self.times.iter().fold(u32::MAX, |low, time| low.min(*time));
-                sorted(&self.times, low, self.high.max(low))
-            }
+            KEPT => sorted(&self.times, self.shortest, self.high),
             count => {
                 let mut sorted = self.times;
                 sorted[..count].sort_unstable();

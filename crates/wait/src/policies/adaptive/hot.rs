@@ -144,10 +144,8 @@ impl Hot {
     /// The wait is a spin, as the last one was.
     #[inline]
     pub(super) fn spins(&mut self) {
-        if self.is_seen() {
-            self.place |= UNSEEN;
-            self.before = self.polled;
-        }
+        self.place |= UNSEEN;
+        self.before = self.polled;
     }
 
     /// A wait with `count` out is more than such a spin. Returns false where plans are to be made anew.

@@ -2,6 +2,7 @@
 
 mod account;
 mod batches;
+mod blocking;
 mod choose;
 mod class_plan;
 mod costs;

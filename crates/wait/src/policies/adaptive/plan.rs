@@ -1,9 +1,11 @@
 //! A plan of a wait, and what it costs by what I/Os took lately.
 
-use super::costs::{WaitCosts, ns};
+use super::blocking::Blocked;
+use super::costs::{WaitCosts, greater, ns};
 use super::points::{POINTS, Points};
 use super::promise::Promise;
 use crate::StepKind;
+use joulio_units::Watts;
 
 /// I/Os out at once that are simulated, at most.
 pub(super) const DEEPEST: usize = 32;
@@ -99,6 +101,8 @@ pub(super) struct Pricing<'a> {
     pub(super) nap: f64,
     /// Nanoseconds of the longest limit.
     pub(super) promised: f64,
+    /// Nanoseconds of spinning that cost what a block costs.
+    pub(super) break_even: f64,
     /// True if the load comes by itself.
     pub(super) open: bool,
 }
@@ -119,16 +123,6 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// The sum of two, and the most of both.
-    fn and(self, other: Cost) -> Cost {
-        Cost {
-            joules: self.joules + other.joules,
-            delay: self.delay + other.delay,
-            most: f64::max(self.most, other.most),
-            ..self
-        }
-    }
-
     /// A cost of `joules` nanojoules, late by `delay` nanoseconds.
     pub(super) fn one(joules: f64, delay: f64) -> Cost {
         Cost {
@@ -141,40 +135,16 @@ impl Cost {
     }
 }
 
-/// A block.
-struct Blocking<'a> {
-    costs: &'a WaitCosts,
-    slow: f64,
-    /// When the core is idle at the earliest.
-    asleep: f64,
-    /// Nanoseconds from the interrupt to the thread's next instruction, beside what the idle state takes.
-    after: f64,
-    /// Nanojoules of what is not idle.
-    awake: f64,
+/// A rest of an I/O that is alone.
+#[derive(Clone, Copy)]
+pub(super) struct Rested {
+    /// When the core is back.
+    pub(super) end: f64,
+    /// Nanojoules.
+    pub(super) joules: f64,
+    /// Nanoseconds that the thread is slower for it.
+    pub(super) cold: f64,
 }
-
-impl Blocking<'_> {
-    /// The cost of it for an I/O that takes `time`.
-    fn cost(&self, time: f64) -> Cost {
-        let idle = time - self.asleep;
-        let (idle, is_idle) = match idle > 0.0 {
-            true => (idle, true),
-            false => (0.0, false),
-        };
-        let state = self.costs.idle_of(idle);
-        let exit = match is_idle {
-            true => ns(state.exit) * self.slow,
-            false => 0.0,
-        };
-        let end = self.asleep + idle + exit + self.after;
-        let cold = self.costs.cold_after(idle);
-        let asleep = (idle + exit) * state.watts.0 + cold * self.costs.spin.0;
-        Cost::one(self.awake + asleep, end - time + cold)
-    }
-}
-
-/// Costs of blocks at the first wait, each the sum over so many of the shortest points.
-pub(super) struct Blocked([Cost; POINTS + 1]);
 
 /// When a rest begins to be worth its own steps: nanoseconds.
 const SHORTEST_REST: f64 = 200.0;
@@ -231,22 +201,22 @@ impl Pricing<'_> {
                 self.due - self.watch(kind).exit - cold
             }
         };
-        until.max(0.0)
+        greater(until, 0.0)
     }
 
     /// Nanoseconds after the submission at which the close watch of `plan` ends, where I/Os took `longest`.
     pub(super) fn watch_until(&self, plan: Plan, longest: f64) -> f64 {
         match plan.then {
-            Then::BreakEven => self.costs.break_even(),
-            Then::Longest => (longest * 1.3 + self.costs.break_even()).max(self.promised),
-            Then::Promise => self.promised.max(self.costs.break_even()),
+            Then::BreakEven => self.break_even,
+            Then::Longest => greater(longest * 1.3 + self.break_even, self.promised),
+            Then::Promise => greater(self.promised, self.break_even),
         }
     }
 
     /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `length`, as they
     /// were measured lately.
     fn timer_delay(&self, length: f64) -> f64 {
-        (self.costs.timer_delay(length) + self.late).max(0.0)
+        greater(self.costs.timer_delay(length) + self.late, 0.0)
     }
 
     /// Nanoseconds from the submission of an I/O that is alone to the end of the shortest rest.
@@ -264,33 +234,37 @@ impl Pricing<'_> {
     }
 
     /// The cost of `plan` for I/Os that are alone and take `points`.
-    pub(super) fn alone(&self, plan: Plan, points: &Points, blocked: &mut Option<Blocked>) -> Cost {
-        let rest = plan.rest.and_then(|(kind, point)| {
-            let until = self.rest_until(kind, points[point]);
-            (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
-        });
-        let (mut at, rested, mut cold) = rest.unwrap_or((self.begin, 0.0, 0.0));
-        let (mut joules, mut delay, mut most) = (0.0, 0.0, 0.0_f64);
-        let there = rest.map_or(0, |_| points.within(at));
-        joules += float(there) * cold * self.costs.spin.0;
-        delay += float(there) * (at + cold) - points.sum(0, there);
-        if there > 0 {
-            most = at + cold - points[0];
+    pub(super) fn alone<'a>(
+        &'a self,
+        (plan, rested): (Plan, Option<Rested>),
+        points: &Points,
+        blocked: &mut Option<Blocked<'a>>,
+    ) -> Cost {
+        let (mut joules, mut delay, mut most) = (0.0, 0.0, 0.0);
+        let (mut at, mut cold, mut there) = (self.begin, 0.0, 0);
+        if let Some(rest) = rested {
+            (at, cold, there) = (rest.end, rest.cold, points.within(rest.end));
+            joules += float(there) * cold * self.costs.spin.0;
+            delay += float(there) * (at + cold) - points.sum(0, there);
+            if there > 0 {
+                most = at + cold - points[0];
+            }
         }
+        let rested = rested.map_or(0.0, |rest| rest.joules);
         let mut seen = there;
         if let Some(kind) = plan.loose {
-            let until = self.loose_until(plan).max(at);
+            let until = greater(self.loose_until(plan), at);
             let within = points.within(until).max(seen);
             if kind == StepKind::Block {
                 let sum = self.blocks(at, points, (seen, within), blocked);
                 joules += sum.joules;
                 delay += sum.delay;
-                most = most.max(sum.most);
+                most = greater(most, sum.most);
                 if within < POINTS {
                     let vain = self.block(at, until);
                     joules += float(POINTS - within) * vain.joules;
                     cold = self.costs.cold_after(until - at);
-                    at = until + (vain.delay - cold).max(0.0);
+                    at = until + greater(vain.delay - cold, 0.0);
                 }
                 seen = within;
             } else {
@@ -315,11 +289,11 @@ impl Pricing<'_> {
                 time: delay,
                 delay,
                 tail,
-                most: most.max(tail),
+                most: greater(most, tail),
             };
         }
         let watch = self.watch(plan.watch);
-        let until = self.watch_until(plan, points.longest()).max(at);
+        let until = greater(self.watch_until(plan, points.longest()), at);
         let within = points.within(until).max(seen);
         self.watched(
             watch,
@@ -340,7 +314,7 @@ impl Pricing<'_> {
             time: delay,
             delay,
             tail: watch.exit + cold,
-            most: most.max(watch.exit + cold),
+            most: greater(most, watch.exit + cold),
         }
     }
 
@@ -358,83 +332,69 @@ impl Pricing<'_> {
         let late = watch.exit + cold;
         let sum = points.sum(from, to);
         // Those that are there when it begins were waited for by what was before.
-        let watched: f64 = (sum - many * at).max(0.0);
+        let watched = greater(sum - many * at, 0.0);
         *joules += watched * watch.watts + many * late * self.costs.spin.0;
-        *delay += many * late + (many * at - sum).max(0.0);
+        *delay += many * late + greater(many * at - sum, 0.0);
     }
 
-    /// The end, joules and cold start of a rest from `at` to `until`.
-    pub(super) fn rest(&self, kind: StepKind, at: f64, until: f64) -> (f64, f64, f64) {
+    /// A rest of an I/O that is alone after which the core is back at `point`, if there is time for one.
+    pub(super) fn rested(&self, kind: StepKind, point: f64) -> Option<Rested> {
+        let until = self.rest_until(kind, point);
+        (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
+    }
+
+    /// Share of the I/Os that are there at the end of a rest, in which the core draws `idle`, where a nanosecond more
+    /// costs as much by these as it saves by the others, for which is watched by `watch` then.
+    pub(super) fn enough(&self, idle: Watts, watch: &Watch) -> f64 {
+        (watch.watts - idle.0) / (watch.watts + self.price + self.share)
+    }
+
+    /// A rest from `at` to `until`.
+    pub(super) fn rest(&self, kind: StepKind, at: f64, until: f64) -> Rested {
         let costs = self.costs;
         if kind != StepKind::Sleep {
             let end = until + ns(costs.pause_exit);
-            return (end, (end - at) * costs.pause.0, 0.0);
+            return Rested {
+                end,
+                joules: (end - at) * costs.pause.0,
+                cold: 0.0,
+            };
         }
         let before = ns(costs.sleep_before);
         let asleep = at + before;
-        let length = (until - asleep).max(0.0);
+        let length = greater(until - asleep, 0.0);
         let state = costs.idle_of(length);
         let after = ns(costs.sleep_after);
         let late = ns(state.exit) + ns(costs.sleep_after) + self.late;
-        let end = asleep + length + late.max(0.0);
-        let idle = (end - asleep - after).max(length);
+        let end = asleep + length + greater(late, 0.0);
+        let idle = greater(end - asleep - after, length);
         let joules = (before + after) * costs.kernel.0 + idle * state.watts.0 + costs.timer.0 * 1e9;
-        (end, joules, costs.cold_after(length))
-    }
-
-    /// A block at `at`.
-    fn blocking(&self, at: f64) -> Blocking<'_> {
-        let costs = self.costs;
-        let (before, after) = (ns(costs.block_before), ns(costs.block_after) * self.slow);
-        Blocking {
-            costs,
-            slow: self.slow,
-            asleep: at + before,
-            after,
-            awake: (before + after) * costs.kernel.0 + costs.interrupt.0 * 1e9,
+        Rested {
+            end,
+            joules,
+            cold: costs.cold_after(length),
         }
     }
 
-    /// The cost of a block at `at` for an I/O that takes `time`.
-    pub(super) fn block(&self, at: f64, time: f64) -> Cost {
-        self.blocking(at).cost(time)
-    }
-
-    /// The sum of the costs of blocks at `at` for those of `points` at `from` to `to`, and the most that one is late.
-    /// `blocked` keeps what plans have in common.
-    fn blocks(
-        &self,
-        at: f64,
-        points: &Points,
-        (from, to): (usize, usize),
-        blocked: &mut Option<Blocked>,
-    ) -> Cost {
-        if from > 0 || at != self.begin {
-            let blocking = self.blocking(at);
-            let times = points.after(from)[..to - from].iter();
-            return times.fold(Cost::default(), |sum, time| sum.and(blocking.cost(*time)));
+    /// The plan of I/Os of which little is known, where latencies are `promised` and where not.
+    pub(super) fn unknown(&self, promised: bool) -> Plan {
+        // Nothing else is known of them either: one may be late as a block makes it.
+        let late = self.block(0.0, 1e12).delay * (1.0 + self.chain) + self.nap;
+        let harmless = |promise: &Promise| promise.risk(late, 1.0) == 0.0;
+        match self.promise.is_some_and(harmless) {
+            true => Plan::watch(StepKind::Block, Then::Longest),
+            false => Plan::unknown(promised),
         }
-        let blocked = blocked.get_or_insert_with(|| {
-            let blocking = self.blocking(at);
-            let mut sums = [Cost::default(); POINTS + 1];
-            for (index, time) in points.after(0).iter().enumerate() {
-                sums[index + 1] = sums[index].and(blocking.cost(*time));
-            }
-            Blocked(sums)
-        });
-        blocked.0[to]
     }
 
-    /// The cost of `plan`, where `depth` are out and take `points`; `blocked` keeps what plans for these have in
-    /// common.
-    pub(super) fn cost(
-        &self,
-        plan: Plan,
-        (points, blocked): (&Points, &mut Option<Blocked>),
-        depth: usize,
-    ) -> Cost {
+    /// The cost of `plan`, where `depth` are out and take `points`.
+    pub(super) fn cost(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         match depth {
-            1 => self.alone(plan, points, blocked),
+            1 => {
+                let rest = plan.rest;
+                let rested = rest.and_then(|(kind, point)| self.rested(kind, points[point]));
+                self.alone((plan, rested), points, &mut None)
+            }
             deep => self.deep(plan, points, deep),
         }
     }
@@ -452,17 +412,27 @@ impl Pricing<'_> {
         (exit + after.0) as f64 * self.slow
     }
 
-    /// What a `plan` of this `cost` is worth, where `depth` are out that take `median`.
-    pub(super) fn value(&self, plan: Plan, cost: Cost, (median, depth): (f64, usize)) -> f64 {
-        let depth = float(depth.min(DEEPEST));
+    /// By how much more a `plan` of this `cost` would have the promise exceeded.
+    pub(super) fn risk(&self, plan: Plan, cost: Cost) -> f64 {
         let late = cost.tail + self.chain * cost.delay + self.nap;
-        let risk = self.promise.map_or(0.0, |promise| {
+        self.promise.map_or(0.0, |promise| {
             let between = match self.between > 0.0 {
                 true => promise.risk(late + self.wake(plan), self.between),
                 false => 0.0,
             };
             between + promise.risk(late, 1.0)
-        });
+        })
+    }
+
+    /// What a `plan` of this `cost` and `risk` is worth, where `depth` are out that take `median`.
+    pub(super) fn value(
+        &self,
+        plan: Plan,
+        cost: Cost,
+        risk: f64,
+        (median, depth): (f64, usize),
+    ) -> f64 {
+        let depth = float(depth.min(DEEPEST));
         // What no point of the history tells of.
         let after = match plan.watch {
             StepKind::Block => 0.0,

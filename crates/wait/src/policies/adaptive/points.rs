@@ -46,6 +46,13 @@ impl Points {
         }
     }
 
+    /// The first within which a `share` of the I/Os are.
+    pub(super) fn at_share(&self, share: f64) -> usize {
+        let last = ((share * POINTS as f64).ceil() as usize).clamp(1, POINTS) - 1;
+        let alike = self.times[..last].iter().rev();
+        last - alike.take_while(|time| **time == self.times[last]).count()
+    }
+
     /// The sum of those at `from` to `to`, without the last.
     pub(super) fn sum(&self, from: usize, to: usize) -> f64 {
         self.sums[to] - self.sums[from]
@@ -85,5 +92,11 @@ mod tests {
             (60.0, 90.0, 0.0)
         );
         assert_eq!(points.after(14), [140.0, 150.0]);
+        assert_eq!(
+            [0.0, 0.25, 0.26, 1.0].map(|share| points.at_share(share)),
+            [0, 3, 4, 15]
+        );
+        let alike = Points::new([7.0; POINTS]);
+        assert_eq!(alike.at_share(0.5), 0, "the first of those that are alike");
     }
 }

@@ -91,6 +91,12 @@ impl Limit {
     }
 }
 
+/// The least slack of `limits`: endless where there are none.
+fn least_slack(limits: &[Limit]) -> f64 {
+    let slacks = limits.iter().map(|limit| limit.slack);
+    slacks.fold(f64::INFINITY, f64::min)
+}
+
 /// What the sight of an I/O says of the promise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sight {
@@ -112,6 +118,8 @@ pub(super) struct Promise {
     more: Tail,
     /// Shortest latency that is promised.
     nearest: u64,
+    /// The least slack of a limit: endless where nothing is promised.
+    slack: f64,
     /// True if more were late by the policy's doing since I/Os were taken in, though none should have been.
     worse: bool,
     /// True if the load is a closed loop.
@@ -174,6 +182,7 @@ impl Promise {
             }
         };
         Promise {
+            slack: least_slack(&limits),
             limits,
             promised,
             around,
@@ -194,14 +203,23 @@ impl Promise {
     /// of note: [`Promise::sight`] is to be told of it.
     #[inline]
     pub(super) fn seen(&mut self, polled: u64) -> bool {
-        self.seen_many(polled, 1)
+        self.polled.add(polled, 1);
+        polled >= self.notable
     }
 
-    /// Counts `many` I/Os by one of them, as [`Promise::seen`] does.
+    /// Counts [`SAMPLE`] I/Os by one of them, which polling saw before [`Promise::common`].
     #[inline]
-    pub(super) fn seen_many(&mut self, polled: u64, many: u16) -> bool {
-        self.polled.add(polled, many);
-        polled >= self.notable
+    pub(super) fn seen_many(&mut self, polled: u64) {
+        self.polled.add(polled, SAMPLE);
+        if polled >= self.high {
+            self.slow();
+        }
+    }
+
+    /// One of the slowest I/Os was counted.
+    #[inline]
+    fn slow(&mut self) {
+        self.slowest = self.polled.added();
     }
 
     /// Returns true if there are so many I/Os that a sample would do, and none is taken.
@@ -223,7 +241,7 @@ impl Promise {
         }
         let slow = polled >= self.high;
         if slow {
-            self.slowest = self.polled.added();
+            self.slow();
         }
         let worse = had > self.nearest && self.late(polled as f64, had as f64);
         Sight { slow, worse }
@@ -291,6 +309,7 @@ impl Promise {
             }
             limit.judge(self.polled.ios(), &self.polled);
         }
+        self.slack = least_slack(&self.limits);
         self.doubt = match std::mem::take(&mut self.worse) {
             true => (self.doubt * WORSE).min(WORST),
             false => (self.doubt * BETTER).max(1.0),
@@ -340,16 +359,26 @@ impl Promise {
 
     /// By how much more the I/Os that may be late are exceeded where a `fraction` of those near a limit is
     /// seen `delay` nanoseconds later than with polling: 1 is all that may be; endless where none is left.
+    #[inline]
     pub(super) fn risk(&self, delay: f64, fraction: f64) -> f64 {
         let delay = delay * self.doubt;
-        let mut slacks = self.limits.iter().map(|limit| limit.slack);
-        let (share, expected) = match self.closed {
-            true => (HARMLESS, 1.0),
-            false => (CAREFUL, EXPECTED),
+        let share = match self.closed {
+            true => HARMLESS,
+            false => CAREFUL,
         };
-        if slacks.all(|slack| delay <= slack * share) {
-            return 0.0;
+        match delay <= self.slack * share {
+            true => 0.0,
+            false => self.exceeded(delay, fraction),
         }
+    }
+
+    /// [`Promise::risk`] of a `delay` that is not harmless.
+    #[inline(never)]
+    fn exceeded(&self, delay: f64, fraction: f64) -> f64 {
+        let expected = match self.closed {
+            true => 1.0,
+            false => EXPECTED,
+        };
         let risk = |limit: &Limit| {
             if limit.rank == 0.0 {
                 return f64::INFINITY;
@@ -377,14 +406,12 @@ impl Promise {
     /// Returns true if no promise is broken where every I/O is so much later than by polling, whatever that
     /// does to the device.
     pub(super) fn is_tiny(&self, delay: f64) -> bool {
-        let mut limits = self.limits.iter();
-        limits.all(|limit| delay <= limit.slack * TINY)
+        delay <= self.slack * TINY
     }
 
     /// Returns true if no promise is broken where any I/O is so much later than by polling, and no other is.
     pub(super) fn is_harmless(&self, delay: f64) -> bool {
-        let mut limits = self.limits.iter();
-        limits.all(|limit| delay <= limit.slack * CAREFUL)
+        delay <= self.slack * CAREFUL
     }
 
     /// Returns true if a limit is below `time`, or not known.
@@ -394,7 +421,7 @@ impl Promise {
 
     /// Returns true if it is known what polling has.
     pub(super) fn is_over_polling(&self) -> bool {
-        self.limits.iter().all(|limit| limit.slack > 0.0)
+        self.slack > 0.0
     }
 
     /// Returns true if so many I/Os are late that nothing should be tried that may change what the device

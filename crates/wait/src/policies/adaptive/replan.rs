@@ -4,6 +4,7 @@ use super::choose::{LEVELS, choose};
 use super::class_plan::{ClassPlan, surprising};
 use super::history::{FEW, KEPT};
 use super::plan::{DEEPEST, Plan, Pricing, Then};
+use super::points::Points;
 use super::{State, shared};
 use crate::StepKind;
 use joulio_units::Nanos;
@@ -36,10 +37,12 @@ impl State {
             true => (self.shared.costs(), self.shared.watches()),
             false => (&self.costs, &*self.watches),
         };
-        let promised = self.promise.watch(costs.break_even());
+        let break_even = costs.break_even();
+        let promised = self.promise.watch(break_even);
+        let renewed = self.unknown.watch_until != promised as u64;
         self.unknown = ClassPlan::unknown(promised as u64);
         let promise = (!crowded && self.promise.is_any()).then_some(&self.promise);
-        let pricing = Pricing {
+        let mut pricing = Pricing {
             costs,
             watches,
             promise,
@@ -58,41 +61,33 @@ impl State {
             between: self.delays.between(),
             nap: 0.0,
             promised: promise.map_or(0.0, |_| promised),
+            break_even,
             open,
         };
         // What the I/Os themselves are late by adds to that of a nap; who has more of the time is first.
-        let before = Pricing {
-            nap: match self.gaps.prevail() {
-                true => 0.0,
-                false => self.tail,
-            },
-            ..pricing
-        };
-        self.gaps.plan(&before, self.delays.alone());
-        let pricing = Pricing {
-            nap: self.gaps.delay() * self.delays.alone(),
-            ..pricing
-        };
+        if !self.gaps.prevail() {
+            pricing.nap = self.tail;
+        }
+        self.gaps.plan(&pricing, self.delays.alone());
+        pricing.nap = self.gaps.delay() * self.delays.alone();
         // What a plan by time of the core costs in joules.
-        let joules = Pricing {
-            costs: &self.costs,
-            watches: &self.watches,
-            ..pricing
-        };
-        // Of what nothing is known, nothing else is either: it may be late as a block makes it.
-        let blocked = pricing.block(0.0, 1e12).delay;
-        let late = blocked * (1.0 + pricing.chain) + pricing.nap;
-        let unknown = match promise.is_some_and(|promise| promise.risk(late, 1.0) == 0.0) {
-            true => Plan::watch(StepKind::Block, Then::Longest),
-            false => Plan::unknown(self.promise.is_any()),
+        let joules = |plan: Plan, points: &Points| {
+            let pricing = Pricing {
+                costs: &self.costs,
+                watches: &self.watches,
+                break_even: self.costs.break_even(),
+                ..pricing
+            };
+            pricing.cost(plan, points, depth as usize)
         };
         // Who keeps a core that others want loses whole slices of it, and who blocks next to nothing.
         let gives = crowded && self.promise.is_any() && self.steps.has(StepKind::Block);
         let (mut tail, mut confirmed) = (0.0_f64, !open && !crowded);
-        for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
+        for (kept, history) in self.history.iter_mut().enumerate() {
+            let class = &mut self.plans[kept];
             if history.len() == 0 {
-                confirmed &= class.median == 0.0;
-                if class.median != 0.0 || class.watch_until != self.unknown.watch_until {
+                if class.median != 0.0 || renewed {
+                    confirmed &= class.median == 0.0;
                     *class = self.unknown;
                 }
                 continue;
@@ -103,7 +98,7 @@ impl State {
             confirmed &= history.len() == KEPT;
             let points = history.points();
             let (plan, cost) = match history.len() < FEW {
-                true => (unknown, None),
+                true => (pricing.unknown(self.promise.is_any()), None),
                 false if self.account.is_overdrawn() => (Plan::unknown(false), None),
                 false if gives => {
                     let median = points.median();
@@ -116,10 +111,7 @@ impl State {
                         StepKind::Block
                     };
                     let plan = Plan::watch(kind, Then::Longest);
-                    (
-                        plan,
-                        Some(pricing.cost(plan, (&points, &mut None), depth as usize)),
-                    )
+                    (plan, Some(pricing.cost(plan, &points, depth as usize)))
                 }
                 false => {
                     let levels = match open && depth > 1 {
@@ -131,7 +123,7 @@ impl State {
                 }
             };
             let cost = match crowded {
-                true => cost.map(|_| joules.cost(plan, (&points, &mut None), depth as usize)),
+                true => cost.map(|_| joules(plan, &points)),
                 false => cost,
             };
             if let Some(cost) = cost {

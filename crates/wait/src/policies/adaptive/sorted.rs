@@ -5,39 +5,56 @@ use super::history::KEPT;
 /// Buckets of the times: about as many as there are of these.
 const BUCKETS: usize = 64;
 const BUCKET_BITS: u32 = BUCKETS.trailing_zeros();
+/// A one in each byte.
+const ONES: u64 = u64::MAX / 255;
 
-/// The `times` in order, most of which are between `low` and `high`: by buckets, which takes half of the instructions
-/// of a sort where they are.
+/// The `times` in order, most of which are between `low` and `high`: by buckets, which takes a third of the
+/// instructions of a sort where they are.
 pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
     let bits = u32::BITS - high.saturating_sub(low).leading_zeros();
     let shift = bits.saturating_sub(BUCKET_BITS);
-    let bucket = |time: u32| (time.saturating_sub(low) >> shift).min(BUCKETS as u32 - 1);
-    let mut places = [0_u8; BUCKETS + 1];
-    for &time in times {
-        places[bucket(time) as usize + 1] += 1;
+    let mut buckets = [0_u8; KEPT];
+    // One for each byte: none of them needs a check.
+    let mut places = [0_u8; 256];
+    // Numbers with a sign, which a processor narrows several at a time. What seconds are taken for is mended below.
+    for (bucket, time) in buckets.iter_mut().zip(times) {
+        let over = time.wrapping_sub(low) as i32 >> shift;
+        *bucket = over.clamp(0, BUCKETS as i32 - 1) as u8;
     }
-    let mut sum = 0;
-    for place in &mut places {
-        sum += *place;
-        *place = sum;
+    for bucket in &buckets {
+        places[usize::from(*bucket)] += 1;
+    }
+    // The place of the first of each: the sum of those before, of eight by one product. No byte overflows.
+    let mut before = 0;
+    for counts in places[..BUCKETS].as_chunks_mut::<8>().0 {
+        let sums = u64::from_le_bytes(*counts).wrapping_mul(ONES);
+        *counts = ((sums << 8) + before * ONES).to_le_bytes();
+        before += sums >> 56;
     }
     let mut sorted = [0; KEPT];
-    for &time in times {
-        let place = &mut places[bucket(time) as usize];
-        sorted[usize::from(*place) % KEPT] = time;
+    for (bucket, time) in buckets.iter().zip(times) {
+        let place = &mut places[usize::from(*bucket)];
+        sorted[usize::from(*place) % KEPT] = *time;
         *place += 1;
     }
     // Those of a bucket are next to each other.
     for end in 1..KEPT {
-        let time = sorted[end];
-        let mut place = end;
-        while place > 0 && sorted[place - 1] > time {
-            sorted[place] = sorted[place - 1];
-            place -= 1;
+        if sorted[end] < sorted[end - 1] {
+            sink(&mut sorted, end);
         }
-        sorted[place] = time;
     }
     sorted
+}
+
+/// Moves the time at `place` down to where it belongs among those before it, which are in order.
+#[inline(never)]
+fn sink(sorted: &mut [u32; KEPT], mut place: usize) {
+    let time = sorted[place];
+    while place > 0 && sorted[place - 1] > time {
+        sorted[place] = sorted[place - 1];
+        place -= 1;
+    }
+    sorted[place] = time;
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::history::History;
 use super::hot::Hot;
 use super::lateness::Lateness;
 use super::plan::Watch;
-use super::promise::{Promise, SAMPLE};
+use super::promise::Promise;
 use super::replan::WAITS;
 use super::shared::Shared;
 use crate::{Class, Outstanding, PlannedWait, Step, StepKind, StepSet};
@@ -219,7 +219,7 @@ impl State {
             history.add_usual(time);
             self.hot.seen(at);
             if self.hot.samples() {
-                self.sampled(submitted, time);
+                self.sampled(time);
             }
         } else {
             self.completed_anyhow(class.kept(), submitted, at);
@@ -228,11 +228,9 @@ impl State {
 
     /// An I/O is like most, and stands for those that were not looked at.
     #[inline(never)]
-    fn sampled(&mut self, submitted: Nanos, time: u64) {
+    fn sampled(&mut self, time: u64) {
         self.hot.sampled();
-        if self.promise.seen_many(time, SAMPLE) {
-            self.noted((submitted, Before::default()), (time, time, time), false);
-        }
+        self.promise.seen_many(time);
     }
 
     /// An I/O is seen that is not like most, or that something may have delayed.

@@ -157,12 +157,6 @@ impl Namespace {
         Ok(())
     }
 
-    /// Makes what was written durable.
-    pub(crate) fn flush(&self) -> Result<(), Status> {
-        let synced = self.store.volatile().map_or(Ok(()), Backing::sync);
-        synced.map_err(Namespace::write_status)
-    }
-
     /// A host file system without room is a namespace without room; the rest is a broken medium.
     pub(crate) fn write_status(error: io::Error) -> Status {
         match error.kind() {

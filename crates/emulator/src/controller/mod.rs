@@ -48,7 +48,7 @@ use queues::Queues;
 use registers::Registers;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use syncs::Shutdowns;
+use syncs::{CacheOffs, Shutdowns};
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +77,7 @@ pub struct EmulatedController {
     service: ServiceModel,
     in_service: InService,
     shutdowns: Shutdowns,
+    cache_offs: CacheOffs,
     walker: DataWalker,
     features: Features,
     power: Power,
@@ -123,6 +124,7 @@ impl EmulatedController {
             service: ServiceModel::new(&profile, options.seed),
             in_service: InService::default(),
             shutdowns: Shutdowns::default(),
+            cache_offs: CacheOffs::default(),
             walker: DataWalker::new(),
             features: Features::new(options.queue_pairs),
             power: Power::new(&profile, start),
@@ -281,6 +283,7 @@ impl EmulatedController {
             self.finish(&io, service, outcome);
         }
         self.meter_before(self.now);
+        self.complete_cache_offs();
         self.release_held();
         if self.faults.is_some() {
             self.release_withheld();
@@ -308,6 +311,8 @@ impl EmulatedController {
         }
         self.release_held();
         while self.poll_tail(0) && self.fetch_burst(0, ARBITRATION_BURST) > 0 {}
+        self.sync();
+        self.complete_cache_offs();
         self.report_events();
         self.interrupts.settle(self.now, &self.guest);
     }

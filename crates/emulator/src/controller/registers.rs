@@ -249,6 +249,7 @@ impl EmulatedController {
         self.queues.clear();
         self.in_service.clear();
         self.shutdowns.forget();
+        self.cache_offs.forget();
         self.drop_shadow();
         self.doorbells.clear();
         self.events.reset();

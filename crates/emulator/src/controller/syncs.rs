@@ -10,6 +10,7 @@ use super::checked_io::{Io, Work};
 use crate::namespace::Namespace;
 use crate::store::Backing;
 use joulio_nvme_spec::Status;
+use std::collections::VecDeque;
 
 /// A sync that is to be done.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ enum Requester {
     Command(u64),
     /// The shutdown with this number.
     Shutdown(u64),
+    /// The request with this number to turn the caches off.
+    CacheOff(u64),
 }
 
 /// Shutdowns that wait for the disk.
@@ -50,6 +53,57 @@ impl Shutdowns {
 
     pub(super) fn forget(&mut self) {
         self.waiting = None;
+    }
+}
+
+/// Set Features commands that turn the caches off (06h), in their order: each completes when what the caches had is
+/// durable.
+#[derive(Debug, Default)]
+pub(super) struct CacheOffs {
+    requested: u64,
+    waiting: VecDeque<CacheOff>,
+}
+
+#[derive(Debug)]
+struct CacheOff {
+    number: u64,
+    cid: u16,
+    /// Outcome of its sync, once that has ended.
+    synced: Option<Result<(), Status>>,
+}
+
+impl CacheOffs {
+    /// Command `cid` of the admin queue waits from now on.
+    pub(super) fn request(&mut self, cid: u16) {
+        self.requested += 1;
+        self.waiting.push_back(CacheOff {
+            number: self.requested,
+            cid,
+            synced: None,
+        });
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// The first whose sync is still to be done.
+    fn unsynced(&self) -> Option<u64> {
+        let mut waiting = self.waiting.iter();
+        Some(waiting.find(|one| one.synced.is_none())?.number)
+    }
+
+    fn synced(&mut self, number: u64, outcome: Result<(), Status>) {
+        let mut waiting = self.waiting.iter_mut();
+        if let Some(one) = waiting.find(|one| one.number == number) {
+            one.synced = Some(outcome);
+        }
+    }
+
+    /// The first, when its sync has ended: its command, and the outcome.
+    fn pop(&mut self) -> Option<(u16, Result<(), Status>)> {
+        let synced = self.waiting.front()?.synced?;
+        self.waiting.pop_front().map(|one| (one.cid, synced))
     }
 }
 
@@ -82,6 +136,13 @@ impl EmulatedController {
                 files: self.files_of(None),
             });
         }
+        if let Some(number) = self.cache_offs.unsynced() {
+            return Some(Sync {
+                requester: Requester::CacheOff(number),
+                written: Ok(()),
+                files: self.files_of(None),
+            });
+        }
         let (number, io) = self.in_service.unsynced(self.now)?;
         let written = if io.work.writes() {
             self.work(&io)
@@ -107,6 +168,7 @@ impl EmulatedController {
                 self.registers.complete_shutdown();
             }
             Requester::Shutdown(_) => {}
+            Requester::CacheOff(number) => self.cache_offs.synced(number, synced.outcome),
         }
     }
 
@@ -118,6 +180,18 @@ impl EmulatedController {
             any = true;
         }
         any
+    }
+
+    /// Completes the commands that have turned the caches off. Where something could not be made durable these stay
+    /// on.
+    pub(super) fn complete_cache_offs(&mut self) {
+        while let Some((cid, outcome)) = self.cache_offs.pop() {
+            if let Err(status) = outcome {
+                self.features.write_cache = true;
+                self.log_failure(0, cid, 0, 0, status);
+            }
+            self.complete(0, cid, outcome.map(|()| 0));
+        }
     }
 
     /// The outcome of a command whose sync has ended.

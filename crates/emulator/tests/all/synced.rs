@@ -40,6 +40,11 @@ fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
     );
     assert_eq!(done(plain(NvmOpcode::READ)), Status::SUCCESS);
     assert_eq!(bytes(&buffer, 0, 4096), [0x5a; 4096]);
+    // A cache that cannot be emptied stays on.
+    let cache = FeatureId(0x06);
+    let off = host.admin(Command::set_features(cache, 0)).status().kind();
+    assert_eq!(off, Status::WRITE_FAULT);
+    assert_eq!(host.must(Command::get_features(cache)).dw0.get(), 1);
     host.device.write32(CC, enabled().with_shn(1).into());
     assert!(host.status().cfs() && host.status().shst() == 2);
 }

@@ -63,7 +63,7 @@ impl EmulatedController {
             FeatureId::POWER_MANAGEMENT => self.set_power(PowerManagement::from(value))?,
             FeatureId::POWER_MEASUREMENT => self.measure_power(PowerMeasurement::from(value))?,
             VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
-                self.set_write_cache(value & 1 != 0)?;
+                self.features.write_cache = value & 1 != 0;
             }
             FeatureId::NUMBER_OF_QUEUES => {
                 return self.set_number_of_queues(NumberOfQueues::from(value));
@@ -115,16 +115,20 @@ impl EmulatedController {
         &mut self.power
     }
 
-    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it, and what writes in service put
-    /// there before they complete.
-    fn set_write_cache(&mut self, enabled: bool) -> Result<(), Status> {
-        if !enabled {
-            self.namespaces.iter().try_for_each(Namespace::flush)?;
-            let volatile: Vec<_> = self.namespaces.iter().map(Namespace::is_volatile).collect();
-            self.in_service.write_through(&volatile);
-        }
-        self.features.write_cache = enabled;
-        Ok(())
+    /// Whether a Set Features turns off a cache that has something to lose.
+    pub(super) fn turns_cache_off(&self, command: &Command) -> bool {
+        let [dword10, value, ..] = command.cdw10.map(|dword| dword.get());
+        let is_cache = FeatureId(dword10 as u8) == VOLATILE_WRITE_CACHE && dword10 & SAVE == 0;
+        is_cache && value & 1 == 0 && self.is_volatile()
+    }
+
+    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it, before the command `cid` completes,
+    /// and what writes in service put there before they complete.
+    pub(super) fn turn_cache_off(&mut self, cid: u16) {
+        let volatile: Vec<_> = self.namespaces.iter().map(Namespace::is_volatile).collect();
+        self.in_service.write_through(&volatile);
+        self.features.write_cache = false;
+        self.cache_offs.request(cid);
     }
 
     /// 07h (Base 5.27.1.5): before any I/O queue exists, and FFFFh is no number.

@@ -14,8 +14,11 @@ use joulio_nvme_spec::{AdminOpcode, Command, Status};
 enum Reply {
     /// At once, with this in dword 0 of the completion.
     Now(u32),
-    /// Completes when there is something to report.
-    Later,
+    /// Completes when there is something to report: not a command in service, as requests for events may outnumber
+    /// the queue's entries.
+    AtAnEvent,
+    /// Completes when a sync has ended.
+    AtASync,
 }
 
 impl EmulatedController {
@@ -24,8 +27,8 @@ impl EmulatedController {
         let cid = command.dword0().cid();
         match self.administer(command) {
             Ok(Reply::Now(dw0)) => self.complete(0, cid, Ok(dw0)),
-            Ok(Reply::Later) => {
-                // Not a command in service: requests for events may outnumber the queue's entries.
+            Ok(Reply::AtASync) => {}
+            Ok(Reply::AtAnEvent) => {
                 if let Some(queue) = self.queues.submission(0) {
                     queue.in_service = queue.in_service.saturating_sub(1);
                 }
@@ -49,6 +52,10 @@ impl EmulatedController {
             AdminOpcode::DELETE_IO_COMPLETION_QUEUE => self.delete_completion_queue(command)?,
             AdminOpcode::DELETE_IO_SUBMISSION_QUEUE => self.delete_submission_queue(command)?,
             AdminOpcode::GET_FEATURES => self.get_features(command)?,
+            AdminOpcode::SET_FEATURES if self.turns_cache_off(command) => {
+                self.turn_cache_off(dword0.cid());
+                return Ok(Reply::AtASync);
+            }
             AdminOpcode::SET_FEATURES => self.set_features(command)?,
             AdminOpcode::GET_LOG_PAGE => self.get_log_page(command)?,
             AdminOpcode::ABORT => self.abort(command),
@@ -64,7 +71,7 @@ impl EmulatedController {
 
     fn request_event(&mut self, cid: u16) -> Result<Reply, Status> {
         if self.events.request(cid) {
-            Ok(Reply::Later)
+            Ok(Reply::AtAnEvent)
         } else {
             Err(Status::ASYNC_EVENT_LIMIT.do_not_retry())
         }

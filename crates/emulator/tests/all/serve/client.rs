@@ -404,8 +404,18 @@ impl Client {
     }
 
     pub fn admin(&mut self, command: Command) -> CompletionEntry {
+        self.admin_meanwhile(command, |_| {})
+    }
+
+    /// The completion of an admin command, and `meanwhile` between its submission and that.
+    pub fn admin_meanwhile(
+        &mut self,
+        command: Command,
+        meanwhile: impl FnOnce(&mut Client),
+    ) -> CompletionEntry {
         let mut ring = std::mem::replace(&mut self.admin, Ring::new(0, 0));
         self.submit(&mut ring, command, 0x55);
+        meanwhile(self);
         let completion = self.reap(&mut ring);
         self.admin = ring;
         completion

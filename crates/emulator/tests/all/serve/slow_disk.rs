@@ -4,6 +4,7 @@ use crate::common::{enabled, on_file};
 use crate::serve::client::{Client, serve_with};
 use joulio_emulator::SyncFile;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions};
+use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::register::{CC, Cc};
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
 use joulio_vfio_user_wire::pci;
@@ -86,6 +87,25 @@ fn registers_are_answered_while_a_flush_waits_for_the_disk() {
             assert!(client.peek(&mut ring).is_none());
             DISK.end(round + 1);
             assert!(client.reap(&mut ring).status().is_success());
+        },
+    );
+}
+
+#[test]
+fn registers_are_answered_while_a_cache_is_turned_off() {
+    static DISK: Disk = Disk::new();
+    served(
+        |_| DISK.sync(),
+        |client, round| {
+            let off = Command::set_features(FeatureId(0x06), 0);
+            let completion = client.admin_meanwhile(off, |client| {
+                DISK.begun(round + 1);
+                assert!(client.status().rdy());
+                DISK.end(round + 1);
+            });
+            assert!(completion.status().is_success());
+            let read = Command::get_features(FeatureId(0x06));
+            assert_eq!(client.admin(read).dw0.get(), 0);
         },
     );
 }

@@ -54,9 +54,8 @@ std::string Energy::PerMillion(uint64_t operations) {
   for (int i = 0; i < count; i++) {
     const joulio_energy& energy = energies[i];
     const double joules = energy.joules / static_cast<double>(operations) * 1e6;
-    const std::string source = energy.modelled ? "modelled" : std::string("measured by ") + energy.meter;
-    all += Text("%s%.4g J per million operations (boundary %s, %s)", i == 0 ? "" : "; ", joules,
-                energy.boundary, source.c_str());
+    all += Text("%s%s by %s%s: %.6g J in %.3f s, %.4g J per million operations", i == 0 ? "" : "; ", energy.boundary,
+                energy.meter, energy.modelled ? ", modelled" : "", energy.joules, energy.seconds, joules);
   }
   return all;
 }

@@ -26,11 +26,13 @@ pub enum EngineName {
     SpdkNvmePerf,
     /// RocksDB's `db_bench readrandom`, on a file system on a block device.
     DbBench,
+    /// RocksDB's `db_bench readrandom`, on joulio's own file system on a controller of the user-space driver's.
+    DbBenchJoulio,
 }
 
 impl EngineName {
     /// Every one.
-    pub const ALL: [EngineName; 8] = [
+    pub const ALL: [EngineName; 9] = [
         EngineName::Nvme,
         EngineName::Psync,
         EngineName::Libaio,
@@ -39,6 +41,7 @@ impl EngineName {
         EngineName::Fio,
         EngineName::SpdkNvmePerf,
         EngineName::DbBench,
+        EngineName::DbBenchJoulio,
     ];
 
     /// Name, as `--engine` takes it.
@@ -52,13 +55,14 @@ impl EngineName {
             EngineName::Fio => "fio",
             EngineName::SpdkNvmePerf => "spdk_nvme_perf",
             EngineName::DbBench => "db_bench",
+            EngineName::DbBenchJoulio => "db_bench_joulio",
         }
     }
 
     /// Names of the completion modes that the engine has, the kernel's on some kernel.
     pub fn completion_modes(self) -> &'static str {
         match self {
-            EngineName::Nvme => "the modes of a policy",
+            EngineName::Nvme | EngineName::DbBenchJoulio => "the modes of a policy",
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
             EngineName::Libaio => "interrupt",
             EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
@@ -73,7 +77,7 @@ impl EngineName {
     pub fn takes(self, mode: CompletionMode) -> bool {
         use CompletionMode as Mode;
         match self {
-            EngineName::Nvme => mode.policy().is_some(),
+            EngineName::Nvme | EngineName::DbBenchJoulio => mode.policy().is_some(),
             EngineName::Psync => matches!(
                 mode,
                 Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::HybridFixed(_)
@@ -117,13 +121,19 @@ impl EngineName {
     pub fn is_external(self) -> bool {
         matches!(
             self,
-            EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench
+            EngineName::Fio
+                | EngineName::SpdkNvmePerf
+                | EngineName::DbBench
+                | EngineName::DbBenchJoulio
         )
     }
 
     /// True if the engine works on block devices and files, false if on controllers.
     pub fn takes_block_devices(self) -> bool {
-        !matches!(self, EngineName::Nvme | EngineName::SpdkNvmePerf)
+        !matches!(
+            self,
+            EngineName::Nvme | EngineName::SpdkNvmePerf | EngineName::DbBenchJoulio
+        )
     }
 }
 

@@ -98,6 +98,20 @@ impl Emulated {
         }
     }
 
+    /// True if its data are in the memory of the process that opens it.
+    pub fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// The name `text` of this device, which has its data in memory, with its data in the file `path`.
+    pub fn text_in_file(&self, text: &str, path: &Path) -> String {
+        let size = match self.size {
+            Some(_) => String::new(),
+            None => format!(",size={RAM_SIZE}"),
+        };
+        format!("{text}{size},file={}", path.display())
+    }
+
     /// Path of its file, where opening would create it.
     pub fn missing_file(&self) -> Option<PathBuf> {
         self.file.clone().filter(|path| !path.exists())

@@ -41,6 +41,15 @@ fn text(plan: &CampaignPlan) -> String {
     };
     // Writing to a string does not fail.
     let _ = writeln!(text, "\nIn all {}{more}.", duration(plan.seconds));
+    for sweep in &plan.sweeps {
+        if let Some(device) = &sweep.stand_in {
+            let name = &sweep.name;
+            let _ = writeln!(
+                text,
+                "{name}: on {device}, which stands in: its engine does not drive what was named."
+            );
+        }
+    }
     let lacking = plan.sweeps.iter().flat_map(|sweep| {
         let lacking = sweep.unavailable.iter();
         lacking.map(move |one| format!("{}: {}: {}", sweep.name, one.what, one.why))

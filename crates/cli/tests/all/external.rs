@@ -208,6 +208,98 @@ fn spdk_has_a_served_device_to_itself_and_its_table_is_the_report() {
     server.kill();
 }
 
+/// What db_bench prints of `readrandom`, and its library for RocksDB at the end.
+const DB_BENCH: &str = r#"#!/bin/sh
+printf '%s\n' "$LD_PRELOAD" "$@" >>words
+echo 'readrandom   :      51.621 micros/op 38041 ops/sec 1.051 seconds 40000 operations;  149.2 MB/s (20000 of 20000 found)'
+echo 'Count: 40000 Average: 51.6285  StdDev: 72.43'
+echo 'Min: 1  Median: 46.0619  Max: 4097'
+echo '(      22,      34 ]    40000  100.000%  100.000% ####'
+echo "joulio: a device, poll: 20 reads (0.1 MiB, p99 2.0 us), 0 writes (0.0 MiB), 0 syncs; an operation: 1.00 polls, 0.00 interrupts, 0.00 blocks; device by nvme:emulated:instant,size=256M, modelled: 21.02 J in 2.102 s, 1.05e+06 J per million operations" >&2
+"#;
+
+#[test]
+fn db_bench_has_joulios_file_system_by_its_library_and_its_joules() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    fs::write(path("db_bench"), DB_BENCH).unwrap();
+    fs::set_permissions(path("db_bench"), Permissions::from_mode(0o755)).unwrap();
+    let run = |line: &str, libraries: &str| {
+        let mut command = joulio(&format!("bench --engine db_bench_joulio {line}"));
+        let folders = format!("{}:/usr/bin:/bin", room.path().display());
+        command.current_dir(&room).env("PATH", folders);
+        command.env("LD_LIBRARY_PATH", path(libraries));
+        command
+    };
+    let refused = |line: &str, libraries: &str, hint: &str| {
+        let assert = run(line, libraries).assert().code(2);
+        let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(said.contains(hint) && said.lines().count() == 1, "{said}");
+        assert!(!path("words").exists(), "{line}");
+    };
+    let on = "--device emulated:instant,size=256M";
+    if !Path::new("/usr/local/lib/libjoulio-rocksdb.so").exists() {
+        refused(
+            on,
+            "none",
+            "libjoulio-rocksdb.so is not found: neighbours/rocksdb/build",
+        );
+    }
+    fs::create_dir(path("lib")).unwrap();
+    fs::write(path("lib/libjoulio-rocksdb.so"), "").unwrap();
+    refused("--device ./db_bench", "lib", "joulio bind");
+    refused(&format!("{on} --iodepth 2"), "lib", "--iodepth 1");
+    refused(&format!("{on} --completion sqpoll"), "lib", "sqpoll");
+    fs::write(path("disk.img"), vec![7; 4096]).unwrap();
+    let file = "--device emulated:instant,size=256M,file=disk.img";
+    refused(file, "lib", "say --allow-write if that is meant");
+
+    let line = format!("{on} --completion poll --numjobs 2 --size 8M --runtime 1 --output json");
+    let assert = run(&line, "lib").assert().success();
+    let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+    let run = &report["runs"][0];
+    assert_eq!(
+        (&run["all"]["ios"], &run["all"]["iops"]),
+        (&40_000.into(), &38_041.0.into())
+    );
+    assert_eq!(run["settings"]["file-system"], "joulio");
+    let energy = run["energy"].as_array().unwrap();
+    let of_device = energy
+        .iter()
+        .find(|one| one["boundary"] == "device")
+        .unwrap();
+    assert_eq!(
+        (&of_device["modelled"], &of_device["joules"]),
+        (&true.into(), &21.02.into())
+    );
+    assert_eq!(of_device["source"], "nvme:emulated:instant,size=256M");
+    // The database is made once, without meters, and read by the mode that was requested; its device is a file, which is
+    // gone.
+    let words = fs::read_to_string(path("words")).unwrap();
+    let uris: Vec<_> = words
+        .lines()
+        .filter(|word| word.starts_with("--fs_uri="))
+        .collect();
+    let [fill, read] = uris.as_slice() else {
+        panic!("{words}");
+    };
+    let (device, keys) = fill.split_once('?').unwrap();
+    assert_eq!(keys, "allow_write=1&format=overwrite&meter=none");
+    let expected = format!("{device}?allow_write=1&completion=poll&queues=2&meter=all");
+    assert_eq!(*read, expected);
+    let (device, file) = device.split_once(",file=").unwrap();
+    assert_eq!(device, "--fs_uri=joulio://emulated:instant,size=256M");
+    assert!(!Path::new(file).exists(), "{file}");
+    assert_eq!(
+        words.lines().next(),
+        path("lib/libjoulio-rocksdb.so").to_str()
+    );
+    assert!(
+        words.lines().any(|word| word == "--benchmarks=fillseq"),
+        "{words}"
+    );
+}
+
 const ROCKS: &str = r#"
 name = "rocks"
 title = "db_bench alone"

@@ -65,11 +65,14 @@ pub fn open<U: EngineUser>(
             }
             _ => user.run(IoUring::passthrough(file, depth, mode, ring)),
         },
-        EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => user
-            .run::<Psync>(Err(KernelEngineError::Missing {
-                engine,
-                mode,
-                missing: Missing::NotTheKernels,
-            })),
+        EngineName::Nvme
+        | EngineName::Fio
+        | EngineName::SpdkNvmePerf
+        | EngineName::DbBench
+        | EngineName::DbBenchJoulio => user.run::<Psync>(Err(KernelEngineError::Missing {
+            engine,
+            mode,
+            missing: Missing::NotTheKernels,
+        })),
     }
 }

@@ -43,6 +43,8 @@ pub struct PlannedSweep {
     pub seconds: f64,
     /// Parts that are unavailable, and why.
     pub unavailable: Vec<UnavailablePoints>,
+    /// Device that stands in for those of the command line, which the sweep's engine does not drive.
+    pub stand_in: Option<String>,
 }
 
 /// Points that cannot be had.
@@ -97,6 +99,7 @@ impl Campaign {
                 runs: mine.len(),
                 seconds,
                 unavailable: unavailable(&found),
+                stand_in: self.stand_in(sweep),
             });
             reasons.insert(&sweep.layers.name, found);
         }
@@ -111,6 +114,7 @@ impl Campaign {
                     points: 0,
                     why: why.clone(),
                 }],
+                stand_in: None,
             });
         }
         CampaignPlan {
@@ -119,6 +123,13 @@ impl Campaign {
             sweeps,
             at_least,
         }
+    }
+
+    fn stand_in(&self, sweep: &CampaignSweep) -> Option<String> {
+        let device = self.file.sweep.get(sweep.index)?.stand_in.as_ref()?;
+        let given = self.on.devices.is_empty() || self.on.devices.contains(device);
+        let used = sweep.axes.values(Factor::Device).contains(device);
+        (used && !given).then(|| device.clone())
     }
 
     /// Seconds of a run; `None` where they hang on how fast the device is.

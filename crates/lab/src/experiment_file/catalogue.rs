@@ -254,6 +254,10 @@ impl ExperimentFile {
 
     /// Checks every list by itself, whether or not it is ever used.
     fn check_lists(&self, sweep: &SweepSpec) -> Result<(), String> {
+        if let Some(device) = &sweep.stand_in {
+            let canonical = Factor::Device.canonical(device);
+            canonical.map_err(|why| format!("stand_in: {why}"))?;
+        }
         let own = sweep.lists();
         let others = [&sweep.quick, &sweep.twin, &sweep.emulated];
         let others = others.into_iter().flat_map(|lists| lists.lists());

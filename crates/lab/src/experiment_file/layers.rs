@@ -7,9 +7,10 @@ use super::{ExperimentFile, RunKeys, SweepSpec};
 use crate::experiment::ExperimentOptions;
 use crate::record::Platform;
 use crate::report::OneOrMore;
-use crate::sweep::{Axes, Factor, FactorError, SweepOptions};
+use crate::sweep::{Axes, DeviceSet, Factor, FactorError, SweepOptions};
 use crate::virtual_time::TwinOptions;
 use joulio_units::Nanos;
+use joulio_workload::EngineName;
 
 /// Platform of an experiment, and what the command line gives in place of the file's keys.
 #[derive(Clone, Debug)]
@@ -138,10 +139,33 @@ impl OnPlatform {
         for (factor, list) in lists.into_iter().flat_map(|lists| lists.lists()) {
             set(factor, list)?;
         }
-        if !self.devices.is_empty() {
-            axes.set(Factor::Device, &self.devices)?;
+        let devices = self.devices_of(sweep, &axes)?;
+        if !devices.is_empty() {
+            axes.set(Factor::Device, devices)?;
         }
         Ok(axes)
+    }
+
+    /// Devices of the command line for `sweep`: those that its engines drive, where another may stand in for the rest.
+    fn devices_of(&self, sweep: &SweepSpec, axes: &Axes) -> Result<Vec<String>, FactorError> {
+        let Some(stand_in) = sweep.stand_in.as_ref().filter(|_| !self.devices.is_empty()) else {
+            return Ok(self.devices.clone());
+        };
+        let engines = axes.values(Factor::Engine).iter();
+        let engines = engines.map(|engine| Factor::Engine.parse::<EngineName>(engine));
+        let engines = engines.collect::<Result<Vec<_>, _>>()?;
+        let mut driven = Vec::new();
+        for device in &self.devices {
+            let targets = Factor::Device.parse::<DeviceSet>(device)?.targets();
+            let drives = |engine: &EngineName| targets.iter().all(|one| one.check(*engine).is_ok());
+            if engines.iter().all(drives) {
+                driven.push(device.clone());
+            }
+        }
+        if driven.is_empty() {
+            driven.push(stand_in.clone());
+        }
+        Ok(driven)
     }
 
     /// Why `sweep` is not run here; `None`: it is.

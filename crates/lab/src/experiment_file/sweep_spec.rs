@@ -99,6 +99,8 @@ with_factors! {
         on: OneOrMore,
         /// Reason against it elsewhere, in a few words.
         needs: Option<String>,
+        /// Device of its runs where its engine drives none of the command line's: `emulated:optane-p4801x`.
+        stand_in: Option<String>,
         /// Command that makes its records, where `joulio lab run` alone does not.
         made_by: Option<String>,
         /// Keys in place of the experiment's.
@@ -144,6 +146,7 @@ impl SweepSpec {
             name: self.name.clone(),
             on: all.into_iter().filter(|one| self.is_run_on(*one)).collect(),
             made_by: self.made_by.clone(),
+            stands_in: self.stand_in.is_some(),
             writes: has(&self.rw, "w") || has(&self.rw, "trim") || has(&self.engine, "db_bench"),
         }
     }

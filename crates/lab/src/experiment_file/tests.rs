@@ -104,6 +104,35 @@ fn a_sweep_that_is_not_for_the_platform_says_what_it_needs() {
 }
 
 #[test]
+fn a_device_stands_in_where_the_engine_drives_none_of_those_that_are_named() {
+    let text = TEXT.replace(
+        "[[sweep]]\nname = \"alone\"",
+        "[[sweep]]\nname = \"ours\"\nengine = \"nvme\"\nstand_in = \"emulated:instant\"\n[[sweep]]\nname = \"alone\"",
+    );
+    let file = ExperimentFile::parse("small", &text).unwrap();
+    let devices = |sweep: usize, named: &[&str]| {
+        let on = OnPlatform {
+            devices: named.iter().map(|name| (*name).to_owned()).collect(),
+            ..on(Platform::Real, false)
+        };
+        let layers = on.layers(&file, &file.sweep[sweep]).unwrap();
+        layers.options.axes.values(Factor::Device).join(" ")
+    };
+    assert_eq!(devices(1, &["/dev/x"]), "emulated:instant");
+    assert_eq!(
+        devices(1, &["/dev/x", "pcie:0000:01:00.0"]),
+        "pcie:0000:01:00.0"
+    );
+    // The others have what is named.
+    assert_eq!(devices(0, &["/dev/x"]), "/dev/x");
+    let wrong = text.replace("emulated:instant", "emulated:instant,bytes=1");
+    let error = ExperimentFile::parse("small", &wrong)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("sweep 'ours': stand_in: "), "{error}");
+}
+
+#[test]
 fn wrong_files_are_refused_in_a_line_that_says_where() {
     let cases = [
         (

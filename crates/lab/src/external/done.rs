@@ -1,6 +1,7 @@
 //! Report of another program.
 
-use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage};
+use joulio_units::Energy;
+use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage, Unmetered};
 
 /// Report of another program's measured part.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +16,10 @@ pub struct ProgramReport {
     pub write: DirectionResult,
     /// Reads and writes together.
     pub all: DirectionResult,
+    /// Energy that the program itself has metered or modelled.
+    pub energy: Vec<Energy>,
+    /// Meters of the program without a figure.
+    pub unmetered: Vec<Unmetered>,
 }
 
 /// Latencies in nanoseconds: `values` are those of [`LatencySummary::PERCENTILES`].

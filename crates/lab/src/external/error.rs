@@ -15,6 +15,14 @@ pub enum ExternalError {
         /// Advice to the user: where it comes from.
         remedy: &'static str,
     },
+    /// A library that the program loads is not installed.
+    #[error("{library} is not found: {remedy}")]
+    NoLibrary {
+        /// Name of the library.
+        library: &'static str,
+        /// Advice to the user: where it comes from.
+        remedy: &'static str,
+    },
     /// A job, a device or a mode that the program does not have.
     #[error("--engine {engine}: {problem}")]
     Unfit {
@@ -54,7 +62,9 @@ impl ExternalError {
     /// True if nothing was begun: the machine or the device cannot do it.
     pub fn is_unfit(&self) -> bool {
         match self {
-            ExternalError::NoProgram { .. } | ExternalError::Unfit { .. } => true,
+            ExternalError::NoProgram { .. }
+            | ExternalError::NoLibrary { .. }
+            | ExternalError::Unfit { .. } => true,
             ExternalError::Open(error) => !error.is_lost(),
             _ => false,
         }

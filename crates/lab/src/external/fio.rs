@@ -134,6 +134,7 @@ pub fn read(program: &Program, ended: &ProgramEnd) -> Result<ProgramReport, Exte
         read,
         write,
         all,
+        ..ProgramReport::default()
     })
 }
 

@@ -16,14 +16,14 @@ use crate::experiment::{EnergyOptions, EnergySources, Experiment, ExperimentErro
 use crate::open::open_kernel;
 use crate::target_name::TargetName;
 use crate::targets::{TargetOptions, refuse_data_loss};
-use db_bench::Database;
+use db_bench::{Database, MakeDatabase, is_db_bench};
 use done::ProgramReport;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    Arrivals, Batches, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind,
-    LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop, Target,
-    Threads, Verify, WorkDone,
+    Arrivals, Batches, CompletionResult, Counts, EnergyResult, EngineName, ExternalWindow, Job,
+    JobKind, LatencyDetail, Member, Method, RandomDistribution, RunProgress, RunResult, Stop,
+    Target, Threads, Verify, WorkDone,
 };
 use program::Program;
 use std::ffi::OsString;
@@ -44,6 +44,8 @@ pub struct ExternalRun<'a> {
 pub struct External {
     sources: EnergySources,
     root: PathBuf,
+    /// True unless no meter is to be read.
+    metered: bool,
     database: Option<Database>,
 }
 
@@ -141,9 +143,8 @@ impl<'a> ExternalRun<'a> {
                 fio::job_file(job, mode, path)?;
                 Program::find("fio", fio::REMEDY)?;
             }
-            (EngineName::DbBench, device) => {
-                db_bench::check(job)?;
-                db_bench::check_permission(&device.text(), self.targets.allow_write)?;
+            (engine, device) if is_db_bench(engine) => {
+                db_bench::check(engine, job, device, self.targets.allow_write)?;
             }
             _ => {
                 self.spdk_words(job)?;
@@ -184,7 +185,7 @@ impl<'a> ExternalRun<'a> {
         if self.method.engine != EngineName::Fio {
             job.kind = JobKind::Thread;
         }
-        if job.number_ios.is_some() || self.method.engine == EngineName::DbBench {
+        if job.number_ios.is_some() || is_db_bench(self.method.engine) {
             job.ramp_time = Nanos::ZERO;
         }
         job
@@ -203,6 +204,7 @@ impl External {
         Ok(External {
             sources: EnergySources::open(energy, &targets.faults, &[])?,
             root: energy.root.clone().unwrap_or_else(|| "/".into()),
+            metered: energy.meters != ["none"],
             database: None,
         })
     }
@@ -243,14 +245,15 @@ impl External {
             completion.reason = Some(why);
             return Ok(result(completion, None));
         }
-        if method.engine == EngineName::DbBench {
+        if is_db_bench(method.engine) {
             self.make_database(run, &job, stop, observer)?;
         }
         observer.begin(&[Member::alone(job.clone(), method, 1)]);
         let window = ExternalWindow::open(&mut self.sources.meters, &self.root)?;
         let done = match (method.engine, &self.database) {
-            (EngineName::DbBench, Some(database)) => {
-                database.read(&job, stop, || observer.progress(RunProgress::default()))
+            (engine, Some(database)) if is_db_bench(engine) => {
+                let how = (&job, method.mode, self.metered);
+                database.read(how, stop, || observer.progress(RunProgress::default()))
             }
             (EngineName::Fio, _) => by_fio(run, &job, stop, observer),
             _ => by_spdk(run, &job, stop, observer),
@@ -259,11 +262,14 @@ impl External {
         let measured = window.close(baseline.map(|(baseline, _)| baseline), disk.as_ref());
         observer.end();
         let done = done?;
-        let (energy, unmetered) = measured.energy(WorkDone {
+        let work = WorkDone {
             ios: done.all.ios,
             bytes: (done.all.bandwidth_bytes_per_second * done.seconds) as u64,
             window: Nanos::from_seconds(done.seconds),
-        });
+        };
+        let (mut energy, mut unmetered) = measured.energy(work);
+        energy.extend(done.energy.iter().map(|one| EnergyResult::new(one, work)));
+        unmetered.extend(done.unmetered);
         completion.effective = Some(completion.requested.clone());
         let spoiled = measured.spoiled;
         let counts = Counts {
@@ -287,7 +293,7 @@ impl External {
         if let Some(database) = self
             .database
             .as_ref()
-            .filter(|_| method.engine == EngineName::DbBench)
+            .filter(|_| is_db_bench(method.engine))
         {
             let name = database.file_system().to_owned();
             result.settings.insert("file-system".into(), name);
@@ -303,16 +309,24 @@ impl External {
         stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<(), ExternalError> {
-        let (path, allowed) = (run.path(), run.targets.allow_write);
-        let same = |database: &&Database| database.is_for(path, job);
+        // A run has one device, which was checked.
+        let Some(device) = run.targets.devices.first() else {
+            return Ok(());
+        };
+        let same = |database: &&Database| database.is_for(device, job);
         if self.database.as_ref().filter(same).is_none() {
             let tick = || observer.progress(RunProgress::default());
             observer.note(&format!(
                 "db_bench: making a file system and a database on {}",
-                path.display()
+                device.text()
             ));
             self.database = None;
-            self.database = Some(Database::make(path, job, allowed, stop, tick)?);
+            let make = MakeDatabase {
+                job,
+                allow_write: run.targets.allow_write,
+                stop,
+            };
+            self.database = Some(Database::make(device, make, tick)?);
         }
         Ok(())
     }

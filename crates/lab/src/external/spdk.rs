@@ -175,6 +175,7 @@ pub fn read(
         read,
         write,
         all,
+        ..ProgramReport::default()
     })
 }
 

@@ -160,12 +160,14 @@ impl Report {
                 let mut papers = papers.iter();
                 papers.find(|paper| paper.name.eq_ignore_ascii_case(name))
             });
+            let standing_in = shown.sweeps.iter().filter(|sweep| sweep.stands_in);
+            let standing_in: Vec<&str> = standing_in.map(|sweep| sweep.name.as_str()).collect();
             ExperimentReport {
                 name: shown.name.to_owned(),
                 title: shown.title.to_owned(),
                 published: shown.published.map(str::to_owned),
                 source: paper.map(|paper| paper.source.clone()),
-                sets: ReportData::sets(records)
+                sets: ReportData::sets(records, &standing_in)
                     .iter()
                     .map(|data| SetReport::new(shown, paper, data, &idle))
                     .collect(),
@@ -215,12 +217,12 @@ impl SetReport {
         };
         let observed = shown.observations.iter().map(|spec| judge.observe(spec));
         let observed: Vec<Observed> = observed.collect();
-        let command = |sweep: Option<&str>| command(shown.name, sweep, shown.sweeps, data.platform);
+        let command = |sweeps: &[&str]| command(shown.name, sweeps, shown.sweeps, data.platform);
         let of_tables = tables
             .iter()
             .zip(shown.tables)
             .map(|(table, spec)| ItemStatus {
-                command: command(spec.sweep.as_deref()),
+                command: command(spec.sweep.as_deref().as_slice()),
                 in_source: in_source(&spec.in_source, &spec.id),
                 ..ItemStatus::of(&table.id, &table.title, &table.problem, &observed)
             });
@@ -228,7 +230,7 @@ impl SetReport {
             .iter()
             .zip(shown.figures)
             .map(|(figure, spec)| ItemStatus {
-                command: command(spec.first_sweep()),
+                command: command(&spec.sweeps()),
                 in_source: in_source(&spec.in_source, &spec.id),
                 ..ItemStatus::of(&figure.id, &figure.title, &figure.problem, &observed)
             });
@@ -284,10 +286,16 @@ fn in_source(said: &Option<String>, id: &str) -> Option<String> {
 /// Devices by what people call them, of several alike their greatest number at once: `46 × tipro9000`.
 fn devices(data: &ReportData) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
-    for run in data.cells().flat_map(|cell| &cell.runs) {
+    let runs = data
+        .cells()
+        .flat_map(|cell| cell.runs.iter().map(move |run| (cell, run)));
+    for (cell, run) in runs {
         let mut here: Vec<(String, usize)> = Vec::new();
         for device in &run.result.devices {
-            let name = device_name(device);
+            let name = match cell.stand_in(data.platform) {
+                Some(_) => format!("emulated {}", device_name(device)),
+                None => device_name(device),
+            };
             match here.iter_mut().find(|(one, _)| *one == name) {
                 Some(one) => one.1 += 1,
                 None => here.push((name, 1)),

@@ -6,8 +6,8 @@ use crate::record::{Platform, Point, RunRecord};
 use crate::statistics::{Interval, TTest};
 use joulio_units::Boundary;
 use joulio_workload::{JobCounts, Metric, MetricValue};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Records of one experiment on one machine and one platform.
 #[derive(Debug)]
@@ -48,14 +48,37 @@ pub struct Estimate {
 }
 
 impl ReportData {
-    /// Records by platform and machine, each pair a set of its own: what was measured on unlike
-    /// machines is never in one mean.
-    pub fn sets(records: impl IntoIterator<Item = RunRecord>) -> Vec<ReportData> {
+    /// Records by platform and machine, each pair a set of its own: what was measured on unlike machines is never in one
+    /// mean. Those of the sweeps `standing_in`, on a machine's emulated device, are in the set of the machine's devices
+    /// where that has no such runs.
+    pub fn sets(
+        records: impl IntoIterator<Item = RunRecord>,
+        standing_in: &[&str],
+    ) -> Vec<ReportData> {
+        let records: Vec<RunRecord> = records.into_iter().collect();
+        let real: BTreeSet<(String, String)> = records
+            .iter()
+            .filter(|one| one.platform == Platform::Real)
+            .map(|one| (one.machine.clone(), one.sweep.clone()))
+            .collect();
+        let stands_in = |record: &RunRecord| {
+            let mut real = real
+                .iter()
+                .filter(|(machine, _)| *machine == record.machine);
+            record.platform == Platform::Emulated
+                && standing_in.contains(&record.sweep.as_str())
+                && real.clone().next().is_some()
+                && !real.any(|(_, sweep)| *sweep == record.sweep)
+        };
         let mut sets: BTreeMap<(Platform, String), ReportData> = BTreeMap::new();
         for record in records {
-            let key = (record.platform, record.machine.clone());
+            let platform = match stands_in(&record) {
+                true => Platform::Real,
+                false => record.platform,
+            };
+            let key = (platform, record.machine.clone());
             let set = sets.entry(key).or_insert_with(|| ReportData {
-                platform: record.platform,
+                platform,
                 machine: record.machine.clone(),
                 cells: BTreeMap::new(),
             });
@@ -118,6 +141,13 @@ impl ReportData {
 }
 
 impl Cell {
+    /// Device of the point, where it is an emulated one that stands in for one of `platform`.
+    pub fn stand_in(&self, platform: Platform) -> Option<String> {
+        let emulated = |run: &RunRecord| run.platform == Platform::Emulated;
+        let stands_in = platform == Platform::Real && self.runs.first().is_some_and(emulated);
+        self.factor("device").filter(|_| stands_in)
+    }
+
     /// Value of `factor`: of the point or, where the sweep has not named it, of the runs.
     /// An emulated device has its profile's name.
     pub fn factor(&self, factor: &str) -> Option<String> {

@@ -132,6 +132,9 @@ fn of_figure(text: &mut String, figure: &ReportFigure) {
     for panel in &figure.panels {
         of_panel(text, panel);
     }
+    if let Some(note) = &figure.note {
+        let _ = writeln!(text, "\n{note}");
+    }
 }
 
 fn of_panel(text: &mut String, panel: &Panel) {

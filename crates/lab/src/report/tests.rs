@@ -249,6 +249,77 @@ fn a_ratio_has_both_ends_of_its_interval_in_every_form() {
     );
 }
 
+#[test]
+fn runs_on_a_device_that_stands_in_are_beside_the_others_and_say_so() {
+    let text = LINES.replace("series", "note = \"A note.\"\nseries")
+        + "[[figure.layer]]\nlabel = \"joulio\"\nsweep = \"ours\"\n";
+    let of = |sweep: &str, platform: Platform, iops: f64| {
+        let mut records = runs(POLL, 1, iops, 1.0, 40.0);
+        for record in &mut records {
+            record.platform = platform;
+            record.sweep = sweep.into();
+            let device = match platform {
+                Platform::Real => "/dev/x",
+                _ => "emulated:optane-900p,size=1G",
+            };
+            record.point.insert("device".into(), device.into());
+        }
+        records
+    };
+    let file: File = toml_edit::de::from_str(&text).unwrap();
+    let source = SweepSource {
+        name: "ours".into(),
+        on: vec![Platform::Real],
+        stands_in: true,
+        made_by: None,
+        writes: false,
+    };
+    let report = |records: Vec<RunRecord>| {
+        let shown = Shown {
+            name: "small",
+            title: "A small one",
+            published: None,
+            sweeps: std::slice::from_ref(&source),
+            tables: &[],
+            figures: &file.figure,
+            observations: &[],
+        };
+        let runs = Runs {
+            records,
+            idle: Vec::new(),
+        };
+        Report::new(&[], vec![(shown, runs)])
+    };
+    let names = |report: &Report, set: usize| {
+        let figure = &report.experiments[0].sets[set].figures[0];
+        let Drawing::Xy(xy) = &figure.panels[0].drawing else {
+            panic!("no lines");
+        };
+        let names: Vec<_> = xy.series.iter().map(|one| one.name.clone()).collect();
+        (names.join(", "), figure.note.clone().unwrap())
+    };
+    let mut records = of("main", Platform::Real, 1_000.0);
+    records.extend(of("ours", Platform::Emulated, 2_000.0));
+    let beside = report(records.clone());
+    assert_eq!(beside.experiments[0].sets.len(), 1);
+    assert_eq!(
+        set(&beside).devices,
+        ["optane-900p", "emulated optane-900p"]
+    );
+    let (series, note) = names(&beside, 0);
+    assert_eq!(series, "poll, joulio (emulated optane-900p)");
+    assert!(
+        note.starts_with("A note. The emulated optane-900p is another device"),
+        "{note}"
+    );
+    // What ran on the machine's own devices is what it says, and the emulated one is for itself.
+    let real: Vec<RunRecord> = of("ours", Platform::Real, 3_000.0);
+    records.extend(real);
+    let both = report(records);
+    assert_eq!(both.experiments[0].sets.len(), 2);
+    assert_eq!(names(&both, 0), ("poll, joulio".into(), "A note.".into()));
+}
+
 const OBSERVED: &str = r#"
 [[observation]]
 id = "O1"
@@ -450,6 +521,7 @@ fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
 #[test]
 fn a_command_makes_the_records_on_a_platform_that_has_them() {
     let source = |name: &str, on: &[Platform], writes| SweepSource {
+        stands_in: false,
         name: name.into(),
         on: on.to_vec(),
         made_by: None,
@@ -460,7 +532,7 @@ fn a_command_makes_the_records_on_a_platform_that_has_them() {
         source("main", &[real, twin], false),
         source("keys", &[real], true),
     ];
-    let of = |sweep, all: &[SweepSource], platform| command("an", Some(sweep), all, platform);
+    let of = |sweep, all: &[SweepSource], platform| command("an", &[sweep], all, platform);
     assert_eq!(of("main", &all, twin), "joulio lab run an --twin");
     let written = "joulio lab run an --device DEVICE --allow-write";
     assert_eq!(of("main", &all, real), written);
@@ -472,6 +544,11 @@ fn a_command_makes_the_records_on_a_platform_that_has_them() {
         "joulio lab run an --device DEVICE"
     );
     assert_eq!(of("none", &all, twin), "joulio lab run an --twin");
+    all[0].stands_in = true;
+    assert_eq!(
+        command("an", &["keys", "main"], &all, real),
+        "joulio lab run an --sweep keys,main --device DEVICE --allow-write"
+    );
     all[1].made_by = Some("guests/run".into());
     assert_eq!(of("keys", &all, twin), "guests/run");
 }

@@ -158,9 +158,27 @@ impl Maker<'_> {
             modelled: panels.iter().any(Panel::is_modelled),
             energy: self.energy(),
             panels,
-            note: self.spec.note.clone(),
+            note: self.note(),
             problem,
         }
+    }
+
+    /// Note below the figure: its own, and what stands in.
+    fn note(&self) -> Option<String> {
+        let layers = self.spec.layer.iter();
+        let cells = layers.flat_map(|layer| {
+            let sweep = layer.sweep.as_deref().unwrap_or("");
+            self.data.select(sweep, &layer.filter)
+        });
+        let mut devices = cells.filter_map(|cell| cell.stand_in(self.data.platform));
+        let stand_in = devices.next().map(|device| {
+            format!(
+                "The emulated {device} is another device than that of the others: the difference is of both, the device \
+                 and the way to it."
+            )
+        });
+        let parts: Vec<String> = self.spec.note.clone().into_iter().chain(stand_in).collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
     }
 
     /// Boundaries and sources of the energy in the figure.

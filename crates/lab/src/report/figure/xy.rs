@@ -114,8 +114,13 @@ impl Maker<'_> {
                     marks.extend(cell.and_then(|cell| self.mark(cell, metric, at, *x)));
                 }
                 if !marks.is_empty() {
+                    let stand_in = here.iter().find_map(|one| one.stand_in(self.data.platform));
+                    let name = source.name.map_or(one, str::to_owned);
                     series.push(Series {
-                        name: source.name.map_or(one, str::to_owned),
+                        name: match stand_in {
+                            Some(device) => format!("{name} (emulated {device})"),
+                            None => name,
+                        },
                         marks,
                         fit: None,
                     });

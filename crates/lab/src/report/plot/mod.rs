@@ -92,7 +92,7 @@ impl Plot {
             }
             record
         });
-        let sets = ReportData::sets(of_column);
+        let sets = ReportData::sets(of_column, &[]);
         let groups = sets.iter().map(|data| PlotGroup {
             platform: data.platform,
             machine: data.machine.clone(),

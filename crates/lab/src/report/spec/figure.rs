@@ -160,10 +160,11 @@ impl FigureSpec {
         })
     }
 
-    /// Sweep of the figure, or of its first layer.
-    pub fn first_sweep(&self) -> Option<&str> {
-        let layers = self.layer.iter().find_map(|layer| layer.sweep.as_deref());
-        self.sweep.as_deref().or(layers)
+    /// Sweeps of the figure, its own before those of its layers.
+    pub fn sweeps(&self) -> Vec<&str> {
+        let layers = self.layer.iter().map(|layer| &layer.sweep);
+        let all = [&self.sweep].into_iter().chain(layers);
+        all.filter_map(|sweep| sweep.as_deref()).collect()
     }
 
     /// Metrics of the y axis, or of the tiles.

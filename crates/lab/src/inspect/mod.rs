@@ -174,7 +174,7 @@ pub enum ListError {
     #[error(transparent)]
     Name(#[from] DeviceNameError),
     /// A device of the kernel's that was named is none of NVMe.
-    #[error("{0} is no NVMe controller or namespace of this machine: joulio list shows them")]
+    #[error("{0} is not an NVMe controller or namespace of this machine: joulio list shows them")]
     NotNvme(String),
 }
 

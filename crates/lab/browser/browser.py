@@ -115,6 +115,17 @@ class Browser:
         with open(file, "wb") as out:
             out.write(base64.b64decode(data))
 
+    def on_paper(self, selector):
+        """Classes of the elements of `selector` that would be printed."""
+        script = (
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.className || one.tagName)"
+        )
+        self.command("Emulation.setEmulatedMedia", {"media": "print"})
+        found = self.run(script, selector)
+        self.command("Emulation.setEmulatedMedia", {"media": ""})
+        return found
+
     def print(self):
         """The page as PDF, in bytes."""
         return base64.b64decode(self.command("Page.printToPDF", {"preferCSSPageSize": True})["data"])

@@ -42,6 +42,7 @@ def view(folder, name, width, dark, pictures):
         items = [list(item) for item in wanted(report)]
         wrong += browser.run(PAGE + "\nreturn problems(arguments[0]);", items)
         wrong += browser.run(PAGE + "\nreturn sliders();")
+        wrong += [f"on paper: {what}" for what in browser.on_paper(".sliders, nav, .download")]
         if not browser.print().startswith(b"%PDF"):
             wrong.append("it cannot be printed")
         if pictures:

@@ -389,8 +389,12 @@ impl Promise {
                 _ => self.polled.ios(),
             };
             let late = alone + fraction * (late - alone);
+            // Who had fewer above polling's percentile than it says up to now has those still to come.
             let may = match limit.slack > 0.0 {
-                true => f64::max(limit.rank * expected, alone),
+                true => {
+                    let above = self.polled.above(limit.latency - limit.slack);
+                    f64::max(above.min(limit.rank) * expected, alone)
+                }
                 false => f64::max(limit.rank * FULL, alone),
             };
             match (late - may) / limit.rank {
@@ -444,5 +448,42 @@ impl Promise {
         });
         let longest = longest.fold(0.0, f64::max);
         longest.min(UNKNOWN as f64).max(break_even)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_units::{Slo, SloLimit};
+
+    #[test]
+    fn slow_ios_that_are_still_to_come_are_not_made_up_for_in_advance() {
+        let polled = [
+            (Percentile::P99, Nanos::from_micros(100)),
+            (Percentile::P99_9, Nanos::from_micros(110)),
+        ];
+        let polled = polled.map(|(percentile, latency)| SloLimit {
+            percentile,
+            latency,
+        });
+        let mut promise = Promise::new(
+            Promised::Budget {
+                share: 0.01,
+                floor: Nanos::ZERO,
+                polled: Some(Slo::new(&polled).unwrap()),
+            },
+            Nanos::ZERO,
+        );
+        // A hundred of them will be above the 99th percentile, of which half have been up to now.
+        for n in 0..10_000 {
+            promise.seen(match n % 200 {
+                0 => 120_000,
+                1 => 99_000,
+                _ => 90_000,
+            });
+        }
+        promise.refresh(true);
+        assert_eq!(promise.risk(500.0, 1.0), 0.0);
+        assert!(promise.risk(3_000.0, 1.0) > 0.0);
     }
 }

@@ -180,9 +180,11 @@ fn sentence(
         .others
         .last()
         .map(|(row, value, _)| (&row.name, *value));
-    let of_slowest = slowest.map_or_else(String::new, |(name, value)| {
-        format!(", {} those of {name}", times(most, value))
+    let of_slowest = slowest.and_then(|(name, value)| {
+        let times = times(most, value)?;
+        Some(format!(", {times} those of {name}"))
     });
+    let of_slowest = of_slowest.unwrap_or_default();
     let mut parts = Vec::new();
     match (energy, column) {
         (Some(energy), Some(column)) => {
@@ -197,12 +199,15 @@ fn sentence(
                 parts.push(format!("{least}, and the most IOPS{of_slowest}"));
             } else {
                 parts.push(least);
-                let more = energy.value(fast).map_or_else(String::new, |its| {
-                    format!(", for {} the energy", times(its, joules))
+                let more = energy.value(fast).and_then(|its| {
+                    let times = times(its, joules)?;
+                    Some(format!(", for {times} the energy"))
                 });
-                let of_frugal = iops.value(frugal).map_or_else(String::new, |its| {
-                    format!(", {} those of {frugal}", times(most, its))
+                let of_frugal = iops.value(frugal).and_then(|its| {
+                    let times = times(most, its)?;
+                    Some(format!(", {times} those of {frugal}"))
                 });
+                let (more, of_frugal) = (more.unwrap_or_default(), of_frugal.unwrap_or_default());
                 parts.push(format!("{fast}: most IOPS{of_frugal}{more}"));
             }
             for (tie, why) in [
@@ -288,9 +293,9 @@ fn counted(
     lines
 }
 
-/// `value` as a multiple of `of`: `1.6 x`.
-fn times(value: f64, of: f64) -> String {
-    format!("{} x", digits(value / of))
+/// `value` as a multiple of `of`: `1.6 x`; `None`: `of` is nothing.
+fn times(value: f64, of: f64) -> Option<String> {
+    (of > 0.0).then(|| format!("{} x", digits(value / of)))
 }
 
 /// `value` with three figures that mean something.
@@ -359,6 +364,18 @@ mod tests {
                 "psync interrupt: least energy (wall), 40000 uJ/IO*; psync poll: most IOPS, 2.00 x those \
                  of psync interrupt, for 1.50 x the energy."
             ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_a_multiple_of_no_energy() {
+        let mut records = runs(POLL, 1, 2_000.0, 1.0, 0.0);
+        records.extend(runs(INTERRUPT, 1, 1_000.0, 1.0, 0.0));
+        let found = found(&records).concat();
+        assert!(found.contains("0.00 uJ/IO"), "{found}");
+        assert!(
+            !found.contains("NaN") && !found.contains("the energy"),
+            "{found}"
         );
     }
 

@@ -51,15 +51,6 @@ pub trait Engine {
     /// The engine cannot go on.
     fn submit(&mut self) -> Result<(), Self::Error>;
 
-    /// Sends the requests that were prepared, in the [`reap`](Engine::reap) that follows at once if not
-    /// before: an engine may do both by one system call.
-    ///
-    /// # Errors
-    /// The engine cannot go on.
-    fn submit_with_reap(&mut self) -> Result<(), Self::Error> {
-        self.submit()
-    }
-
     /// Hands what completed to `sink`, at least `min` requests unless `deadline` (on
     /// `CLOCK_MONOTONIC`) comes first, and waits meanwhile; returns how many. With nothing in
     /// flight it may return early.

@@ -6,7 +6,7 @@ use common::{Scratch, one, policy_rings, request, ring, rings};
 use joulio_engine::Engine;
 use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, IoUring, KernelCompletion, KernelEngine, KernelEngineError, Libaio, Psync, RingOptions,
+    Access, IoUring, KernelEngine, KernelEngineError, Libaio, Psync, RingOptions,
 };
 use joulio_units::{Nanos, Operation};
 use std::sync::Arc;
@@ -73,26 +73,6 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
-    }
-    if let Some(mut uring) = ring(&file, 1, CompletionMode::Interrupt, options) {
-        let mut buffer = uring.buffers(0, 1, 4096).unwrap().pop();
-        for _ in 0..ios {
-            let buffer = &mut buffer;
-            let taken = buffer.take().unwrap();
-            uring
-                .prepare(request(Operation::Read, 1, 1), taken)
-                .unwrap();
-            uring.submit_with_reap().unwrap();
-            let done = |done: KernelCompletion| {
-                assert_eq!(done.outcome, Ok(()));
-                *buffer = Some(done.buffer);
-            };
-            assert_eq!(uring.reap(1, Nanos::MAX, done).unwrap(), 1);
-        }
-        let calls = uring.calls();
-        assert_eq!((calls.submits, calls.submitted), (ios, ios));
-        // Where the kernel cannot end a wait, a doorbell is a call.
-        assert!([ios, 2 * ios].contains(&calls.system_calls), "{calls:?}");
     }
     for (name, mut ring) in policy_rings(&file, 1) {
         per_run(&mut || drop(one(&mut ring, request(Operation::Read, 1, 1))));

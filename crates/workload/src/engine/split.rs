@@ -208,10 +208,6 @@ impl<E: Engine> Engine for Split<E> {
         self.inner.submit()
     }
 
-    fn submit_with_reap(&mut self) -> Result<(), E::Error> {
-        self.inner.submit_with_reap()
-    }
-
     fn reap(
         &mut self,
         min: usize,

@@ -39,7 +39,7 @@ struct Ended {
 ///
 /// A turn begins when completions have been reaped. It reads the clock once: what completed has
 /// completed then, and what is issued in its place is issued then. Statistics come after the
-/// doorbell, while the devices work, but for those of one I/O, where an engine rings and waits by one system call.
+/// doorbell, while the devices work.
 pub(super) struct IoLoop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     engine: &'a mut E,
@@ -275,12 +275,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 self.issue_on(self.ended[index].device, at)?;
             }
         }
-        // To count one I/O takes less than a system call of its own for the doorbell.
-        match self.ended.len() {
-            0 | 1 => self.engine.submit_with_reap(),
-            _ => self.engine.submit(),
-        }
-        .map_err(failed)
+        self.engine.submit().map_err(failed)
     }
 
     #[inline]

@@ -54,8 +54,6 @@ pub struct IoUring<R: Requests = FileRequests> {
     timeouts: bool,
     /// Requests in flight are not waited for.
     abandoned: bool,
-    /// The next wait hands over what is in the ring.
-    deferred: bool,
     calls: Calls,
 }
 
@@ -138,7 +136,6 @@ impl<R: Requests> IoUring<R> {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
             abandoned: false,
-            deferred: false,
             calls: Calls::default(),
             ring,
             poller,
@@ -196,21 +193,6 @@ impl<R: Requests> IoUring<R> {
         self.ring.enter(submit, min, flags, timeout)
     }
 
-    /// Puts what was prepared into the ring; false: there is nothing.
-    fn publish(&mut self) -> Result<bool, KernelEngineError> {
-        if self.ring.staged() == 0 {
-            return Ok(false);
-        }
-        if self.disabled {
-            let enabled = self.ring.enable();
-            enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
-            self.disabled = false;
-        }
-        self.calls.submits += 1;
-        self.calls.submitted += self.ring.publish() as u64;
-        Ok(true)
-    }
-
     /// Lets the kernel take all that is in the ring. What it has no room for now it takes when
     /// others have ended, at the next wait.
     fn hand_over(&mut self) -> Result<(), KernelEngineError> {
@@ -258,9 +240,16 @@ impl<R: Requests> Engine for IoUring<R> {
     }
 
     fn submit(&mut self) -> Result<(), KernelEngineError> {
-        if !self.publish()? {
+        if self.ring.staged() == 0 {
             return Ok(());
         }
+        if self.disabled {
+            let enabled = self.ring.enable();
+            enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
+            self.disabled = false;
+        }
+        self.calls.submits += 1;
+        self.calls.submitted += self.ring.publish() as u64;
         if !self.mode.has_poller_thread() {
             return self.hand_over();
         }
@@ -268,19 +257,6 @@ impl<R: Requests> Engine for IoUring<R> {
             let woken = self.enter(0, EnterFlags::SQ_WAKEUP, None);
             woken.map_err(|errno| self.refusal("io_uring_enter(wake-up)", errno))?;
         }
-        Ok(())
-    }
-
-    /// Leaves it to io_uring_enter(2) that waits, where that is what waits.
-    fn submit_with_reap(&mut self) -> Result<(), KernelEngineError> {
-        let enters = match self.mode {
-            CompletionMode::Interrupt => self.timeouts,
-            mode => !mode.has_poller_thread(),
-        };
-        if !enters {
-            return self.submit();
-        }
-        self.deferred |= self.publish()?;
         Ok(())
     }
 
@@ -292,12 +268,7 @@ impl<R: Requests> Engine for IoUring<R> {
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let reaped = self.wait_for(min, deadline, sink);
-        let reaped = reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))?;
-        // Enough had ended, and nothing was waited for.
-        if std::mem::take(&mut self.deferred) && self.ring.untaken() > 0 {
-            self.hand_over()?;
-        }
-        Ok(reaped)
+        reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))
     }
 
     fn abandon(&mut self) {

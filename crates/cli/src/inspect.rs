@@ -42,7 +42,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let nsid = args.namespace_id.unwrap_or(inspected.nsid);
     let namespace = inspected
         .controller
-        .namespace(nsid)
+        .identify_namespace(nsid)
         .map_err(Failure::input)?;
     match args.controller.output.format() {
         Format::Normal => print(&nvme_cli::id_ns::text(&namespace, nsid)),
@@ -53,7 +53,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
 /// `joulio smart-log`.
 pub fn smart_log(args: &ControllerArgs) -> Outcome {
     let inspected = inspect(&args.device, cancel())?;
-    let log = inspected.controller.smart().map_err(Failure::run)?;
+    let log = inspected.controller.smart_log().map_err(Failure::run)?;
     match args.output.format() {
         Format::Normal => print(&nvme_cli::smart_log::text(&log, &inspected.name)),
         Format::Json => print_json(&smart_json(&log)),

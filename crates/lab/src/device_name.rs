@@ -57,8 +57,8 @@ impl FromStr for DeviceName {
         let kind = match scheme {
             "emulated" => {
                 let profile = if first.is_empty() {
-                    let options = text.trim_start_matches("emulated").trim_start_matches(':');
-                    full = format!("emulated:{DEFAULT_PROFILE}{options}");
+                    let options = text.trim_start_matches(scheme).trim_start_matches(':');
+                    full = format!("{scheme}:{DEFAULT_PROFILE}{options}");
                     DEFAULT_PROFILE
                 } else {
                     first

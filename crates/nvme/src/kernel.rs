@@ -1,19 +1,18 @@
 //! A controller that stays with the kernel's driver, read for its power and for what it is.
 
 use crate::NvmeError;
-use crate::identify_namespaces::IdentifyNamespaces;
+use crate::inspect::FetchData;
 use crate::power::PowerControl;
 use joulio_device::kernel::KernelNvme;
 use joulio_device::{AdminData, DeviceError};
-use joulio_nvme_spec::identify::{Cns, IdentifyController, IdentifyNamespace};
-use joulio_nvme_spec::log::{LogId, SmartHealth};
+use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::register::Version;
 use joulio_nvme_spec::{Command, NamespaceId};
 use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A controller as `/dev/nvme0`, which goes on serving the kernel. It has no queues here, only
-/// [`PowerControl`], what Identify says and the SMART log.
+/// [`PowerControl`] and [`crate::Inspect`].
 ///
 /// The kernel does not learn of what is set: after a reset of its own it sets what it had set.
 #[derive(Debug)]
@@ -33,35 +32,9 @@ impl KernelController {
         let identity = fetch(&device, "Identify Controller", command)?;
         Ok(KernelController { device, identity })
     }
-
-    /// Reads the identifiers of the active namespaces, as [`crate::Controller::active_namespaces`].
-    ///
-    /// # Errors
-    /// As [`PowerControl::admin`].
-    pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
-        IdentifyNamespaces::active_namespaces(self)
-    }
-
-    /// Reads the Identify Namespace data structure of `nsid` (CNS 00h, NVM 1.0, 4.1.5.1).
-    ///
-    /// # Errors
-    /// [`NvmeError::NoNamespace`] where `nsid` is not active; otherwise as [`PowerControl::admin`].
-    pub fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        self.active_namespace(nsid)
-    }
-
-    /// Reads the SMART / Health Information log page, 02h, of the whole controller (Base 5.16.1.3).
-    ///
-    /// # Errors
-    /// As [`PowerControl::admin`].
-    pub fn smart_log(&self) -> Result<Box<SmartHealth>, NvmeError> {
-        let bytes = size_of::<SmartHealth>();
-        let command = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, bytes);
-        fetch(&self.device, "Get Log Page (SMART)", command)
-    }
 }
 
-impl IdentifyNamespaces for KernelController {
+impl FetchData for KernelController {
     fn name(&self) -> &str {
         self.device.name()
     }
@@ -76,7 +49,7 @@ impl IdentifyNamespaces for KernelController {
         (version.major(), version.minor()) >= (1, 1)
     }
 
-    fn identify<T: FromBytes + IntoBytes>(
+    fn fetch<T: FromBytes + IntoBytes>(
         &self,
         name: &'static str,
         command: Command,

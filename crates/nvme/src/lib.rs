@@ -89,7 +89,7 @@ mod cancel;
 mod controller;
 mod error;
 mod group;
-mod identify_namespaces;
+mod inspect;
 mod kernel;
 mod namespace;
 mod power;
@@ -102,6 +102,7 @@ pub use cancel::Cancel;
 pub use controller::{AdminCompleted, Controller, ControllerOptions, HostMemory};
 pub use error::{AdminRejected, NvmeError, PolicyError, Rejected, RejectedList, SubmitError};
 pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
+pub use inspect::Inspect;
 pub use joulio_device::{
     AdminData, Arena, BufferList, DmaBuffer, PageKind, SharedMemory, TrustedArena, TrustedBuffer,
     TrustedDevice, TrustedMemory,

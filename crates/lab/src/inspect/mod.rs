@@ -16,73 +16,14 @@ use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
 use crate::error::OpenError;
 
+use joulio_device::DeviceError;
 use joulio_device::pci::{PciError, PciNvme, Sysfs};
-use joulio_device::{Device, DeviceError};
 use joulio_emulator::FaultPlan;
 use joulio_host::ControllerOpenError;
 use joulio_host::controller::{OwnAddress, admin_options, open_pcie, open_vfio_user};
-use joulio_nvme::{Cancel, Controller, KernelController, NvmeError, PowerControl};
+use joulio_nvme::{Cancel, Inspect, KernelController, NvmeError};
 use joulio_nvme_spec::ascii;
-use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
-use joulio_nvme_spec::log::SmartHealth;
 use kernel_namespaces::{KernelNamespace, file_name, namespace_info};
-
-/// Controller over any back end, to be identified.
-pub trait Inspect {
-    /// Identify Controller.
-    fn identity(&self) -> &IdentifyController;
-    /// Identify Namespace of namespace `nsid`.
-    ///
-    /// # Errors
-    /// The controller has no such namespace, or fails the command.
-    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError>;
-    /// Identifiers of the active namespaces.
-    ///
-    /// # Errors
-    /// The controller fails the command.
-    fn active(&self) -> Result<Vec<u32>, NvmeError>;
-    /// SMART / Health Information (log 02h).
-    ///
-    /// # Errors
-    /// The controller fails the command.
-    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError>;
-}
-
-impl<D: Device> Inspect for Controller<D> {
-    fn identity(&self) -> &IdentifyController {
-        Controller::identity(self)
-    }
-
-    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        self.identify_namespace(nsid)
-    }
-
-    fn active(&self) -> Result<Vec<u32>, NvmeError> {
-        self.active_namespaces()
-    }
-
-    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError> {
-        self.smart_log()
-    }
-}
-
-impl Inspect for KernelController {
-    fn identity(&self) -> &IdentifyController {
-        PowerControl::identify_controller(self)
-    }
-
-    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        self.identify_namespace(nsid)
-    }
-
-    fn active(&self) -> Result<Vec<u32>, NvmeError> {
-        self.active_namespaces()
-    }
-
-    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError> {
-        self.smart_log()
-    }
-}
 
 /// Controller that is open to be identified, and the namespace of it that its name says.
 pub struct Inspected {
@@ -250,11 +191,11 @@ fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo
 
 fn opened(node: &str, device: &dyn Inspect) -> Result<Vec<NamespaceInfo>, NvmeError> {
     let identity = device.identity();
-    let active = device.active()?;
+    let active = device.active_namespaces()?;
     active
         .into_iter()
         .map(|nsid| {
-            let namespace = device.namespace(nsid)?;
+            let namespace = device.identify_namespace(nsid)?;
             let format = namespace.format();
             let bytes = |blocks: u64| blocks.checked_shl(format.lbads.into()).unwrap_or(0);
             Ok(NamespaceInfo {

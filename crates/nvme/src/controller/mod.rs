@@ -20,6 +20,7 @@ pub use options::ControllerOptions;
 pub use raw::AdminCompleted;
 pub(crate) use shared::Shared;
 
+use crate::Inspect;
 use crate::queue::{MAX_SLOTS, prp};
 use crate::quirks::Quirks;
 use crate::registers::Registers;
@@ -27,7 +28,7 @@ use crate::{NvmeError, QueuePair};
 use joulio_device::Device;
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
-use joulio_nvme_spec::log::{LogId, SmartHealth};
+use joulio_nvme_spec::log::SmartHealth;
 use joulio_nvme_spec::register::Version;
 use joulio_nvme_spec::{Command, NamespaceId};
 use std::sync::Arc;
@@ -157,12 +158,7 @@ impl<D: Device> Controller<D> {
     /// # Errors
     /// As [`Controller::feature`].
     pub fn smart_log(&self) -> Result<Box<SmartHealth>, NvmeError> {
-        let command = Command::get_log_page(
-            LogId::SMART_HEALTH,
-            NamespaceId::ALL,
-            size_of::<SmartHealth>(),
-        );
-        Ok(self.shared.fetch("Get Log Page (SMART)", command)?.1)
+        Inspect::smart_log(self)
     }
 
     /// Reads the current value of a feature, dword 0 of Get Features (Base 5.15).

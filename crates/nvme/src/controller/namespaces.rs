@@ -2,14 +2,14 @@
 
 use super::{Controller, NvmeError};
 use crate::Namespace;
-use crate::identify_namespaces::IdentifyNamespaces;
+use crate::inspect::{FetchData, Inspect};
 use joulio_device::Device;
 use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::register::Version;
 use joulio_nvme_spec::{Command, NamespaceId};
 use zerocopy::{FromBytes, IntoBytes};
 
-impl<D: Device> IdentifyNamespaces for Controller<D> {
+impl<D: Device> FetchData for Controller<D> {
     fn name(&self) -> &str {
         Controller::name(self)
     }
@@ -23,7 +23,7 @@ impl<D: Device> IdentifyNamespaces for Controller<D> {
         !self.shared.quirks().no_lists && (version.major(), version.minor()) >= (1, 1)
     }
 
-    fn identify<T: FromBytes + IntoBytes>(
+    fn fetch<T: FromBytes + IntoBytes>(
         &self,
         name: &'static str,
         command: Command,
@@ -40,7 +40,7 @@ impl<D: Device> Controller<D> {
     /// # Errors
     /// As [`Controller::feature`].
     pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
-        IdentifyNamespaces::active_namespaces(self)
+        Inspect::active_namespaces(self)
     }
 
     /// Reads the Identify Namespace data structure of `nsid` (CNS 00h, NVM 1.0, 4.1.5.1).
@@ -48,7 +48,7 @@ impl<D: Device> Controller<D> {
     /// # Errors
     /// [`NvmeError::NoNamespace`] where `nsid` is not active; otherwise as [`Controller::feature`].
     pub fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        self.active_namespace(nsid)
+        Inspect::identify_namespace(self, nsid)
     }
 
     /// Opens the namespace `nsid` for I/O.

@@ -1,15 +1,61 @@
-//! The namespaces of a controller, whoever drives it: by the list of NVMe 1.1, or one by one.
+//! Identify and SMART data of a controller, whoever drives it. Its namespaces: by the list of NVMe 1.1, or one by one.
 
 use crate::NvmeError;
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
+use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::{Command, NamespaceId, Status};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// NSIDs from here on name no namespace (Base 3.2.1.2).
 const RESERVED: u32 = 0xffff_fffe;
 
-/// Identify commands for namespaces, over whatever carries admin commands.
-pub(crate) trait IdentifyNamespaces {
+/// A controller to be identified: a [`crate::Controller`] or a [`crate::KernelController`].
+pub trait Inspect {
+    /// Identify Controller data structure, as of when the controller was opened.
+    fn identity(&self) -> &IdentifyController;
+
+    /// Reads the identifiers of the active namespaces, ascending, as
+    /// [`crate::Controller::active_namespaces`].
+    ///
+    /// # Errors
+    /// The controller fails the command.
+    fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError>;
+
+    /// Reads the Identify Namespace data structure of `nsid` (CNS 00h, NVM 1.0, 4.1.5.1).
+    ///
+    /// # Errors
+    /// [`NvmeError::NoNamespace`] where `nsid` is not active; the controller fails the command.
+    fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError>;
+
+    /// Reads the SMART / Health Information log page, 02h, of the whole controller (Base 5.16.1.3).
+    ///
+    /// # Errors
+    /// The controller fails the command.
+    fn smart_log(&self) -> Result<Box<SmartHealth>, NvmeError>;
+}
+
+impl<C: FetchData> Inspect for C {
+    fn identity(&self) -> &IdentifyController {
+        FetchData::identity(self)
+    }
+
+    fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
+        self.active()
+    }
+
+    fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
+        self.active_namespace(nsid)
+    }
+
+    fn smart_log(&self) -> Result<Box<SmartHealth>, NvmeError> {
+        let bytes = size_of::<SmartHealth>();
+        let command = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, bytes);
+        self.fetch("Get Log Page (SMART)", command)
+    }
+}
+
+/// Admin commands that read data, over whatever carries them.
+pub trait FetchData {
     /// Name of the device.
     fn name(&self) -> &str;
 
@@ -19,15 +65,15 @@ pub(crate) trait IdentifyNamespaces {
     /// True if the controller is known to have the list of active namespaces (CNS 02h, NVMe 1.1).
     fn has_list(&self) -> bool;
 
-    /// Runs an Identify command and returns its data.
-    fn identify<T: FromBytes + IntoBytes>(
+    /// Runs a command and returns its data.
+    fn fetch<T: FromBytes + IntoBytes>(
         &self,
         name: &'static str,
         command: Command,
     ) -> Result<Box<T>, NvmeError>;
 
     /// Identifiers of the active namespaces, ascending.
-    fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
+    fn active(&self) -> Result<Vec<u32>, NvmeError> {
         if !self.has_list() {
             return self.namespaces_one_by_one();
         }
@@ -44,7 +90,7 @@ pub(crate) trait IdentifyNamespaces {
     fn listed_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
         let command = Command::identify(Cns::ACTIVE_NAMESPACES, NamespaceId::NONE);
         let list: Box<ActiveNamespaces> =
-            self.identify("Identify Active Namespace ID list", command)?;
+            self.fetch("Identify Active Namespace ID list", command)?;
         let ids = list.nsid.iter().map(|id| id.get());
         let mut ids: Vec<u32> = ids
             .take_while(|&id| id != 0)
@@ -75,12 +121,12 @@ pub(crate) trait IdentifyNamespaces {
     /// Identify Namespace data structure of a namespace that may be inactive.
     fn fetch_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
         let command = Command::identify(Cns::NAMESPACE, NamespaceId(nsid));
-        self.identify("Identify Namespace", command)
+        self.fetch("Identify Namespace", command)
     }
 
     /// Identify Namespace data structure of the active namespace `nsid`.
     fn active_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        let active = self.active_namespaces()?;
+        let active = self.active()?;
         if active.contains(&nsid) {
             return self.fetch_namespace(nsid);
         }

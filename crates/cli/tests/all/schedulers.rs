@@ -221,3 +221,53 @@ fn what_is_advised_is_applied_and_stays_until_it_is_restored() {
     assert!(text("restore").contains(&before));
     assert_eq!(disk.scheduler(), before);
 }
+
+#[test]
+fn a_setting_that_another_holds_fails_the_runs_of_a_lab_that_need_it_and_no_others() {
+    let Some(disk) = Loop::new() else { return };
+    let (offered, before) = (disk.offered(), disk.scheduler());
+    let Some(held) = another(&offered, &before) else {
+        return;
+    };
+    let text = format!(
+        "name = \"two\"\ntitle = \"Two\"\n[run]\nnumber_ios = 100\nramp_time = \"0\"\nmeter = \"none\"\n\
+         [[sweep]]\nname = \"with\"\nrw = \"randread\"\nengine = \"io_uring\"\ncompletion = \"interrupt\"\n\
+         scheduler = \"{before}\"\n\
+         [[sweep]]\nname = \"without\"\nrw = \"randread\"\nengine = \"io_uring\"\ncompletion = \"interrupt\"\n"
+    );
+    let room = TempDir::new().unwrap();
+    let file = room.path().join("two.toml");
+    fs::write(&file, text).unwrap();
+    let out = room.path().join("out");
+    let line = format!(
+        "lab run {} --device {} --results {}",
+        file.display(),
+        disk.device,
+        out.display()
+    );
+    let mut other = running(&disk, &held);
+    let assert = disk.command(&line).assert().code(1);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    signal(&other, Signal::TERM);
+    let _ = other.wait();
+    assert!(
+        said.contains("1 run(s) failed") && said.contains("has changed it and will put it back"),
+        "{said}"
+    );
+    let sweeps = || {
+        let text = fs::read_to_string(out.join("records.jsonl")).unwrap();
+        let records = text.lines().skip(1).map(|line| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            (
+                record["sweep"].to_string(),
+                record["result"]["all"]["ios"].as_u64(),
+            )
+        });
+        records.filter(|(_, ios)| *ios == Some(100)).count()
+    };
+    assert_eq!(sweeps(), 1);
+    // It is done when the other has ended.
+    crate::common::lab_ran(&mut disk.command(&line));
+    assert_eq!(sweeps(), 2);
+    assert_eq!(disk.scheduler(), before);
+}

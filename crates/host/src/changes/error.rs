@@ -43,4 +43,17 @@ impl ChangeError {
             ChangeError::NotPutBack(_) | ChangeError::Kept(_) | ChangeError::NotForgotten(_)
         )
     }
+
+    /// Returns true if another process, which still runs, holds what was to be changed: nothing is
+    /// changed, and can be when that process has ended.
+    pub fn waits_for_another(&self) -> bool {
+        matches!(
+            self,
+            ChangeError::Journal(
+                JournalError::Locked { .. }
+                    | JournalError::Busy { .. }
+                    | JournalError::Beside { .. }
+            )
+        )
+    }
 }

@@ -61,4 +61,10 @@ impl ExperimentError {
             ExperimentError::Log(_) => false,
         }
     }
+
+    /// True if another process holds a setting that was to be made: nothing was done, and the same can
+    /// be had when that has ended.
+    pub fn waits_for_another(&self) -> bool {
+        matches!(self, ExperimentError::Change(error) if error.waits_for_another())
+    }
 }

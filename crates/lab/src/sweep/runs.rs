@@ -101,6 +101,13 @@ impl Sweep<'_> {
                     end.missing.lost(&name, &why.to_string());
                     continue;
                 }
+                // Others that change settings for a moment end one run of a night's, not the night.
+                Err(RunFailure::Fatal(why))
+                    if self.unfit == Unfit::Record && why.waits_for_another() =>
+                {
+                    let why = why.to_string();
+                    without_counts(runner, run, why.clone(), Some(why))?
+                }
                 Err(RunFailure::Fatal(why)) => return Err(why.into()),
                 Err(RunFailure::Unfit(why)) if self.unfit == Unfit::Refuse => {
                     return Err(SweepFailure::Unfit(why));

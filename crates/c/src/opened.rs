@@ -5,9 +5,8 @@ use crate::opened_group::{AnyGroup, Members};
 use crate::opened_queue::OpenedQueue;
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Arena, Device, DmaBuffer, SharedMemory};
-use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};
-use joulio_lab::{DeviceKind, DeviceName, OpenError};
+use joulio_lab::{DeviceKind, DeviceName, EmulatedUse, OpenError};
 use joulio_nvme::{Controller, ControllerOptions, Namespace, NvmeError};
 use joulio_wait::{AnyPolicy, WaitCounters};
 use std::sync::Arc;
@@ -54,7 +53,14 @@ pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyControll
     };
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
-            let controller = emulated.open(&name.text, how, 1, &FaultPlan::default())?;
+            let controller = emulated.open(
+                &name.text,
+                how,
+                EmulatedUse {
+                    seed: 1,
+                    ..EmulatedUse::default()
+                },
+            )?;
             Box::new(Opened::new(controller, name.nsid, true)?)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {

@@ -102,14 +102,21 @@ pub enum EmulatorError {
     /// The device's thread could not be started.
     #[error("cannot start the device's thread: {0}")]
     Thread(io::Error),
-    /// The device's thread could not be bound to the CPU.
+    /// The device's thread could not be bound to the CPUs.
     #[error(
-        "cannot bind the device's thread to CPU {cpu}: {source}: name one that this process may use"
+        "cannot bind the device's thread to CPU {}: {source}: name one that this process may use",
+        list(cpus)
     )]
-    Cpu {
-        /// The requested CPU.
-        cpu: usize,
+    Cpus {
+        /// The requested CPUs.
+        cpus: Vec<usize>,
         /// Why it failed.
         source: io::Error,
     },
+}
+
+/// `cpus` as the kernel lists them, without ranges.
+fn list(cpus: &[usize]) -> String {
+    let texts: Vec<_> = cpus.iter().map(usize::to_string).collect();
+    texts.join(",")
 }

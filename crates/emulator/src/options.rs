@@ -38,8 +38,8 @@ pub struct Options {
     pub vectors: u16,
     /// The time at which a stepped controller is switched on.
     pub start: Nanos,
-    /// The CPU that the device's thread is bound to.
-    pub cpu: Option<usize>,
+    /// CPUs that the device's thread may use; none: those of the thread that starts it.
+    pub cpus: Vec<usize>,
     /// Time to the next completion below which the device's thread spins instead of sleeping.
     pub spin: Nanos,
     /// Time for which the device's thread polls idle doorbells before it parks.
@@ -89,7 +89,7 @@ impl Options {
             queue_pairs,
             vectors: queue_pairs + 1,
             start: Nanos::ZERO,
-            cpu: None,
+            cpus: Vec::new(),
             spin: Nanos::from_micros(60),
             linger: Nanos::from_micros(50),
             version: Version::new().with_major(1).with_minor(4),

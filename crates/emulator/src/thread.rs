@@ -42,11 +42,11 @@ impl DeviceThread {
             nap: options.nap,
         };
         let (started, report) = channel();
-        let cpu = options.cpu;
+        let cpus = options.cpus.clone();
         let handle = Builder::new()
             .name("joulio-device".into())
             .spawn(move || {
-                if let Some(_busy) = settle(cpu, &started) {
+                if let Some(_busy) = settle(&cpus, &started) {
                     runner.run();
                 }
             })
@@ -54,8 +54,8 @@ impl DeviceThread {
         let id = match report.recv() {
             Ok(Ok(id)) => id,
             Ok(Err(source)) => {
-                let cpu = cpu.unwrap_or_default();
-                return Err(EmulatorError::Cpu { cpu, source });
+                let cpus = options.cpus.clone();
+                return Err(EmulatorError::Cpus { cpus, source });
             }
             Err(_) => return Err(EmulatorError::Thread(io::ErrorKind::BrokenPipe.into())),
         };
@@ -87,8 +87,8 @@ impl Drop for DeviceThread {
 
 /// Binds this thread, makes its sleeps exact, registers it as one that needs a CPU, and reports who
 /// it is; nothing, if it may not go on.
-fn settle(cpu: Option<usize>, started: &Sender<io::Result<i32>>) -> Option<BusyThread> {
-    let bound = cpu.map_or(Ok(()), bind);
+fn settle(cpus: &[usize], started: &Sender<io::Result<i32>>) -> Option<BusyThread> {
+    let bound = bind(cpus);
     // Without it sleeps end up to 50 us late, which is correct, only slow.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let id = bound.map(|()| gettid().as_raw_nonzero().get());
@@ -97,12 +97,15 @@ fn settle(cpu: Option<usize>, started: &Sender<io::Result<i32>>) -> Option<BusyT
     started.send(id).ok().and(busy)
 }
 
-fn bind(cpu: usize) -> io::Result<()> {
-    if cpu >= CpuSet::MAX_CPU {
+fn bind(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    if cpus.iter().any(|cpu| *cpu >= CpuSet::MAX_CPU) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut set = CpuSet::new();
-    set.set(cpu);
+    cpus.iter().for_each(|cpu| set.set(*cpu));
     Ok(sched_setaffinity(None, &set)?)
 }
 

@@ -3,9 +3,9 @@
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
 use crate::device_short_name::full_name;
-use crate::emulated::Emulated;
+use crate::emulated::{Emulated, EmulatedUse};
 use crate::error::OpenError;
-use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
+use joulio_emulator::{EmulatedDevice, PowerUse};
 use joulio_host::controller::admin_options;
 use joulio_host::{AdminController, ControllerAddress};
 use joulio_nvme::Cancel;
@@ -73,7 +73,7 @@ fn open_emulated(
     cancel: Cancel,
 ) -> Result<NamedController, OpenError> {
     let how = admin_options(cancel);
-    let controller = emulated.open(&name.text, how, 0, &FaultPlan::default())?;
+    let controller = emulated.open(&name.text, how, EmulatedUse::default())?;
     let emulated = Some(controller.device().clone());
     Ok(NamedController {
         admin: AdminController::of_this_process(&name.text, Arc::new(controller)),

@@ -30,6 +30,17 @@ pub struct Emulated {
     number: u64,
 }
 
+/// How a controller in this process is used.
+#[derive(Clone, Debug, Default)]
+pub struct EmulatedUse {
+    /// Seed of the device where its name gives none.
+    pub seed: u64,
+    /// Faults that it commits.
+    pub faults: FaultPlan,
+    /// CPUs that its thread may use; none: any.
+    pub cpus: Vec<usize>,
+}
+
 /// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
 /// the real device would fill the machine's memory.
 const RAM_SIZE: u64 = 1 << 30;
@@ -215,7 +226,7 @@ impl Emulated {
         Ok(options)
     }
 
-    /// Makes the controller that the user named `name`, which commits `faults`, and opens it.
+    /// Makes the controller that the user named `name`, for `here`, and opens it.
     ///
     /// # Errors
     /// The parameters, the file, or the controller's answers.
@@ -223,11 +234,11 @@ impl Emulated {
         &self,
         name: &str,
         how: ControllerOptions,
-        seed: u64,
-        faults: &FaultPlan,
+        here: EmulatedUse,
     ) -> Result<Controller<EmulatedDevice>, OpenError> {
-        let mut options = self.options(name, seed)?;
-        options.faults = faults.clone();
+        let mut options = self.options(name, here.seed)?;
+        options.faults = here.faults;
+        options.cpus = here.cpus;
         let device = EmulatedDevice::spawn(&options)?;
         Ok(Controller::open(device, how)?)
     }

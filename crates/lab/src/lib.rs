@@ -60,7 +60,7 @@ pub use controller_name::{ControllerName, NamedController};
 pub use device_name::{DeviceKind, DeviceName};
 pub use device_name_error::DeviceNameError;
 pub use disk_activity::{DiskActivity, DiskError, WatchedDisks, whole_disk};
-pub use emulated::Emulated;
+pub use emulated::{Emulated, EmulatedUse};
 pub use error::OpenError;
 pub use format_version::FormatVersion;
 pub use machine_profile::{machine_profile, machine_profile_at};

@@ -69,7 +69,7 @@ impl ServedOptions {
         if options.real_interrupts {
             return Err(ServedError::OwnInterrupts);
         }
-        options.cpu = self.cpu;
+        options.cpus = self.cpu.into_iter().collect();
         options.faults = self.faults.clone();
         if let Some(queues) = self.queues {
             options.queue_pairs = queues;

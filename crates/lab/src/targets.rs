@@ -2,8 +2,9 @@
 
 use crate::arbitration::DEFAULT_ARBITRATION;
 use crate::device_name::{DeviceKind, DeviceName};
-use crate::emulated::Emulated;
+use crate::emulated::{Emulated, EmulatedUse};
 use crate::error::OpenError;
+use crate::experiment::cpus_beside;
 use crate::memory::check_memory;
 use crate::open::open_kernel;
 use crate::target_name::TargetName;
@@ -276,7 +277,13 @@ fn open_one(
     match &name.kind {
         DeviceKind::Emulated(emulated) => {
             let seed = jobs().next().map_or(1, |job| job.seed);
-            let controller = emulated.open(&name.text, how, seed, &options.faults)?;
+            let all = demands.iter().flatten();
+            let here = EmulatedUse {
+                seed,
+                faults: options.faults.clone(),
+                cpus: cpus_beside(all.map(|member| &member.job)),
+            };
+            let controller = emulated.open(&name.text, how, here)?;
             inside(name, emulated, controller, may_write)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {

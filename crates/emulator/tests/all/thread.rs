@@ -168,7 +168,7 @@ fn the_thread_has_a_name_and_an_identifier_and_ends_with_the_last_device() {
 fn the_thread_runs_on_the_cpu_it_is_bound_to() {
     let spawn = |cpu| {
         let options = Options {
-            cpu: Some(cpu),
+            cpus: vec![cpu],
             ..options()
         };
         EmulatedDevice::spawn(&options)
@@ -181,6 +181,6 @@ fn the_thread_runs_on_the_cpu_it_is_bound_to() {
         .find(|line| line.starts_with("Cpus_allowed_list"));
     assert_eq!(allowed.unwrap().split_whitespace().last(), Some("0"));
     for cpu in [1023, usize::MAX] {
-        assert!(matches!(spawn(cpu), Err(EmulatorError::Cpu { .. })));
+        assert!(matches!(spawn(cpu), Err(EmulatorError::Cpus { .. })));
     }
 }

@@ -59,7 +59,7 @@ fn open(
     cpus: CalibrateCpus,
 ) -> Result<Controller<EmulatedDevice>, CalibrateError> {
     let mut options = Options::new(profile);
-    options.cpu = Some(cpus.device);
+    options.cpus = vec![cpus.device];
     options.namespaces = vec![NamespaceOptions {
         store: StoreOptions::Ram {
             bytes: Some(64 << 20),

@@ -1,7 +1,8 @@
 //! CPUs that this process may use.
 
-use joulio_workload::JobError;
+use joulio_workload::{Job, JobError};
 use rustix::thread::{CpuSet, sched_getaffinity};
+use std::collections::BTreeSet;
 
 /// CPUs that this process may use, for `flag`.
 pub(super) fn allowed_cpus(flag: &'static str) -> Result<CpuSet, JobError> {
@@ -25,10 +26,58 @@ pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     }
 }
 
+/// CPUs that this process may use and none of `jobs` is pinned to: an emulated device's thread on a job's
+/// CPU would take from it what no drive does. None where a job may be on any CPU, or the jobs have all.
+pub(crate) fn cpus_beside<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<usize> {
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    for job in jobs {
+        if job.cpus_allowed.is_empty() {
+            return Vec::new();
+        }
+        taken.extend(job.cpus_allowed.iter().take(job.numjobs));
+    }
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    let free = |cpu: &usize| allowed.is_set(*cpu) && !taken.contains(cpu);
+    match taken.is_empty() {
+        true => Vec::new(),
+        false => (0..CpuSet::MAX_CPU).filter(free).collect(),
+    }
+}
+
 /// Error of `flag`.
 pub(super) fn wrong(flag: &'static str, problem: &str) -> JobError {
     JobError {
         flag,
         problem: problem.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_kept_off_the_cpus_of_pinned_jobs() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
+            .filter(|cpu| allowed.is_set(*cpu))
+            .collect();
+        let pinned = |cpus: &[usize]| Job {
+            cpus_allowed: cpus.to_vec(),
+            ..Job::random_reads(1)
+        };
+        let first = pinned(&allowed[..1]);
+        assert_eq!(cpus_beside([&first].into_iter()), allowed[1..]);
+        let all = Job {
+            numjobs: allowed.len(),
+            ..pinned(&allowed)
+        };
+        assert!(cpus_beside([&first, &all].into_iter()).is_empty());
+        // Of several CPUs one job has the first.
+        assert_eq!(cpus_beside([&pinned(&allowed)].into_iter()), allowed[1..]);
+        assert!(cpus_beside([&first, &Job::random_reads(1)].into_iter()).is_empty());
+        assert!(cpus_beside([].into_iter()).is_empty());
     }
 }

@@ -23,7 +23,7 @@ mod verdict;
 mod workload;
 
 pub use crate::manifest_device::ManifestDevice;
-pub(crate) use cpus::check_cpus;
+pub(crate) use cpus::{check_cpus, cpus_beside};
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};

@@ -16,9 +16,9 @@ use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
 use crate::error::OpenError;
 
+use crate::emulated::EmulatedUse;
 use joulio_device::DeviceError;
 use joulio_device::pci::{PciError, PciNvme, Sysfs};
-use joulio_emulator::FaultPlan;
 use joulio_host::ControllerOpenError;
 use joulio_host::controller::{OwnAddress, admin_options, open_pcie, open_vfio_user};
 use joulio_nvme::{Cancel, Inspect, KernelController, NvmeError};
@@ -67,7 +67,7 @@ fn own(name: &DeviceName, cancel: Cancel) -> Result<Box<dyn Inspect>, OpenError>
     let how = admin_options(cancel);
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
-            Box::new(emulated.open(&name.text, how, 0, &FaultPlan::default())?)
+            Box::new(emulated.open(&name.text, how, EmulatedUse::default())?)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => Box::new(open_pcie(*address, how)?),
         DeviceKind::Own(OwnAddress::VfioUser(path)) => Box::new(open_vfio_user(path, how)?),

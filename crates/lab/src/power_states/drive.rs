@@ -4,10 +4,10 @@ use super::PowerStatesError;
 use super::latency::StatefulDrive;
 use crate::controller_name::{ControllerName, NamedController};
 use crate::device_name::{DeviceKind, DeviceName};
+use crate::emulated::EmulatedUse;
 use crate::error::OpenError;
 use crate::pause::pause;
 use joulio_device::Device;
-use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, admin_options, open_pcie, open_vfio_user};
 use joulio_host::{AdminController, ControllerAddress};
 use joulio_kernel_io::Disks;
@@ -82,8 +82,7 @@ impl ControllerName {
         let how = admin_options(cancel);
         match &name.kind {
             DeviceKind::Emulated(emulated) => {
-                let none = FaultPlan::default();
-                let opened = emulated.open(&name.text, how, 0, &none);
+                let opened = emulated.open(&name.text, how, EmulatedUse::default());
                 let opened = Arc::new(opened.map_err(Box::new)?);
                 let read = own_reads(&opened, name.nsid)?;
                 let device = opened.device().clone();

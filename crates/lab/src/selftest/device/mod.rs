@@ -10,9 +10,9 @@ use super::report::{Parts, Tested};
 use super::waits::MeasuredWait;
 use super::{Selftest, SelftestOptions};
 use crate::device_name::{DeviceKind, DeviceName};
+use crate::emulated::EmulatedUse;
 use crate::error::OpenError;
 use joulio_device::Device;
-use joulio_emulator::FaultPlan;
 use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_wait::{Tpause, UintrBlock};
@@ -41,7 +41,7 @@ pub fn test(name: &DeviceName, options: &SelftestOptions) -> Result<Tested, Self
             on(name, controller, options)
         }
         DeviceKind::Emulated(emulated) => {
-            let controller = emulated.open(&name.text, how, 1, &FaultPlan::default())?;
+            let controller = emulated.open(&name.text, how, EmulatedUse::default())?;
             on(name, controller, options)
         }
     }

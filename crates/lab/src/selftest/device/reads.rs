@@ -264,7 +264,8 @@ fn digest_of(buffer: &DmaBuffer) -> u64 {
 mod tests {
     use super::*;
     use crate::device_name::{DeviceKind, DeviceName};
-    use joulio_emulator::{EmulatedDevice, FaultPlan};
+    use crate::emulated::EmulatedUse;
+    use joulio_emulator::EmulatedDevice;
     use joulio_nvme::ControllerOptions;
 
     fn reads(name: &str) -> VerifiedReads<EmulatedDevice> {
@@ -273,7 +274,7 @@ mod tests {
             panic!("an emulated device");
         };
         let how = ControllerOptions::default();
-        let controller = emulated.open(&name.text, how, 1, &FaultPlan::default());
+        let controller = emulated.open(&name.text, how, EmulatedUse::default());
         let controller = controller.unwrap();
         let namespace = controller.namespace(1).unwrap();
         VerifiedReads::new(controller, namespace).unwrap()

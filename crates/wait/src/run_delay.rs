@@ -1,4 +1,4 @@
-//! The time that a thread was ready and did not run.
+//! The time that a thread was ready and did not run, as others had its CPU.
 
 use joulio_units::Nanos;
 use rustix::fs::{Mode, OFlags};
@@ -7,22 +7,39 @@ use std::ffi::{CStr, CString};
 /// Time between two readings.
 const INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// The thread's time on run queues, read now and then.
+/// Share of what is newly measured of a wake-up in what is known of them.
+const NEW: f64 = 1.0 / 8.0;
+
+/// The thread's time on run queues behind others, read now and then.
 #[derive(Debug, Default)]
 pub struct RunDelay {
     next: Nanos,
-    last: Option<u64>,
+    last: Option<Reading>,
     reads: u64,
+    /// Nanoseconds on a run queue for each wake-up, where nobody else had the CPU.
+    wake: f64,
+}
+
+/// What schedstat says of the thread, and how often it gave its CPU away by itself.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    delay: u64,
+    /// Times that it was given a CPU.
+    turns: u64,
+    gave: u64,
 }
 
 impl RunDelay {
-    /// Returns the time that was lost since the last reading, if one is due at `at`.
+    /// Returns the time that was lost to others since the last reading, if one is due at `at`, of a thread that
+    /// gave its CPU away `gave` times by itself up to now, in blocks and sleeps: to be ready and not run yet is
+    /// part of each wake-up, and takes tens of microseconds where the core has to wake first, as in a virtual
+    /// machine.
     #[inline]
-    pub fn lost(&mut self, at: Nanos) -> Option<Nanos> {
+    pub fn lost(&mut self, at: Nanos, gave: u64) -> Option<Nanos> {
         if at < self.next {
             return None;
         }
-        self.read(at)
+        self.read(at, gave)
     }
 
     /// Number of readings, of three system calls each.
@@ -31,19 +48,35 @@ impl RunDelay {
     }
 
     #[cold]
-    fn read(&mut self, at: Nanos) -> Option<Nanos> {
+    fn read(&mut self, at: Nanos, gave: u64) -> Option<Nanos> {
         // What a thread lost over a long time, in blocks say, is little of each moment of it.
         let elapsed = (at + INTERVAL).since(self.next);
         let stale = elapsed > Nanos(3 * INTERVAL.0);
         self.next = at + INTERVAL;
         self.reads += 1;
         // Without the kernel's CONFIG_SCHED_INFO nothing is known.
-        let now = run_delay(None)?.0;
+        let [delay, turns] = schedstat(None)?;
+        let now = Reading { delay, turns, gave };
         let last = self.last.replace(now)?;
-        let lost = now.checked_sub(last)?;
         // More than the time itself is another thread's, whose group this was.
-        let usable = lost > 0 && lost <= elapsed.0 && !stale;
-        usable.then_some(Nanos(lost))
+        let late = now.delay.checked_sub(last.delay)?;
+        match late == 0 || late > elapsed.0 || stale {
+            true => None,
+            false => self.behind_others(last, now),
+        }
+    }
+
+    /// Returns the time from reading `last` to `now` that was lost to others.
+    fn behind_others(&mut self, last: Reading, now: Reading) -> Option<Nanos> {
+        let late = now.delay.saturating_sub(last.delay);
+        let woken = now.gave.saturating_sub(last.gave);
+        let taken = now.turns.saturating_sub(last.turns) > woken;
+        if !taken {
+            self.wake += (late as f64 / woken.max(1) as f64 - self.wake) * NEW;
+            return None;
+        }
+        let lost = late.saturating_sub((self.wake * woken as f64) as u64);
+        (lost > 0).then_some(Nanos(lost))
     }
 }
 
@@ -52,6 +85,11 @@ impl RunDelay {
 /// That is opened each time, as whoever asks may change its thread, and the calling thread's is read
 /// without an allocation.
 pub fn run_delay(thread: Option<i32>) -> Option<Nanos> {
+    schedstat(thread).map(|[delay, _]| Nanos(delay))
+}
+
+/// The second and third numbers of schedstat: nanoseconds on run queues, and turns on a CPU.
+fn schedstat(thread: Option<i32>) -> Option<[u64; 2]> {
     let open =
         |path: &CStr| rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
     let file = match thread {
@@ -61,8 +99,9 @@ pub fn run_delay(thread: Option<i32>) -> Option<Nanos> {
     let mut text = [0_u8; 96];
     let len = rustix::io::read(&file, &mut text[..]).ok()?;
     let text = str::from_utf8(text.get(..len)?).ok()?;
-    let delay = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Nanos(delay))
+    let mut numbers = text.split_ascii_whitespace().skip(1);
+    let mut next = || numbers.next()?.parse().ok();
+    Some([next()?, next()?])
 }
 
 #[cfg(test)]
@@ -76,12 +115,49 @@ mod tests {
         let own = rustix::thread::gettid().as_raw_nonzero().get();
         assert!(run_delay(Some(own)).is_some());
         assert_eq!(run_delay(Some(-1)), None);
-        assert_eq!(delay.lost(Nanos(1)), None, "the first reading is the base");
-        assert_eq!(delay.lost(Nanos(2)), None, "it is too soon");
-        // As if it had waited for a microsecond less.
-        delay.last = delay.last.map(|last| last - last.min(1_000));
-        let was = delay.last.unwrap();
-        let lost = delay.lost(Nanos(1) + INTERVAL);
-        assert_eq!(lost.map_or(0, |lost| lost.0), delay.last.unwrap() - was);
+        assert_eq!(
+            delay.lost(Nanos(1), 0),
+            None,
+            "the first reading is the base"
+        );
+        assert_eq!(delay.lost(Nanos(2), 0), None, "it is too soon");
+        // As if it had waited for a microsecond less, and had had a turn less.
+        let last = delay.last.as_mut().unwrap();
+        last.delay -= last.delay.min(1_000);
+        last.turns -= 1;
+        let was = last.delay;
+        let lost = delay.lost(Nanos(1) + INTERVAL, 0);
+        let now = delay.last.unwrap();
+        assert_eq!(lost.map_or(0, |lost| lost.0), now.delay - was);
+    }
+
+    #[test]
+    fn what_wake_ups_take_is_not_lost_to_others() {
+        let none = Reading {
+            delay: 0,
+            turns: 0,
+            gave: 0,
+        };
+        let micros = Nanos::from_micros;
+        let mut delay = RunDelay::default();
+        let mut lost = |micros: u64, turns: u64, gave: u64| {
+            let now = Reading {
+                delay: micros * 1_000,
+                turns,
+                gave,
+            };
+            delay.behind_others(none, now)
+        };
+        assert_eq!(lost(3_000, 1, 0), Some(micros(3_000)), "who never waits");
+        // 40 us each, and some blocks that the interrupt was quicker than.
+        for _ in 0..100 {
+            assert_eq!(lost(4_000, 100, 110), None);
+        }
+        let beside = lost(7_000, 101, 100).unwrap();
+        assert!(
+            (micros(3_000)..micros(3_500)).contains(&beside),
+            "{beside:?}"
+        );
+        assert_eq!(lost(3_000, 101, 100), None, "no more than wake-ups take");
     }
 }

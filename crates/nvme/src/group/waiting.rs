@@ -144,7 +144,9 @@ impl<D: Device> PollGroup<D> {
     fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
         let at = if self.known.timed { now() } else { Nanos::ZERO };
         if self.known.asks_lost
-            && let Some(lost) = self.run_delay.lost(at)
+            && let Some(lost) = self
+                .run_delay
+                .lost(at, self.counters.blocks + self.counters.sleeps)
         {
             for queue in self.queues.all_mut() {
                 queue.lost(lost, at);

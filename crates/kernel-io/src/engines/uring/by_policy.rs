@@ -163,7 +163,9 @@ impl<R: Requests> PolicyUring<R> {
     fn wait(&mut self, deadline: Nanos) -> Result<(), KernelEngineError> {
         let at = now();
         if self.policy.asks_lost()
-            && let Some(lost) = self.run_delay.lost(at)
+            && let Some(lost) = self
+                .run_delay
+                .lost(at, self.blocking.blocks() + self.counters.sleeps)
         {
             self.policy.lost(lost, at);
         }

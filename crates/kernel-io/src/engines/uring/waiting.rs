@@ -74,6 +74,11 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
+    /// Blocks up to now.
+    pub(super) fn blocks(&self) -> u64 {
+        self.calls.waiting.blocks
+    }
+
     pub(super) fn block(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
         let began = now();
         let timeout = (deadline != Nanos::MAX).then(|| deadline - began);

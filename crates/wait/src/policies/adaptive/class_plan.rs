@@ -19,6 +19,8 @@ pub(super) struct ClassPlan {
     /// The shortest that one of them took lately, and the median.
     pub(super) shortest: u64,
     pub(super) median: f64,
+    /// The median when it was last known without what a wake-up takes; 0: never.
+    pub(super) known: f64,
     /// Nanoseconds between the quarters of them.
     pub(super) spread: f64,
     /// What an I/O is expected to cost, where that is known.
@@ -37,6 +39,7 @@ impl ClassPlan {
             many: u8::MAX,
             shortest: 0,
             median: 0.0,
+            known: 0.0,
             spread: 0.0,
             cost: None,
         }

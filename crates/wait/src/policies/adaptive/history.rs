@@ -17,6 +17,8 @@ pub(super) struct History {
     times: [u32; KEPT],
     /// I/Os since the history was forgotten; modulo [`KEPT`], the place of the next one.
     added: u64,
+    /// Value of `added` after the last I/O that a block ended.
+    blocked: u64,
     /// I/Os in a row that took longer than any remembered.
     surprises: u8,
     /// I/Os in a row that were there when the core woke.
@@ -39,6 +41,7 @@ impl Default for History {
             usual: 0,
             times: [0; KEPT],
             added: 0,
+            blocked: 0,
             surprises: 0,
             overs: 0,
             shortest: 0,
@@ -80,6 +83,19 @@ impl History {
         }
         self.surprises = 0;
         false
+    }
+
+    /// Adds an I/O that a block ended, which took `time` if a wake-up takes what is thought. Returns true if the
+    /// history was forgotten.
+    pub(super) fn add_blocked(&mut self, time: u64) -> bool {
+        let forgotten = self.add(time);
+        self.blocked = self.added;
+        forgotten
+    }
+
+    /// Returns true if no block ended any of the latest I/Os: their times are known without what a wake-up takes.
+    pub(super) fn is_known(&self) -> bool {
+        self.added - self.blocked >= (KEPT / 2) as u64
     }
 
     /// Takes an I/O for one like most if it takes less than `time`, and is no surprise; until the history is

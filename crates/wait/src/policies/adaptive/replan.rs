@@ -97,6 +97,10 @@ impl State {
             }
             confirmed &= history.len() == KEPT;
             let points = history.points();
+            let known = match history.is_known() {
+                true => points.median(),
+                false => class.known,
+            };
             let (plan, cost) = match history.len() < FEW {
                 true => (pricing.unknown(self.promise.is_any()), None),
                 false if self.account.is_overdrawn() => (Plan::unknown(false), None),
@@ -153,6 +157,7 @@ impl State {
                     .map_or(u8::MAX, |(_, point)| surprising(point, depth)),
                 shortest: history.shortest(),
                 median: points.median(),
+                known,
                 spread: points.spread(),
                 cost,
             };

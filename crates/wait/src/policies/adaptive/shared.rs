@@ -15,6 +15,9 @@ const LOST: f64 = 0.1;
 /// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
+/// Times in a row that this is put off at most: a slice is less than nothing of so many I/Os, and who never looks
+/// never finds out.
+const PUT_OFF: u32 = 8;
 
 /// The time that a thread was ready and did not run, lately.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub(super) struct Shared {
     /// Until when the core counts as wanted, and for how many I/Os.
     until: Nanos,
     ios: u32,
+    /// Times that it was put off since the last loss.
+    put_off: u32,
 }
 
 impl Shared {
@@ -58,6 +63,7 @@ impl Shared {
             lost: Nanos::ZERO,
             until: Nanos::ZERO,
             ios: 0,
+            put_off: 0,
         }
     }
 
@@ -80,14 +86,17 @@ impl Shared {
         let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
         let news = wanted && !self.is_crowded(at);
         if wanted {
-            (self.until, self.ios) = (at + PROBE, PROBE_IOS);
+            (self.until, self.ios, self.put_off) = (at + PROBE, PROBE_IOS, 0);
         }
         news
     }
 
-    /// Puts off at `now` that a core which others wanted is taken for the thread's own.
+    /// Puts off at `now` that a core which others wanted is taken for the thread's own, if it was for half of the
+    /// time and I/Os after which it is, and not too often.
     pub(super) fn put_off(&mut self, now: Nanos) {
-        if self.is_crowded(now) {
+        let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
+        if self.is_crowded(now) && half && self.put_off < PUT_OFF {
+            self.put_off += 1;
             (self.until, self.ios) = (now + PROBE, PROBE_IOS);
         }
     }

@@ -346,13 +346,18 @@ impl State {
             StepKind::UserInterrupt => exact(history, self.costs.user_interrupt.0),
             StepKind::Block => {
                 let expected = self.costs.block_delay(at.since(since).0 as f64);
-                // A block among I/Os that differ by more says nothing of it.
-                let tells = plan.spread < 4.0 * expected;
-                if tells && plan.median > 0.0 {
+                // A block among I/Os that differ by more says nothing of it; and next to others that blocks ended,
+                // how long they take is not known without it.
+                let tells = plan.spread < 4.0 * expected * self.lateness.slow();
+                if tells && plan.known > 0.0 {
                     self.lateness
-                        .block_was((time as f64 - plan.median) / expected);
+                        .block_was((time as f64 - plan.known) / expected);
                 }
-                exact(history, (expected * self.lateness.slow()) as u64)
+                let own = ((expected * self.lateness.slow()) as u64).min(time);
+                Seen {
+                    own,
+                    forgotten: history.add_blocked(time - own),
+                }
             }
             // Another queue of the core had it awake before.
             StepKind::Sleep | StepKind::Pause if at < until => exact(history, 0),

@@ -16,6 +16,8 @@ struct Core {
     joules: f64,
     /// Timers fire later by so many nanoseconds than the costs say.
     lag: u64,
+    /// Blocks end later by so many nanoseconds than the costs say.
+    block_lag: u64,
     /// Kinds of the steps that were taken.
     steps: Vec<StepKind>,
 }
@@ -33,6 +35,7 @@ impl Core {
             now: 1_000_000,
             joules: 0.0,
             lag: 0,
+            block_lag: 0,
             steps: Vec::new(),
         }
     }
@@ -67,7 +70,7 @@ impl Core {
                 }
                 StepKind::Block => {
                     let asleep = self.now + self.costs.block_before.0;
-                    let after = self.costs.block_after.0;
+                    let after = self.costs.block_after.0 + self.block_lag;
                     let over = done <= until;
                     self.wake(asleep, done.min(until), after, self.costs.interrupt.0);
                     if over {
@@ -327,6 +330,29 @@ fn on_a_core_that_others_want_it_gives_the_core_away_and_keeps_it_again_later() 
     // Nobody takes any of its time for a tenth of a second.
     ios(&mut core, 20_000);
     assert_eq!(ios(&mut core, 40), 0);
+}
+
+#[test]
+fn what_a_wake_up_takes_is_known_by_what_was_polled_for() {
+    let mut core = Core::new(Goal::default().promised);
+    core.block_lag = 27 * MICRO;
+    let mut seed = 1;
+    let mut late = |core: &mut Core, count: usize| {
+        let mut late = |_| core.io(READ, 20 * MICRO + (random(&mut seed) * 2e3) as u64) > 5 * MICRO;
+        (0..count).map(&mut late).filter(|late| *late).count()
+    };
+    assert!(late(&mut core, 5_000) < 20);
+    // Others have the core for a while.
+    for _ in 0..4 {
+        core.policy.lost(Nanos::from_millis(2), Nanos(core.now));
+    }
+    let given = late(&mut core, 1_000);
+    assert!(given > 30, "it gives the core away: {given}");
+    late(&mut core, 8_000);
+    assert!(
+        late(&mut core, 10_000) < 50,
+        "the device is as quick as before"
+    );
 }
 
 #[test]

@@ -36,13 +36,12 @@ pub fn energy_table(
         text.push('\n');
         text.push_str(&columns(header, rows, 3 + varied.count()));
     }
-    text.push('\n');
-    for line in unmetered(varied, records) {
-        let _ = writeln!(text, "{line}");
-    }
-    let lines = star_note(column).into_iter().chain(energy_notes(records));
-    for line in lines {
-        let _ = writeln!(text, "{line}");
+    let mut lines = unmetered(varied, records);
+    lines.extend(star_note(column));
+    lines.extend(energy_notes(records));
+    if !lines.is_empty() {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "\n{}", lines.join("\n"));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::signals::stop_on_signals;
 use joulio_lab::output_file::{Existing, same_file};
 use joulio_lab::record::{Point, RecordStore, RunRecord};
 use joulio_lab::report::{Plot, PlotFile};
-use joulio_lab::results::{Varied, rows};
+use joulio_lab::results::{EnergyColumn, MeanRow, Varied, rows, verdict};
 use joulio_lab::sweep::{
     Axes, PlannedRun, Sweep, SweepOptions, SweepSession, Unfit, check_unspoiled,
 };
@@ -198,7 +198,7 @@ impl<'a> Group<'a> {
         let lines = borrowed(&lines);
         let chosen = args.columns.clone().unwrap_or_default();
         let mut text = match self.options.base.replicates {
-            0 | 1 => table::table(&varied, &lines, &points, &chosen),
+            0 | 1 => table::table(&varied, &lines, &chosen),
             _ => means::table(&varied, &lines, &points, &chosen),
         };
         if args.per_job {
@@ -208,7 +208,18 @@ impl<'a> Group<'a> {
             text += &parts::table(&varied, &jobs);
         }
         text += &parts::percentiles(&varied, &lines);
-        text
+        text + &found(&varied, &lines, &points)
+    }
+}
+
+/// What the table of `lines` comes to, in sentences: the end of everything for people.
+fn found(varied: &Varied, lines: &[&RunRecord], points: &[Point]) -> String {
+    let runs: Vec<_> = lines.iter().map(|record| &record.result).collect();
+    let rows = MeanRow::of(lines, points);
+    let found = verdict(varied, &rows, EnergyColumn::of(&runs).as_ref());
+    match found.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n", found.join("\n")),
     }
 }
 

@@ -4,7 +4,6 @@ use crate::columns::{Chosen, chosen_columns};
 use joulio_lab::record::{Point, RunRecord};
 use joulio_lab::results::{
     EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, model_note, notes, star_note, unmetered,
-    verdict,
 };
 use joulio_lab::statistics::Summary;
 use std::fmt::Write;
@@ -54,11 +53,6 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: 
     below.extend(unmetered(varied, records));
     below.extend(star_note(column.as_ref()));
     below.extend(model_note(records));
-    let found = verdict(varied, &rows, column.as_ref());
-    if !found.is_empty() {
-        below.push(String::new());
-        below.extend(found);
-    }
     for line in below {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{line}");

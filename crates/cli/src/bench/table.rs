@@ -3,8 +3,8 @@
 use super::figures::energy_table;
 use super::sides;
 use crate::columns::{Chosen, chosen_columns};
-use joulio_lab::record::{Point, RunRecord};
-use joulio_lab::results::{EnergyColumn, MeanRow, Varied, notes, run_name, verdict};
+use joulio_lab::record::RunRecord;
+use joulio_lab::results::{EnergyColumn, Varied, notes, run_name};
 use joulio_lab::sweep::{Axes, Factor, SweepOptions};
 use joulio_units::Nanos;
 use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounters};
@@ -110,8 +110,8 @@ pub fn headings() -> impl Iterator<Item = &'static str> {
         .chain(ENERGY)
 }
 
-/// All runs, a line each; their energy, a line each figure; what was found, in sentences.
-pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: &Chosen) -> String {
+/// All runs, a line each; their energy, a line each figure.
+pub fn table(varied: &Varied, records: &[&RunRecord], chosen: &Chosen) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
     let star = column.as_ref().map_or("", EnergyColumn::star);
@@ -166,11 +166,6 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: 
         text.push_str(&below);
     }
     energy_table(varied, records, column.as_ref(), &mut text);
-    let rows = MeanRow::of(records, points);
-    let found = verdict(varied, &rows, column.as_ref());
-    if !found.is_empty() {
-        let _ = writeln!(text, "\n{}", found.join("\n"));
-    }
     text
 }
 

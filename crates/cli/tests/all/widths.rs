@@ -81,6 +81,21 @@ fn columns_are_chosen_by_their_headings() {
 }
 
 #[test]
+fn the_verdict_is_the_end() {
+    for more in ["", " --replicates 3"] {
+        let line = "bench --twin --machine xeon-6230 --device optane-p5800x --number_ios 500 \
+                    --completion poll,interrupt --numjobs 2 --per-job --percentile_list 50:95";
+        let text = printed(&format!("{line}{more}"), 80);
+        let (above, end) = text.trim_end().rsplit_once("\n\n").unwrap();
+        assert!(end.starts_with("poll: least energy (wall), "), "{text}");
+        assert!(
+            above.contains(" p95 us*") && above.contains("job 1"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn rarer_columns_stand_where_they_are_asked_for() {
     let room = TempDir::new().unwrap();
     assert!(!stdout(room.path(), TWIN).contains("p99.99"));

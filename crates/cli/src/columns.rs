@@ -246,9 +246,10 @@ const CUT: usize = 20;
 /// Characters that a word is not cut below to make room for one.
 const SHORTEST: usize = 8;
 
-/// True if `name` is `heading`, with its unit or without.
+/// True if `name` is `heading`, with its unit or without, in capitals or not.
 pub fn is_named(heading: &str, name: &str) -> bool {
-    heading == name || heading.strip_suffix(" us") == Some(name)
+    let bare = heading.strip_suffix(" us").unwrap_or(heading);
+    heading.eq_ignore_ascii_case(name) || bare.eq_ignore_ascii_case(name)
 }
 
 /// A heading without the mark of a model's figure.

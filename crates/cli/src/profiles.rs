@@ -8,6 +8,7 @@ use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_data, print_json};
 use joulio_model::{AnyProfile, Census};
+use joulio_units::proposal;
 use serde::Serialize;
 
 /// Lists the profiles of machines and devices that come with joulio, with what their figures rest
@@ -83,8 +84,9 @@ pub fn run(args: &ProfilesArgs) -> Outcome {
         Some((_, text)) => print_data(text),
         None => {
             let names: Vec<_> = all.iter().map(|(profile, _)| profile.name()).collect();
+            let near = proposal(wanted, &names);
             Err(Failure::input(format!(
-                "unknown profile '{wanted}': known are {} (or give a path to a .toml file)",
+                "unknown profile '{wanted}': {near}known are {} (or give a path to a .toml file)",
                 names.join(", ")
             )))
         }

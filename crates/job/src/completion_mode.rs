@@ -1,7 +1,7 @@
 //! Completion modes.
 
 use crate::parse_time;
-use joulio_units::{Nanos, nearest};
+use joulio_units::{Nanos, proposal};
 use joulio_wait::{
     ActiveCheck, Adaptive, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, HybridUintr, Pas, Policy,
     PollPause, SkiRental, SpdkPlus, Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
@@ -222,12 +222,9 @@ impl TryFrom<String> for CompletionMode {
 
 fn unknown(text: &str) -> String {
     let name = text.split('=').next().unwrap_or_default();
-    let near = nearest(name, CompletionMode::ALL.map(|mode| mode.to_string()));
-    let near = near.map_or(String::new(), |near| {
-        format!("did you mean {near}? Known are ")
-    });
+    let near = proposal(name, CompletionMode::ALL.map(|mode| mode.to_string()));
     format!(
-        "'{text}' is not a completion mode: {near}poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
+        "'{text}' is not a completion mode: {near}known are poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
          uintr-block, uintr-block=50us, hybrid-uintr, spdk-plus, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll"
     )

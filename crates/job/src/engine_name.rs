@@ -1,6 +1,7 @@
 //! Names of the engines.
 
 use crate::CompletionMode;
+use joulio_units::proposal;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -151,8 +152,12 @@ impl FromStr for EngineName {
         let text = if text == "pvsync2" { "psync" } else { text };
         let known = Self::ALL.into_iter().find(|engine| engine.name() == text);
         known.ok_or_else(|| {
-            let all = Self::ALL.map(Self::name).join(", ");
-            format!("'{text}' is not an engine: {all}")
+            let all = Self::ALL.map(Self::name);
+            let near = proposal(text, all);
+            format!(
+                "'{text}' is not an engine: {near}known are {}",
+                all.join(", ")
+            )
         })
     }
 }

@@ -35,7 +35,7 @@ pub use energy::{Energy, MIN_WINDOW};
 pub use how::How;
 pub use joules::Joules;
 #[cfg(feature = "names")]
-pub use names::nearest;
+pub use names::{nearest, proposal};
 pub use nanos::Nanos;
 pub use operation::Operation;
 pub use past_tdp::PastTdp;

@@ -1,5 +1,8 @@
 //! Names that a person mistyped.
 
+use alloc::format;
+use alloc::string::String;
+
 /// Similarity, of 1, from which a name is proposed in place of another (Jaro and Winkler's).
 const SIMILAR: f64 = 0.85;
 
@@ -10,6 +13,13 @@ pub fn nearest<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) ->
         .map(|name| (strsim::jaro_winkler(text, name.as_ref()), name));
     let (similar, best) = like.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (similar >= SIMILAR).then_some(best)
+}
+
+/// Proposal of the known name that `text` is most like, for a message: `did you mean poll? `, or empty.
+pub fn proposal<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) -> String {
+    nearest(text, known).map_or_else(String::new, |near| {
+        format!("did you mean {}? ", near.as_ref())
+    })
 }
 
 #[cfg(test)]
@@ -23,5 +33,7 @@ mod tests {
         assert_eq!(nearest("interupt", known), Some("interrupt"));
         assert_eq!(nearest("quartz", known), None);
         assert_eq!(nearest("poll", [""; 0]), None);
+        assert_eq!(proposal("interupt", known), "did you mean interrupt? ");
+        assert_eq!(proposal("quartz", known), "");
     }
 }

@@ -15,7 +15,7 @@ use joulio_lab::experiment::{
 use joulio_lab::sweep::{Order, SweepOptions, TERSE_PERCENTILES};
 use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
-use joulio_units::Nanos;
+use joulio_units::{Nanos, proposal};
 use joulio_workload::{
     Batches, CompletionMode, EngineName, Flushes, JobKind, LatencyDetail, RingOptions,
     SteadyCriterion, SteadyState, Verify, parse_count, parse_percentiles,
@@ -399,8 +399,9 @@ fn chosen(text: &str) -> Result<Chosen, String> {
             known.extend(
                 means::headings().filter(|name| !table::headings().any(|other| other == *name)),
             );
+            let near = proposal(name, &known);
             Err(format!(
-                "'{name}' is not a column: {}, or all",
+                "'{name}' is not a column: {near}there are {}, or all",
                 known.join(", ")
             ))
         }

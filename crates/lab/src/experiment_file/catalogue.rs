@@ -4,6 +4,7 @@ use super::sweep_spec::LEFT_OUT;
 use super::{ExperimentFile, SweepSpec};
 use crate::report::{SpecError, Where};
 use crate::sweep::Factor;
+use joulio_units::proposal;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -46,10 +47,12 @@ pub const CATALOGUE: &[(&str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentFileError {
     /// A name that none has, and that is no file.
-    #[error("no experiment '{name}': there are {known}, or give the path of a .toml file")]
+    #[error("no experiment '{name}': {near}there are {known}, or give the path of a .toml file")]
     Unknown {
         /// Name that was given.
         name: String,
+        /// What is proposed in its place, or empty.
+        near: String,
         /// Names that there are.
         known: String,
     },
@@ -117,6 +120,7 @@ impl ExperimentFile {
             let known: Vec<_> = CATALOGUE.iter().map(|(name, _)| *name).collect();
             return Err(ExperimentFileError::Unknown {
                 name: name.into(),
+                near: proposal(name, &known),
                 known: known.join(", "),
             });
         }

@@ -26,7 +26,8 @@ The columns are iostat's, with its units: r_await and w_await in milliseconds fr
 aqu-sz in I/Os, %util in percent of the time. \
 Joules per I/O are all of a meter's joules over all reads and writes of the devices listed; those \
 of a storage device's own meter over its own. The figures since boot, with which iostat begins, \
-are left out, as by iostat -y: the first ones come after an interval.")]
+are left out, as by iostat -y: the first ones come after an interval. iostat's -d, -m, -x and -y are accepted: \
+tables are so without them.")]
 pub struct StatArgs {
     /// Block devices: vda or /dev/vda; of a partition, its disk. Default: all. Behind them, as iostat has it,
     /// the seconds between lines and their number
@@ -50,9 +51,12 @@ pub struct StatArgs {
     /// As iostat has it: extended figures, which are always there
     #[arg(short = 'x', hide = true)]
     extended: bool,
-    /// As iostat has it: MiB a second, which they always are
-    #[arg(short = 'm', hide = true)]
+    /// As iostat has it: MiB a second, which they are without -k
+    #[arg(short = 'm', hide = true, conflicts_with = "kilobytes")]
     megabytes: bool,
+    /// KiB a second in tables, in place of MiB
+    #[arg(short = 'k')]
+    kilobytes: bool,
     /// As iostat has it: without the figures since boot, which are never there
     #[arg(short = 'y', hide = true)]
     without_first: bool,
@@ -174,6 +178,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let look = Look {
         timestamps: args.timestamps,
         active_alone: args.active_alone,
+        kilobytes: args.kilobytes,
     };
     let mut out = Out::new(args.output.format(), outputs, notes, look)?;
     let stop = stop_on_signals()?;

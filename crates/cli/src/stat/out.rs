@@ -32,6 +32,8 @@ pub struct Look {
     pub timestamps: bool,
     /// Devices without an I/O in the interval are left out, as by `iostat -z`.
     pub active_alone: bool,
+    /// Bandwidths are in KiB a second, as by `iostat -k`.
+    pub kilobytes: bool,
 }
 
 impl Out {
@@ -55,7 +57,7 @@ impl Out {
         }
         Ok(Out {
             format,
-            tables: Tables::default(),
+            tables: Tables::new(look.kilobytes),
             notes,
             metrics,
             look,

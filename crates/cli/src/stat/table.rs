@@ -6,16 +6,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Reports so far: what goes on is not reported at every interval.
-#[derive(Default)]
 pub struct Tables {
     reported: BTreeMap<String, String>,
+    /// Bandwidths are in KiB a second.
+    kilobytes: bool,
 }
 
 impl Tables {
+    /// Nothing reported yet; bandwidths in KiB a second if `kilobytes`, else in MiB.
+    pub fn new(kilobytes: bool) -> Tables {
+        Tables {
+            reported: BTreeMap::new(),
+            kilobytes,
+        }
+    }
+
     /// Both tables of an interval, and what is new of it.
     pub fn show(&mut self, report: &StatReport) -> String {
         let mut text = String::from("\n");
-        text.push_str(&devices(&report.devices, report.seconds));
+        text.push_str(&devices(&report.devices, report.seconds, self.kilobytes));
         if !report.meters.is_empty() {
             text.push('\n');
             text.push_str(&meters(&report.meters));
@@ -52,11 +61,14 @@ impl Tables {
 
 /// The columns of `iostat -x`, but for merges and sizes, over so many seconds; and those of the model, if there
 /// is one.
-fn devices(rows: &[DeviceRow], seconds: f64) -> String {
-    const MIB: f64 = 1024.0 * 1024.0;
+fn devices(rows: &[DeviceRow], seconds: f64, kilobytes: bool) -> String {
+    let (unit, read, written) = match kilobytes {
+        true => (1024.0, "rKiB/s", "wKiB/s"),
+        false => (1024.0 * 1024.0, "rMiB/s", "wMiB/s"),
+    };
     let modelled = rows.iter().any(|row| row.model.is_some());
     let mut header = vec![
-        "device", "r/s", "w/s", "rMiB/s", "wMiB/s", "r_await", "w_await", "aqu-sz", "%util",
+        "device", "r/s", "w/s", read, written, "r_await", "w_await", "aqu-sz", "%util",
     ];
     if modelled {
         header.extend(["W*", "+-*", "uJ/IO*"]);
@@ -67,8 +79,8 @@ fn devices(rows: &[DeviceRow], seconds: f64) -> String {
             row.name.clone(),
             format!("{:.1}", row.read_ios_per_second),
             format!("{:.1}", row.write_ios_per_second),
-            format!("{:.2}", row.read_bytes_per_second / MIB),
-            format!("{:.2}", row.write_bytes_per_second / MIB),
+            format!("{:.2}", row.read_bytes_per_second / unit),
+            format!("{:.2}", row.write_bytes_per_second / unit),
             ms(row.read_await_seconds),
             ms(row.write_await_seconds),
             format!("{:.2}", row.queue),

@@ -337,6 +337,14 @@ fn flags_of_iostat_and_turbostat_are_known() {
     let tree = with_disks(guest());
     let shown = |flags: &str| output(&line(&tree, flags));
     assert!(shown("-d -x -i 1 -n 1").contains("sda"));
+    assert!(shown("-m -n 1").contains("rMiB/s"));
+    let kilobytes = shown("-k -n 1");
+    assert!(
+        kilobytes.contains("rKiB/s") && !kilobytes.contains("MiB/s"),
+        "{kilobytes}"
+    );
+    let room = tempdir().expect("a temporary directory");
+    assert!(refused(room.path(), &line(&tree, "-k -m")).contains("cannot be used with"));
     // Nothing happens there.
     let active = shown("-z --num_iterations 1");
     assert!(

@@ -13,6 +13,7 @@ mod examples;
 mod failure;
 mod flags;
 mod goal;
+mod help;
 mod inspect;
 mod job_process;
 mod knobs;
@@ -117,7 +118,8 @@ fn main() -> ExitCode {
 /// The command with all its flags and the examples below its help.
 fn written() -> clap::Command {
     let command = output::with_output_flags(examples::with_examples(Cli::command()));
-    flags::with_both_spellings(flags::with_groups(command))
+    let command = flags::with_both_spellings(flags::with_groups(command));
+    help::with_command_groups(command)
 }
 
 /// The command that was written. Not a part of `main`, whose frame has to fit into any stack.

@@ -22,7 +22,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkArgs {
-    /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,hmb=BYTES][,count=N] or
+    /// Device: emulated:PROFILE (with ,file=PATH ,size=BYTES ,lba=512|4096 ,seed=N ,hmb=BYTES ,count=N),
     /// pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
     /// block device or file, which the kernel drives; in short optane-900p, nvme0n1, disk.img. Repeatable: jobs are spread over devices; of
     /// fewer jobs than devices each has several, of joulio's own driver and of one kind, and waits

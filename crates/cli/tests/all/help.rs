@@ -112,6 +112,30 @@ fn every_subcommand_has_three_examples() {
 }
 
 #[test]
+fn help_fits_the_terminal() {
+    for subcommand in SUBCOMMANDS.into_iter().chain(["", "advise", "lab run"]) {
+        for help in ["-h", "--help"] {
+            let line = format!("{subcommand} {help}");
+            let output = joulio(&line).env("COLUMNS", "80").output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            // A command is whole, to be copied.
+            let wide = |line: &&str| line.chars().count() > 80 && !line.starts_with("  joulio ");
+            assert_eq!(text.lines().find(wide), None, "{line}");
+        }
+    }
+}
+
+#[test]
+fn subcommands_are_in_groups() {
+    let output = joulio("--help").env("COLUMNS", "80").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let headings = text.lines().filter(|line| line.ends_with(':'));
+    let headings: Vec<_> = headings.collect();
+    assert_eq!(headings[..2], ["Workloads:", "Watts and joules:"], "{text}");
+    assert!(text.contains("help metrics"), "{text}");
+}
+
+#[test]
 fn the_columns_are_explained() {
     for line in ["help metrics", "bench --legend"] {
         let output = joulio(line).env("COLUMNS", "80").output().unwrap();

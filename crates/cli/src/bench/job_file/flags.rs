@@ -116,7 +116,8 @@ fn replaced_by(key: &str) -> Option<&'static str> {
         "filename" => Some("--device"),
         "ioengine" => Some("--engine"),
         "direct" | "buffered" => Some("--direct"),
-        "bssplit" | "bsrange" => Some("--bs"),
+        "bssplit" | "bsrange" | "blocksize_range" => Some("--bs"),
+        "cpumask" => Some("--cpus_allowed"),
         "thread" | "threads" => Some("--process"),
         _ => match word(key) {
             Some(Word::Same(flag) | Word::Whole(flag)) => Some(flag),
@@ -252,20 +253,22 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     Ok(Some(given.flag(format!("--number_ios={ios}"))))
 }
 
+/// Bytes of the one file or block device that `options` name, if it is there.
+pub(super) fn file_length(options: &[&Given]) -> Option<u64> {
+    let name = options.iter().rev().find(|given| given.key == "filename")?;
+    let names = names(&below(options, name.value.as_deref()?));
+    let [name] = names.as_slice() else {
+        return None;
+    };
+    // The end of a block device is its length too.
+    File::open(name).ok()?.seek(SeekFrom::End(0)).ok()
+}
+
 /// I/Os of a section that does not say how much, but names one file that is there: as many as the file has blocks,
 /// so often as `loops` says.
 fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
     let options: Vec<&Given> = section.options.iter().collect();
-    let name = section.find("filename");
-    let Some(name) = name.and_then(|given| given.value.as_deref()) else {
-        return Ok(None);
-    };
-    let file = match names(&below(&options, name)).as_slice() {
-        [name] => File::open(name),
-        _ => return Ok(None),
-    };
-    // The end of a block device is its length too.
-    let Ok(bytes) = file.and_then(|mut file| file.seek(SeekFrom::End(0))) else {
+    let Some(bytes) = file_length(&options) else {
         return Ok(None);
     };
     let loops = section.find("loops").map_or(Ok(1), Given::count)?;
@@ -297,7 +300,8 @@ fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
     if find(options, "bssplit").is_some() {
         return Ok(None);
     }
-    if let Some(range) = find(options, "bsrange") {
+    let range = ["bsrange", "blocksize_range"];
+    if let Some(range) = range.iter().find_map(|key| find(options, key)) {
         let ends = range
             .value
             .as_deref()

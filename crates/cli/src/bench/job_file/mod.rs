@@ -4,6 +4,9 @@ mod command_line;
 mod flag;
 mod flags;
 mod groups;
+#[cfg(test)]
+mod listed;
+mod percent;
 mod refusal;
 mod sections;
 mod typed;
@@ -13,6 +16,7 @@ pub use self::command_line::CommandLine;
 
 use self::flags::{defaults, flags};
 use self::groups::groups;
+use self::percent::in_bytes;
 use self::refusal::Refusal;
 use self::sections::{Section, sections};
 use self::typed::Typed;
@@ -90,6 +94,7 @@ fn bench(mut group: Vec<Section>, typed: &Typed) -> Result<GroupBench, Refusal> 
     let mut sections: Vec<SectionBench> = Vec::new();
     for section in &mut group {
         section.expand(|name| std::env::var(name).ok());
+        in_bytes(section)?;
         typed.count_in(section);
         let mut flags = flags(section, typed)?;
         flags.extend(defaults(section, typed)?);

@@ -1,7 +1,8 @@
 //! Tests of job files, from text to flags.
 
 use super::flag::Flag;
-use super::words::{WORDS, Word, word};
+use super::listed::WORDS;
+use super::words::{Word, word};
 use super::*;
 
 /// Name and flags of a section.
@@ -249,12 +250,25 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
         ("[a]\nioengine=windowsaio\n", 2, "engines are io_uring"),
         ("[a]\nbs=4k,8k\n", 2, "one value for all directions"),
         ("[a]\nsize=1k\n", 2, "less than one block"),
+        ("[a]\ncpumask=0\n", 2, "0x3 for CPUs 0 and 1"),
+        ("[a]\nsync=1\n", 2, "fsync=1"),
         ("[a]\nsize=1m\nbs=4q\n", 3, "bs=4q: '4q' is not a size"),
     ];
     for (text, line, why) in cases {
         let (at, said) = flags_of(text).unwrap_err();
         assert!(at == line && said.contains(why), "{text}: {at}: {said}");
     }
+}
+
+#[test]
+fn other_names_of_cpus_nodes_and_sizes_are_flags_too() {
+    let flag = |text: &str| flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
+    assert_eq!(flag("cpumask=0x5"), ["--cpus_allowed=0,2"]);
+    assert_eq!(flag("cpumask=3"), ["--cpus_allowed=0,1"]);
+    assert_eq!(flag("numa_cpu_nodes=1"), ["--numa=1"]);
+    assert_eq!(flag("blocksize_range=4k-8k"), ["--bsrange=4k-8k"]);
+    // Each draws its size: how many there are, bytes do not say.
+    assert!(flags_of("[a]\nblocksize_range=4k-8k\nsize=1m\n").is_err());
 }
 
 #[test]

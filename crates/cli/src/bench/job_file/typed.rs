@@ -67,7 +67,7 @@ impl Typed {
         for key in RECKONED {
             if let Some(value) = self.value(&format!("--{key}")) {
                 let others: &[&str] = if key == "bs" {
-                    &["bssplit", "bsrange"]
+                    &["bssplit", "bsrange", "blocksize_range"]
                 } else {
                     &[]
                 };

@@ -20,120 +20,6 @@ pub(super) enum Word {
     Refused(&'static str),
 }
 
-/// Every option that is known, the refused ones too.
-#[cfg(test)]
-pub(super) const WORDS: &[&str] = &[
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "iodepth",
-    "numjobs",
-    "rwmixread",
-    "rwmixwrite",
-    "size",
-    "io_size",
-    "number_ios",
-    "runtime",
-    "timeout",
-    "ramp_time",
-    "time_based",
-    "rate_iops",
-    "rate_process",
-    "filename",
-    "ioengine",
-    "cmd_type",
-    "nonvectored",
-    "direct",
-    "buffered",
-    "hipri",
-    "sqthread_poll",
-    "sqthread_poll_cpu",
-    "fixedbufs",
-    "registerfiles",
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "ioscheduler",
-    "randseed",
-    "randrepeat",
-    "allrandrepeat",
-    "random_generator",
-    "blockalign",
-    "ba",
-    "io_submit_mode",
-    "latency_target",
-    "latency_window",
-    "latency_percentile",
-    "latency_run",
-    "norandommap",
-    "verify",
-    "do_verify",
-    "group_reporting",
-    "thread",
-    "threads",
-    "name",
-    "description",
-    "stonewall",
-    "wait_for_previous",
-    "wait_for",
-    "new_group",
-    "startdelay",
-    "exitall",
-    "loops",
-    "invalidate",
-    "nrfiles",
-    "nr_files",
-    "filesize",
-    "allow_file_create",
-    "create_on_open",
-    "create_serialize",
-    "unlink",
-    "fallocate",
-    "gtod_reduce",
-    "disable_lat",
-    "disable_slat",
-    "disable_clat",
-    "clat_percentiles",
-    "allow_mounted_write",
-    "thinktime",
-    "thinktime_blocks",
-    "fsync",
-    "fdatasync",
-    "end_fsync",
-    "bssplit",
-    "bsrange",
-    "random_distribution",
-    "offset",
-    "percentile_list",
-    "write_lat_log",
-    "write_bw_log",
-    "write_iops_log",
-    "log_avg_msec",
-    "log_offset",
-    "directory",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_min",
-    "rate",
-    "rate_min",
-    "ratemin",
-    "lat_percentiles",
-    "steadystate",
-    "ss",
-    "steadystate_duration",
-    "ss_dur",
-    "steadystate_ramp_time",
-    "ss_ramp",
-    "steadystate_check_interval",
-    "ss_interval",
-    "status_interval",
-    "minimal",
-    "eta",
-    "readonly",
-    "zonemode",
-];
-
 /// Meaning of `key` here; `None`: nobody knows it.
 pub(super) fn word(key: &str) -> Option<Word> {
     use Word::{Always, OfSection, Refused, Same, Switch, Translated, Whole};
@@ -142,7 +28,15 @@ pub(super) fn word(key: &str) -> Option<Word> {
     const EITHER: &[&str] = &["0", "1", "true", "false"];
     Some(match key {
         "rw" | "readwrite" => Same("--rw"),
+        "percentage_random" => Always(
+            &["100"],
+            "all or none are random: sections beside each other, one of rw=randread and one of rw=read, have parts",
+        ),
         "bs" | "blocksize" => Same("--bs"),
+        "bs_unaligned" | "blocksize_unaligned" | "bs_is_seq_rand" => Always(
+            OFF,
+            "I/Os begin at multiples of their sizes, which reads, writes and random ones share",
+        ),
         "iodepth" => Same("--iodepth"),
         "numjobs" => Same("--numjobs"),
         "rwmixread" => Same("--rwmixread"),
@@ -161,6 +55,9 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "ramp_time" => Same("--ramp_time"),
         "rate_iops" => Same("--rate_iops"),
         "rate_process" => Same("--rate_process"),
+        "rate_cycle" => Refused(
+            "I/Os arrive by the clock, and no rate is a mean: --bursts 16:1ms has several at once",
+        ),
         "filename" => Translated(|value| {
             let devices = names(value).into_iter().map(|name| match name {
                 // A file of this folder, as fio has it.
@@ -191,6 +88,18 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "registerfiles" => Switch("--registerfiles"),
         "cpus_allowed" => Whole("--cpus_allowed"),
         "cpus_allowed_policy" => Always(&["split"], "each job has a CPU of its own: split"),
+        "cpumask" => Translated(cpus_of_mask),
+        "numa_cpu_nodes" => Same("--numa"),
+        "numa_mem_policy" => Always(
+            &["default", "local"],
+            "numa_cpu_nodes=N binds the jobs and their memory to a node",
+        ),
+        "nice" => Refused("nice -n N joulio bench has it for all jobs"),
+        "prio" | "prioclass" => Refused("ionice -c CLASS -n N joulio bench has it for all jobs"),
+        "mem" | "iomem" => Always(
+            &["malloc", "mmap", "shm"],
+            "buffers are malloc's, or those that devices read and write",
+        ),
         "ioscheduler" => Same("--scheduler"),
         "randseed" => Same("--seed"),
         "randrepeat" | "allrandrepeat" => OfSection,
@@ -206,12 +115,38 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => Refused(
             "the depth for a latency is not sought: --iodepth 1,2,4,8,16 has a row for each",
         ),
+        "max_latency" => {
+            Refused("--io_timeout ends an I/O that takes too long, and the run goes on")
+        }
+        "softrandommap" => Always(EITHER, "0 or 1; there is no map of blocks"),
         "norandommap" => Always(
             ON,
             "there is no map of blocks: some are drawn twice, as with norandommap=1",
         ),
         "verify" => Same("--verify"),
         "do_verify" => Always(ON, "verify=none does without"),
+        "verify_fatal" => Always(
+            OFF,
+            "every block is read back, and the wrong ones are counted",
+        ),
+        "verify_backlog" => {
+            Refused("what was written is read back after the run, by verify=crc32c")
+        }
+        "verify_pattern" | "buffer_pattern" => Refused(
+            "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was",
+        ),
+        "zero_buffers" | "refill_buffers" | "scramble_buffers" => Always(
+            OFF,
+            "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was",
+        ),
+        "buffer_compress_percentage" | "dedupe_percentage" => Always(
+            &["0"],
+            "buffers have random bytes, which nothing compresses",
+        ),
+        "continue_on_error" => Always(
+            &["all", "io", "read", "write", "verify"],
+            "an I/O that failed is counted, and the run goes on",
+        ),
         "startdelay" => Same("--startdelay"),
         "thread" | "threads" => Translated(|value| match value {
             "0" | "false" => Ok(vec!["--process".into()]),
@@ -219,12 +154,23 @@ pub(super) fn word(key: &str) -> Option<Word> {
             _ => Err("0 or 1".into()),
         }),
         "exitall" => Switch("--exitall"),
+        "clocksource" => Always(&["clock_gettime"], "times are those of clock_gettime"),
         "gtod_reduce" | "disable_lat" | "disable_slat" | "disable_clat" => {
             Always(EITHER, "0 or 1; latency is always there")
         }
-        "allow_file_create" | "create_on_open" | "create_serialize" | "unlink" => {
+        "disable_bw_measurement" => Always(EITHER, "0 or 1; bandwidth is always there"),
+        "allow_file_create" | "create_on_open" | "create_serialize" | "unlink" | "overwrite" => {
             Always(EITHER, "0 or 1; files are not made")
         }
+        "create_only" => Always(OFF, "files are not made: fallocate or dd makes them"),
+        "pre_read" => Always(
+            OFF,
+            "every I/O is direct: the page cache is not what is measured",
+        ),
+        "fadvise_hint" => Always(
+            &["0", "1", "none", "random", "sequential"],
+            "every I/O is direct, and takes no advice",
+        ),
         "fallocate" => Always(
             &["none", "native", "posix", "keep", "truncate", "0", "1"],
             "files are not made",
@@ -234,14 +180,29 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "nrfiles" | "nr_files" => Always(&["1"], "filename=a:b names several"),
         "thinktime" => Same("--thinktime"),
         "thinktime_blocks" => Same("--thinktime_blocks"),
+        "thinktime_spin" => {
+            Refused("--completion poll spins through the stall, --completion interrupt sleeps")
+        }
+        "sync" => Always(
+            &["0", "none", "false"],
+            "no write waits until it is durable: fsync=1 has a flush after each",
+        ),
         "fsync" => Same("--fsync"),
         "fdatasync" => Same("--fdatasync"),
         "end_fsync" => Switch("--end_fsync"),
         "bssplit" => Translated(|value| drawn("--bssplit", value)),
-        "bsrange" => Translated(|value| drawn("--bsrange", value)),
+        "bsrange" | "blocksize_range" => Translated(|value| drawn("--bsrange", value)),
         "random_distribution" => Whole("--random_distribution"),
         "offset" => Same("--offset"),
+        "offset_increment" => Refused(
+            "jobs share an area: sections beside each other, each with its offset, have their own",
+        ),
         "percentile_list" => Whole("--percentile_list"),
+        "unified_rw_reporting" => Always(
+            &["none", "mixed", "both", "0", "1", "2"],
+            "reads and writes are shown together, and apart below",
+        ),
+        "slat_percentiles" => Always(OFF, "latency counts from the arrival: submission is in it"),
         "lat_percentiles" => Always(
             ON,
             "latency counts from the arrival, as fio's total latency",
@@ -251,11 +212,21 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "write_iops_log" => Whole("--write_iops_log"),
         "log_avg_msec" => Same("--log_avg_msec"),
         "log_offset" => Switch("--log_offset"),
+        "per_job_logs" => Always(ON, "each job has a log of its own"),
+        "log_unix_epoch" => Always(OFF, "times of a log count from the run's begin"),
+        "write_hist_log" | "log_hist_msec" => {
+            Refused("--output-format json+ has the histogram of the whole run")
+        }
+        "read_iolog" => Refused("joulio advise --read_iolog says what to choose for it"),
+        "write_iolog" => Refused("write_lat_log with log_offset=1 has every I/O"),
         "directory" => OfSection,
         "iodepth_batch" | "iodepth_batch_submit" => Same("--iodepth_batch_submit"),
         "iodepth_batch_complete" | "iodepth_batch_complete_min" => {
             Same("--iodepth_batch_complete_min")
         }
+        "iodepth_batch_complete_max" | "iodepth_low" => Refused(
+            "all completions that are there are taken: iodepth_batch_complete_min=N waits for several",
+        ),
         "rate" => OfSection,
         "rate_min" | "ratemin" => Refused("a run that falls behind its rate says so"),
         "steadystate" | "ss" => Whole("--steadystate"),
@@ -270,7 +241,8 @@ pub(super) fn word(key: &str) -> Option<Word> {
             _ => Err("always, never or auto".into()),
         }),
         "readonly" => Always(ON, "no device is written without --allow-write"),
-        "zonemode" => Refused("zones are not here"),
+        "zonemode" => Always(&["none"], "zones are not here"),
+        "zonesize" | "zonerange" | "zoneskip" => Refused("zones are not here"),
         _ => return None,
     })
 }
@@ -282,6 +254,19 @@ pub(super) fn names(value: &str) -> Vec<String> {
     kept.split(':')
         .map(|name| name.replace('\0', "\\:"))
         .collect()
+}
+
+/// The CPUs of a mask, whose lowest bit is CPU 0.
+fn cpus_of_mask(value: &str) -> Result<Vec<String>, String> {
+    let mask = match value.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    let mask = mask.ok().filter(|mask| *mask > 0);
+    let mask = mask.ok_or("a mask of CPUs is a number, as 0x3 for CPUs 0 and 1")?;
+    let cpus = (0..u64::BITS).filter(|cpu| mask >> cpu & 1 == 1);
+    let cpus: Vec<_> = cpus.map(|cpu| cpu.to_string()).collect();
+    Ok(vec![format!("--cpus_allowed={}", cpus.join(","))])
 }
 
 /// Sizes that each I/O draws, the same of reads and writes.

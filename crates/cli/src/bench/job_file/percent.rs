@@ -1,0 +1,79 @@
+//! Areas in percent of a section's file, as fio has them.
+
+use super::flags::file_length;
+use super::refusal::Refusal;
+use super::sections::{Given, Section};
+
+/// Bytes that areas in percent are multiples of.
+const PAGE: u64 = 4096;
+
+/// Has `section` name in bytes what it names in percent of its file: `offset`, and `size`, which ends with the file.
+pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
+    let options: Vec<&Given> = section.options.iter().collect();
+    let length = file_length(&options);
+    resolve(section, "offset", length, length)?;
+    let offset = section.find("offset").map_or(Ok(0), Given::bytes)?;
+    let rest = length.map(|length| length.saturating_sub(offset));
+    resolve(section, "size", length, rest)
+}
+
+/// Has the options `key` be bytes, at most so many, where they are in percent of a `length`.
+fn resolve(
+    section: &mut Section,
+    key: &str,
+    length: Option<u64>,
+    most: Option<u64>,
+) -> Result<(), Refusal> {
+    let options = section.options.iter_mut().filter(|one| one.key == key);
+    for given in options {
+        let value = given.value.as_deref().unwrap_or_default();
+        let Some(percent) = value.strip_suffix('%') else {
+            continue;
+        };
+        let percent = percent.parse::<u8>().ok().filter(|one| *one <= 100);
+        let percent = percent.ok_or_else(|| given.refused("a percentage is 0 to 100"))?;
+        let (Some(length), Some(most)) = (length, most) else {
+            let why = "a percentage is of one file or block device, which filename names";
+            return Err(given.refused(why));
+        };
+        // Without an overflow: the percent of whole hundreds, and of the rest.
+        let percent = u64::from(percent);
+        let bytes = length / 100 * percent + length % 100 * percent / 100;
+        given.value = Some((bytes.min(most) / PAGE * PAGE).to_string());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sections::sections;
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_of_the_file_and_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("disk.img");
+        std::fs::write(&file, [0; 10 * 4096 + 10]).unwrap();
+        let resolved = |options: &str| {
+            let text = format!("[a]\nfilename={}\n{options}\n", file.display());
+            let mut section = sections(&text).unwrap().remove(0);
+            let bytes = |section: &Section, key: &str| section.find(key).map(|one| one.bytes());
+            in_bytes(&mut section)?;
+            let [offset, size] = ["offset", "size"].map(|key| bytes(&section, key));
+            Ok::<_, Refusal>((offset.transpose()?, size.transpose()?))
+        };
+        let pages = |count: u64| Some(count * 4096);
+        assert_eq!(resolved("size=50%").unwrap(), (None, pages(5)));
+        assert_eq!(resolved("size=100%").unwrap(), (None, pages(10)));
+        let late = resolved("size=100%\noffset=30%").unwrap();
+        assert_eq!(late, (pages(3), pages(7)));
+        assert_eq!(resolved("size=8k").unwrap(), (None, pages(2)));
+        for wrong in ["size=101%", "size=x%", "offset=-1%"] {
+            let (line, why) = resolved(wrong).unwrap_err();
+            assert!(line == 3 && why.contains("0 to 100"), "{why}");
+        }
+        let mut unknown = sections("[a]\nfilename=a:b\nsize=50%\n").unwrap().remove(0);
+        let (line, why) = in_bytes(&mut unknown).unwrap_err();
+        assert!(line == 3 && why.contains("one file"), "{why}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::common::busy::Busy;
 use crate::common::machine::file;
-use crate::common::running::{blocked, ran};
+use crate::common::running::{blocked, ran, threads, wait_for_work};
 use crate::common::server::Server;
 use crate::common::{begin, ended, interrupt, joulio, refused, thorough, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -28,6 +28,36 @@ fn why<'a>(report: &'a Value, by: &str) -> &'a str {
     let all = report["runs"][0]["spoiled"].as_array().expect("a list");
     let one = all.iter().find(|one| one["by"] == by).expect(by);
     one["why"].as_str().expect("a sentence")
+}
+
+#[test]
+fn an_emulated_device_keeps_off_the_cpu_of_a_pinned_job() {
+    let cpus = |status: &str| {
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.expect("a list").trim().to_owned()
+    };
+    let own = cpus(&fs::read_to_string("/proc/self/status").unwrap());
+    let (first, _) = own.split_once(['-', ',']).unwrap_or((&own, ""));
+    let line = format!("bench --cpus_allowed {first} --runtime 600 --meter none");
+    let child = begin(&line);
+    wait_for_work(child.id());
+    let list = |name: &str| {
+        let folder = threads(child.id(), name).remove(0);
+        cpus(&fs::read_to_string(folder.join("status")).unwrap())
+    };
+    let (job, device) = (list("joulio-job"), list("joulio-device"));
+    interrupt(&child);
+    ended(child);
+    assert_eq!(job, first);
+    match own == first {
+        true => assert_eq!(device, own, "there is no other"),
+        false => {
+            let (begin, _) = device.split_once(['-', ',']).unwrap_or((&device, ""));
+            assert_ne!(begin, first, "{device}");
+        }
+    }
 }
 
 #[test]

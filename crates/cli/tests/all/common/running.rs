@@ -54,11 +54,16 @@ impl Running {
 
 /// The threads of the jobs of a process, as folders of `/proc`.
 fn jobs(pid: u32) -> Vec<PathBuf> {
+    threads(pid, "joulio-job")
+}
+
+/// The threads of a process whose names begin with `name`, as folders of `/proc`.
+pub fn threads(pid: u32, name: &str) -> Vec<PathBuf> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
     let folders = tasks.map(|task| task.path());
     let named = |folder: &PathBuf| {
-        fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.starts_with("joulio-job"))
+        fs::read_to_string(folder.join("comm")).is_ok_and(|comm| comm.starts_with(name))
     };
     folders.filter(named).collect()
 }

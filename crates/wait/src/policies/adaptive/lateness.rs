@@ -14,10 +14,8 @@ pub(super) struct Lateness {
     blocked: bool,
 }
 
-/// Most times as long as expected that a wake-up is taken to take, and by what factor one is longer than those
-/// before it.
-const SLOWEST: f64 = 64.0;
-const LONGER: f64 = 16.0;
+/// Most times as long as expected that a wake-up is taken to take.
+const SLOWEST: f64 = 16.0;
 /// Share of what was measured that is forgotten with each plan in which nothing is measured: else one
 /// long delay would end all sleeps.
 const FORGOTTEN: f64 = 1.0 / 256.0;
@@ -56,8 +54,7 @@ impl Lateness {
 
     /// A block took so many `times` as long to end as expected.
     pub(super) fn block_was(&mut self, times: f64) {
-        let most = (LONGER * self.slow()).min(SLOWEST);
-        self.slow += (times.clamp(0.0, most) - self.slow) / 64.0;
+        self.slow += (times.clamp(0.0, SLOWEST) - self.slow) / 64.0;
         self.blocked = true;
     }
 

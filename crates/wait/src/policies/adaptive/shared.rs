@@ -17,7 +17,7 @@ const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
 /// Times in a row that this is put off at most: a slice is less than nothing of so many I/Os, and who never looks
 /// never finds out.
-const PUT_OFF: u32 = 8;
+const PUT_OFF: u32 = 64;
 
 /// The time that a thread was ready and did not run, lately.
 #[derive(Clone, Debug)]

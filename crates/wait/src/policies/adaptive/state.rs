@@ -348,7 +348,7 @@ impl State {
                 let expected = self.costs.block_delay(at.since(since).0 as f64);
                 // A block among I/Os that differ by more says nothing of it; and next to others that blocks ended,
                 // how long they take is not known without it.
-                let tells = plan.spread < 4.0 * expected * self.lateness.slow();
+                let tells = plan.spread < 4.0 * expected;
                 if tells && plan.known > 0.0 {
                     self.lateness
                         .block_was((time as f64 - plan.known) / expected);

@@ -118,13 +118,28 @@ fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
 
 /// The flags that `found` are, behind those that are typed.
 fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine, Refusal> {
-    let section = Section {
+    let own = Typed::of(typed.clone());
+    let mut section = Section {
         name: String::new(),
         line: 0,
         options: found,
     };
-    let flags = flags(&section, &Typed::of(typed.clone()))?;
-    typed.extend(flags.into_iter().map(|flag| flag.argument.into()));
+    // An amount of work is reckoned with the sizes that are typed.
+    if ["io_size", "filesize", "loops"]
+        .iter()
+        .any(|key| section.find(key).is_some())
+    {
+        own.count_in(&mut section);
+    }
+    if let Some(loops) = section.find("loops").filter(|loops| loops.count() != Ok(1)) {
+        let sized = ["io_size", "size", "filesize"];
+        if own.has("--number_ios") || !sized.iter().any(|key| section.find(key).is_some()) {
+            return Err(loops.refused("loops are of io_size or size: write one, and no number_ios"));
+        }
+    }
+    let flags = flags(&section, &own)?.into_iter();
+    let flags = flags.filter(|flag| !own.has(&flag.argument));
+    typed.extend(flags.map(|flag| flag.argument.into()));
     Ok(CommandLine {
         sections: Vec::new(),
         typed,
@@ -167,6 +182,12 @@ mod tests {
         ];
         assert_eq!(typed, expected.map(OsString::from));
         assert_eq!(read("--device x -o y").unwrap().typed.len(), 4);
+        let last = |line| {
+            let typed = read(line).unwrap().typed;
+            typed.last().unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(last("--io_size=1m --bs 8k"), "--number_ios=128");
+        assert_eq!(last("--size 1m --loops 3"), "--number_ios=768");
     }
 
     #[test]
@@ -199,5 +220,8 @@ mod tests {
         );
         assert!(refused("--name=global --bs=4k").contains("--name NAME"));
         assert!(refused("--name").contains("write the name"));
+        let loops = "--loops=3: loops are of io_size or size";
+        assert!(refused("--loops 3").starts_with(loops));
+        assert!(refused("--size 1m --loops=3 --number_ios 10").starts_with(loops));
     }
 }

@@ -339,6 +339,10 @@ fn bad_input_is_one_line() {
             "lab run hotstorage23 --emulated --sweep latency",
             "nothing of hotstorage23 can be run here",
         ),
+        (
+            "lab run small.toml --device ./none.img --results none",
+            "nothing of small can be run here: ./none.img: No such file",
+        ),
         ("lab merge a b --results c", "no results"),
         ("lab compare a b", "no results"),
     ] {

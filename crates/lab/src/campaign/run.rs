@@ -10,9 +10,11 @@ use crate::record::{RecordStore, RunRecord};
 use crate::state_file::StateError;
 use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
 use crate::sweep::{PlannedRun, RealRunner, Sweep, SweepEnd, Unfit, VirtualRunner};
+use crate::target_name::TargetName;
 use joulio_workload::{Member, RunProgress, Stop};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -74,6 +76,12 @@ impl Campaign {
             // Before anything is made.
             VirtualRunner::new(&first.layers.options)?;
         }
+        if let Some(why) = self.lacks_all_devices() {
+            return Err(CampaignError::Nothing {
+                experiment: self.file.name.clone(),
+                why,
+            });
+        }
         ResultsFolder::make(path)?;
         let before = InterruptsBefore::now();
         let records = ResultsFolder::records_path(path);
@@ -113,6 +121,24 @@ impl Campaign {
             end.survey = Some(survey);
         }
         Ok(end)
+    }
+
+    /// Why none of the kernel's devices is there; of several one that is there is enough, as the others may come back.
+    fn lacks_all_devices(&self) -> Option<String> {
+        let paths = self
+            .targets()
+            .into_iter()
+            .filter_map(|target| match target {
+                TargetName::Kernel(path) => Some(path),
+                TargetName::Own(_) => None,
+            });
+        let found: Result<Vec<String>, ()> = paths
+            .map(|path| match fs::metadata(&path) {
+                Ok(_) => Err(()),
+                Err(why) => Ok(format!("{}: {why}", path.display())),
+            })
+            .collect();
+        found.ok()?.into_iter().next()
     }
 
     fn survey(&self, before: &InterruptsBefore, stop: &Stop, observer: &dyn Observer) -> Survey {

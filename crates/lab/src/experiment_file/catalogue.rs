@@ -191,12 +191,14 @@ impl ExperimentFile {
             table.check().map_err(spec)?;
             let what = || format!("table '{}'", table.id);
             let refers = self.refers(table.sweep.as_deref(), &table.filter);
+            let refers = refers.and_then(|()| exist(table.factors()));
             refers.map_err(|why| wrong(what(), why))?;
         }
         for figure in &self.figure {
             figure.check().map_err(spec)?;
             let what = || format!("figure '{}'", figure.id);
             let refers = self.refers(figure.sweep.as_deref(), &figure.filter);
+            let refers = refers.and_then(|()| exist(figure.factors()));
             refers.map_err(|why| wrong(what(), why))?;
             for layer in &figure.layer {
                 let sweep = layer.sweep.as_deref().or(figure.sweep.as_deref());
@@ -207,6 +209,8 @@ impl ExperimentFile {
         for observation in &self.observation {
             observation.check().map_err(spec)?;
             let what = || format!("observation '{}'", observation.id);
+            let along = observation.rising.iter().map(|one| &one.along);
+            exist(along).map_err(|why| wrong(what(), why))?;
             let rising = observation
                 .rising
                 .iter()
@@ -272,4 +276,10 @@ impl ExperimentFile {
         }
         Ok(())
     }
+}
+
+/// Refuses a name that no factor has.
+fn exist<'a>(mut names: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let wrong = names.find_map(|name| name.parse::<Factor>().err());
+    wrong.map_or(Ok(()), |why| Err(why.to_string()))
 }

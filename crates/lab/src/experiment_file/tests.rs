@@ -228,6 +228,13 @@ fn tables_and_figures_refer_to_what_is_there() {
         let said = parse(sweep, filter).unwrap_err().to_string();
         assert!(said.contains(hint), "{said}");
     }
+    let axis = figure
+        .replace("SWEEP", "sizes")
+        .replace("where = { WHERE }", "");
+    let axis = axis.replace("x = \"numjobs\"", "x = \"numjbos\"");
+    let said = ExperimentFile::parse("small", &format!("{TEXT}{axis}"));
+    let said = said.unwrap_err().to_string();
+    assert!(said.contains("figure 'F1': no factor 'numjbos'"), "{said}");
 }
 
 #[test]

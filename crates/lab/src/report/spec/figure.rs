@@ -167,6 +167,21 @@ impl FigureSpec {
         all.filter_map(|sweep| sweep.as_deref()).collect()
     }
 
+    /// Names of factors along its axes, in its legend and of its panels.
+    pub fn factors(&self) -> impl Iterator<Item = &String> {
+        let scatter = self.kind == DrawingKind::Scatter;
+        let tiles = matches!(
+            self.kind,
+            DrawingKind::BestTiles | DrawingKind::DifferenceTiles
+        );
+        let x = self.x.iter().filter(move |_| !scatter);
+        let y = self.y.values().iter().filter(move |_| tiles);
+        let lists = [&self.series, &self.panel, &self.best];
+        let lists = lists.into_iter().flat_map(|list| list.values());
+        let less = self.less.iter().map(|less| &less.factor);
+        x.chain(y).chain(lists).chain(less).chain(&self.along)
+    }
+
     /// Metrics of the y axis, or of the tiles.
     pub fn y_metrics(&self) -> Vec<Metric> {
         let y = self.y.values().iter().filter_map(|name| name.parse().ok());

@@ -93,6 +93,11 @@ impl TableSpec {
         })
     }
 
+    /// Names of factors whose values are its rows and columns.
+    pub fn factors(&self) -> impl Iterator<Item = &String> {
+        self.rows.values().iter().chain(self.columns.values())
+    }
+
     fn keys(&self) -> Result<(), String> {
         let what = match self.kind {
             TableKind::Metrics => "a table of metrics",

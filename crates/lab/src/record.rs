@@ -95,6 +95,11 @@ impl RunRecord {
         }
     }
 
+    /// True if it could not be run here, for a reason that the record has.
+    pub fn is_unavailable(&self) -> bool {
+        self.result.failure.is_none() && self.result.counts.is_none()
+    }
+
     /// Reason why the run is kept apart, never a part of a mean: it was not done, not whole, or not
     /// what it was to be. `None`: it counts.
     pub fn apart(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::answers::Answers;
 use super::command::{SweepSource, command};
-use super::data::{ReportData, device_name};
+use super::data::{KeptApart, ReportData, device_name};
 use super::figure::{Maker, ReportFigure};
 use super::idle::IdleReport;
 use super::outcome::Outcome;
@@ -105,6 +105,8 @@ pub struct Apart {
     pub runs: usize,
     /// Why.
     pub why: String,
+    /// True if they could not be run here.
+    pub unavailable: bool,
 }
 
 /// A published number beside ours.
@@ -318,7 +320,10 @@ fn devices(data: &ReportData) -> Vec<String> {
 fn apart(data: &ReportData) -> Vec<Apart> {
     let mut found: Vec<Apart> = Vec::new();
     for cell in data.cells() {
-        for (_, why) in &cell.apart {
+        for KeptApart {
+            why, unavailable, ..
+        } in &cell.apart
+        {
             let point = cell.point.iter();
             let point = point.map(|(factor, value)| format!("{} {value}", words::factor(factor)));
             let at = format!("{}: {}", cell.sweep, point.collect::<Vec<_>>().join(", "));
@@ -328,6 +333,7 @@ fn apart(data: &ReportData) -> Vec<Apart> {
                     at,
                     runs: 1,
                     why: why.clone(),
+                    unavailable: *unavailable,
                 }),
             }
         }

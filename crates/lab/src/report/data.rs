@@ -1,6 +1,6 @@
 //! Records by sweep and point, and estimates of their figures.
 
-use super::spec::Where;
+use super::spec::{OneOrMore, Where};
 use super::value::sort_values;
 use crate::record::{Platform, Point, RunRecord};
 use crate::statistics::{Interval, TTest};
@@ -28,8 +28,19 @@ pub struct Cell {
     pub point: Point,
     /// Runs that count, by repetition.
     pub runs: Vec<RunRecord>,
-    /// Runs that are kept apart: their repetition, and why.
-    pub apart: Vec<(u32, String)>,
+    /// Runs that are kept apart.
+    pub apart: Vec<KeptApart>,
+}
+
+/// A run that is in no mean.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptApart {
+    /// Repetition of the run.
+    pub replicate: u32,
+    /// Why.
+    pub why: String,
+    /// True if it could not be run here.
+    pub unavailable: bool,
 }
 
 /// A figure of a point: its repetitions, with what is known of them.
@@ -104,7 +115,11 @@ impl ReportData {
             }),
         };
         match record.apart() {
-            Some(why) => cell.apart.push((record.replicate, why)),
+            Some(why) => cell.apart.push(KeptApart {
+                replicate: record.replicate,
+                why,
+                unavailable: record.is_unavailable(),
+            }),
             None => cell.runs.push(record),
         }
     }
@@ -171,13 +186,7 @@ impl Cell {
     pub fn is_in(&self, filter: &Where) -> bool {
         filter.iter().all(|(factor, values)| {
             let value = self.factor(factor);
-            let is = |value: &str| {
-                values
-                    .values()
-                    .iter()
-                    .any(|one| plain(factor, one) == value)
-            };
-            value.is_some_and(|value| is(&value))
+            value.is_some_and(|value| is_one_of(factor, &value, values))
         })
     }
 
@@ -236,6 +245,15 @@ fn is_count(metric: Metric) -> bool {
         metric,
         Metric::Switches | Metric::InterruptsPerIo | Metric::Sleeps
     )
+}
+
+/// Returns true if `value` of a factor is one of `values`, an emulated device by its profile.
+pub(crate) fn is_one_of(factor: &str, value: &str, values: &OneOrMore) -> bool {
+    let value = plain(factor, value);
+    values
+        .values()
+        .iter()
+        .any(|one| plain(factor, one) == value)
 }
 
 /// `value` of a factor as people call it.

@@ -110,11 +110,11 @@ fn basis(sets: &[&SetReport]) -> Finding {
     platforms.dedup();
     let how: Vec<&str> = platforms.iter().map(|p| words::platform(*p)).collect();
     let runs: usize = sets.iter().map(|set| set.runs).sum();
-    let apart: usize = sets
-        .iter()
-        .flat_map(|set| &set.apart)
-        .map(|apart| apart.runs)
-        .sum();
+    let apart = |unavailable: bool| -> usize {
+        let all = sets.iter().flat_map(|set| &set.apart);
+        let these = all.filter(|apart| apart.unavailable == unavailable);
+        these.map(|apart| apart.runs).sum()
+    };
     let shown = || sets.iter().flat_map(|set| &set.status);
     let (all, data) = (
         shown().count(),
@@ -127,11 +127,15 @@ fn basis(sets: &[&SetReport]) -> Finding {
     };
     Finding {
         sentence: format!(
-            "All of this rests on {runs} runs ({}){}; {data} of {all} tables and figures have data.",
+            "All of this rests on {runs} runs ({}){}{}; {data} of {all} tables and figures have data.",
             how.join(" and "),
-            match apart {
+            match apart(false) {
                 0 => String::new(),
                 apart => format!(", {apart} more were kept apart as not what they were to be"),
+            },
+            match apart(true) {
+                0 => String::new(),
+                unavailable => format!(", {unavailable} unavailable here"),
             }
         ),
         outcome: None,

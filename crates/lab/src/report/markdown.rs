@@ -44,7 +44,7 @@ fn of_set(text: &mut String, set: &SetReport) {
         vec![
             one.id.clone(),
             one.title.clone(),
-            words::outcome(one.outcome).to_owned(),
+            words::status(one.data, one.outcome).to_owned(),
             one.because.clone(),
         ]
     });

@@ -142,11 +142,7 @@ pub fn papers(items: &[PaperItem]) -> String {
 
 impl PaperFinding {
     fn text(&self) -> String {
-        let outcome = match (self.data, self.outcome) {
-            (true, Outcome::NoData) => "data, no verdict",
-            (false, _) => "– no data",
-            (true, outcome) => words::outcome(outcome),
-        };
+        let outcome = words::status(self.data, self.outcome);
         let platform = self.platform.name();
         format!("{platform}: **{outcome}** {}", cell(&self.because))
     }

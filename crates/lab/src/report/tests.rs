@@ -97,6 +97,18 @@ fn a_figure_has_each_point_with_its_interval_and_what_was_printed() {
 }
 
 #[test]
+fn an_interval_is_drawn_no_further_than_zero_where_the_value_is_above() {
+    let report = report(LINES, runs(POLL, 1, 1_000.0, 1_000.0, 40.0));
+    let Drawing::Xy(xy) = &set(&report).figures[0].panels[0].drawing else {
+        panic!("no lines");
+    };
+    let mark = &xy.series[0].marks[0];
+    let (low, high) = mark.interval.unwrap();
+    assert!(low < 0.0);
+    assert_eq!(mark.drawn_interval(), Some((0.0, high)));
+}
+
+#[test]
 fn points_that_a_figure_does_not_tell_apart_are_a_problem_that_names_the_factor() {
     let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
     records.extend(runs(INTERRUPT, 1, 900.0, 1.0, 40.0));
@@ -139,6 +151,15 @@ fn a_tile_has_the_best_or_a_tie_and_the_two_ties_are_two_things() {
     assert_eq!(tile("ios_per_joule", two(1_000.0, 1.0, 80.0)).tie, Tie::No);
     let once = vec![run(POLL, 1, 1, 10.0, 1.0), run(INTERRUPT, 1, 1, 9.0, 1.0)];
     assert_eq!(tile("iops", once).tie, Tie::Unknown);
+    // The model's energy is compared, also where its name has another device in it.
+    let mut devices = two(1_000.0, 1.0, 80.0);
+    for record in &mut devices {
+        let counts = record.result.counts.as_mut().unwrap();
+        for figure in &mut counts.energy {
+            figure.source = format!("model of a box + {}", record.point["completion"]);
+        }
+    }
+    assert_eq!(tile("ios_per_joule", devices).tie, Tie::No);
 }
 
 #[test]
@@ -183,7 +204,9 @@ fn runs_that_were_not_what_they_were_to_be_are_in_no_mean() {
     }];
     let mut ended = run(POLL, 1, 6, 10.0, 40.0);
     ended.result.interrupted = true;
-    records.extend([spoiled, ended]);
+    let mut unavailable = run(POLL, 1, 7, 10.0, 40.0);
+    unavailable.result.counts = None;
+    records.extend([spoiled, ended, unavailable]);
     let report = report(LINES, records);
     let set = set(&report);
     let Drawing::Xy(xy) = &set.figures[0].panels[0].drawing else {
@@ -193,8 +216,16 @@ fn runs_that_were_not_what_they_were_to_be_are_in_no_mean() {
         (xy.series[0].marks[0].n, xy.series[0].marks[0].y),
         (4, 1_000.0)
     );
-    assert_eq!((set.runs, set.apart.len()), (4, 2));
+    assert_eq!((set.runs, set.apart.len()), (4, 3));
     assert!(page(&report).contains("the clock fell"));
+    let basis = &findings(&report).pop().unwrap().sentence;
+    assert!(
+        basis.contains("4 runs")
+            && basis.contains("2 more were kept apart")
+            && basis.contains("1 unavailable here"),
+        "{basis}"
+    );
+    assert!(markdown(&report).contains("| data, no verdict |"));
 }
 
 #[test]

@@ -81,6 +81,15 @@ pub fn platform(platform: Platform) -> &'static str {
     }
 }
 
+/// Words for what becomes of a table or a figure, with `data` or without.
+pub fn status(data: bool, outcome: Outcome) -> &'static str {
+    match (data, outcome) {
+        (true, Outcome::NoData) => "data, no verdict",
+        (true, outcome) => self::outcome(outcome),
+        (false, _) => self::outcome(Outcome::NoData),
+    }
+}
+
 /// Words for what becomes of an observation.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {

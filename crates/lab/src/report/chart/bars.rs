@@ -30,7 +30,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     if xy.style == Style::Bars {
         values.extend(
             marks()
-                .filter_map(|mark| mark.interval)
+                .filter_map(Mark::drawn_interval)
                 .flat_map(|(a, b)| [a, b]),
         );
         values.extend(marks().filter_map(|mark| Some(mark.published?.0)));

@@ -18,7 +18,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     let mut values: Vec<f64> = all().map(|mark| mark.y).collect();
     values.extend(
         all()
-            .filter_map(|mark| mark.interval)
+            .filter_map(Mark::drawn_interval)
             .flat_map(|(a, b)| [a, b]),
     );
     values.extend(all().filter_map(|mark| Some(mark.published?.0)));
@@ -132,7 +132,7 @@ fn band(series: &Series, x_scale: &Scale, y_scale: &Scale, index: usize) -> Mark
 pub fn whisker(mark: &Mark, x: f64, y_scale: &Scale, index: usize) -> Markup {
     let x = round(x);
     html! {
-        @if let Some((low, high)) = mark.interval {
+        @if let Some((low, high)) = mark.drawn_interval() {
             @let (low, high) = (round(y_scale.place(low)), round(y_scale.place(high)));
             @if low - high > 1.0 {
                 g class=(format!("whisker stroke-{index}")) {

@@ -213,7 +213,10 @@ impl Maker<'_> {
             apart.extend(cells.into_iter().flat_map(|cell| &cell.apart));
         }
         let because = match (apart.first(), &self.spec.needs) {
-            (Some((_, why)), _) => format!("every run of it was kept apart: {why}"),
+            (Some(first), _) => match apart.iter().all(|one| one.unavailable) {
+                true => format!("it is unavailable here: {}", first.why),
+                false => format!("every run of it was kept apart: {}", first.why),
+            },
             (None, Some(needs)) => format!("it needs {needs}"),
             (None, None) => "no run of it was done".into(),
         };
@@ -233,6 +236,13 @@ impl Maker<'_> {
 }
 
 impl Mark {
+    /// The interval as far as a drawing has it: of what is never below zero, from there.
+    pub fn drawn_interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval?;
+        let low = if self.y < 0.0 { low } else { low.max(0.0) };
+        Some((low, high))
+    }
+
     fn of(estimate: &Estimate, at: &str, x: f64) -> Mark {
         let mean = estimate.mean;
         Mark {

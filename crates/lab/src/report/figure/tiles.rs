@@ -155,7 +155,7 @@ impl Maker<'_> {
         let [(best, first), (_, second), ..] = found.as_slice() else {
             return Ok(None);
         };
-        if first.energy != second.energy {
+        if !first.is_of_boundary(second) {
             return Err("its energy figures are of unlike boundaries".into());
         }
         let (more, less) = if higher {
@@ -187,7 +187,7 @@ impl Maker<'_> {
         let (Some(of), Some(from)) = (estimate(&less.of)?, estimate(&less.less)?) else {
             return Ok(None);
         };
-        if of.energy != from.energy {
+        if !of.is_of_boundary(&from) {
             return Err("its energy figures are of unlike boundaries".into());
         }
         let value = of.mean.value - from.mean.value;

@@ -166,11 +166,11 @@ fn method(report: &Report) -> Markup {
             @for experiment in &report.experiments {
                 @for set in &experiment.sets {
                     @if !set.apart.is_empty() {
-                        h3 { "Kept apart: " (experiment.title) }
+                        h3 { "Kept apart or unavailable: " (experiment.title) }
                         p { "These runs are in no mean. " (badge(set.platform)) }
-                        div.scroll tabindex="0" role="region" aria-label="Runs kept apart" {
+                        div.scroll tabindex="0" role="region" aria-label="Runs kept apart or unavailable" {
                             table {
-                                thead { tr { th scope="col" { "run" } th scope="col" { "times" } th scope="col" { "why" } } }
+                                thead { tr { th scope="col" { "run" } th scope="col" { "times" } th.words scope="col" { "why" } } }
                                 tbody {
                                     @for apart in set.apart.iter().take(200) {
                                         tr { th scope="row" { (apart.at) } td { (apart.runs) } td.words { (apart.why) } }

@@ -37,15 +37,11 @@ pub fn section(report: &Report) -> Markup {
 
 fn row(experiment: &str, platform: &str, status: &ItemStatus) -> Markup {
     let target = format!("#{experiment}-{platform}-{}", status.id);
-    let outcome = match (status.data, status.outcome) {
-        (true, Outcome::NoData) => html! { span.outcome.none { "data, no verdict" } },
-        _ => html! { span class=(class(status.outcome)) { (words::outcome(status.outcome)) } },
-    };
     html! {
         li {
             a href=(target) { (status.id) }
             " " span.what { (status.title) }
-            " " (outcome)
+            " " span class=(class(status.outcome)) { (words::status(status.data, status.outcome)) }
             " " span.why { (status.because) }
         }
     }

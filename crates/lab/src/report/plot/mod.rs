@@ -232,7 +232,7 @@ fn title_of(data: &ReportData, factors: &[String], named: &str) -> String {
 fn apart(data: &ReportData) -> Option<String> {
     let all = data.cells().flat_map(|cell| &cell.apart);
     let all: Vec<_> = all.collect();
-    let (_, why) = all.first()?;
+    let why = &all.first()?.why;
     Some(format!(
         "Kept apart, and in no figure: {} run(s), the first for this: {why}.",
         all.len()

@@ -160,7 +160,7 @@ impl TableMaker<'_> {
         let (Some(here), Some(there)) = (cell.estimate(metric), base.estimate(metric)) else {
             return Ok(Value::None);
         };
-        if here.energy != there.energy {
+        if !here.is_of_boundary(&there) {
             return Err("its energy figures are of unlike boundaries".into());
         }
         let compared = spec.test.compare(&here.values, &there.values);

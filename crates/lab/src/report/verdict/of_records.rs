@@ -91,8 +91,13 @@ impl Judge<'_> {
                 true => String::new(),
                 false => format!(" ({at})"),
             };
+            // A number alone does not say of what.
+            let of = match pair.to.0.parse::<u64>() {
+                Ok(_) => format!("{} ", words::factor(&rising.along)),
+                Err(_) => String::new(),
+            };
             format!(
-                "{} against {}{at}: {}",
+                "{of}{} against {}{at}: {}",
                 pair.to.0,
                 pair.from.0,
                 pair.words()

@@ -6,12 +6,12 @@ use crate::experiment::Silent;
 use crate::external::ExternalRun;
 use crate::idle_interval::IdleProbe;
 use crate::record::Point;
-use crate::report::Where;
+use crate::report::{TableKind, Where, is_one_of};
 use crate::sweep::{
     Factor, PlannedRun, RealRunner, RunFailure, Runner, SweepOptions, VirtualRunner,
 };
 use joulio_units::Nanos;
-use joulio_workload::{RunResult, Stop};
+use joulio_workload::{Arrivals, RunResult, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Virtual I/Os that one CPU simulates in a second, roughly.
@@ -142,8 +142,14 @@ impl Campaign {
         }
         let ios = match (job.number_ios, job.runtime) {
             (Some(ios), _) => ios as f64 * job.numjobs as f64,
-            // As if each took 10 us.
-            (None, runtime) => runtime?.seconds() * 1e5 * job.numjobs as f64,
+            (None, runtime) => {
+                let apart = match job.arrivals {
+                    Arrivals::Every(apart) | Arrivals::Poisson(apart) => apart.seconds(),
+                    // As if each took 10 us.
+                    _ => 1e-5,
+                };
+                runtime?.seconds() / apart * job.numjobs as f64
+            }
         };
         Some(ios / VIRTUAL_IOS)
     }
@@ -174,14 +180,18 @@ impl Campaign {
         let file = &self.file;
         let tables = file.table.iter().map(|table| {
             let parts = vec![(table.sweep.as_deref(), &table.filter)];
-            (&table.id, &table.title, parts, table.needs.as_ref())
+            let needs = match table.kind {
+                TableKind::PowerStates => Some("no run: it is of a device's profile"),
+                _ => table.needs.as_deref(),
+            };
+            (&table.id, &table.title, parts, needs)
         });
         let figures = file.figure.iter().map(|figure| {
             let own = (figure.sweep.as_deref(), &figure.filter);
             let layers = figure.layer.iter();
             let layers = layers.map(|one| (one.sweep.as_deref(), &one.filter));
             let parts = [own].into_iter().chain(layers).collect();
-            (&figure.id, &figure.title, parts, figure.needs.as_ref())
+            (&figure.id, &figure.title, parts, figure.needs.as_deref())
         });
         let all = tables.chain(figures);
         all.map(|(id, title, parts, needs)| {
@@ -204,7 +214,10 @@ impl Campaign {
                 title: title.clone(),
                 points,
                 available,
-                why: why.or_else(|| needs.filter(|_| points == 0).cloned()),
+                why: why.or_else(|| {
+                    let needs = needs.or(self.on.quick.then_some("no point of the short form"));
+                    needs.filter(|_| points == 0).map(str::to_owned)
+                }),
             }
         })
         .collect()
@@ -259,9 +272,10 @@ fn planned(point: &Point) -> PlannedRun {
 }
 
 fn is_in(point: &Point, filter: &Where) -> bool {
-    filter
-        .iter()
-        .all(|(factor, values)| point.get(factor).is_none_or(|value| values.has(value)))
+    filter.iter().all(|(factor, values)| {
+        let value = point.get(factor);
+        value.is_none_or(|value| is_one_of(factor, value, values))
+    })
 }
 
 /// Tries runs.

@@ -28,6 +28,7 @@ pub use assemble::{
     Apart, ExperimentReport, ItemStatus, NumberLine, Report, Runs, SetReport, Shown,
 };
 pub use command::SweepSource;
+pub(crate) use data::is_one_of;
 pub use data::{Cell, Estimate, ReportData};
 pub use figure::{
     Axis, Drawing, Entry, Mark, Panel, ReportFigure, Series, Style, Tie, Tile, Tiles, Xy,

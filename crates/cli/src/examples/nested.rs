@@ -21,7 +21,7 @@ pub(super) const NESTED: [(&str, &str, Lines); 14] = [
         "plan",
         [
             (
-                "joulio lab plan hotstorage22",
+                "joulio lab plan hotstorage22 --emulated",
                 "what would run here, and for how long",
             ),
             (
@@ -47,7 +47,7 @@ pub(super) const NESTED: [(&str, &str, Lines); 14] = [
                 "what a new drive and its server do, read-only",
             ),
             (
-                "joulio lab run hotstorage22 --quick --shard 3/16 --results part-3",
+                "joulio lab run hotstorage22 --twin --shard 3/16 --results part-3",
                 "a sixteenth of it, to be merged",
             ),
         ],

@@ -40,8 +40,8 @@ class Browser:
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
         answer = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.session = answer["sessionId"]
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.command("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._media("")
 
     def __enter__(self):
         return self
@@ -121,10 +121,14 @@ class Browser:
             "return [...document.querySelectorAll(arguments[0])]"
             ".filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.className || one.tagName)"
         )
-        self.command("Emulation.setEmulatedMedia", {"media": "print"})
+        self._media("print")
         found = self.run(script, selector)
-        self.command("Emulation.setEmulatedMedia", {"media": ""})
+        self._media("")
         return found
+
+    def _media(self, media):
+        """Emulates a medium, in the browser's colours: what is not named again is forgotten."""
+        self.command("Emulation.setEmulatedMedia", {"media": media, "features": [self.scheme]})
 
     def print(self):
         """The page as PDF, in bytes."""

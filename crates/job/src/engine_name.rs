@@ -23,6 +23,8 @@ pub enum EngineName {
     IoUringCmd,
     /// fio, by io_uring: another program's figures beside these.
     Fio,
+    /// fio, by POSIX asynchronous I/O: threads of the C library.
+    FioPosixAio,
     /// SPDK's example `spdk_nvme_perf`, on a controller of its own driver's.
     SpdkNvmePerf,
     /// RocksDB's `db_bench readrandom`, on a file system on a block device.
@@ -33,13 +35,14 @@ pub enum EngineName {
 
 impl EngineName {
     /// Every one.
-    pub const ALL: [EngineName; 9] = [
+    pub const ALL: [EngineName; 10] = [
         EngineName::Nvme,
         EngineName::Psync,
         EngineName::Libaio,
         EngineName::IoUring,
         EngineName::IoUringCmd,
         EngineName::Fio,
+        EngineName::FioPosixAio,
         EngineName::SpdkNvmePerf,
         EngineName::DbBench,
         EngineName::DbBenchJoulio,
@@ -54,6 +57,7 @@ impl EngineName {
             EngineName::IoUring => "io_uring",
             EngineName::IoUringCmd => "io_uring_cmd",
             EngineName::Fio => "fio",
+            EngineName::FioPosixAio => "fio_posixaio",
             EngineName::SpdkNvmePerf => "spdk_nvme_perf",
             EngineName::DbBench => "db_bench",
             EngineName::DbBenchJoulio => "db_bench_joulio",
@@ -65,12 +69,11 @@ impl EngineName {
         match self {
             EngineName::Nvme | EngineName::DbBenchJoulio => "the modes of a policy",
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
-            EngineName::Libaio => "interrupt",
+            EngineName::Libaio | EngineName::FioPosixAio | EngineName::DbBench => "interrupt",
             EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
             EngineName::IoUringCmd => "interrupt, poll, adaptive, sqpoll and sqpoll+poll",
             EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
             EngineName::SpdkNvmePerf => "poll",
-            EngineName::DbBench => "interrupt",
         }
     }
 
@@ -83,7 +86,9 @@ impl EngineName {
                 mode,
                 Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::HybridFixed(_)
             ),
-            EngineName::Libaio | EngineName::DbBench => mode == Mode::Interrupt,
+            EngineName::Libaio | EngineName::FioPosixAio | EngineName::DbBench => {
+                mode == Mode::Interrupt
+            }
             EngineName::SpdkNvmePerf => mode == Mode::Poll,
             EngineName::IoUringCmd => matches!(
                 mode,
@@ -118,11 +123,17 @@ impl EngineName {
         matches!(self, EngineName::IoUring | EngineName::IoUringCmd)
     }
 
+    /// True for the engines that are fio.
+    pub fn is_fio(self) -> bool {
+        matches!(self, EngineName::Fio | EngineName::FioPosixAio)
+    }
+
     /// True if another program does the I/O, whose figures are taken as it reports them.
     pub fn is_external(self) -> bool {
         matches!(
             self,
             EngineName::Fio
+                | EngineName::FioPosixAio
                 | EngineName::SpdkNvmePerf
                 | EngineName::DbBench
                 | EngineName::DbBenchJoulio

@@ -28,7 +28,7 @@ fn fio_does_the_run_that_joulio_does() {
     let disk = room.path().join("a:disk.img");
     fs::write(&disk, vec![7_u8; 1 << 20]).unwrap();
     let line = format!(
-        "bench --device {} --engine fio,io_uring --completion interrupt --rw randrw --allow-write --bs 8k --iodepth 4 --numjobs 2 --number_ios 500 --meter none --output json",
+        "bench --device {} --engine fio,fio_posixaio,io_uring --completion interrupt --rw randrw --allow-write --bs 8k --iodepth 4 --numjobs 2 --number_ios 500 --meter none --output json",
         disk.display()
     );
     let report = json(&line);
@@ -37,7 +37,7 @@ fn fio_does_the_run_that_joulio_does() {
         .iter()
         .map(|run| run["engine"].as_str().unwrap())
         .collect();
-    assert_eq!(engines, ["fio", "io_uring"]);
+    assert_eq!(engines, ["fio", "fio_posixaio", "io_uring"]);
     for run in runs {
         assert_eq!(run["completion"]["effective"], "interrupt");
         assert_eq!(
@@ -78,6 +78,10 @@ fn what_another_program_does_not_do_is_one_line() {
             "block device or a file",
         ),
         ("--twin --engine fio", "not modelled for fio"),
+        (
+            "--device ./disk.img --engine fio_posixaio --completion poll",
+            "it has interrupt",
+        ),
         (
             "--device ./disk.img --engine fio --rate_iops 5",
             "closed loop",

@@ -67,6 +67,7 @@ pub fn open<U: EngineUser>(
         },
         EngineName::Nvme
         | EngineName::Fio
+        | EngineName::FioPosixAio
         | EngineName::SpdkNvmePerf
         | EngineName::DbBench
         | EngineName::DbBenchJoulio => user.run::<Psync>(Err(KernelEngineError::Missing {

@@ -5,7 +5,7 @@ use super::error::ExternalError;
 use super::program::{Program, ProgramEnd};
 use joulio_units::Direction;
 use joulio_workload::{
-    Arrivals, CompletionMode, DirectionResult, EngineName, Job, JobKind, LatencySummary,
+    Arrivals, CompletionMode, DirectionResult, EngineName, Job, JobKind, LatencySummary, Method,
     ThreadUsage,
 };
 use serde_json::Value;
@@ -15,13 +15,14 @@ use std::path::Path;
 /// Source of fio.
 pub const REMEDY: &str = "apt install fio";
 
-/// The job file of `job` on `device`, which waits as `mode` says, by io_uring.
+/// The job file of `job` on `device`, by the interface and completion mode of `method`.
 ///
 /// # Errors
 /// The job is none that fio has with one report for all of its jobs.
-pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String, ExternalError> {
+pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, ExternalError> {
+    let Method { engine, mode } = method;
     let wrong = |problem: &str| ExternalError::Unfit {
-        engine: EngineName::Fio,
+        engine,
         problem: problem.into(),
     };
     let name = device
@@ -32,7 +33,11 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     if job.bs.count() > 1 {
         return Err(wrong("its report is of one size: give one --bs"));
     }
-    let mut text = String::from("[joulio]\nioengine=io_uring\ndirect=1\ngroup_reporting=1\n");
+    let interface = match engine {
+        EngineName::FioPosixAio => "posixaio",
+        _ => "io_uring",
+    };
+    let mut text = format!("[joulio]\nioengine={interface}\ndirect=1\ngroup_reporting=1\n");
     let mut put = |key: &str, value: String| {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{key}={value}");
@@ -103,11 +108,15 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     Ok(text)
 }
 
-/// Report of fio.
+/// Report of fio by the interface of `engine`.
 ///
 /// # Errors
 /// The output has another form, or I/Os failed.
-pub fn read(program: &Program, ended: &ProgramEnd) -> Result<ProgramReport, ExternalError> {
+pub fn read(
+    program: &Program,
+    engine: EngineName,
+    ended: &ProgramEnd,
+) -> Result<ProgramReport, ExternalError> {
     // Warnings may stand before it.
     let begin = ended.stdout.find('{').unwrap_or(0);
     let report: Value = serde_json::from_str(&ended.stdout[begin..])
@@ -130,7 +139,11 @@ pub fn read(program: &Program, ended: &ProgramEnd) -> Result<ProgramReport, Exte
     }
     Ok(ProgramReport {
         seconds,
-        usage: cpu(job).ok_or_else(|| lacks("usr_cpu"))?,
+        usage: match engine {
+            // fio counts that of its own threads alone, and the C library's do the I/O.
+            EngineName::FioPosixAio => ended.usage,
+            _ => cpu(job).ok_or_else(|| lacks("usr_cpu"))?,
+        },
         read,
         write,
         all,
@@ -204,8 +217,10 @@ mod tests {
             random_distribution: RandomDistribution::Zipf(1.2),
             ..Job::random_reads(1)
         };
-        let text = job_file(&job, CompletionMode::SqPollPoll, Path::new("/dev/a:b")).unwrap();
+        let by = |engine, mode, path| job_file(&job, Method { engine, mode }, Path::new(path));
+        let text = by(EngineName::Fio, CompletionMode::SqPollPoll, "/dev/a:b").unwrap();
         for line in [
+            "ioengine=io_uring",
             "filename=/dev/a\\:b",
             "rw=randrw",
             "rwmixread=70",
@@ -224,8 +239,13 @@ mod tests {
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }
-        let strange = job_file(&job, CompletionMode::Interrupt, Path::new("/dev/a\nexec=b"));
-        assert!(strange.is_err());
+        let (engine, mode) = (EngineName::FioPosixAio, CompletionMode::Interrupt);
+        assert!(
+            by(engine, mode, "/dev/a")
+                .unwrap()
+                .contains("ioengine=posixaio\n")
+        );
+        assert!(by(engine, mode, "/dev/a\nexec=b").is_err());
     }
 
     #[test]
@@ -236,7 +256,8 @@ mod tests {
             ..ProgramEnd::default()
         };
         for text in ["", "fio: no", "{}", r#"{"jobs":[{"error":5}]}"#] {
-            assert!(read(&program, &ended(text)).is_err(), "{text}");
+            let report = read(&program, EngineName::Fio, &ended(text));
+            assert!(report.is_err(), "{text}");
         }
     }
 }

@@ -75,14 +75,14 @@ impl<'a> ExternalRun<'a> {
             return Err(wrong(format!("no completion mode {mode}: it has {modes}")));
         }
         let stalls = matches!(job.arrivals, Arrivals::Think { .. });
-        let closed = job.arrivals == Arrivals::Closed || stalls && engine == EngineName::Fio;
+        let closed = job.arrivals == Arrivals::Closed || stalls && engine.is_fio();
         if !closed || !job.phases.is_empty() {
             return Err(wrong(
                 "a closed loop alone: leave --rate_iops, --thinktime, --bursts and --phases out"
                     .into(),
             ));
         }
-        if job.batches != Batches::default() && engine != EngineName::Fio {
+        if job.batches != Batches::default() && !engine.is_fio() {
             return Err(wrong("it has no batches: leave --iodepth_batch_submit and --iodepth_batch_complete_min out".into()));
         }
         if job.queue_priority.is_some() {
@@ -93,7 +93,7 @@ impl<'a> ExternalRun<'a> {
         let anywhere = job.offset == 0
             && job.block_align.is_none()
             && job.random_distribution == RandomDistribution::Uniform;
-        if !anywhere && engine != EngineName::Fio {
+        if !anywhere && !engine.is_fio() {
             return Err(wrong(
                 "all blocks of the device alike: leave --offset, --blockalign and --random_distribution out"
                     .into(),
@@ -139,8 +139,8 @@ impl<'a> ExternalRun<'a> {
         let member = Member::alone(job.clone(), self.method, 1);
         refuse_data_loss(self.targets, &[member])?;
         match (engine, device) {
-            (EngineName::Fio, TargetName::Kernel(path)) => {
-                fio::job_file(job, mode, path)?;
+            (engine, TargetName::Kernel(path)) if engine.is_fio() => {
+                fio::job_file(job, self.method, path)?;
                 Program::find("fio", fio::REMEDY)?;
             }
             (engine, device) if is_db_bench(engine) => {
@@ -182,7 +182,7 @@ impl<'a> ExternalRun<'a> {
     /// has no ramp.
     fn job(&self) -> Job {
         let mut job = self.job.clone();
-        if self.method.engine != EngineName::Fio {
+        if !self.method.engine.is_fio() {
             job.kind = JobKind::Thread;
         }
         if job.number_ios.is_some() || is_db_bench(self.method.engine) {
@@ -255,7 +255,7 @@ impl External {
                 let how = (&job, method.mode, self.metered);
                 database.read(how, stop, || observer.progress(RunProgress::default()))
             }
-            (EngineName::Fio, _) => by_fio(run, &job, stop, observer),
+            (engine, _) if engine.is_fio() => by_fio(run, &job, stop, observer),
             _ => by_spdk(run, &job, stop, observer),
         };
         let baseline = self.sources.baseline.as_ref();
@@ -363,12 +363,12 @@ fn by_fio(
         program: "fio",
         source,
     };
-    let text = fio::job_file(job, run.method.mode, run.path())?;
+    let text = fio::job_file(job, run.method, run.path())?;
     let file = tempfile::NamedTempFile::with_suffix(".fio").map_err(system)?;
     std::fs::write(file.path(), text).map_err(system)?;
     let words = [OsString::from("--output-format=json"), file.path().into()];
     let ended = program.run(&words, stop, || observer.progress(RunProgress::default()))?;
-    fio::read(&program, &ended)
+    fio::read(&program, run.method.engine, &ended)
 }
 
 fn by_spdk(

@@ -423,6 +423,8 @@ fn runs_that_are_all_kept_apart_are_no_success() {
     assert!(said.contains(why), "{said}");
     // The same again does nothing, and says the same.
     assert_eq!(failed(room.path(), line, 1), said);
+    let said = refused(room.path(), "lab compare out out");
+    assert!(said.contains("out has no figures"), "{said}");
     assert_eq!(runs(&room.path().join("out")).len(), 6);
 }
 

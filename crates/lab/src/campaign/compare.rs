@@ -48,6 +48,9 @@ pub enum CompareError {
         /// Platform of its runs.
         other_platform: Platform,
     },
+    /// A folder whose runs are all kept apart.
+    #[error("{} has no figures: every run of it is kept apart, or was not done", .0.display())]
+    NoFigures(PathBuf),
     /// No run that both have.
     #[error("{} and {} have no run in common, even across devices and machines", one.display(), other.display())]
     Nothing {
@@ -150,6 +153,12 @@ pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, C
     // Another machine's device has another name.
     let same_devices = devices(&a) == devices(&b);
     let (a, b) = (points(&a, same_devices), points(&b, same_devices));
+    if let Some((_, empty)) = [(&a, one), (&b, other)]
+        .into_iter()
+        .find(|(points, _)| points.is_empty())
+    {
+        return Err(CompareError::NoFigures(empty.into()));
+    }
     let mut compared = Vec::new();
     for (key, runs) in &a {
         let Some(others) = b.get(key) else { continue };

@@ -674,6 +674,27 @@ fn energy_of_the_model_is_compared_across_devices_and_that_of_meters_is_not() {
 }
 
 #[test]
+fn what_rests_on_the_models_energy_says_so() {
+    let certainty = |metric: &str| {
+        let text = format!(
+            r#"
+    [[observation]]
+    id = "O1"
+    text = "Polling does more."
+    rising = [{{ sweep = "main", metric = "{metric}", along = "completion", order = ["interrupt", "poll"] }}]
+    "#
+        );
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        records.extend(runs(INTERRUPT, 1, 900.0, 1.0, 40.0));
+        set(&report(&text, records)).observed[0].certainty.clone()
+    };
+    let said = certainty("ios_per_joule");
+    assert!(said.contains(", energy by a model; "), "{said}");
+    let said = certainty("iops");
+    assert!(!said.contains("model"), "{said}");
+}
+
+#[test]
 fn values_that_jobs_take_in_turn_are_counted() {
     let text = r#"
     [[observation]]

@@ -51,6 +51,8 @@ pub struct Part {
     pub known: Option<String>,
     /// True if the model's bands of what is compared overlap.
     pub bands_overlap: bool,
+    /// True if what is compared is a model's.
+    pub modelled: bool,
 }
 
 pub(super) struct Judge<'a> {
@@ -171,11 +173,14 @@ impl Judge<'_> {
             .filter(|part| part.outcome != Outcome::NoData)
             .count();
         let repeated = self.repeated();
+        let modelled = parts.iter().any(|part| part.modelled);
+        let energy = match (self.data.platform, modelled) {
+            (Platform::Emulated | Platform::Real, true) => ", energy by a model",
+            _ => "",
+        };
         let basis = match self.data.platform {
             Platform::Twin => "modelled, no surer than its profiles",
-            Platform::Emulated => {
-                "measured on an emulated device, energy by a model unless a meter is named"
-            }
+            Platform::Emulated => "measured on an emulated device",
             Platform::Guest => "counted in a guest, whose times say nothing about a machine",
             Platform::Real => "measured",
         };
@@ -187,7 +192,7 @@ impl Judge<'_> {
             true => "; the model's bands overlap: another machine of this kind may differ",
             false => "",
         };
-        format!("{basis}; {repeated}, {compared}, at 95 %{bands}")
+        format!("{basis}{energy}; {repeated}, {compared}, at 95 %{bands}")
     }
 }
 
@@ -200,6 +205,7 @@ impl Part {
             off_percent: None,
             known: None,
             bands_overlap: false,
+            modelled: false,
         }
     }
 }

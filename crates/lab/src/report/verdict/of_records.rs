@@ -125,6 +125,9 @@ impl Judge<'_> {
             bands_overlap: pairs
                 .iter()
                 .any(|pair| pair.from.1.bands_overlap(&pair.to.1)),
+            modelled: pairs
+                .iter()
+                .any(|pair| pair.from.1.modelled || pair.to.1.modelled),
         }
     }
 
@@ -203,6 +206,7 @@ impl Judge<'_> {
             off_percent: None,
             known: None,
             bands_overlap: false,
+            modelled: found.iter().any(|estimate| estimate.modelled),
         }
     }
 }

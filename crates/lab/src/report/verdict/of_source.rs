@@ -83,6 +83,9 @@ impl Judge<'_> {
             off_percent: None,
             known: claim.known.clone(),
             bands_overlap: overlap,
+            modelled: pairs
+                .iter()
+                .any(|(_, low, high)| low.modelled || high.modelled),
         }
     }
 
@@ -148,6 +151,10 @@ impl Judge<'_> {
                 off_percent: Some(judged.error * 100.0),
                 known: number.known.clone(),
                 bands_overlap: false,
+                modelled: number.run.iter().any(|run| {
+                    let found = self.answers.estimates(self.data).found(run, number.metric);
+                    found.is_ok_and(|found| found.modelled)
+                }),
             },
         }
     }
@@ -189,6 +196,7 @@ impl Judge<'_> {
                 off_percent: Some((held.value / input.value - 1.0) * 100.0),
                 known: None,
                 bands_overlap: false,
+                modelled: false,
             },
         }
     }

@@ -247,6 +247,24 @@ fn is_count(metric: Metric) -> bool {
     )
 }
 
+/// Why `cells` have nothing to show, in a sentence; `needs`: what they need.
+pub(super) fn no_data<'a>(
+    cells: impl IntoIterator<Item = &'a Cell>,
+    needs: Option<&str>,
+) -> String {
+    let apart = cells.into_iter().flat_map(|cell| &cell.apart);
+    let apart: Vec<&KeptApart> = apart.collect();
+    let because = match (apart.first(), needs) {
+        (Some(first), _) => match apart.iter().all(|one| one.unavailable) {
+            true => format!("it is unavailable here: {}", first.why),
+            false => format!("every run of it was kept apart: {}", first.why),
+        },
+        (None, Some(needs)) => format!("it needs {needs}"),
+        (None, None) => "no run of it was done".into(),
+    };
+    format!("No data here: {because}.")
+}
+
 /// Returns true if `value` of a factor is one of `values`, an emulated device by its profile.
 pub(crate) fn is_one_of(factor: &str, value: &str, values: &OneOrMore) -> bool {
     let value = plain(factor, value);

@@ -6,7 +6,7 @@ mod tiles;
 mod xy;
 
 use super::answers::Answers;
-use super::data::{Cell, Estimate, ReportData};
+use super::data::{Cell, Estimate, ReportData, no_data};
 use super::spec::{DrawingKind, FigureSpec};
 use crate::statistics::Quadratic;
 use joulio_units::Boundary;
@@ -207,20 +207,9 @@ impl Maker<'_> {
     /// Why there is nothing to draw.
     fn nothing(&self) -> String {
         let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
-        let mut apart = Vec::new();
-        for sweep in self.spec.sweep.as_deref().into_iter().chain(sweeps) {
-            let cells = self.data.select(sweep, &self.spec.filter);
-            apart.extend(cells.into_iter().flat_map(|cell| &cell.apart));
-        }
-        let because = match (apart.first(), &self.spec.needs) {
-            (Some(first), _) => match apart.iter().all(|one| one.unavailable) {
-                true => format!("it is unavailable here: {}", first.why),
-                false => format!("every run of it was kept apart: {}", first.why),
-            },
-            (None, Some(needs)) => format!("it needs {needs}"),
-            (None, None) => "no run of it was done".into(),
-        };
-        format!("No data here: {because}.")
+        let sweeps = self.spec.sweep.as_deref().into_iter().chain(sweeps);
+        let cells = sweeps.flat_map(|sweep| self.data.select(sweep, &self.spec.filter));
+        no_data(cells, self.spec.needs.as_deref())
     }
 
     /// The mark of `cell` at `x`, or nothing where it has no such figure.

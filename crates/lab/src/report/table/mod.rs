@@ -6,7 +6,7 @@ mod metrics;
 mod power_states;
 
 use super::answers::Answers;
-use super::data::{Cell, ReportData};
+use super::data::{Cell, ReportData, no_data};
 use super::spec::{TableKind, TableSpec};
 use joulio_units::Boundary;
 use serde::Serialize;
@@ -133,11 +133,7 @@ impl TableMaker<'_> {
             Err(problem) => table.problem = Some(problem),
         }
         if table.rows.is_empty() && table.problem.is_none() {
-            let because = match &self.spec.needs {
-                Some(needs) => format!("it needs {needs}"),
-                None => "no run of it was done".into(),
-            };
-            table.problem = Some(format!("No data here: {because}."));
+            table.problem = Some(no_data(self.cells(), self.spec.needs.as_deref()));
         }
         let cells = table.rows.iter().flat_map(|row| &row.cells);
         table.modelled = cells

@@ -61,9 +61,11 @@ impl Judge<'_> {
         });
         let mut pairs: Vec<Pair<'_>> = pairs.collect();
         if pairs.is_empty() {
+            // In quotes: a scheduler is called none.
+            let values: Vec<_> = rising.order.iter().map(|one| format!("'{one}'")).collect();
             return Part::none(
                 &what,
-                format!("fewer than two of {} were run", rising.order.join(", ")),
+                format!("fewer than two of {} were run", values.join(", ")),
             );
         }
         let p: Vec<f64> = pairs.iter().map(|pair| pair.step.p).collect();

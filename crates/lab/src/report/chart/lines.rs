@@ -19,7 +19,9 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     values.extend(
         all()
             .filter_map(Mark::drawn_interval)
-            .flat_map(|(a, b)| [a, b]),
+            .flat_map(|(a, b)| [a, b])
+            // An interval down to zero is no reason against powers of ten.
+            .filter(|end| *end != 0.0),
     );
     values.extend(all().filter_map(|mark| Some(mark.published?.0)));
     let drawn = xy.series.iter().filter(|series| series.fit.is_none());

@@ -132,7 +132,9 @@ impl Scale {
         };
         let share = (along(value) - along(self.from)) / (along(self.to) - along(self.from));
         let (start, end) = self.places;
-        start + share.clamp(-0.05, 1.05) * (end - start)
+        // Powers of ten go on below the first without an end.
+        let least = if self.logarithmic { 0.0 } else { -0.05 };
+        start + share.clamp(least, 1.05) * (end - start)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::Drawn;
 use super::colour::Colours;
-use super::frame::round;
+use super::frame::{self, round};
 use crate::report::figure::{Tie, Tile, Tiles};
 use crate::report::value::{probability, short, signed};
 use maud::{Markup, html};
 
 const WIDE: f64 = 46.0;
 const HIGH: f64 = 28.0;
-const LEFT: f64 = 44.0;
 const TOP: f64 = 54.0;
 
 /// Percent by which the best is better for its whole colour.
@@ -17,7 +16,14 @@ const WHOLE: f64 = 10.0;
 
 pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Drawn {
     let (columns, rows) = (&tiles.columns.1, &tiles.rows.1);
-    let width = (LEFT + columns.len() as f64 * WIDE + 6.0).max(230.0);
+    let widest = rows
+        .iter()
+        .map(|row| frame::width(row))
+        .fold(30.0, f64::max);
+    let side = widest + 14.0;
+    // The columns' name, and beside it that they are modelled.
+    let named = side + frame::width(&tiles.columns.0) * 1.1 + 80.0;
+    let width = (side + columns.len() as f64 * WIDE + 6.0).max(named);
     let height = TOP + rows.len() as f64 * HIGH + 8.0;
     let title = format!("{id}-words");
     let all = || tiles.tiles();
@@ -29,19 +35,19 @@ pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Drawn {
         svg.plot.tiles role="img" aria-labelledby=(title) viewBox=(format!("0 0 {width} {height}"))
             style=(format!("max-width: {}px", (width * 1.35).round())) {
             title id=(title) { (words) }
-            text.axis-name x=(LEFT) y="12" { (tiles.columns.0) " →" }
+            text.axis-name x=(side) y="12" { (tiles.columns.0) " →" }
             text.axis-name x="0" y="28" { (tiles.rows.0) " ↓" }
             @if modelled {
                 text.modelled-mark x=(width - 6.0) y="12" text-anchor="end" { "modelled" }
             }
             @for (index, column) in columns.iter().enumerate() {
-                text.tick x=(LEFT + (index as f64 + 0.5) * WIDE) y=(TOP - 8.0) text-anchor="middle" { (column) }
+                text.tick x=(side + (index as f64 + 0.5) * WIDE) y=(TOP - 8.0) text-anchor="middle" { (column) }
             }
             @for (line, (row, of_row)) in rows.iter().zip(&tiles.tiles).enumerate() {
                 @let top = TOP + line as f64 * HIGH;
-                text.tick x=(LEFT - 6.0) y=(top + HIGH / 2.0 + 4.0) text-anchor="end" { (row) }
+                text.tick x=(side - 6.0) y=(top + HIGH / 2.0 + 4.0) text-anchor="end" { (row) }
                 @for (index, tile) in of_row.iter().enumerate() {
-                    @let left = LEFT + index as f64 * WIDE;
+                    @let left = side + index as f64 * WIDE;
                     @if let Some(tile) = tile {
                         (one(tile, colours, (left, top), largest))
                     } @else {
@@ -98,9 +104,12 @@ fn one(tile: &Tile, colours: &Colours, (left, top): (f64, f64), largest: f64) ->
     }
 }
 
-/// The letter of a name in its tiles and in the legend.
+/// The letter of a name in its tiles and in the legend, of a model with its first digit: `P`, `S9` of samsung-960-evo.
 pub fn initial(name: &str) -> String {
-    name.chars().take(1).flat_map(char::to_uppercase).collect()
+    let letter = name.chars().take(1).flat_map(char::to_uppercase);
+    let mut parts = name.split('-').skip(1);
+    let digit = parts.find_map(|part| part.chars().next().filter(char::is_ascii_digit));
+    letter.chain(digit).collect()
 }
 
 /// Percent in the room of a tile.
@@ -135,4 +144,15 @@ pub fn words(tile: &Tile) -> String {
         _ => "; not repeated".to_owned(),
     };
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_of_one_maker_have_letters_of_their_own() {
+        let names = ["poll", "samsung-850-evo", "samsung-960-evo"];
+        assert_eq!(names.map(initial), ["P", "S8", "S9"]);
+    }
 }

@@ -22,10 +22,10 @@ fn an_unknown_machine_is_answered_with_the_known_ones() {
 #[test]
 fn an_unknown_flag_is_no_value_of_anything() {
     let folder = room();
-    let said = refused(folder.path(), "stat -k 1 1");
+    let said = refused(folder.path(), "stat -q 1 1");
     assert_eq!(
         said,
-        "joulio: unexpected argument '-k' found (see --help)\n"
+        "joulio: unexpected argument '-q' found (see --help)\n"
     );
     let said = refused(folder.path(), "stat --foo");
     assert_eq!(

@@ -87,7 +87,10 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "fixedbufs" => Switch("--fixedbufs"),
         "registerfiles" => Switch("--registerfiles"),
         "cpus_allowed" => Whole("--cpus_allowed"),
-        "cpus_allowed_policy" => Always(&["split"], "each job has a CPU of its own: split"),
+        "cpus_allowed_policy" => Always(
+            &["split"],
+            "each job has a CPU of its own: split; taskset -c CPUS joulio bench shares them among all",
+        ),
         "cpumask" => Translated(cpus_of_mask),
         "numa_cpu_nodes" => Same("--numa"),
         "numa_mem_policy" => Always(

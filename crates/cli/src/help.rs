@@ -31,26 +31,59 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// The subcommand that clap adds, which has one more use here.
 const HELP: &str = "The help of a subcommand; help metrics: what the columns of bench are";
 
+/// Variables of the environment, and what each changes: in so few words that no page has to wrap them.
+const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "COLUMNS",
+        "width of tables where standard output is no terminal",
+    ),
+    ("NO_COLOR", "the progress bar has no colours"),
+    (
+        "XDG_STATE_HOME",
+        "where the idle baseline and the journal of settings are kept",
+    ),
+    (
+        "JOULIO_REDFISH_USER",
+        "who reads a BMC (--meter redfish=URL), if not as in ~/.netrc",
+    ),
+    ("JOULIO_REDFISH_PASSWORD", "the password there"),
+    (
+        "JOULIO_REDFISH_CA",
+        "a file of the certificates that BMCs may have",
+    ),
+    (
+        "JOULIO_REDFISH_VERIFY",
+        "no: a BMC may have any certificate",
+    ),
+];
+
 /// Columns of the subcommands' names, with what is on either side.
 const INDENT: usize = 16;
 
-/// `command`, whose help has its subcommands in groups.
+/// `command`, whose help has its subcommands in groups, and at its end the environment.
 pub fn with_command_groups(command: Command) -> Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let width = terminal_width().unwrap_or(100).max(2 * INDENT);
-    let options = textwrap::Options::new(width - INDENT);
     let mut groups = String::new();
     for (heading, names) in GROUPS {
         // Writing to a string does not fail.
         let _ = writeln!(groups, "{header}{heading}:{header:#}");
         for name in names {
             let about = about(&command, name);
-            let about = textwrap::wrap(&about, &options).join(&format!("\n{:INDENT$}", ""));
+            let about = textwrap::wrap(&about, width - INDENT).join(&format!("\n{:INDENT$}", ""));
             let _ = writeln!(groups, "  {literal}{name:<12}{literal:#}  {about}");
         }
         groups.push('\n');
     }
+    let mut below = command
+        .get_after_help()
+        .map_or_else(String::new, ToString::to_string);
+    below.push_str("\n\nEnvironment:");
+    for (name, what) in ENVIRONMENT {
+        let _ = write!(below, "\n  {name}\n      {what}");
+    }
+    let command = command.after_help(below);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\
          {header}Options:{header:#}\n{{options}}{{after-help}}"

@@ -28,6 +28,7 @@ impl CommandLine {
     /// An option of fio's has a value that there is not here: what is wrong with it.
     pub fn read(arguments: &[OsString]) -> Result<CommandLine, String> {
         let text = |argument: &OsString| argument.to_str().map(str::to_owned);
+        let arguments: Vec<OsString> = arguments.iter().map(with_two_hyphens).collect();
         let sectioned = arguments
             .iter()
             .filter_map(text)
@@ -54,6 +55,17 @@ impl CommandLine {
         };
         read.map_err(|(_, why)| format!("--{why}"))
     }
+}
+
+/// `argument` with two hyphens, where it is a flag with one: fio takes `-rw=read` for `--rw=read`.
+fn with_two_hyphens(argument: &OsString) -> OsString {
+    let option = argument.to_str().and_then(|text| text.strip_prefix('-'));
+    let option = option.filter(|option| !option.starts_with('-'));
+    let known = option.filter(|option| {
+        let key = Given::read(0, option).key;
+        key.len() > 1 && (word(&key).is_some() || is_flag(&key))
+    });
+    known.map_or_else(|| argument.clone(), |option| format!("--{option}").into())
 }
 
 /// The option that `argument` is, if it is one.
@@ -208,6 +220,24 @@ mod tests {
         let expected = [("a", "size=1m"), ("b", "size=1m bs=8k")];
         let expected = expected.map(|(name, options)| (name.to_owned(), options.to_owned()));
         assert_eq!(sections(line), expected);
+    }
+
+    #[test]
+    fn one_hyphen_does_as_in_fio() {
+        let line = "-filename=x -direct=1 -rw randread -thread -bs=4k -name=a -o json";
+        assert_eq!(
+            sections(line),
+            [(
+                "a".into(),
+                "filename=x direct=1 rw=randread thread bs=4k".into()
+            )]
+        );
+        assert_eq!(
+            read(line).unwrap().typed,
+            ["-o", "json"].map(OsString::from)
+        );
+        let typed = read("-iodepth 4 -x").unwrap().typed;
+        assert_eq!(typed, ["--iodepth", "4", "-x"].map(OsString::from));
     }
 
     #[test]

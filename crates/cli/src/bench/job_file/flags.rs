@@ -1,5 +1,6 @@
 //! Flags of a section: what its options are on joulio's command line.
 
+use super::checks::check;
 use super::flag::Flag;
 use super::refusal::Refusal;
 use super::sections::{Given, Section, variable};
@@ -95,9 +96,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     if !typed.has("--seed") {
         flags.extend(seed(&options)?);
     }
-    if let Some(given) = find(&options, "readonly").filter(|_| typed.has("--allow-write")) {
-        return Err(given.refused("--allow-write is given too: leave one of them out"));
-    }
+    check(&options, typed)?;
     flags.extend(completion(&options));
     Ok(last_of_each(flags))
 }
@@ -343,7 +342,7 @@ fn below(options: &[&Given], value: &str) -> String {
     names.collect::<Vec<_>>().join(":")
 }
 
-fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
+pub(super) fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
     options.iter().copied().find(|given| given.key == key)
 }
 

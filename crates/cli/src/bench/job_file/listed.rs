@@ -154,6 +154,7 @@ pub(super) const WORDS: &[&str] = &[
     "status_interval",
     "minimal",
     "eta",
+    "eta_newline",
     "readonly",
     "zonemode",
     "zonesize",

@@ -1,5 +1,6 @@
 //! fio's job files: groups of sections, each section with the flags of a bench.
 
+mod checks;
 mod command_line;
 mod flag;
 mod flags;

@@ -252,6 +252,16 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
         ("[a]\nsize=1k\n", 2, "less than one block"),
         ("[a]\ncpumask=0\n", 2, "0x3 for CPUs 0 and 1"),
         ("[a]\nsync=1\n", 2, "fsync=1"),
+        (
+            "[a]\ncpus_allowed=0,1\ncpus_allowed_policy=shared\n",
+            3,
+            "taskset",
+        ),
+        (
+            "[a]\niodepth=8\niodepth_batch_complete_max=4\n",
+            3,
+            "leave it out",
+        ),
         ("[a]\nsize=1m\nbs=4q\n", 3, "bs=4q: '4q' is not a size"),
     ];
     for (text, line, why) in cases {
@@ -267,6 +277,10 @@ fn other_names_of_cpus_nodes_and_sizes_are_flags_too() {
     assert_eq!(flag("cpumask=3"), ["--cpus_allowed=0,1"]);
     assert_eq!(flag("numa_cpu_nodes=1"), ["--numa=1"]);
     assert_eq!(flag("blocksize_range=4k-8k"), ["--bsrange=4k-8k"]);
+    let shared = "cpus_allowed=1\ncpus_allowed_policy=shared";
+    assert_eq!(flag(shared), ["--cpus_allowed=1"]);
+    let all = "iodepth=8\niodepth_batch_complete_max=8\neta_newline=5s";
+    assert_eq!(flag(all), ["--iodepth=8", "--status-interval=5s"]);
     // Each draws its size: how many there are, bytes do not say.
     assert!(flags_of("[a]\nblocksize_range=4k-8k\nsize=1m\n").is_err());
 }

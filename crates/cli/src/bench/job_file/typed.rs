@@ -53,7 +53,7 @@ impl Typed {
     }
 
     /// Value of `flag`, where it is typed.
-    fn value(&self, flag: &str) -> Option<String> {
+    pub(super) fn value(&self, flag: &str) -> Option<String> {
         let mut arguments = self.arguments.iter().filter_map(|one| one.to_str());
         let found = arguments.find(|argument| is_named(argument, flag))?;
         match found.split_once('=') {

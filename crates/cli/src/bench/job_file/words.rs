@@ -87,10 +87,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "fixedbufs" => Switch("--fixedbufs"),
         "registerfiles" => Switch("--registerfiles"),
         "cpus_allowed" => Whole("--cpus_allowed"),
-        "cpus_allowed_policy" => Always(
-            &["split"],
-            "each job has a CPU of its own: split; taskset -c CPUS joulio bench shares them among all",
-        ),
+        "cpus_allowed_policy" => Translated(checked),
         "cpumask" => Translated(cpus_of_mask),
         "numa_cpu_nodes" => Same("--numa"),
         "numa_mem_policy" => Always(
@@ -227,8 +224,9 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "iodepth_batch_complete" | "iodepth_batch_complete_min" => {
             Same("--iodepth_batch_complete_min")
         }
-        "iodepth_batch_complete_max" | "iodepth_low" => Refused(
-            "all completions that are there are taken: iodepth_batch_complete_min=N waits for several",
+        "iodepth_batch_complete_max" => Translated(checked),
+        "iodepth_low" => Refused(
+            "the depth is filled again at once: iodepth_batch_complete_min=N waits for several",
         ),
         "rate" => OfSection,
         "rate_min" | "ratemin" => Refused("a run that falls behind its rate says so"),
@@ -236,7 +234,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "steadystate_duration" | "ss_dur" => Same("--steadystate_duration"),
         "steadystate_ramp_time" | "ss_ramp" => Same("--steadystate_ramp_time"),
         "steadystate_check_interval" | "ss_interval" => Same("--steadystate_check_interval"),
-        "status_interval" => Same("--status-interval"),
+        "status_interval" | "eta_newline" => Same("--status-interval"),
         "minimal" => Switch("--output-format=terse"),
         "eta" => Translated(|value| match value {
             "never" => Ok(vec!["--quiet".into()]),
@@ -257,6 +255,11 @@ pub(super) fn names(value: &str) -> Vec<String> {
     kept.split(':')
         .map(|name| name.replace('\0', "\\:"))
         .collect()
+}
+
+/// No flag: what the option says is checked to hold, beside the others of its section.
+fn checked(_: &str) -> Result<Vec<String>, String> {
+    Ok(Vec::new())
 }
 
 /// The CPUs of a mask, whose lowest bit is CPU 0.

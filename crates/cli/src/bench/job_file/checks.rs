@@ -1,0 +1,54 @@
+//! Options that are no flags: what they say holds here, or they are refused.
+
+use super::flags::find;
+use super::refusal::Refusal;
+use super::sections::Given;
+use super::typed::Typed;
+use joulio_workload::parse_count;
+
+/// Refuses what does not hold of a section's `options`.
+pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+    if let Some(given) = find(options, "readonly").filter(|_| typed.has("--allow-write")) {
+        return Err(given.refused("--allow-write is given too: leave one of them out"));
+    }
+    check_policy(options, typed)?;
+    check_batch(options, typed)
+}
+
+/// Refuses CPUs that all jobs share, where there are several.
+fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+    let Some(given) = find(options, "cpus_allowed_policy") else {
+        return Ok(());
+    };
+    let cpus = value("cpus_allowed", options, typed);
+    match given.value.as_deref() {
+        Some("split") => Ok(()),
+        Some("shared") if cpus.is_some_and(|cpus| cpus.parse::<usize>().is_ok()) => Ok(()),
+        Some("shared") => Err(given.refused(
+            "of several CPUs each job has its own, as by split: taskset -c CPUS joulio bench shares them among all",
+        )),
+        _ => Err(given.refused("shared or split")),
+    }
+}
+
+/// Refuses to leave completions where they are, for all that are there are taken.
+fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+    let Some(given) = find(options, "iodepth_batch_complete_max") else {
+        return Ok(());
+    };
+    let depth = value("iodepth", options, typed);
+    let depths = depth.iter().flat_map(|depth| depth.split(','));
+    let deepest = depths.filter_map(|depth| parse_count(depth).ok()).max();
+    match given.count()? >= deepest.unwrap_or(1) {
+        true => Ok(()),
+        false => Err(given.refused(
+            "all completions that are there are taken: leave it out, or give iodepth or more",
+        )),
+    }
+}
+
+/// Value of the option `key`, which is a flag of the same name too: as it is typed, else as the section has it.
+fn value(key: &str, options: &[&Given], typed: &Typed) -> Option<String> {
+    let given = || find(options, key)?.value.clone();
+    typed.value(&format!("--{key}")).or_else(given)
+}

@@ -75,9 +75,14 @@ impl Out {
         report.notes.append(&mut self.notes);
         match self.format {
             Format::Normal => {
-                let mut text = self.tables.show(&report);
                 let modelled = report.devices.iter().any(|row| row.model.is_some());
-                text.push_str(if modelled { MODELLED } else { "" });
+                let legend = if modelled { MODELLED } else { "" };
+                let notes = std::mem::take(&mut report.notes);
+                let notes: String = notes.iter().map(|note| clean(note) + "\n").collect();
+                let mut text = self.tables.show(&report);
+                if modelled || !notes.is_empty() {
+                    text += &format!("\n{legend}{notes}");
+                }
                 text.push_str(&command(used, &report, meterless && !modelled));
                 if is_to_file() {
                     print(&text)?;

@@ -32,7 +32,7 @@ impl State {
         if self.promise.is_full() {
             self.shared.put_off(now);
         }
-        let crowded = self.shared.is_crowded(now);
+        let crowded = self.shared.plans(now);
         let (costs, watches) = match crowded {
             true => (self.shared.costs(), self.shared.watches()),
             false => (&self.costs, &*self.watches),

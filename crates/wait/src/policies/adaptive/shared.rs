@@ -15,9 +15,10 @@ const LOST: f64 = 0.1;
 /// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
-/// Times in a row that this is put off at most: a slice is less than nothing of so many I/Os, and who never looks
-/// never finds out.
-const PUT_OFF: u32 = 64;
+/// Time for which a core that was tried is the thread's own if nobody wants it.
+const OWN: Nanos = Nanos(2 * PROBE.0);
+/// Tries in a row that fail after which the next is put off no longer: who never looks never finds out.
+const MAX_FAILED: u32 = 6;
 
 /// The time that a thread was ready and did not run, lately.
 #[derive(Clone, Debug)]
@@ -31,6 +32,9 @@ pub(super) struct Shared {
     ios: u32,
     /// Times that it was put off since the last loss.
     put_off: u32,
+    /// When the core was last taken for the thread's own again, and how often in a row that was wrong.
+    tried: Option<Nanos>,
+    failed: u32,
 }
 
 impl Shared {
@@ -64,6 +68,8 @@ impl Shared {
             until: Nanos::ZERO,
             ios: 0,
             put_off: 0,
+            tried: None,
+            failed: 0,
         }
     }
 
@@ -85,6 +91,13 @@ impl Shared {
         self.lost += time;
         let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
         let news = wanted && !self.is_crowded(at);
+        if news {
+            let wrong = self.tried.take().is_some_and(|tried| at.since(tried) < OWN);
+            self.failed = match wrong {
+                true => (self.failed + 1).min(MAX_FAILED),
+                false => 0,
+            };
+        }
         if wanted {
             (self.until, self.ios, self.put_off) = (at + PROBE, PROBE_IOS, 0);
         }
@@ -92,10 +105,10 @@ impl Shared {
     }
 
     /// Puts off at `now` that a core which others wanted is taken for the thread's own, if it was for half of the
-    /// time and I/Os after which it is, and not too often.
+    /// time and I/Os after which it is: not before it was tried and that was wrong, then once, three times and so on.
     pub(super) fn put_off(&mut self, now: Nanos) {
         let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
-        if self.is_crowded(now) && half && self.put_off < PUT_OFF {
+        if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.failed {
             self.put_off += 1;
             (self.until, self.ios) = (now + PROBE, PROBE_IOS);
         }
@@ -104,6 +117,15 @@ impl Shared {
     /// Returns true if others want the core.
     pub(super) fn is_crowded(&self, now: Nanos) -> bool {
         now < self.until || self.ios > 0
+    }
+
+    /// Plans are made at `now`. Returns true if others want the core.
+    pub(super) fn plans(&mut self, now: Nanos) -> bool {
+        let crowded = self.is_crowded(now);
+        if !crowded && self.until > Nanos::ZERO {
+            self.tried.get_or_insert(now);
+        }
+        crowded
     }
 
     /// Returns true if I/Os are counted until the core is taken for the thread's own again.

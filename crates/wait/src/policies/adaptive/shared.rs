@@ -15,10 +15,12 @@ const LOST: f64 = 0.1;
 /// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
-/// Time for which a core that was tried is the thread's own if nobody wants it.
-const OWN: Nanos = Nanos(2 * PROBE.0);
-/// Tries in a row that fail after which the next is put off no longer: who never looks never finds out.
-const MAX_FAILED: u32 = 6;
+/// Time for which nobody wants a core that is the thread's own; who finds others sooner shared it all along.
+const OWN: Nanos = PROBE;
+/// How often what a next try may be put off by is doubled for one that fails, and at most: who never looks never finds
+/// out.
+const DOUBLED: u32 = 3;
+const MAX_DOUBLED: u32 = 6;
 
 /// The time that a thread was ready and did not run, lately.
 #[derive(Clone, Debug)]
@@ -32,9 +34,10 @@ pub(super) struct Shared {
     ios: u32,
     /// Times that it was put off since the last loss.
     put_off: u32,
-    /// When the core was last taken for the thread's own again, and how often in a row that was wrong.
+    /// Since when the core is taken for the thread's own, and how often the time until the next try is doubled, as
+    /// that was wrong.
     tried: Option<Nanos>,
-    failed: u32,
+    doubled: u32,
 }
 
 impl Shared {
@@ -69,7 +72,7 @@ impl Shared {
             ios: 0,
             put_off: 0,
             tried: None,
-            failed: 0,
+            doubled: MAX_DOUBLED,
         }
     }
 
@@ -92,9 +95,9 @@ impl Shared {
         let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
         let news = wanted && !self.is_crowded(at);
         if news {
-            let wrong = self.tried.take().is_some_and(|tried| at.since(tried) < OWN);
-            self.failed = match wrong {
-                true => (self.failed + 1).min(MAX_FAILED),
+            let wrong = self.tried.take().is_none_or(|tried| at.since(tried) < OWN);
+            self.doubled = match wrong {
+                true => (self.doubled + DOUBLED).min(MAX_DOUBLED),
                 false => 0,
             };
         }
@@ -105,10 +108,10 @@ impl Shared {
     }
 
     /// Puts off at `now` that a core which others wanted is taken for the thread's own, if it was for half of the
-    /// time and I/Os after which it is: not before it was tried and that was wrong, then once, three times and so on.
+    /// time and I/Os after which it is: 63 times where it never was for long, then not before a try that is wrong.
     pub(super) fn put_off(&mut self, now: Nanos) {
         let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
-        if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.failed {
+        if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.doubled {
             self.put_off += 1;
             (self.until, self.ios) = (now + PROBE, PROBE_IOS);
         }
@@ -122,7 +125,7 @@ impl Shared {
     /// Plans are made at `now`. Returns true if others want the core.
     pub(super) fn plans(&mut self, now: Nanos) -> bool {
         let crowded = self.is_crowded(now);
-        if !crowded && self.until > Nanos::ZERO {
+        if !crowded {
             self.tried.get_or_insert(now);
         }
         crowded

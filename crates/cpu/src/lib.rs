@@ -10,6 +10,7 @@
 //! each says so.
 #![warn(clippy::missing_errors_doc)]
 
+mod allowed;
 mod arch;
 mod busy;
 mod cache_line;
@@ -22,6 +23,7 @@ mod tsc;
 pub mod uintr;
 mod user_wait;
 
+pub use allowed::allowed_cpus;
 pub use busy::BusyThread;
 pub use cache_line::CacheLine;
 pub use copy::copy_shared;

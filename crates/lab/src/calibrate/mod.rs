@@ -19,6 +19,7 @@ pub use compared::{BesideFigures, Compared, Figures};
 pub use driver::CalibrateCpus;
 pub use error::CalibrateError;
 
+use joulio_cpu::allowed_cpus;
 use joulio_energy::{Processor, Root};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_workload::{Spoiled, Stop};
@@ -147,10 +148,8 @@ fn on_a_thread<T: Send>(
 
 /// The first two CPUs that this process may use.
 fn cpus() -> Result<CalibrateCpus, CalibrateError> {
-    let allowed = rustix::thread::sched_getaffinity(None).map_err(CalibrateError::System)?;
-    let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
-    match (cpus.next(), cpus.next()) {
-        (Some(job), Some(device)) => Ok(CalibrateCpus { job, device }),
+    match allowed_cpus().map_err(CalibrateError::System)?.as_slice() {
+        &[job, device, ..] => Ok(CalibrateCpus { job, device }),
         _ => Err(CalibrateError::OneCpu),
     }
 }

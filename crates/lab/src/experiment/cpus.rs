@@ -36,14 +36,12 @@ pub(crate) fn cpus_beside<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<usize>
         }
         taken.extend(job.cpus_allowed.iter().take(job.numjobs));
     }
-    let Ok(allowed) = sched_getaffinity(None) else {
+    if taken.is_empty() {
         return Vec::new();
-    };
-    let free = |cpu: &usize| allowed.is_set(*cpu) && !taken.contains(cpu);
-    match taken.is_empty() {
-        true => Vec::new(),
-        false => (0..CpuSet::MAX_CPU).filter(free).collect(),
     }
+    let mut free = joulio_cpu::allowed_cpus().unwrap_or_default();
+    free.retain(|cpu| !taken.contains(cpu));
+    free
 }
 
 /// Error of `flag`.
@@ -60,10 +58,7 @@ mod tests {
 
     #[test]
     fn a_device_is_kept_off_the_cpus_of_pinned_jobs() {
-        let allowed = sched_getaffinity(None).unwrap();
-        let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
-            .filter(|cpu| allowed.is_set(*cpu))
-            .collect();
+        let allowed = joulio_cpu::allowed_cpus().unwrap();
         let pinned = |cpus: &[usize]| Job {
             cpus_allowed: cpus.to_vec(),
             ..Job::random_reads(1)

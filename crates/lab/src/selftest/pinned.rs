@@ -1,7 +1,8 @@
 //! The CPUs of a test.
 
 use super::error::SelftestError;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use joulio_cpu::allowed_cpus;
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// CPUs that this process may use, and the one that the test waits on.
 pub struct PinnedCpus {
@@ -13,10 +14,7 @@ pub struct PinnedCpus {
 impl PinnedCpus {
     /// Puts the calling thread on `own`, or where it is.
     pub fn take(own: Option<usize>) -> Result<PinnedCpus, SelftestError> {
-        let set = sched_getaffinity(None).map_err(SelftestError::Affinity)?;
-        let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
-            .filter(|&cpu| set.is_set(cpu))
-            .collect();
+        let allowed = allowed_cpus().map_err(SelftestError::Affinity)?;
         let own = own.unwrap_or_else(sched_getcpu);
         let cpus = PinnedCpus { own, allowed };
         cpus.check("--cpu", own)?;

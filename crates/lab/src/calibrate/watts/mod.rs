@@ -33,6 +33,7 @@ use crate::power_log::{MarkerRecord, wall_time};
 use crate::virtual_time::CoreFrequency;
 use found::{Found, Spinning};
 use group::{MeasuredGroup, Purpose};
+use joulio_cpu::allowed_cpus;
 use joulio_energy::Discovery;
 use joulio_energy::alignment::{AlignmentLimits, Marker, Shape, align};
 use joulio_energy::logger::PowerLog;
@@ -87,11 +88,7 @@ impl WattsCalibration {
         if request.rounds.blocks < 2 {
             return Err(WattsError::OneRound);
         }
-        let allowed = rustix::thread::sched_getaffinity(None);
-        let allowed = allowed.map_err(|errno| WattsError::Pin { cpu: 0, errno })?;
-        let allowed: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU)
-            .filter(|&cpu| allowed.is_set(cpu))
-            .collect();
+        let allowed = allowed_cpus().map_err(|errno| WattsError::Pin { cpu: 0, errno })?;
         let topology = Topology::read(&request.root, &allowed);
         if topology.used.len() < 2 {
             return Err(WattsError::OneCore(topology.used.len()));

@@ -53,14 +53,7 @@ pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyControll
     };
     Ok(match &name.kind {
         DeviceKind::Emulated(emulated) => {
-            let controller = emulated.open(
-                &name.text,
-                how,
-                EmulatedUse {
-                    seed: 1,
-                    ..EmulatedUse::default()
-                },
-            )?;
+            let controller = emulated.open(&name.text, how, EmulatedUse::of_seed(1))?;
             Box::new(Opened::new(controller, name.nsid, true)?)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {

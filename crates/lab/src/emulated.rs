@@ -41,6 +41,16 @@ pub struct EmulatedUse {
     pub cpus: Vec<usize>,
 }
 
+impl EmulatedUse {
+    /// Use without faults, on any CPU.
+    pub fn of_seed(seed: u64) -> EmulatedUse {
+        EmulatedUse {
+            seed,
+            ..EmulatedUse::default()
+        }
+    }
+}
+
 /// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
 /// the real device would fill the machine's memory.
 const RAM_SIZE: u64 = 1 << 30;

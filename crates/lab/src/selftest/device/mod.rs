@@ -41,7 +41,7 @@ pub fn test(name: &DeviceName, options: &SelftestOptions) -> Result<Tested, Self
             on(name, controller, options)
         }
         DeviceKind::Emulated(emulated) => {
-            let controller = emulated.open(&name.text, how, EmulatedUse::default())?;
+            let controller = emulated.open(&name.text, how, EmulatedUse::of_seed(1))?;
             on(name, controller, options)
         }
     }

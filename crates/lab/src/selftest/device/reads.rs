@@ -274,7 +274,7 @@ mod tests {
             panic!("an emulated device");
         };
         let how = ControllerOptions::default();
-        let controller = emulated.open(&name.text, how, EmulatedUse::default());
+        let controller = emulated.open(&name.text, how, EmulatedUse::of_seed(1));
         let controller = controller.unwrap();
         let namespace = controller.namespace(1).unwrap();
         VerifiedReads::new(controller, namespace).unwrap()

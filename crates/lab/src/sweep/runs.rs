@@ -94,19 +94,13 @@ impl Sweep<'_> {
                 continue;
             }
             observer.planned(at, all);
-            let result = match runner.run(run, observer) {
+            let ran = runner.run(run, observer);
+            let result = match ran.map_err(|failure| self.as_it_counts(failure)) {
                 Ok(result) => result,
                 // What came before it is a result all the same.
                 Err(why) if stop.is_requested() => {
                     end.missing.lost(&name, &why.to_string());
                     continue;
-                }
-                // Others that change settings for a moment end one run of a night's, not the night.
-                Err(RunFailure::Fatal(why))
-                    if self.unfit == Unfit::Record && why.waits_for_another() =>
-                {
-                    let why = why.to_string();
-                    without_counts(runner, run, why.clone(), Some(why))?
                 }
                 Err(RunFailure::Fatal(why)) => return Err(why.into()),
                 Err(RunFailure::Unfit(why)) if self.unfit == Unfit::Refuse => {
@@ -129,6 +123,17 @@ impl Sweep<'_> {
             end.unsaved = store.add(self.record(runner, run, result)).err();
         }
         Ok(end)
+    }
+
+    /// `failure`, as the sweep takes it: others that change settings for a moment end one run of a night's, not the
+    /// night.
+    fn as_it_counts(&self, failure: RunFailure) -> RunFailure {
+        match failure {
+            RunFailure::Fatal(why) if self.unfit == Unfit::Record && why.waits_for_another() => {
+                RunFailure::Failed(why.to_string())
+            }
+            failure => failure,
+        }
     }
 
     /// Simulates every run that `store` does not have, on `threads` threads, until `stop`.

@@ -58,20 +58,20 @@ impl RunDelay {
         let [delay, turns] = schedstat(None)?;
         let now = Reading { delay, turns, gave };
         let last = self.last.replace(now)?;
-        // More than the time itself is another thread's, whose group this was.
         let late = now.delay.checked_sub(last.delay)?;
+        let turns = now.turns.saturating_sub(last.turns);
+        let woken = now.gave.saturating_sub(last.gave);
+        // More than the time itself is another thread's, whose group this was.
         match late == 0 || late > elapsed.0 || stale {
             true => None,
-            false => self.behind_others(last, now),
+            false => self.behind_others(late, turns, woken),
         }
     }
 
-    /// Returns the time from reading `last` to `now` that was lost to others.
-    fn behind_others(&mut self, last: Reading, now: Reading) -> Option<Nanos> {
-        let late = now.delay.saturating_sub(last.delay);
-        let woken = now.gave.saturating_sub(last.gave);
-        let taken = now.turns.saturating_sub(last.turns) > woken;
-        if !taken {
+    /// Returns what was lost to others of `late` nanoseconds on a run queue, before so many `turns` on a CPU, of which
+    /// `woken` came after the thread had given it away.
+    fn behind_others(&mut self, late: u64, turns: u64, woken: u64) -> Option<Nanos> {
+        if turns <= woken {
             self.wake += (late as f64 / woken.max(1) as f64 - self.wake) * NEW;
             return None;
         }
@@ -133,21 +133,10 @@ mod tests {
 
     #[test]
     fn what_wake_ups_take_is_not_lost_to_others() {
-        let none = Reading {
-            delay: 0,
-            turns: 0,
-            gave: 0,
-        };
         let micros = Nanos::from_micros;
         let mut delay = RunDelay::default();
-        let mut lost = |micros: u64, turns: u64, gave: u64| {
-            let now = Reading {
-                delay: micros * 1_000,
-                turns,
-                gave,
-            };
-            delay.behind_others(none, now)
-        };
+        let mut lost =
+            |micros: u64, turns: u64, gave: u64| delay.behind_others(micros * 1_000, turns, gave);
         assert_eq!(lost(3_000, 1, 0), Some(micros(3_000)), "who never waits");
         // 40 us each, and some blocks that the interrupt was quicker than.
         for _ in 0..100 {

@@ -15,10 +15,10 @@ const LOST: f64 = 0.1;
 /// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
-/// Time for which nobody wants a core that is the thread's own; who finds others sooner shared it all along.
+/// Time after which a core that nobody wanted meanwhile was the thread's own; sooner, it was shared all along.
 const OWN: Nanos = PROBE;
-/// How often what a next try may be put off by is doubled for one that fails, and at most: who never looks never finds
-/// out.
+/// Doublings of the time until a core is tried again, for a try that was wrong, and at most: who never looks never
+/// finds out.
 const DOUBLED: u32 = 3;
 const MAX_DOUBLED: u32 = 6;
 
@@ -32,11 +32,11 @@ pub(super) struct Shared {
     /// Until when the core counts as wanted, and for how many I/Os.
     until: Nanos,
     ios: u32,
-    /// Times that it was put off since the last loss.
+    /// Times that the end of that was put off since the last loss.
     put_off: u32,
-    /// Since when the core is taken for the thread's own, and how often the time until the next try is doubled, as
-    /// that was wrong.
-    tried: Option<Nanos>,
+    /// Since when the core is taken for the thread's own.
+    own_since: Option<Nanos>,
+    /// Doublings of the time until the core is tried again.
     doubled: u32,
 }
 
@@ -71,7 +71,7 @@ impl Shared {
             until: Nanos::ZERO,
             ios: 0,
             put_off: 0,
-            tried: None,
+            own_since: None,
             doubled: MAX_DOUBLED,
         }
     }
@@ -95,8 +95,9 @@ impl Shared {
         let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
         let news = wanted && !self.is_crowded(at);
         if news {
-            let wrong = self.tried.take().is_none_or(|tried| at.since(tried) < OWN);
-            self.doubled = match wrong {
+            let since = self.own_since.take();
+            let shared = since.is_none_or(|since| at.since(since) < OWN);
+            self.doubled = match shared {
                 true => (self.doubled + DOUBLED).min(MAX_DOUBLED),
                 false => 0,
             };
@@ -107,8 +108,8 @@ impl Shared {
         news
     }
 
-    /// Puts off at `now` that a core which others wanted is taken for the thread's own, if it was for half of the
-    /// time and I/Os after which it is: 63 times where it never was for long, then not before a try that is wrong.
+    /// Puts off at `now` that a core which others wanted is taken for the thread's own, once half of the time and of the
+    /// I/Os until then are over, and at most as often as the doublings allow.
     pub(super) fn put_off(&mut self, now: Nanos) {
         let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
         if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.doubled {
@@ -126,7 +127,7 @@ impl Shared {
     pub(super) fn plans(&mut self, now: Nanos) -> bool {
         let crowded = self.is_crowded(now);
         if !crowded {
-            self.tried.get_or_insert(now);
+            self.own_since.get_or_insert(now);
         }
         crowded
     }

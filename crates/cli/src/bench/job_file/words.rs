@@ -26,6 +26,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
     const ON: &[&str] = &["1", "true"];
     const OFF: &[&str] = &["0", "false"];
     const EITHER: &[&str] = &["0", "1", "true", "false"];
+    const FILLED: &str = "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was";
     Some(match key {
         "rw" | "readwrite" => Same("--rw"),
         "percentage_random" => Always(
@@ -132,13 +133,8 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "verify_backlog" => {
             Refused("what was written is read back after the run, by verify=crc32c")
         }
-        "verify_pattern" | "buffer_pattern" => Refused(
-            "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was",
-        ),
-        "zero_buffers" | "refill_buffers" | "scramble_buffers" => Always(
-            OFF,
-            "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was",
-        ),
+        "verify_pattern" | "buffer_pattern" => Refused(FILLED),
+        "zero_buffers" | "refill_buffers" | "scramble_buffers" => Always(OFF, FILLED),
         "buffer_compress_percentage" | "dedupe_percentage" => Always(
             &["0"],
             "buffers have random bytes, which nothing compresses",

@@ -1,0 +1,160 @@
+//! The page and the list of papers.
+
+use super::*;
+
+#[test]
+fn a_page_is_whole_and_takes_no_orders_from_a_name() {
+    let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+    for record in &mut records {
+        record.machine = "<script>alert(1)</script>".into();
+    }
+    let text = format!("{LINES}{}", TILES.replace("METRIC", "iops"));
+    let report = report(&text, records);
+    let html = page(&report);
+    assert!(!html.contains("<script>alert") && html.contains("&lt;script&gt;alert"));
+    // Addresses of other places, but for those that nobody loads.
+    let loads = ["src=\"", "url(http", "@import", "href=\"http", "fetch("];
+    for load in loads {
+        assert!(!html.contains(load), "{load}");
+    }
+    assert!(html.contains("id=\"hotstorage22-emulated-F1a\""));
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&report, folder.path()).unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap(), html);
+    let csv = folder.path().join("data/hotstorage22-emulated-F1a.csv");
+    let csv = fs::read_to_string(csv).unwrap();
+    assert!(
+        csv.starts_with("figure,panel,series,x,") && csv.contains("F1a,,poll,1,IOPS,1000,"),
+        "{csv}"
+    );
+    let json = fs::read_to_string(folder.path().join("report.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    assert!(
+        fs::read_to_string(folder.path().join("report.md"))
+            .unwrap()
+            .contains("| jobs | poll |")
+    );
+}
+
+#[test]
+fn an_empty_report_says_so_in_one_sentence() {
+    let none = Report::new(&[], Vec::new());
+    let found = findings(&none);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].sentence.contains("no runs"), "{found:?}");
+    let html = page(&none);
+    assert!(html.contains("id=\"found\""));
+}
+
+#[test]
+fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
+    let text = r#"
+    [[figure]]
+    id = "F1c"
+    in_source = "F1cd"
+    title = "Rates"
+    kind = "lines"
+    sweep = "main"
+    x = "numjobs"
+    y = "iops"
+    series = "completion"
+    [[figure]]
+    id = "F1d"
+    in_source = "F1cd"
+    title = "Elsewhere"
+    kind = "lines"
+    sweep = "elsewhere"
+    x = "numjobs"
+    y = "iops"
+    [[figure]]
+    id = "S1"
+    in_source = "-"
+    title = "Ours"
+    kind = "lines"
+    sweep = "main"
+    x = "numjobs"
+    y = "iops"
+    series = "completion"
+    [[observation]]
+    id = "O1"
+    text = "Polling is faster."
+    shown = ["F1c"]
+    rising = [{ sweep = "main", metric = "iops", along = "completion", order = ["interrupt", "poll"] }]
+    "#;
+    let records = || {
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        records.extend(runs(INTERRUPT, 1, 900.0, 1.0, 40.0));
+        records
+    };
+    let items = PaperItem::all(&report(text, records()));
+    let ids: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, ["F1cd"]);
+    // One part has no data: the whole is not judged.
+    assert!(!items[0].is_judged());
+    assert!(papers(&items).contains("0 of 1 tables and figures"));
+    let whole = text.replace(
+        "sweep = \"elsewhere\"",
+        "sweep = \"main\"\nseries = \"completion\"",
+    );
+    let items = PaperItem::all(&report(&whole, records()));
+    assert!(items[0].is_judged());
+    let text = papers(&items);
+    assert!(
+        text.contains("| F1cd | Rates; Elsewhere | `joulio lab run hotstorage22 --emulated` |"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_command_makes_the_records_on_a_platform_that_has_them() {
+    let source = |name: &str, on: &[Platform], writes| SweepSource {
+        stands_in: false,
+        name: name.into(),
+        on: on.to_vec(),
+        made_by: None,
+        writes,
+    };
+    let (real, twin) = (Platform::Real, Platform::Twin);
+    let mut all = vec![
+        source("main", &[real, twin], false),
+        source("keys", &[real], true),
+    ];
+    let of = |sweep, all: &[SweepSource], platform| command("an", &[sweep], all, platform);
+    assert_eq!(of("main", &all, twin), "joulio lab run an --twin");
+    let written = "joulio lab run an --device DEVICE --allow-write";
+    assert_eq!(of("main", &all, real), written);
+    // In virtual time there are none: where they are is said.
+    let keys = "joulio lab run an --sweep keys --device DEVICE --allow-write";
+    assert_eq!(of("keys", &all, twin), keys);
+    assert_eq!(
+        of("main", &all[..1], real),
+        "joulio lab run an --device DEVICE"
+    );
+    assert_eq!(of("none", &all, twin), "joulio lab run an --twin");
+    all[0].stands_in = true;
+    assert_eq!(
+        command("an", &["keys", "main"], &all, real),
+        "joulio lab run an --sweep keys,main --device DEVICE --allow-write"
+    );
+    all[1].made_by = Some("guests/run".into());
+    assert_eq!(of("keys", &all, twin), "guests/run");
+}
+
+#[test]
+fn of_several_platforms_those_with_data_are_told() {
+    let empty = report(
+        &LINES.replace("\"main\"", "\"elsewhere\""),
+        runs(POLL, 1, 1.0, 0.1, 40.0),
+    );
+    let item = &PaperItem::all(&empty)[0];
+    assert_eq!(item.told().len(), 1);
+    let mut both = item.clone();
+    both.found.push(PaperFinding {
+        platform: Platform::Twin,
+        data: true,
+        ..item.found[0].clone()
+    });
+    let told: Vec<_> = both.told().iter().map(|one| one.platform).collect();
+    assert_eq!(told, [Platform::Twin]);
+    assert!(papers(&[both]).contains("| twin: **data, no verdict**"));
+}

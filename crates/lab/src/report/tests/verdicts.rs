@@ -1,0 +1,194 @@
+//! Verdicts on observations and published numbers.
+
+use super::*;
+
+const OBSERVED: &str = r#"
+[[observation]]
+id = "O1"
+text = "Polling is faster."
+[[observation.rising]]
+sweep = "main"
+metric = "iops"
+along = "completion"
+order = ["interrupt", "poll"]
+cells = "CELLS"
+"#;
+
+fn outcome(text: &str, records: Vec<RunRecord>) -> (Outcome, String) {
+    let report = report(text, records);
+    let observed = &set(&report).observed[0];
+    (observed.outcome, observed.because.clone())
+}
+
+#[test]
+fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
+    let records = |one: f64, eight: f64, noise: f64| {
+        let mut records = runs(POLL, 1, 1_000.0, noise, 40.0);
+        records.extend(runs(INTERRUPT, 1, one, noise, 40.0));
+        records.extend(runs(POLL, 8, 1_000.0, noise, 40.0));
+        records.extend(runs(INTERRUPT, 8, eight, noise, 40.0));
+        records
+    };
+    let all = OBSERVED.replace("CELLS", "all");
+    let (holds, why) = outcome(&all, records(900.0, 950.0, 1.0));
+    assert_eq!(holds, Outcome::Holds);
+    assert!(
+        why.contains("holds at 2 of 2 points; the smallest step: poll against interrupt (jobs 8): +5.3 (+5.1 to +5.4) %"),
+        "{why}"
+    );
+    let (differs, why) = outcome(&all, records(900.0, 1_100.0, 1.0));
+    assert_eq!(differs, Outcome::Differs);
+    assert!(
+        why.contains("holds at 1 of 2 points, not at 1; the smallest step: poll against interrupt (jobs 8): -9.1 (-9.2 to -9.0) %"),
+        "{why}"
+    );
+    let any = OBSERVED.replace("CELLS", "any");
+    assert_eq!(
+        outcome(&any, records(900.0, 1_100.0, 1.0)).0,
+        Outcome::Holds
+    );
+    let (undecided, why) = outcome(&all, records(999.0, 998.0, 20.0));
+    assert_eq!(undecided, Outcome::Undecided);
+    assert!(
+        why.contains("cannot be told at 2") && why.contains("+0.1 (-"),
+        "{why}"
+    );
+    let (nothing, why) = outcome(&all, runs(HYBRID, 1, 1.0, 0.0, 1.0));
+    assert_eq!(nothing, Outcome::NoData);
+    assert!(why.contains("fewer than two of"), "{why}");
+}
+
+#[test]
+fn the_sources_claims_and_numbers_are_judged_from_records() {
+    let text = r#"
+    [[observation]]
+    id = "O1"
+    text = "Both ways of polling are faster."
+    claims = ["Observation 1: both ways of polling do more I/Os than interrupts"]
+    [[observation]]
+    id = "T1"
+    text = "Table 1 comes out."
+    numbers = ["classic, 1 thread: IOPS", "interrupt, 8 threads: IOPS"]
+    [[observation]]
+    id = "O2"
+    text = "A claim that nobody makes."
+    claims = ["so it is"]
+    "#;
+    let mut records = runs(POLL, 1, 119_000.0, 100.0, 40.0);
+    records.extend(runs(HYBRID, 1, 113_000.0, 100.0, 40.0));
+    records.extend(runs(INTERRUPT, 1, 97_000.0, 100.0, 40.0));
+    let report = report(text, records);
+    let observed = &set(&report).observed;
+    assert_eq!(observed[0].outcome, Outcome::Holds);
+    // Of its three chains the one of a thread was run, and of the numbers one.
+    assert_eq!(observed[1].outcome, Outcome::Holds);
+    assert!(
+        observed[1]
+            .because
+            .contains("1 of its 2 comparisons was not run"),
+        "{observed:?}"
+    );
+    assert_eq!(observed[2].outcome, Outcome::NoData);
+    let numbers = &set(&report).numbers;
+    let iops = numbers
+        .iter()
+        .find(|line| line.what == "classic, 1 thread: IOPS")
+        .unwrap();
+    assert!((iops.error_percent + 1.22).abs() < 0.01 && iops.outcome == Outcome::Holds);
+}
+
+#[test]
+fn of_a_guest_counts_are_judged_and_times_are_not() {
+    let text = format!(
+        "{LINES}{}",
+        r#"
+    [[figure]]
+    id = "F9"
+    title = "Loads of the scheduler"
+    kind = "stacked"
+    sweep = "main"
+    x = "completion"
+    part = [{ label = "scheduler", count = "kernel/sched/" }]
+    [[observation]]
+    id = "O1"
+    text = "Polling is faster."
+    shown = ["F1a"]
+    rising = [{ sweep = "main", metric = "iops", along = "completion", order = ["interrupt", "poll"] }]
+    [[observation]]
+    id = "O2"
+    text = "Interrupts have the scheduler's loads."
+    rising = [{ sweep = "main", count = "kernel/sched/", along = "completion", order = ["poll", "interrupt"] }]
+    "#
+    );
+    let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+    records.extend(runs(INTERRUPT, 1, 500.0, 1.0, 40.0));
+    for record in &mut records {
+        record.platform = Platform::Guest;
+        let noise = f64::from(record.replicate);
+        let loads = match record.point["completion"].as_str() {
+            "poll" => noise,
+            _ => 1_500.0 + noise,
+        };
+        record.counts.insert("kernel/sched/".into(), loads);
+    }
+    let report = report(&text, records);
+    let observed = &set(&report).observed;
+    let outcomes: Vec<_> = observed.iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [Outcome::NoData, Outcome::Holds]);
+    // Six hundred times as much is no percentage.
+    let because = &observed[1].because;
+    assert!(
+        because.contains("1502 ± 2.05 against 2.5 ± 2.05"),
+        "{because}"
+    );
+    let figures = &set(&report).figures;
+    assert!(figures[0].problem.is_some());
+    let Drawing::Xy(bars) = &figures.last().unwrap().panels[0].drawing else {
+        panic!("bars");
+    };
+    assert_eq!(bars.y, "counts of an I/O");
+}
+
+#[test]
+fn what_rests_on_the_models_energy_says_so() {
+    let certainty = |metric: &str| {
+        let text = format!(
+            r#"
+    [[observation]]
+    id = "O1"
+    text = "Polling does more."
+    rising = [{{ sweep = "main", metric = "{metric}", along = "completion", order = ["interrupt", "poll"] }}]
+    "#
+        );
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        records.extend(runs(INTERRUPT, 1, 900.0, 1.0, 40.0));
+        set(&report(&text, records)).observed[0].certainty.clone()
+    };
+    let said = certainty("ios_per_joule");
+    assert!(said.contains(", energy by a model; "), "{said}");
+    let said = certainty("iops");
+    assert!(!said.contains("model"), "{said}");
+}
+
+#[test]
+fn values_that_jobs_take_in_turn_are_counted() {
+    let text = r#"
+    [[observation]]
+    id = "O1"
+    text = "Priority helps."
+    rising = [{ sweep = "main", metric = "iops", along = "queue_priority", order = ["none", "high:high:low"] }]
+    "#;
+    let with = |priority: &str, iops: f64| {
+        let mut all = runs(POLL, 3, iops, 1.0, 40.0);
+        for record in &mut all {
+            let factor = ("queue_priority".to_owned(), priority.to_owned());
+            record.point.extend([factor]);
+        }
+        all
+    };
+    let mut records = with("none", 1_000.0);
+    records.extend(with("high:high:low", 1_500.0));
+    let (holds, why) = outcome(text, records);
+    assert_eq!(holds, Outcome::Holds);
+    assert!(why.contains("2×high:low against none: +50.0"), "{why}");
+}

@@ -6,9 +6,12 @@ use joulio_device::{Device, DmaBuffer};
 use joulio_kernel_io::Interrupts;
 use joulio_nvme::wait::WaitCounters;
 use joulio_nvme::{Completed, Controller, Faults, Namespace, PollGroup};
+use joulio_units::Nanos;
+use joulio_wait::Policy;
 use joulio_workload::{CompletionMode, ThreadUsage, thread_usage};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
+use std::time::{Duration, Instant};
 
 /// Bytes of a read.
 const BYTES: usize = 4096;
@@ -16,6 +19,8 @@ const BYTES: usize = 4096;
 const MAX_PLACES: u64 = 1024;
 /// The most that are outstanding.
 const BUFFERS: usize = 32;
+/// The longest that a completion mode is given to learn how long a read takes.
+const SETTLE: Duration = Duration::from_secs(1);
 /// First bytes of a buffer when its command is sent: data that was there before must not be taken
 /// for the device's.
 const UNREAD: [u8; 16] = [0xa5; 16];
@@ -57,6 +62,8 @@ pub struct ReadsDone {
     pub usage: ThreadUsage,
     /// Cycles of each read from its submission to its completion.
     pub took: Vec<u64>,
+    /// Cycles that it took to send each read, until its doorbell had been rung.
+    pub sending: Vec<u64>,
 }
 
 /// A place that is read, and when that was sent.
@@ -100,6 +107,18 @@ impl<D: Device> VerifiedReads<D> {
             .map_err(|error| unavailable(error.to_string()))
     }
 
+    /// Reads until the completion mode knows how long a read takes, as some have to.
+    fn settle(&mut self) -> Result<(), SelftestError> {
+        let begun = Instant::now();
+        loop {
+            let learning = self.group.queues()[0].info().policy.learning();
+            if learning == Nanos::ZERO || begun.elapsed() > SETTLE {
+                return Ok(());
+            }
+            self.one()?;
+        }
+    }
+
     /// Reads the known part of the device by polling, each place once.
     pub fn learn(&mut self) -> Result<(), SelftestError> {
         self.wait_by(CompletionMode::Poll)?;
@@ -127,6 +146,7 @@ impl<D: Device> VerifiedReads<D> {
         ios: u64,
     ) -> Result<ReadsDone, SelftestError> {
         self.wait_by(mode)?;
+        self.settle()?;
         let spare = self.buffers.split_off(depth.min(self.buffers.len()));
         let mut done = ReadsDone {
             requested: ios,
@@ -155,6 +175,7 @@ impl<D: Device> VerifiedReads<D> {
                 let place = self.next_place();
                 let at = Tsc::now();
                 self.send(place, sent.len() as u64)?;
+                done.sending.push(Tsc::now().wrapping_sub(at));
                 sent.push(Sent { place, at });
             }
             let digests = std::mem::take(&mut self.digests);
@@ -295,6 +316,25 @@ mod tests {
             assert_eq!(done.wait.blocks > 0, mode == CompletionMode::Interrupt);
             assert_eq!(done.kernel, None);
         }
+    }
+
+    #[test]
+    fn a_mode_that_has_to_learn_has_learnt_before_its_reads_count() {
+        let mut reads = reads("emulated:instant,size=1M");
+        reads.learn().unwrap();
+        let hybrid: CompletionMode = "hybrid".parse().unwrap();
+        reads.wait_by(hybrid).unwrap();
+        let learning = |reads: &mut VerifiedReads<EmulatedDevice>| {
+            reads.group.queues()[0].info().policy.learning()
+        };
+        assert_ne!(learning(&mut reads), Nanos::ZERO);
+        reads.settle().unwrap();
+        assert_eq!(learning(&mut reads), Nanos::ZERO);
+        let done = reads.read(hybrid, 1, 20).unwrap();
+        assert_eq!(
+            (done.ios, done.took.len(), done.sending.len()),
+            (20, 20, 20)
+        );
     }
 
     #[test]

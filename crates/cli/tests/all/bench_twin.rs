@@ -146,6 +146,18 @@ fn the_watts_of_a_package_are_reported_as_a_package_s() {
 }
 
 #[test]
+fn a_latency_budget_is_adaptive_s_beside_other_completion_modes() {
+    let flash = "--twin --device emulated:samsung-960-evo --number_ios 2000";
+    let both = runs(&format!(
+        "{flash} --completion poll,adaptive --latency-budget none"
+    ));
+    assert_eq!(both.len(), 2);
+    // Within the usual budget it watches for longer.
+    let polls: Vec<_> = both.iter().map(|run| count(run, "/wait/polls")).collect();
+    assert!(polls[1] * 20 < polls[0], "{polls:?}");
+}
+
+#[test]
 fn the_same_keys_as_a_real_run() {
     let real =
         "--device emulated:instant,size=1M --number_ios 64 --machine generic-server --meter none";

@@ -5,13 +5,13 @@ use super::beside_error::BesideError;
 use super::device_set::DeviceSet;
 use super::factor::{AS_JOBS, Factor, FactorError, method};
 use super::order::{Order, PlannedRun, plan};
-use crate::experiment::{Experiment, ExperimentError, ExperimentOptions};
+use crate::experiment::{Experiment, ExperimentError, ExperimentOptions, GoalOptions};
 use crate::record::Point;
 use crate::virtual_time::TwinOptions;
 use joulio_host::power_states::coalescing;
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
-use joulio_workload::{EngineName, JobKind, RingOptions, parse_time};
+use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, parse_time};
 use serde_json::{Value, json};
 use std::fmt::Display;
 
@@ -185,6 +185,10 @@ impl SweepOptions {
         if !method.engine.has_ring() {
             options.targets.ring = RingOptions::default();
         }
+        if method.mode != CompletionMode::Adaptive && self.adapts()? {
+            // It is for the runs that are.
+            options.workload.goal = GoalOptions::default();
+        }
         let workload = &mut options.workload;
         workload.seed = workload.seed.wrapping_add(u64::from(run.replicate) - 1);
         update(&mut workload.rw, Factor::Rw.value(point)?);
@@ -222,6 +226,15 @@ impl SweepOptions {
             *twin = twin_of(twin, run)?;
         }
         Ok(options)
+    }
+
+    /// True if `adaptive` is among the completion modes of this section.
+    fn adapts(&self) -> Result<bool, FactorError> {
+        let adaptive = CompletionMode::Adaptive.to_string();
+        Ok(self
+            .own_axes()?
+            .values(Factor::Completion)
+            .contains(&adaptive))
     }
 
     /// The experiment of `run` alone, checked as far as it can be before anything is opened.
@@ -336,6 +349,7 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_nvme::wait::Objective;
     use joulio_workload::{Arrivals, ReadWrite};
 
     fn run(point: &[(&str, &str)], replicate: u32) -> PlannedRun {
@@ -385,6 +399,30 @@ mod tests {
         assert_eq!(
             shown.join(", "),
             "nvme poll, nvme interrupt, nvme hybrid, nvme adaptive, psync interrupt"
+        );
+    }
+
+    #[test]
+    fn a_goal_is_of_the_runs_that_adapt_and_refused_where_none_does() {
+        let mut options = SweepOptions::default();
+        options.base.workload.goal.objective = Some(Objective::Wall);
+        let (wanted, usual) = (options.base.workload.goal, GoalOptions::default());
+        let goals = |options: &SweepOptions| {
+            let runs = options.runs(&options.all_axes().unwrap()).unwrap();
+            let goals = runs.iter().map(|run| {
+                let experiment = options.experiment(run).map_err(|error| error.to_string())?;
+                Ok(experiment.options().workload.goal)
+            });
+            goals.collect::<Result<Vec<_>, String>>()
+        };
+        assert_eq!(goals(&options), Ok(vec![usual, usual, usual, wanted]));
+        options.base.completion = vec![CompletionMode::Adaptive, CompletionMode::Poll];
+        assert_eq!(goals(&options), Ok(vec![wanted, usual]));
+        options.base.completion = vec![CompletionMode::Poll, CompletionMode::Interrupt];
+        let refused = goals(&options).unwrap_err();
+        assert!(
+            refused.starts_with("--objective: only for adaptive"),
+            "{refused}"
         );
     }
 

@@ -279,3 +279,18 @@ fn virtual_time_splits_as_a_real_run_does() {
         "{latency:?}"
     );
 }
+
+#[test]
+fn devices_that_are_compared_have_each_their_own_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk.img");
+    std::fs::write(&disk, vec![1; 1 << 20]).unwrap();
+    let devices = format!("emulated:instant,size=1M+{}", disk.display());
+    let runs = crate::common::runs(&format!("--device {devices} --number_ios 500"));
+    let engines: Vec<_> = runs
+        .iter()
+        .map(|run| run["engine"].as_str().unwrap())
+        .collect();
+    assert_eq!(engines, ["nvme", "nvme", "nvme", "nvme", "io_uring"]);
+    assert!(runs.iter().all(|run| run["all"]["ios"] == 500));
+}

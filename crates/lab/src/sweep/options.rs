@@ -13,6 +13,7 @@ use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, parse_time};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt::Display;
 
 /// A sweep as it is requested: what the flags of `joulio bench` say, and what a file can.
@@ -99,33 +100,42 @@ impl SweepOptions {
         Ok(all)
     }
 
-    /// Engines: those that are named, or the usual one of the first device.
+    /// Engines: those that are named, or the usual ones of the devices.
     fn engines(&self) -> Result<Vec<EngineName>, FactorError> {
         let named = self.base.engines.as_slice();
         if !named.is_empty() {
             return Ok(named.to_vec());
         }
-        let first: Option<DeviceSet> = match self.axes.values(Factor::Device).first() {
-            Some(text) => Some(Factor::Device.parse(&text.replace(AS_JOBS, "count=1"))?),
-            None => None,
-        };
-        let first = first.map(|set| set.targets());
-        let first = first.unwrap_or_else(|| self.base.targets.devices.clone());
-        Ok(first
-            .first()
-            .map(|device| device.engine())
-            .into_iter()
-            .collect())
+        let listed = self.axes.values(Factor::Device).iter();
+        let mut usual = Vec::new();
+        for text in listed {
+            usual.extend(usual_engine(&text.replace(AS_JOBS, "count=1"))?);
+        }
+        if usual.is_empty() {
+            let first = self.base.targets.devices.first();
+            usual.extend(first.map(|device| device.engine()));
+        }
+        let mut seen = HashSet::new();
+        usual.retain(|engine| seen.insert(*engine));
+        Ok(usual)
     }
 
-    /// Runs of all points of `axes`, in their order. Where no completion modes are named, each
-    /// engine has its own.
+    /// Runs of all points of `axes`, in their order. Where no engines are named, each device has its own; where no
+    /// completion modes are named, each engine.
     ///
     /// # Errors
     /// A point has no method.
     pub fn runs(&self, axes: &Axes) -> Result<Vec<PlannedRun>, FactorError> {
         let mut points = axes.points();
         for section in self.sections() {
+            if section.engines_are_devices()? {
+                let mut fits = Vec::new();
+                for point in &points {
+                    fits.push(section.is_usual(point)?);
+                }
+                let mut fits = fits.into_iter();
+                points.retain(|_| fits.next() == Some(true));
+            }
             if section.axes.values(Factor::Completion).is_empty() {
                 let methods = points.iter().map(|point| method(&section.point(point)?));
                 let methods: Vec<_> = methods.collect::<Result<_, _>>()?;
@@ -138,6 +148,19 @@ impl SweepOptions {
         }
         let seed = self.base.workload.seed;
         Ok(plan(&points, self.base.replicates, self.order, seed))
+    }
+
+    /// True if no engine is named, and devices that are compared have different ones.
+    fn engines_are_devices(&self) -> Result<bool, FactorError> {
+        let named = !self.base.engines.is_empty() || !self.axes.values(Factor::Engine).is_empty();
+        Ok(!named && self.engines()?.len() > 1)
+    }
+
+    /// True if the engine at `point` is the usual one of the devices there.
+    fn is_usual(&self, point: &Point) -> Result<bool, FactorError> {
+        let point = self.point(point)?;
+        let usual = devices_text(&point).map(|text| usual_engine(&text));
+        Ok(usual.transpose()?.flatten() == Some(method(&point)?.engine))
     }
 
     /// Factors of this section in a run whose are `point`: its own, and of lists of several values those there.
@@ -289,6 +312,12 @@ impl SweepOptions {
     }
 }
 
+/// The engine that is used by default on the devices of `text`.
+fn usual_engine(text: &str) -> Result<Option<EngineName>, FactorError> {
+    let set: DeviceSet = Factor::Device.parse(text)?;
+    Ok(set.targets().first().map(|device| device.engine()))
+}
+
 /// Devices at `point`, with the number of its jobs where there are to be as many; `None`: the point has
 /// no devices.
 pub(super) fn devices_text(point: &Point) -> Option<String> {
@@ -400,6 +429,38 @@ mod tests {
             shown.join(", "),
             "nvme poll, nvme interrupt, nvme hybrid, nvme adaptive, psync interrupt"
         );
+    }
+
+    #[test]
+    fn each_device_has_its_own_engine_by_default() {
+        let mut options = SweepOptions::default();
+        let devices = ["emulated:instant", "./disk.img"];
+        options.axes.set(Factor::Device, devices).unwrap();
+        let shown = |options: &SweepOptions| {
+            let runs = options.runs(&options.all_axes().unwrap()).unwrap();
+            let shown = runs.iter().map(|run| {
+                let point = &run.point;
+                format!(
+                    "{} {} {}",
+                    point["device"], point["engine"], point["completion"]
+                )
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            shown(&options),
+            "emulated:instant nvme poll, emulated:instant nvme interrupt, emulated:instant nvme hybrid, \
+             emulated:instant nvme adaptive, ./disk.img io_uring interrupt"
+        );
+        options.base.completion = vec![CompletionMode::Interrupt];
+        assert_eq!(
+            shown(&options),
+            "emulated:instant nvme interrupt, ./disk.img io_uring interrupt"
+        );
+        // What is named is taken at its word.
+        options.base.engines = vec![EngineName::Nvme];
+        let runs = options.runs(&options.all_axes().unwrap()).unwrap();
+        assert!(options.experiment(&runs[1]).is_err());
     }
 
     #[test]

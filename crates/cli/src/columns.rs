@@ -246,8 +246,9 @@ const CUT: usize = 20;
 /// Characters that a word is not cut below to make room for one.
 const SHORTEST: usize = 8;
 
-/// True if `name` is `heading`, with its unit or without, in capitals or not.
+/// True if `name` is `heading`, with its unit or without, in capitals or not, with underscores or spaces.
 pub fn is_named(heading: &str, name: &str) -> bool {
+    let name = &name.replace('_', " ");
     let bare = heading.strip_suffix(" us").unwrap_or(heading);
     heading.eq_ignore_ascii_case(name) || bare.eq_ignore_ascii_case(name)
 }

@@ -69,7 +69,7 @@ fn what_counts_most_stays_and_the_rest_is_named() {
 
 #[test]
 fn columns_are_chosen_by_their_headings() {
-    let text = printed(&format!("{TWIN} --columns p99,uj/io"), 80);
+    let text = printed(&format!("{TWIN} --columns p99_us,uj/io"), 80);
     let header = text
         .lines()
         .find(|row| row.starts_with(" completion"))

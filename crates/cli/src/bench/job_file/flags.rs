@@ -176,9 +176,10 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
     let name = section
         .find("filename")
         .and_then(|given| given.value.as_deref());
-    let ours = |name: &str| {
+    let ours = |value: &str| {
         let kinds = ["emulated\\:", "pcie\\:", "vfio-user\\:"];
-        kinds.iter().any(|kind| name.starts_with(kind))
+        let first = names(value).into_iter().next().unwrap_or_default();
+        kinds.iter().any(|kind| first.starts_with(kind))
     };
     if !has(&["ioengine"]) && !name.is_some_and(ours) && !typed.has("--device") {
         arguments.push("--engine=psync".into());

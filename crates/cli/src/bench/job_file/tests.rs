@@ -398,9 +398,34 @@ fn a_file_name_is_a_path_and_a_colon_parts_several() {
     assert_eq!(devices("disk.img"), ["--device=./disk.img"]);
     assert_eq!(devices("/dev/sda:b"), ["--device=/dev/sda", "--device=./b"]);
     assert_eq!(devices("emulated\\:instant"), ["--device=emulated:instant"]);
+    for (name, psync) in [
+        ("a", true),
+        ("emulated:instant", false),
+        ("emulated\\:instant", false),
+    ] {
+        let section = sections(&format!("[a]\nfilename={name}\nsize=1m\n"))
+            .unwrap()
+            .remove(0);
+        let flags = defaults(&section, &untyped()).unwrap();
+        let is_psync = flags.iter().any(|flag| flag.argument == "--engine=psync");
+        assert_eq!(is_psync, psync, "{name}");
+    }
     assert_eq!(
         devices("pcie\\:0000\\:01\\:00.0"),
         ["--device=pcie:0000:01:00.0"]
+    );
+    // A name of joulio's own needs none.
+    assert_eq!(
+        devices(
+            "emulated:instant,size=1m:pcie:0000:01:00.0:pcie:02:00.0,nsid=2:vfio-user:./sock:c"
+        ),
+        [
+            "--device=emulated:instant,size=1m",
+            "--device=pcie:0000:01:00.0",
+            "--device=pcie:02:00.0,nsid=2",
+            "--device=vfio-user:./sock",
+            "--device=./c"
+        ]
     );
     assert_eq!(
         devices("a:/b:emulated\\:instant\ndirectory=/mnt/"),

@@ -244,13 +244,30 @@ pub(super) fn word(key: &str) -> Option<Word> {
     })
 }
 
-/// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name: that of a PCI
-/// address.
+/// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name, and so does a name that
+/// begins as one of a device of joulio's own driver.
 pub(super) fn names(value: &str) -> Vec<String> {
     let kept = value.replace("\\:", "\0");
-    kept.split(':')
-        .map(|name| name.replace('\0', "\\:"))
-        .collect()
+    let mut names: Vec<String> = Vec::new();
+    for part in kept.split(':') {
+        match names.last_mut().filter(|name| goes_on(name)) {
+            Some(name) => {
+                name.push('\0');
+                name.push_str(part);
+            }
+            None => names.push(part.to_owned()),
+        }
+    }
+    let escaped = names.into_iter().map(|name| name.replace('\0', "\\:"));
+    escaped.collect()
+}
+
+/// True if `name`, in which a kept colon is NUL, is the beginning of a device's name: `emulated`, or `pcie` and what is
+/// before the function of its address.
+fn goes_on(name: &str) -> bool {
+    let of_address = name.strip_prefix("pcie\0");
+    matches!(name, "emulated" | "vfio-user" | "pcie")
+        || of_address.is_some_and(|part| !part.contains('.') && part.matches('\0').count() < 2)
 }
 
 /// No flag: what the option says is checked to hold, beside the others of its section.

@@ -131,12 +131,12 @@ static int file_sector(sqlite3_file *base)
 	return 4096;
 }
 
-/* Blocks are written as a whole, the rest of one is kept, and a size is durable only with its data. */
+/* Blocks are written as a whole, the rest of one is kept, and a size is durable only with its data. Files can be
+ * removed while they are open: a connection must not keep its journal open, which another may remove. */
 static int file_characteristics(sqlite3_file *base)
 {
 	(void)base;
-	return SQLITE_IOCAP_ATOMIC512 | SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND |
-	       SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN;
+	return SQLITE_IOCAP_ATOMIC512 | SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND;
 }
 
 static int file_index_map(sqlite3_file *base, int region, int size, int extend,

@@ -156,7 +156,7 @@ static void file_index_barrier(sqlite3_file *base)
 	index_barrier();
 }
 
-/* The index stays until the last connection of the file is closed, which is when it is to be deleted. */
+/* `remove` comes with the last connection only, with which the index goes anyway. */
 static int file_index_unmap(sqlite3_file *base, int remove)
 {
 	(void)remove;

@@ -18,6 +18,8 @@ struct open_file {
 	int level;
 	/* Bits of the log's locks that this connection holds shared; `node` has who holds one exclusively. */
 	unsigned int shared;
+	/* Whether it uses the log's index. */
+	int indexed;
 	/* Removed when it is closed. */
 	char *temporary;
 };

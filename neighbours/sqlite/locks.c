@@ -13,9 +13,10 @@ struct node {
 	/* Connections that read, the one that is to write, and the one that does or waits for the readers. */
 	int readers;
 	struct open_file *reserved, *pending;
-	/* The index of the log, and who holds its locks. */
+	/* The index of the log, how many connections use it, and who holds its locks. */
 	void **regions;
 	int region_count;
+	int index_users;
 	int index_readers[SQLITE_SHM_NLOCK];
 	struct open_file *index_writer[SQLITE_SHM_NLOCK];
 };
@@ -56,9 +57,6 @@ void node_leave(struct node *node)
 		for (at = &nodes; *at != node; at = &(*at)->next)
 			;
 		*at = node->next;
-		for (int i = 0; i < node->region_count; i++)
-			free(node->regions[i]);
-		free(node->regions);
 		free(node->name);
 		free(node);
 	}
@@ -143,6 +141,10 @@ int index_map(struct open_file *file, int region, int size, int extend, void vol
 
 	*mapped = NULL;
 	pthread_mutex_lock(&mutex);
+	if (!file->indexed) {
+		file->indexed = 1;
+		node->index_users++;
+	}
 	while (extend && node->region_count <= region) {
 		void **more = realloc(node->regions, sizeof(*more) * (size_t)(node->region_count + 1));
 
@@ -202,7 +204,23 @@ void index_barrier(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* The index goes with the last connection that uses it: who opens the log next makes one anew, of what is in it
+ * then. One that stayed would tell of a log that was removed, and of a database as long as it was then. */
 void index_unmap(struct open_file *file)
 {
+	struct node *node = file->node;
+
 	index_lock(file, 0, SQLITE_SHM_NLOCK, SQLITE_SHM_UNLOCK);
+	pthread_mutex_lock(&mutex);
+	if (file->indexed) {
+		file->indexed = 0;
+		if (--node->index_users == 0) {
+			for (int i = 0; i < node->region_count; i++)
+				free(node->regions[i]);
+			free(node->regions);
+			node->regions = NULL;
+			node->region_count = 0;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
 }

@@ -121,7 +121,9 @@ fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'s
     let (Some(start), Some(end)) = (start, end) else {
         return Err("an area beyond every file");
     };
-    if !start.is_multiple_of(PAGE) || !area.size.is_multiple_of(PAGE) {
+    // Both in the file, to be mapped, and in the region: registers are accessed by whole words.
+    let places = [start, area.offset, area.size];
+    if places.iter().any(|place| !place.is_multiple_of(PAGE)) {
         return Err("an area that does not stand on pages");
     }
     let stat = fstat(file).map_err(|_| "a file without readable attributes")?;

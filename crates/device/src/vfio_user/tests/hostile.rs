@@ -176,13 +176,18 @@ fn too_many_descriptors_are_an_error() {
 #[test]
 fn areas_that_cannot_be_mapped_are_an_error() {
     type Change = fn(&mut Vec<u8>);
-    let changes: [Change; 9] = [
+    let changes: [Change; 10] = [
         // An area beyond the region, and beyond everything.
         |body| body[48..56].copy_from_slice(&0x10_0000u64.to_ne_bytes()),
         |body| body[48..56].copy_from_slice(&(u64::MAX - 0xfff).to_ne_bytes()),
         |body| body[56..64].copy_from_slice(&u64::MAX.to_ne_bytes()),
         // Half a page.
         |body| body[48..56].copy_from_slice(&0x1800u64.to_ne_bytes()),
+        // On a page of the file, and on no page of the region.
+        |body| {
+            body[24..32].copy_from_slice(&0xfffu64.to_ne_bytes());
+            body[48..56].copy_from_slice(&1u64.to_ne_bytes());
+        },
         // Beyond the file, and beyond every file.
         |body| body[24..32].copy_from_slice(&0x10_0000u64.to_ne_bytes()),
         |body| body[24..32].copy_from_slice(&(u64::MAX - 0xfff).to_ne_bytes()),

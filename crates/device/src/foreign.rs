@@ -75,13 +75,9 @@ impl SharedMemory {
                 "the file does not hold the range",
             ));
         }
-        let system = fstatfs(file)?;
-        let huge = system.f_type == HUGETLBFS;
-        let (page, pages) = if huge {
-            let page = usize::try_from(system.f_bsize).unwrap_or(crate::iova::PAGE);
-            (page.max(crate::iova::PAGE), PageKind::Huge)
-        } else {
-            (crate::iova::PAGE, PageKind::Ordinary)
+        let (page, pages) = match huge_page(file)? {
+            Some(page) => (page, PageKind::Huge),
+            None => (crate::iova::PAGE, PageKind::Ordinary),
         };
         let flags = if writable {
             libc::MAP_SHARED
@@ -102,6 +98,13 @@ impl SharedMemory {
 /// the kernel knows by itself.
 pub(crate) fn is_memory(file: BorrowedFd<'_>) -> bool {
     fcntl_get_seals(file).is_ok()
+}
+
+/// Bytes of a page of `file`, which is memory, if its pages are huge.
+pub(crate) fn huge_page(file: BorrowedFd<'_>) -> io::Result<Option<usize>> {
+    let system = fstatfs(file)?;
+    let page = usize::try_from(system.f_bsize).unwrap_or(crate::iova::PAGE);
+    Ok((system.f_type == HUGETLBFS).then_some(page.max(crate::iova::PAGE)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::DeviceError;
-use crate::foreign::is_memory;
+use crate::foreign::{huge_page, is_memory};
 use crate::mmio::MappedBar;
 use joulio_vfio_user_wire::{CapabilityHeader, RegionInfo, SparseArea, SparseHeader, command};
 use rustix::fs::fstat;
@@ -41,10 +41,12 @@ impl Region {
             size: info.size,
             windows: Vec::new(),
         };
-        // Without a file there is nothing to map, whatever the flags say; and one that is not
-        // memory could make an access wait for ever: there messages do it.
+        // Without a file there is nothing to map, whatever the flags say; one that is not memory
+        // could make an access wait for ever; and of one of huge pages that is cut short, no page
+        // could be put in place of the one that is missing: there messages do it.
         let file = files.drain(..).next();
-        let file = file.filter(|file| is_memory(file.as_fd()));
+        let file = file
+            .filter(|file| is_memory(file.as_fd()) && matches!(huge_page(file.as_fd()), Ok(None)));
         if let Some(file) = file.filter(|_| info.flags & RegionInfo::MMAP != 0) {
             let areas = areas(&info, &answer).map_err(&malformed)?;
             for area in areas {

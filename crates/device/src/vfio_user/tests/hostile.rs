@@ -6,6 +6,7 @@ use crate::Device;
 use crate::vfio_user::link::{Link, Request};
 use crate::vfio_user::{VfioUserDevice, VfioUserError};
 use joulio_vfio_user_wire::{Header, command, flags};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,6 +206,20 @@ fn areas_that_cannot_be_mapped_are_an_error() {
             move |answer| change(&mut answer.body),
         ));
     }
+}
+
+#[test]
+fn a_file_of_huge_pages_which_the_peer_could_cut_short_is_not_mapped() {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::HUGETLB;
+    let Ok(file) = memfd_create("bar", flags | MemfdFlags::HUGE_2MB) else {
+        // A kernel without them.
+        return;
+    };
+    ftruncate(&file, 2 << 20).unwrap();
+    let mut inside = Inside::new(true);
+    inside.page.as_mut().unwrap().1 = file;
+    let (_peer, device) = Peer::open(inside, |_| {});
+    assert!(!device.unwrap().doorbells_mapped());
 }
 
 #[test]

@@ -213,9 +213,15 @@ static void put_eventfd(struct receiver *r)
 
 static void drop_consumer(struct receiver *r)
 {
+	unsigned long flags;
+
 	irq_bypass_unregister_consumer(&r->consumer);
 	put_eventfd(r);
 	r->bound = false;
+	raw_spin_lock_irqsave(&r->lock, flags);
+	if (r->phase == RECEIVER_LIVE)
+		r->status.state = JOULIO_UINTR_REGISTERED;
+	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
 /* The CPU stays online until the route is set, so that its end is seen. */
@@ -269,19 +275,13 @@ int binding_bind(struct receiver *r, int fd)
 /* By anybody. */
 int binding_unbind(struct receiver *r)
 {
-	unsigned long flags;
 	int error = 0;
 
 	mutex_lock(&r->binding);
-	if (r->bound) {
+	if (r->bound)
 		drop_consumer(r);
-		raw_spin_lock_irqsave(&r->lock, flags);
-		if (r->phase == RECEIVER_LIVE)
-			r->status.state = JOULIO_UINTR_REGISTERED;
-		raw_spin_unlock_irqrestore(&r->lock, flags);
-	} else {
+	else
 		error = -ENOTCONN;
-	}
 	mutex_unlock(&r->binding);
 	return error;
 }

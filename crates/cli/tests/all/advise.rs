@@ -153,8 +153,8 @@ fn a_log_of_fios_is_the_workload() {
     let path = folder.path().join("log");
     fs::write(
         &path,
-        "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 16384\n1 f write 65536 16384\n\
-         2 f read 16384 16384\n3 f read 131072 16384\n4 f close\n",
+        "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 16384\n1000 f write 65536 16384\n\
+         2000 f read 16384 16384\n3000 f read 131072 16384\n4000 f close\n",
     )
     .expect("written");
     let line = format!("{FLASH} --read_iolog {}", path.display());

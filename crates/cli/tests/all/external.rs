@@ -20,6 +20,38 @@ fn installed(program: &str) -> bool {
 }
 
 #[test]
+fn a_log_that_fio_writes_has_the_rate_at_which_it_went() {
+    if !installed("fio") {
+        return;
+    }
+    let room = TempDir::new().unwrap();
+    let written = std::process::Command::new("fio")
+        .current_dir(&room)
+        .args([
+            "--name=a",
+            "--filename=disk.img",
+            "--size=1m",
+            "--rw=randread",
+        ])
+        .args(["--rate_iops=200", "--number_ios=40", "--write_iolog=log"])
+        .output()
+        .unwrap();
+    assert!(written.status.success(), "{written:?}");
+    let log = room.path().join("log");
+    let line =
+        "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 500";
+    let advice = json(&format!(
+        "{line} --ramp_time 10ms --read_iolog {} -o json",
+        log.display()
+    ));
+    let observed = &advice["observed"];
+    assert_eq!(observed["ios"], 40);
+    // A busy machine may have kept fio from its 200 a second, but not by fifty times.
+    let rate = observed["rate"].as_u64().unwrap();
+    assert!((4..=2_000).contains(&rate), "{observed}");
+}
+
+#[test]
 fn fio_does_the_run_that_joulio_does() {
     if !installed("fio") {
         return;

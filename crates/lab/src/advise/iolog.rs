@@ -54,8 +54,9 @@ struct Counted {
     following: u64,
     /// End of the last I/O of each file.
     ends: BTreeMap<String, u64>,
-    /// Milliseconds of the first I/O and the last, or the sum of the waits in microseconds.
+    /// Microseconds of the first I/O and the last.
     times: Option<(u64, u64)>,
+    /// Microseconds of all waits.
     waited_us: u64,
 }
 
@@ -117,7 +118,7 @@ impl Counted {
             parsed.map_err(|_| format!("'{text}' is no {what}: write a whole number"))
         };
         let at = match version {
-            3 => Some(number(words.remove(0), "time in milliseconds")?),
+            3 => Some(number(words.remove(0), "time in microseconds")?),
             _ => None,
         };
         match *words.as_slice() {
@@ -161,7 +162,7 @@ impl Counted {
         if ios == 0 {
             return Err(IologError::Empty(path.into()));
         }
-        let by_times = self.times.map(|(first, last)| (last - first) as f64 / 1e3);
+        let by_times = self.times.map(|(first, last)| (last - first) as f64 / 1e6);
         let by_waits = self.waited_us as f64 / 1e6;
         let seconds = by_times.unwrap_or(by_waits);
         let rate = (seconds > 0.0).then(|| ((ios as f64 / seconds).round() as u64).max(1));
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!((two.ios, two.read_percent, two.bs), (3, 67, 4_096));
         assert_eq!((two.sequential, two.rate), (true, Some(3_000)));
         let three = "fio version 3 iolog\n0 f add\n0 f open\n0 f read 81920 4096\n\
-                     5 f read 0 4096\n10 f read 40960 4096\n10 f close\n";
+                     5000 f read 0 4096\n10000 f read 40960 4096\n10000 f close\n";
         let three = of(three).unwrap();
         assert_eq!(
             (three.ios, three.read_percent, three.rate),

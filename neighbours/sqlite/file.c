@@ -29,7 +29,11 @@ static int code(int error, int otherwise)
 static int file_close(sqlite3_file *base)
 {
 	struct open_file *file = of(base);
+	int result = SQLITE_OK;
 
+	/* By synchronous=off SQLite has synced nothing, and sizes are lost with the process. */
+	if (file->database)
+		result = code(joulio_file_sync(file->file), SQLITE_IOERR_CLOSE);
 	index_unmap(file);
 	unlock(file, SQLITE_LOCK_NONE);
 	node_leave(file->node);
@@ -37,7 +41,7 @@ static int file_close(sqlite3_file *base)
 	if (file->temporary)
 		joulio_volume_remove(volume_that_is_open(), file->temporary);
 	sqlite3_free(file->temporary);
-	return SQLITE_OK;
+	return result;
 }
 
 static int file_read(sqlite3_file *base, void *into, int length, sqlite3_int64 offset)

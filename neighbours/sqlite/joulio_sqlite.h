@@ -20,6 +20,8 @@ struct open_file {
 	unsigned int shared;
 	/* Whether it uses the log's index. */
 	int indexed;
+	/* A database that may be written: the volume is synced when it is closed. */
+	int database;
 	/* Removed when it is closed. */
 	char *temporary;
 };

@@ -43,6 +43,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base,
 		sqlite3_free(file->temporary);
 		return SQLITE_NOMEM;
 	}
+	file->database = (flags & SQLITE_OPEN_MAIN_DB) && volume_is_written();
 	file->base.pMethods = &file_methods;
 	if (got)
 		*got = flags;

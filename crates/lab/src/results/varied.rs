@@ -42,6 +42,21 @@ impl Varied {
         }
     }
 
+    /// True if `factor` varies.
+    pub(super) fn has(&self, factor: Factor) -> bool {
+        self.factors.contains(&factor)
+    }
+
+    /// The same without `factor`.
+    pub(super) fn without(&self, factor: Factor) -> Varied {
+        let mut factors = self.factors.clone();
+        factors.retain(|other| *other != factor);
+        Varied {
+            sections: self.sections,
+            factors,
+        }
+    }
+
     /// Names of the factors.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let section = self.sections.then_some(SECTION);

@@ -5,12 +5,13 @@ use super::energy_column::EnergyColumn;
 use super::means::{MeanOf, MeanRow};
 use super::varied::Varied;
 use crate::statistics::{Correction, SIGNIFICANCE, TTest};
+use crate::sweep::Factor;
 
 /// Workloads of which each has a sentence of its own; of more they are counted.
 const MAX_SENTENCES: usize = 8;
 
 /// Sentences on what the methods of each workload differ in: the least energy, the most IOPS, and what ties.
-/// Nothing where no workload has two methods. A tie by noise is a difference that is not significant, by
+/// Nothing where no workload has two methods, nor two devices. A tie by noise is a difference that is not significant, by
 /// Welch's t-test, corrected for all comparisons of the table by Holm's rule; a tie by the model's bands is
 /// another thing, and named as one.
 pub fn verdict(
@@ -19,6 +20,9 @@ pub fn verdict(
     column: Option<&EnergyColumn>,
 ) -> Vec<String> {
     let iops = contests(MeanOf::Iops, varied, rows, column);
+    if iops.is_empty() && varied.has(Factor::Device) {
+        return verdict(&varied.without(Factor::Device), &by_device(rows), column);
+    }
     let energy = contests(MeanOf::MicrojoulesPerIo, varied, rows, column);
     let spoiled = rows
         .iter()
@@ -58,6 +62,23 @@ pub fn verdict(
         lines.push("A run each does not tell a difference from noise: --replicates 5 does.".into());
     }
     lines
+}
+
+/// `rows` by the names of their devices, which are compared where nothing else is.
+fn by_device<'a>(rows: &[MeanRow<'a>]) -> Vec<MeanRow<'a>> {
+    let alike = rows.windows(2).all(|pair| pair[0].name == pair[1].name);
+    let named = rows.iter().map(|row| {
+        let device = Factor::Device.text(row.point).unwrap_or("-");
+        let name = match alike {
+            true => device.to_owned(),
+            false => format!("{device} {}", row.name),
+        };
+        MeanRow {
+            name,
+            ..row.clone()
+        }
+    });
+    named.collect()
 }
 
 /// Comparison of another row with the best one.
@@ -313,6 +334,7 @@ mod tests {
     use super::*;
     use crate::record::RunRecord;
     use crate::record::sample::{run, runs};
+    use crate::sweep::Axes;
     use joulio_workload::{CompletionMode, Spoiled, SpoiledBy};
 
     const POLL: CompletionMode = CompletionMode::Poll;
@@ -321,6 +343,10 @@ mod tests {
 
     /// The verdict on `records`, whose energy is the model's, with a band of a tenth.
     fn found(records: &[RunRecord]) -> Vec<String> {
+        found_by(&Varied::default(), records)
+    }
+
+    fn found_by(varied: &Varied, records: &[RunRecord]) -> Vec<String> {
         let records: Vec<_> = records.iter().collect();
         let mut points: Vec<_> = Vec::new();
         for record in &records {
@@ -331,7 +357,7 @@ mod tests {
         let results: Vec<_> = records.iter().map(|record| &record.result).collect();
         let column = EnergyColumn::of(&results);
         let rows = MeanRow::of(&records, &points);
-        verdict(&Varied::default(), &rows, column.as_ref())
+        verdict(varied, &rows, column.as_ref())
     }
 
     #[test]
@@ -352,6 +378,35 @@ mod tests {
                  overlap)."
             ]
         );
+    }
+
+    #[test]
+    fn devices_are_compared_where_nothing_else_is() {
+        let on = |device: &str, iops, watts| {
+            let mut one = run(POLL, 1, 1, iops, watts);
+            one.point.insert("device".into(), device.into());
+            one
+        };
+        let mut records = vec![on("./a", 2_000.0, 40.0), on("./b", 1_000.0, 40.0)];
+        let mut axes = Axes::default();
+        axes.set(Factor::Device, ["./a", "./b"]).unwrap();
+        let said = |records: &[RunRecord]| found_by(&Varied::new(&axes), records)[0].clone();
+        assert_eq!(
+            said(&records),
+            "./a: least energy (wall), 20000 uJ/IO*, and the most IOPS, 2.00 x those of ./b."
+        );
+        records.push({
+            let mut one = run(INTERRUPT, 1, 1, 500.0, 40.0);
+            one.point.insert("device".into(), "./c".into());
+            one
+        });
+        assert!(said(&records).ends_with("4.00 x those of ./c psync interrupt."));
+        records.push(on("./a", 100.0, 40.0));
+        records[3]
+            .point
+            .insert("completion".into(), "interrupt".into());
+        // A device has a contest of its own now.
+        assert!(said(&records).starts_with("device ./a: "));
     }
 
     #[test]

@@ -114,6 +114,7 @@ fn replaced_by(key: &str) -> Option<&'static str> {
     match key {
         "filename" => Some("--device"),
         "ioengine" => Some("--engine"),
+        "completion" => Some("--completion"),
         "direct" | "buffered" => Some("--direct"),
         "bssplit" | "bsrange" | "blocksize_range" => Some("--bs"),
         "cpumask" => Some("--cpus_allowed"),
@@ -368,6 +369,9 @@ fn seed(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
 
 /// The completion mode of `hipri` and `sqthread_poll`.
 fn completion(options: &[&Given]) -> Option<Flag> {
+    if find(options, "completion").is_some() {
+        return None;
+    }
     let on = |key: &str| find(options, key).filter(|given| given.is_on());
     let (hipri, thread) = (on("hipri"), on("sqthread_poll"));
     let mode = match (hipri, thread) {

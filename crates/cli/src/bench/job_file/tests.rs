@@ -221,6 +221,18 @@ fn polling_by_the_kernel_is_a_completion_mode() {
             .find(|flag| flag.starts_with("--completion"))
     };
     assert_eq!(mode("hipri").as_deref(), Some("--completion=poll"));
+    // joulio's own word, beside which the other says nothing.
+    let own = mode("completion=hybrid=4us\nhipri");
+    assert_eq!(own.as_deref(), Some("--completion=hybrid=4us"));
+    let listed = flags_of("[a]\nfilename=x\nsize=1m\ncompletion=poll,hybrid\n").unwrap_err();
+    assert_eq!(listed.0, 4);
+    assert!(
+        listed.1.contains("--completion poll,adaptive"),
+        "{}",
+        listed.1
+    );
+    let slo = flags_of("[a]\nfilename=x\nsize=1m\nslo=p99=1ms,p99.9=2ms\n").unwrap();
+    assert!(slo[0].1.contains(&"--slo=p99=1ms,p99.9=2ms".into()));
     assert_eq!(mode("hipri=0"), None);
     assert_eq!(
         mode("sqthread_poll=1").as_deref(),

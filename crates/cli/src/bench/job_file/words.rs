@@ -74,6 +74,16 @@ pub(super) fn word(key: &str) -> Option<Word> {
             Ok(devices.collect())
         }),
         "ioengine" => Translated(engine),
+        // What fio has none of.
+        "completion" => Translated(|value| {
+            match value.contains(',') {
+            true => Err("a section has one completion mode: a list is the command line's, --completion poll,adaptive".into()),
+            false => Ok(vec![format!("--completion={value}")]),
+        }
+        }),
+        "slo" => Whole("--slo"),
+        "latency_budget" => Whole("--latency-budget"),
+        "objective" => Whole("--objective"),
         "cmd_type" => Always(&["nvme"], "the commands of io_uring_cmd are NVMe's"),
         "nonvectored" => Always(EITHER, "0 or 1; a request has one buffer"),
         "direct" => Always(

@@ -95,6 +95,8 @@ pub struct QueuePair<D: Device> {
     interrupt: Interrupt,
     /// Polls that found a completion.
     full_polls: u64,
+    /// Those at the last check of the queue.
+    checked_polls: u64,
     empty_polls: u64,
     faults: Faults,
     retries: Retries,
@@ -167,6 +169,7 @@ impl<D: Device> QueuePair<D> {
             touched: false,
             interrupt: Interrupt::masked(vector),
             full_polls: 0,
+            checked_polls: 0,
             empty_polls: 0,
             faults: Faults::default(),
             trace: Trace::OFF,

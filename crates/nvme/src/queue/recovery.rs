@@ -55,8 +55,8 @@ impl<D: Device> QueuePair<D> {
         check_interval(self.shared.options.io_timeout)
     }
 
-    /// Checks the queue while commands are outstanding: whether the device is well, and
-    /// whether a command has been out for too long. To be called once in an `interval`, always the
+    /// Checks the queue while commands are outstanding: whether the device is well, unless it completed some since
+    /// the last time, and whether a command has been out for too long. To be called once in an `interval`, always the
     /// same, and not more often.
     #[cold]
     pub(crate) fn tick(&mut self, interval: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
@@ -66,7 +66,12 @@ impl<D: Device> QueuePair<D> {
         if !self.is_current() {
             return self.reconnect(sink);
         }
-        if let Err(trouble) = self.shared.check() {
+        // A controller that completes commands is there. To read its status takes longer than many of them where
+        // that is a message to a server.
+        let polls = self.full_polls;
+        if std::mem::replace(&mut self.checked_polls, polls) == polls
+            && let Err(trouble) = self.shared.check()
+        {
             return self.reset_for(&trouble, sink);
         }
         self.shared.collect_events();

@@ -7,8 +7,9 @@ use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::{CSTS, Csts};
 use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 /// An emulated device that somebody is about to take away.
 struct Leaving {
@@ -22,6 +23,8 @@ struct Levers {
     memory: Mutex<Vec<Weak<SharedMemory>>>,
     /// Doorbells are ignored.
     unresponsive: AtomicBool,
+    /// Reads of the controller's status.
+    status_reads: AtomicU64,
     /// The system requests the device's removal, and pulls it out right then.
     removal_requested: AtomicBool,
 }
@@ -50,6 +53,10 @@ impl Device for Leaving {
         "leaving"
     }
     fn read32(&self, offset: u32) -> u32 {
+        let of_status = u64::from(offset == CSTS);
+        self.levers
+            .status_reads
+            .fetch_add(of_status, Ordering::Relaxed);
         self.device.read32(offset)
     }
     fn read64(&self, offset: u32) -> u64 {
@@ -86,6 +93,9 @@ impl Device for Leaving {
     }
 }
 
+/// Time limit of an I/O, of which each eighth has a check.
+const IO_TIMEOUT: Duration = Duration::from_millis(400);
+
 fn open() -> (Controller<Leaving>, Stepper, Arc<Levers>) {
     let options = Options::new(DeviceProfile::builtin("instant").unwrap());
     let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
@@ -97,9 +107,46 @@ fn open() -> (Controller<Leaving>, Stepper, Arc<Levers>) {
     let how = ControllerOptions {
         queues: 2,
         admin_timeout: Nanos::from_millis(20),
+        io_timeout: Nanos(IO_TIMEOUT.as_nanos() as u64),
         ..ControllerOptions::default()
     };
     (Controller::open(device, how).unwrap(), stepper, levers)
+}
+
+#[test]
+fn the_status_of_a_controller_is_read_when_it_completes_nothing() {
+    let (controller, stepper, levers) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
+    let mut buffers = controller.allocate_buffers(2, 512).unwrap();
+    let mut send = |group: &mut PollGroup<Leaving>, buffer| {
+        let queue = &mut group.queues()[0];
+        queue.read(&namespace, 0, 1, buffer, 0).unwrap();
+        queue.ring();
+    };
+    send(&mut group, buffers.remove(0));
+    let reads = || levers.status_reads.load(Ordering::Relaxed);
+    // The first check knows of no completion before it; then one is outstanding all the time, and one completes
+    // between any two checks.
+    let (mut before, mut checks) = (None, 0);
+    let mut next = Instant::now() + IO_TIMEOUT / 4;
+    while checks < 8 {
+        stepper.step(joulio_wait::now());
+        send(&mut group, buffers.remove(0));
+        group
+            .reap(1, None, |_, done| buffers.extend(done.into_buffers()))
+            .unwrap();
+        if Instant::now() >= next {
+            before.get_or_insert_with(reads);
+            checks += 1;
+            next = Instant::now() + IO_TIMEOUT / 4;
+        }
+    }
+    assert_eq!(Some(reads()), before);
+    // Of one that completes nothing more it is.
+    while Some(reads()) == before {
+        group.reap(0, None, |_, _| {}).unwrap();
+    }
 }
 
 #[test]

@@ -148,6 +148,42 @@ fn the_command_that_it_names_runs() {
 }
 
 #[test]
+fn the_command_that_it_names_has_the_whole_workload() {
+    let adaptive = format!("{FLASH} --replicates 2 --engine nvme --completion poll,adaptive");
+    let goal = ["--objective=package", "--slo=p99=500us", "--seed=7"];
+    for (flags, expected) in [
+        ("--bursts 16:1ms --iodepth 16", &["--bursts=16:1ms"][..]),
+        (
+            "--phases 20k:5ms,max:10ms --rate_process poisson --iodepth 4",
+            &["--phases=20000:5ms,max:10ms", "--rate_process=poisson"],
+        ),
+        (
+            "--iodepth 4 --objective package --slo p99=500us --seed 7 --completion adaptive",
+            &goal,
+        ),
+        (
+            "--latency-budget 7% --completion adaptive",
+            &["--latency-budget=7%"],
+        ),
+    ] {
+        let line = match flags.contains("--completion") {
+            true => format!("{FLASH} --replicates 2 --engine nvme {flags}"),
+            false => format!("{adaptive} {flags}"),
+        };
+        let advice = advice(&line);
+        let command = advice["command"].as_str().expect("a command");
+        for word in expected {
+            assert!(command.contains(word), "{word}: {command}");
+        }
+        let words = command.strip_prefix("joulio ").expect("joulio's");
+        let run = json(&format!("{words} --number_ios 1000 --output json"));
+        let open = flags.contains("bursts");
+        let kind = &run["runs"][0]["loop"];
+        assert_eq!(kind == "open", open, "{command}: {kind}");
+    }
+}
+
+#[test]
 fn a_log_of_fios_is_the_workload() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("log");

@@ -2,12 +2,19 @@
 
 use super::candidate::Candidate;
 use super::request::AdviceRequest;
+use crate::experiment::{GoalOptions, RateProcess, WorkloadOptions};
+use joulio_nvme::wait::Promised;
+use joulio_units::Nanos;
 use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
 
 /// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
-/// drives, else joulio's.
+/// drives, where it has the like, else joulio's.
 pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> String {
-    let by_fio = chosen.engine.is_kernel() && !request.in_virtual_time();
+    let by_fio = chosen.engine.is_kernel()
+        && !request.in_virtual_time()
+        && chosen.completion != "adaptive"
+        && job.phases.is_empty()
+        && !matches!(job.arrivals, Arrivals::Bursts { .. });
     let mut words = match by_fio {
         true => fio(request, chosen),
         false => joulio(request, chosen),
@@ -24,20 +31,8 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
         words.push(format!("--numjobs={}", job.numjobs));
     }
     words.extend(placed(job));
-    let interval = match job.arrivals {
-        Arrivals::Every(interval) | Arrivals::Poisson(interval) => Some(interval),
-        Arrivals::Closed | Arrivals::Think { .. } | Arrivals::Bursts { .. } => None,
-    };
-    if let Arrivals::Think { time, blocks } = job.arrivals {
-        words.push(format!("--thinktime={}us", time.0.div_ceil(1_000)));
-        words.push(format!("--thinktime_blocks={blocks}"));
-    }
-    if let Some(interval) = interval.filter(|interval| interval.0 > 0) {
-        words.push(format!("--rate_iops={}", 1_000_000_000 / interval.0));
-        if matches!(job.arrivals, Arrivals::Poisson(_)) {
-            words.push("--rate_process=poisson".into());
-        }
-    }
+    words.extend(arriving(job, &request.experiment.workload));
+    words.extend(seeded(job, by_fio));
     words.join(" ")
 }
 
@@ -59,6 +54,84 @@ fn placed(job: &Job) -> Vec<String> {
     words
 }
 
+/// When the I/Os of `job`, which `workload` describes, arrive; of bursts and phases in words of joulio's.
+fn arriving(job: &Job, workload: &WorkloadOptions) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut poisson = matches!(job.arrivals, Arrivals::Poisson(_));
+    match job.arrivals {
+        _ if !job.phases.is_empty() => {
+            let phases = workload.phases.iter().map(|phase| {
+                let rate = phase.rate.map_or("max".into(), |rate| rate.to_string());
+                format!("{rate}:{}", written(phase.length))
+            });
+            words.push(format!("--phases={}", phases.collect::<Vec<_>>().join(",")));
+            poisson = matches!(workload.rate_process, RateProcess::Poisson);
+        }
+        Arrivals::Closed => {}
+        Arrivals::Think { time, blocks } => {
+            words.push(format!("--thinktime={}us", time.0.div_ceil(1_000)));
+            words.push(format!("--thinktime_blocks={blocks}"));
+        }
+        Arrivals::Bursts { ios, every } => {
+            words.push(format!("--bursts={ios}:{}", written(every)));
+        }
+        Arrivals::Every(interval) | Arrivals::Poisson(interval) if interval.0 > 0 => {
+            words.push(format!("--rate_iops={}", 1_000_000_000 / interval.0));
+        }
+        Arrivals::Every(_) | Arrivals::Poisson(_) => poisson = false,
+    }
+    if poisson {
+        words.push("--rate_process=poisson".into());
+    }
+    words
+}
+
+/// The seed of `job` and the CPUs of its threads, where they are not the usual ones.
+fn seeded(job: &Job, by_fio: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    if job.seed != WorkloadOptions::default().seed {
+        let name = if by_fio { "randseed" } else { "seed" };
+        words.push(format!("--{name}={}", job.seed));
+    }
+    if !job.cpus_allowed.is_empty() {
+        let cpus: Vec<_> = job.cpus_allowed.iter().map(usize::to_string).collect();
+        words.push(format!("--cpus_allowed={}", cpus.join(",")));
+        if by_fio {
+            words.push("--cpus_allowed_policy=split".into());
+        }
+    }
+    words
+}
+
+/// What `adaptive` is to reach, where that is not the usual.
+fn reaching(goal: &GoalOptions) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(objective) = goal.objective {
+        words.push(format!("--objective={objective}"));
+    }
+    match (goal.slo, goal.latency_budget) {
+        (Some(slo), _) => words.push(format!("--slo={slo}")),
+        (None, Some(Promised::Budget { share, .. })) => {
+            // As it was written: 7 %, and not a little more.
+            let percent = (share * 1e8).round() / 1e6;
+            words.push(format!("--latency-budget={percent}%"));
+        }
+        (None, Some(_)) => words.push("--latency-budget=none".into()),
+        (None, None) => {}
+    }
+    words
+}
+
+/// `time` in the largest unit that it is whole in.
+fn written(time: Nanos) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let mut units = units.into_iter();
+    match units.find(|(unit, _)| time.0.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{}{name}", time.0 / unit),
+        None => format!("{}ns", time.0),
+    }
+}
+
 fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     let mut words = vec!["joulio bench".to_owned()];
     if request.in_virtual_time() {
@@ -71,6 +144,15 @@ fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     words.extend(devices.map(|device| format!("--device={}", quoted(&device.text()))));
     words.push(format!("--engine={}", chosen.engine));
     words.push(format!("--completion={}", chosen.completion));
+    if chosen.completion == "adaptive" {
+        words.extend(reaching(&request.experiment.workload.goal));
+    }
+    if request.experiment.targets.allow_write {
+        words.push("--allow-write".into());
+    }
+    if let Some(classes) = &request.experiment.workload.queue_priority {
+        words.push(format!("--queue_priority={classes}"));
+    }
     for (name, value) in &chosen.settings {
         words.push(match name.as_str() {
             // Its value says it in words.
@@ -113,5 +195,63 @@ fn quoted(text: &str) -> String {
     match text.chars().all(plain) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The command of `workload` on a file, by io_uring in a completion mode.
+    fn command(workload: WorkloadOptions, completion: &str) -> String {
+        let job = workload.job().expect("a job");
+        let mut request = AdviceRequest {
+            experiment: crate::experiment::ExperimentOptions::default(),
+            observe: None,
+            cap: None,
+        };
+        request.experiment.targets.devices = vec!["./disk.img".parse().expect("a file")];
+        request.experiment.workload = workload;
+        let chosen = Candidate {
+            engine: EngineName::IoUring,
+            completion: completion.into(),
+            settings: BTreeMap::new(),
+            iodepth: 1,
+        };
+        of(&request, &job, &chosen)
+    }
+
+    #[test]
+    fn what_fio_does_not_have_is_not_a_command_of_fios() {
+        let usual = WorkloadOptions {
+            number_ios: Some(10),
+            ..WorkloadOptions::default()
+        };
+        let bursts = WorkloadOptions {
+            bursts: Some((4, Nanos::from_millis(1))),
+            ..usual.clone()
+        };
+        let phases = WorkloadOptions {
+            phases: vec!["2k:1s".parse().expect("a phase")],
+            ..usual.clone()
+        };
+        let fio = command(usual.clone(), "interrupt");
+        assert!(
+            fio.starts_with("fio ") && !fio.contains("adaptive"),
+            "{fio}"
+        );
+        for (workload, completion, word) in [
+            (usual, "adaptive", "--completion=adaptive"),
+            (bursts, "interrupt", "--bursts=4:1ms"),
+            (phases, "interrupt", "--phases=2000:1s"),
+        ] {
+            let ours = command(workload, completion);
+            assert!(
+                ours.starts_with("joulio bench --device=./disk.img"),
+                "{ours}"
+            );
+            assert!(ours.contains(word), "{word}: {ours}");
+        }
     }
 }

@@ -119,7 +119,7 @@ fn the_status_of_a_controller_is_read_when_it_completes_nothing() {
     let namespace = controller.namespace(1).unwrap();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
     let mut buffers = controller.allocate_buffers(2, 512).unwrap();
-    let mut send = |group: &mut PollGroup<Leaving>, buffer| {
+    let send = |group: &mut PollGroup<Leaving>, buffer| {
         let queue = &mut group.queues()[0];
         queue.read(&namespace, 0, 1, buffer, 0).unwrap();
         queue.ring();

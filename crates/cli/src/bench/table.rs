@@ -45,12 +45,17 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
     } else {
         format!("\nwith faults {faults}")
     };
+    let arrivals = match axes.values(Factor::RateIops) {
+        [] | [_] => format!("{} loop", job.loop_name()),
+        // Some of them open, perhaps one closed.
+        rates => format!("rate_iops {}", rates.join(",")),
+    };
     let list = |factor, one: String| match axes.values(factor) {
         [] => one,
         values => values.join(","),
     };
     format!(
-        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}{begins}\non {}{faults}",
+        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {arrivals}{phases}, {length}{window}{begins}\non {}{faults}",
         list(Factor::Rw, job.rw.to_string()),
         list(Factor::Bs, job.bs.to_string()),
         list(Factor::IoDepth, job.iodepth.to_string()),
@@ -59,7 +64,6 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
             JobKind::Thread => "",
             JobKind::Process => " (processes)",
         },
-        job.loop_name(),
         listed(devices)
     )
 }

@@ -452,3 +452,15 @@ fn a_full_disk_ends_with_what_is_to_be_done() {
     assert!(text.contains("12 with figures"), "{text}");
     assert_eq!(runs(&room.path().join("out")).len(), 12);
 }
+
+#[test]
+fn a_folder_of_other_results_is_refused_by_its_flag() {
+    let room = TempDir::new().unwrap();
+    let run = |experiment: &str| format!("lab run {experiment} --twin --quick --results here");
+    stdout(room.path(), &run("shared-core"));
+    let said = refused(room.path(), &run("interfaces"));
+    assert!(
+        said.contains("--results here: it has the results of another experiment"),
+        "{said}"
+    );
+}

@@ -4,6 +4,7 @@ use super::folder::FolderError;
 use crate::experiment_file::ExperimentFileError;
 use crate::state_file::StateError;
 use crate::sweep::{FactorError, SweepFailure, SweepOptionsError};
+use std::path::PathBuf;
 
 /// Why a campaign is not run, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,12 @@ pub enum CampaignError {
     /// The results folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The folder has results of another run.
+    #[error(
+        "--results {}: it has the results of another experiment, or of this one with other options: name another folder",
+        .0.display()
+    )]
+    OtherResults(PathBuf),
     /// The file of records cannot be used.
     #[error(transparent)]
     State(#[from] StateError),

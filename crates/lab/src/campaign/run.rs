@@ -85,7 +85,11 @@ impl Campaign {
         ResultsFolder::make(path)?;
         let before = InterruptsBefore::now();
         let records = ResultsFolder::records_path(path);
-        let mut store = RecordStore::open(Some(&records), &header)?;
+        let store = RecordStore::open(Some(&records), &header);
+        let mut store = store.map_err(|error| match error {
+            StateError::Another { .. } => CampaignError::OtherResults(path.into()),
+            error => error.into(),
+        })?;
         self.check_machine(&store)?;
         let mut end = CampaignEnd {
             all,

@@ -105,7 +105,10 @@ fn overall(sets: &[&SetReport]) -> Finding {
 }
 
 fn basis(sets: &[&SetReport]) -> Finding {
-    let mut platforms: Vec<Platform> = sets.iter().map(|set| set.platform).collect();
+    // One on which nothing could be run is no basis.
+    let any = sets.iter().any(|set| set.runs > 0);
+    let counts = sets.iter().filter(|set| set.runs > 0 || !any);
+    let mut platforms: Vec<Platform> = counts.map(|set| set.platform).collect();
     platforms.sort();
     platforms.dedup();
     let how: Vec<&str> = platforms.iter().map(|p| words::platform(*p)).collect();

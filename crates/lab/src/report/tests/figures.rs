@@ -158,6 +158,21 @@ fn runs_that_were_not_what_they_were_to_be_are_in_no_mean() {
 }
 
 #[test]
+fn a_platform_on_which_nothing_could_be_run_is_no_basis() {
+    let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+    for record in &mut records {
+        record.platform = Platform::Emulated;
+    }
+    let mut unavailable = run(POLL, 1, 7, 10.0, 40.0);
+    unavailable.platform = Platform::Real;
+    unavailable.result.counts = None;
+    records.push(unavailable);
+    let basis = findings(&report(LINES, records)).pop().unwrap().sentence;
+    assert!(!basis.contains("a real device"), "{basis}");
+    assert!(basis.contains("1 unavailable here"), "{basis}");
+}
+
+#[test]
 fn unlike_machines_and_platforms_are_sets_of_their_own() {
     let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
     let mut twin = runs(POLL, 1, 2_000.0, 1.0, 40.0);

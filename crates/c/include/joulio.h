@@ -733,7 +733,8 @@ int joulio_queue_counters(struct joulio_queue *queue, struct joulio_counters *co
 // Opens the volume on the controller's namespace; who uses it waits by `completion`, as for
 // joulio_queue_create(). Each thread has a queue pair for the time of a call, as far as the controller has
 // some. `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened
-// with JOULIO_ALLOW_WRITE then. The controller may be closed before the volume. NULL: joulio_error() says
+// with JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The
+// controller may be closed before the volume. NULL: joulio_error() says
 // why: without a volume on the namespace and without JOULIO_VOLUME_FORMAT, for example.
 //
 // # Safety

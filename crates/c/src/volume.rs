@@ -45,6 +45,7 @@ impl From<VolumeError> for Failure {
             VolumeError::NotAVolume | VolumeError::Version { .. } => Errno::MEDIUMTYPE,
             VolumeError::TooLarge { .. } => Errno::FBIG,
             VolumeError::Store(StoreError::ReadOnly) => Errno::PERM,
+            VolumeError::Store(StoreError::InUse(_)) => Errno::BUSY,
             _ => Errno::IO,
         };
         Failure::new(errno, error)
@@ -54,7 +55,8 @@ impl From<VolumeError> for Failure {
 /// Opens the volume on the controller's namespace; who uses it waits by `completion`, as for
 /// joulio_queue_create(). Each thread has a queue pair for the time of a call, as far as the controller has
 /// some. `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened
-/// with JOULIO_ALLOW_WRITE then. The controller may be closed before the volume. NULL: joulio_error() says
+/// with JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The
+/// controller may be closed before the volume. NULL: joulio_error() says
 /// why: without a volume on the namespace and without JOULIO_VOLUME_FORMAT, for example.
 ///
 /// # Safety

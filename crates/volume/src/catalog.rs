@@ -12,6 +12,8 @@ struct Inode {
     name: Option<String>,
     size: u64,
     extents: Vec<Extent>,
+    /// Bytes that the extents take in a snapshot.
+    extent_bytes: u64,
 }
 
 impl Inode {
@@ -34,6 +36,21 @@ pub(crate) struct Catalog {
     resized: BTreeSet<FileId>,
     /// Units that are free when the pending changes are durable.
     freed: Vec<Extent>,
+    /// Bytes that a snapshot takes at most, and may take.
+    bytes: u64,
+    room: u64,
+    /// Bytes that a file's size takes at most.
+    size_bytes: u64,
+}
+
+/// Bytes of a number in a snapshot.
+fn varint(number: u64) -> u64 {
+    u64::from((u64::BITS - (number | 1).leading_zeros()).div_ceil(7))
+}
+
+/// Bytes of an extent of the file `id` in a snapshot.
+fn extent_bytes(id: FileId, extent: Extent) -> u64 {
+    1 + varint(id.0) + varint(extent.start.into()) + varint(extent.units.into())
 }
 
 /// What a commit has to make durable.
@@ -46,7 +63,8 @@ pub(crate) struct Batch {
 }
 
 impl Catalog {
-    /// The directory after `changes`, on a volume of `units` units.
+    /// The directory after `changes`, on a volume of `units` units whose journal has `room` bytes for all changes that
+    /// make it.
     ///
     /// # Errors
     /// The changes contradict each other or the volume ([`VolumeError::Damaged`]).
@@ -54,8 +72,15 @@ impl Catalog {
         changes: impl IntoIterator<Item = Change>,
         units: u32,
         unit: u64,
+        room: u64,
     ) -> Result<Catalog, VolumeError> {
-        let mut catalog = Catalog::default();
+        let mut catalog = Catalog {
+            // The number of changes, before them.
+            bytes: varint(u64::MAX),
+            room,
+            size_bytes: varint(u64::from(units).saturating_mul(unit)),
+            ..Catalog::default()
+        };
         for change in changes {
             change.check(units)?;
             catalog.apply(&change)?;
@@ -107,6 +132,7 @@ impl Catalog {
                 }
                 let next = id.0.checked_add(1);
                 self.next = next.ok_or_else(|| damaged("a file has the last number".into()))?;
+                self.bytes += self.file_bytes(*id, name);
                 self.names.insert(name.clone(), *id);
                 let name = Some(name.clone());
                 self.files.insert(
@@ -128,22 +154,71 @@ impl Catalog {
                 }
                 self.names.remove(from);
                 self.names.insert(to.clone(), id);
+                self.bytes += self.file_bytes(id, to);
+                self.bytes -= self.file_bytes(id, from);
                 self.inode_mut(id)?.name = Some(to.clone());
             }
             Change::Resize { id, size } => self.inode_mut(*id)?.size = *size,
-            Change::Extend { id, extent } => push(&mut self.inode_mut(*id)?.extents, *extent),
+            Change::Extend { id, extent } => {
+                self.change_extents(*id, |extents| push(extents, *extent))?;
+            }
             Change::Shrink { id, units } => {
-                let freed = shrink(&mut self.inode_mut(*id)?.extents, *units);
+                let freed = self.change_extents(*id, |extents| shrink(extents, *units))?;
                 self.freed.extend(freed);
             }
         }
         Ok(())
     }
 
+    /// Bytes of the file `id` of that name in a snapshot, but for its extents.
+    fn file_bytes(&self, id: FileId, name: &str) -> u64 {
+        let len = name.len() as u64;
+        2 + 2 * varint(id.0) + varint(len) + len + self.size_bytes
+    }
+
+    /// Changes the extents of a file.
+    fn change_extents<T>(
+        &mut self,
+        id: FileId,
+        change: impl FnOnce(&mut Vec<Extent>) -> T,
+    ) -> Result<T, VolumeError> {
+        let inode = self.inode_mut(id)?;
+        // All but the last two are as they were, or gone.
+        let bytes = |extents: &[Extent]| -> u64 {
+            extents.iter().map(|&extent| extent_bytes(id, extent)).sum()
+        };
+        let before = inode.extent_bytes;
+        let kept = inode.extents.len().saturating_sub(1);
+        let last = bytes(&inode.extents[kept..]);
+        let changed = change(&mut inode.extents);
+        inode.extent_bytes = match inode.extents.get(kept..) {
+            Some(now) if inode.extents.len() > kept => before - last + bytes(now),
+            _ => bytes(&inode.extents),
+        };
+        let (after, named) = (inode.extent_bytes, inode.name.is_some());
+        if named {
+            self.bytes = self.bytes + after - before;
+        }
+        Ok(changed)
+    }
+
+    /// Refuses a change by which a snapshot is `more` bytes longer, and `less` shorter, where the journal has no room
+    /// for that.
+    fn check_room(&self, more: u64, less: u64) -> Result<(), VolumeError> {
+        let (bytes, room) = ((self.bytes + more).saturating_sub(less), self.room);
+        match more > less && bytes > room {
+            true => Err(VolumeError::DirectoryTooLarge { bytes, room }),
+            false => Ok(()),
+        }
+    }
+
     /// Takes the name from a file; its units are freed by [`Catalog::forget`], unless it is open.
     fn unlink(&mut self, name: &str) -> Result<(), VolumeError> {
         let id = self.names.remove(name).ok_or_else(|| missing(name))?;
-        self.inode_mut(id)?.name = None;
+        let inode = self.inode_mut(id)?;
+        inode.name = None;
+        let extents = inode.extent_bytes;
+        self.bytes -= self.file_bytes(id, name) + extents;
         self.resized.remove(&id);
         Ok(())
     }
@@ -229,13 +304,14 @@ impl Catalog {
     /// A new, empty file.
     ///
     /// # Errors
-    /// There is a file of that name, or the name is none.
+    /// There is a file of that name, the name is none, or the journal has no room for another.
     pub fn create(&mut self, name: &str) -> Result<FileId, VolumeError> {
         check_name(name)?;
         if self.names.contains_key(name) {
             return Err(VolumeError::Exists(name.into()));
         }
         let id = FileId(self.next);
+        self.check_room(self.file_bytes(id, name), 0)?;
         let name = name.into();
         self.change(Change::Create { id, name })?;
         Ok(id)
@@ -254,11 +330,17 @@ impl Catalog {
     /// Gives a file another name; returns the file that had it.
     ///
     /// # Errors
-    /// There is no file `from`, or `to` is no name.
+    /// There is no file `from`, `to` is no name, or the journal has no room for it.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<Option<FileId>, VolumeError> {
         check_name(to)?;
-        self.find(from)?;
+        let id = self.find(from)?;
         let replaced = self.id(to).filter(|_| from != to);
+        let gone = replaced.map_or(0, |id| {
+            let inode = self.files.get(&id);
+            self.file_bytes(id, to) + inode.map_or(0, |inode| inode.extent_bytes)
+        });
+        let less = self.file_bytes(id, from) + gone;
+        self.check_room(self.file_bytes(id, to), less)?;
         let (from, to) = (from.into(), to.into());
         self.change(Change::Rename { from, to })?;
         Ok(replaced)
@@ -291,24 +373,49 @@ impl Catalog {
     /// Gives a file units until it has `units`.
     ///
     /// # Errors
-    /// The volume is full; the file keeps what it got.
+    /// The volume is full, or the journal has no room for so many extents: the file keeps what it had.
     pub fn extend(&mut self, id: FileId, units: u64, unit: u64) -> Result<(), VolumeError> {
-        let mut has = self.units(id);
-        while has < units {
-            let inode = self.inode_mut(id)?;
-            let after = inode.extents.last().map(|last| last.end());
-            let after = after.and_then(|after| u32::try_from(after).ok());
-            let wanted = u32::try_from(units - has).unwrap_or(u32::MAX);
-            let Some(extent) = self.free.take(wanted, after) else {
-                return Err(VolumeError::NoSpace {
-                    wanted: (units - has) * unit,
-                    free: self.free.total() * unit,
-                });
-            };
+        let more = units.saturating_sub(self.units(id));
+        if more > self.free.total() {
+            return Err(VolumeError::NoSpace {
+                wanted: more.saturating_mul(unit),
+                free: self.free.total() * unit,
+            });
+        }
+        let taken = self.take_units(id, more)?;
+        let bytes = taken.iter().map(|&extent| extent_bytes(id, extent)).sum();
+        let named = self.inode_mut(id)?.name.is_some();
+        if named && let Err(error) = self.check_room(bytes, 0) {
+            self.release(taken);
+            return Err(error);
+        }
+        for extent in taken {
             self.change_file(id, Change::Extend { id, extent })?;
-            has += u64::from(extent.units);
         }
         Ok(())
+    }
+
+    /// Takes `units` units, of those that are free, to follow the last of the file.
+    fn take_units(&mut self, id: FileId, units: u64) -> Result<Vec<Extent>, VolumeError> {
+        let last = self.inode_mut(id)?.extents.last().copied();
+        let (mut after, mut left) = (last.map(Extent::end), units);
+        let mut taken = Vec::new();
+        while left > 0 {
+            let wanted = u32::try_from(left).unwrap_or(u32::MAX);
+            let next = after.and_then(|after| u32::try_from(after).ok());
+            let Some(extent) = self.free.take(wanted, next) else {
+                break;
+            };
+            left -= u64::from(extent.units);
+            after = Some(extent.end());
+            taken.push(extent);
+        }
+        Ok(taken)
+    }
+
+    /// True if units are free once the pending changes are durable.
+    pub fn frees_units(&self) -> bool {
+        !self.freed.is_empty()
     }
 
     /// Forgets a file without a name that nobody has open: its units are free after the next commit.
@@ -334,6 +441,13 @@ impl Catalog {
             changes,
             freed: std::mem::take(&mut self.freed),
         }
+    }
+
+    /// Puts a batch back that could not be made durable, before what came later.
+    pub fn restore(&mut self, batch: Batch) {
+        let later = std::mem::replace(&mut self.pending, batch.changes);
+        self.pending.extend(later);
+        self.freed.extend(batch.freed);
     }
 
     /// Frees what a batch that is durable set free.
@@ -371,6 +485,7 @@ fn missing(name: &str) -> VolumeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::encode;
     use proptest::prelude::*;
 
     const UNITS: u32 = 16;
@@ -397,7 +512,7 @@ mod tests {
     }
 
     fn replayed(changes: &[Change]) -> Result<Catalog, VolumeError> {
-        Catalog::replayed(changes.iter().cloned(), UNITS, UNIT)
+        Catalog::replayed(changes.iter().cloned(), UNITS, UNIT, u64::MAX / 2)
     }
 
     fn created(id: u64, name: &str) -> Change {
@@ -448,6 +563,13 @@ mod tests {
             let names = catalog.names("");
             let ids: Vec<_> = names.iter().filter_map(|name| catalog.id(name)).collect();
             let used: u64 = ids.iter().map(|&id| catalog.units(id)).sum();
+            // What a snapshot takes is never more than was counted, and less by the numbers' lengths alone.
+            let counted = |catalog: &Catalog| {
+                let bytes = encode(&catalog.snapshot()).expect("a snapshot").len() as u64;
+                let slack = 10 + 10 * catalog.names.len() as u64;
+                bytes <= catalog.bytes && catalog.bytes <= bytes + slack
+            };
+            prop_assert!(counted(&catalog));
             prop_assert_eq!(catalog.free_units() + used, u64::from(UNITS));
             for &id in &ids {
                 let runs = catalog.runs(id, 0, u64::MAX, UNIT);
@@ -461,6 +583,17 @@ mod tests {
                 catalog.extend(new, free, UNIT).expect("free units");
                 prop_assert_eq!(catalog.units(new), free);
             }
+            prop_assert!(counted(&catalog));
+            for &id in &ids {
+                catalog.grow(id, catalog.units(id) * UNIT).expect("a file");
+            }
+            if let [first, .., last] = &catalog.names("")[..] {
+                let (first, last) = (first.clone(), last.clone());
+                catalog.rename(&first, "a longer name").expect("a file");
+                let replaced = catalog.rename("a longer name", &last).expect("a file");
+                catalog.forget(replaced.expect("the last"));
+            }
+            prop_assert!(counted(&catalog));
             for name in catalog.names("") {
                 let id = catalog.remove(&name).expect("a file");
                 catalog.forget(id);

@@ -41,6 +41,11 @@ pub enum StoreError {
         /// Bytes of a block.
         block: u32,
     },
+    /// Another volume of this process is on the namespace of that number.
+    #[error(
+        "a volume on namespace {0} is open in this process already: use that one, or close it first"
+    )]
+    InUse(u32),
     /// A write to a store that is only read.
     #[error("the device was opened to be read: nothing on it is changed")]
     ReadOnly,

@@ -180,7 +180,19 @@ impl<S: BlockStore> VolumeFile<S> {
             return Err(VolumeError::TooLarge { end, most });
         }
         let units = end.div_ceil(layout.unit);
-        self.volume.catalog().extend(self.id, units, layout.unit)
+        let extend = || {
+            let mut catalog = self.volume.catalog();
+            let extended = catalog.extend(self.id, units, layout.unit);
+            (extended, catalog.frees_units())
+        };
+        match extend() {
+            // Units of what was cut off or removed are free once that is durable.
+            (Err(VolumeError::NoSpace { .. }), true) => {
+                self.volume.commit()?;
+                extend().0
+            }
+            (extended, _) => extended,
+        }
     }
 
     /// Writes `from` at `offset`, which is at most the size.

@@ -130,11 +130,7 @@ impl Journal {
         layout: &Layout,
         snapshot: &[u8],
     ) -> Result<(), VolumeError> {
-        let bytes = layout.record(snapshot.len());
-        if bytes > layout.region {
-            let room = layout.region;
-            return Err(VolumeError::DirectoryTooLarge { bytes, room });
-        }
+        layout.check_snapshot(snapshot)?;
         let next = self.generation.checked_add(1);
         let last = || VolumeError::Damaged("its journal has the last generation".into());
         let mut other = Journal {
@@ -231,6 +227,20 @@ impl Layout {
     /// Bytes of a record with `len` bytes of changes, whole blocks.
     fn record(&self, len: usize) -> u64 {
         ((HEADER + len) as u64).next_multiple_of(self.block)
+    }
+
+    /// Most bytes of a snapshot.
+    pub fn snapshot(&self) -> u64 {
+        self.region - HEADER as u64
+    }
+
+    /// Refuses a snapshot that does not fit a region.
+    pub fn check_snapshot(&self, snapshot: &[u8]) -> Result<(), VolumeError> {
+        let (bytes, room) = (snapshot.len() as u64, self.snapshot());
+        match bytes > room {
+            true => Err(VolumeError::DirectoryTooLarge { bytes, room }),
+            false => Ok(()),
+        }
     }
 }
 

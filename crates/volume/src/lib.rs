@@ -35,7 +35,8 @@
 //! snapshot. Data is written in place; units that a change sets free are not used again before that change
 //! is durable.
 //!
-//! One process has a volume at a time; the device's back end sees to that.
+//! One process has a volume at a time; the device's back end sees to that. In the process a namespace has one
+//! [`Volume`] that may be written ([`BlockStore::claim`]): clones of it are for other threads.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
@@ -59,5 +60,5 @@ pub use file::{FileRead, VolumeFile};
 pub use format_options::FormatOptions;
 pub use memory_store::MemoryStore;
 pub use nvme_store::NvmeStore;
-pub use store::{BlockStore, ReadPart, WritePart};
+pub use store::{BlockStore, ReadPart, StoreClaim, WritePart};
 pub use volume::{Space, Volume};

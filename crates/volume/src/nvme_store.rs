@@ -1,12 +1,12 @@
 //! A namespace as a store: queue pairs that threads take in turn.
 
 use crate::store::{check_reads, check_writes};
-use crate::{BlockStore, ReadPart, StoreError, WritePart};
+use crate::{BlockStore, ReadPart, StoreClaim, StoreError, WritePart};
 use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::wait::{AnyPolicy, WaitCounters};
 use joulio_nvme::{Completed, Controller, Namespace, NvmeError, PollGroup};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Most bytes of one command.
 const MAX_CHUNK: u32 = 128 << 10;
@@ -27,9 +27,10 @@ pub struct NvmeStore<D: Device> {
     returned: Condvar,
 }
 
-/// Queue pairs that nobody uses, and how many more can be made.
+/// Queue pairs that nobody uses, how many there are in all, and how many more can be made.
 struct Lanes<D: Device> {
     idle: Vec<Lane<D>>,
+    made: usize,
     left: usize,
 }
 
@@ -80,6 +81,7 @@ impl<D: Device> NvmeStore<D> {
             caches: controller.identity().vwc & 1 != 0,
             lanes: Mutex::new(Lanes {
                 idle: Vec::new(),
+                made: 0,
                 left: controller.max_queues(),
             }),
             chunk: chunk.max(block),
@@ -108,7 +110,7 @@ impl<D: Device> NvmeStore<D> {
 
     /// Polls, sleeps, blocks and interrupts of the queue pairs that nobody uses at the moment.
     pub fn counters(&self) -> WaitCounters {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes();
         let mut all = WaitCounters::default();
         for lane in &mut lanes.idle {
             all += lane.group.counters();
@@ -119,15 +121,32 @@ impl<D: Device> NvmeStore<D> {
     /// A queue pair for the calling thread: one that nobody uses, a new one, or the next that is given
     /// back.
     fn take(&self) -> Result<Lane<D>, StoreError> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes();
         loop {
             if let Some(lane) = lanes.idle.pop() {
                 return Ok(lane);
             }
             if lanes.left > 0 {
                 lanes.left -= 1;
+                lanes.made += 1;
                 drop(lanes);
-                return self.lane().inspect_err(|_| self.lost());
+                let refused = match self.lane() {
+                    Ok(lane) => return Ok(lane),
+                    Err(error) => error,
+                };
+                lanes = self.lanes();
+                lanes.made -= 1;
+                if lanes.made == 0 {
+                    // Who waits for one tries again, and has its own error.
+                    lanes.left += 1;
+                    drop(lanes);
+                    self.returned.notify_all();
+                    return Err(refused);
+                }
+                // Others of the controller have its queues, or there is no memory for more: there are some that
+                // come back.
+                lanes.left = 0;
+                continue;
             }
             lanes = self
                 .returned
@@ -136,16 +155,19 @@ impl<D: Device> NvmeStore<D> {
         }
     }
 
+    fn lanes(&self) -> MutexGuard<'_, Lanes<D>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn give_back(&self, lane: Lane<D>) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.idle.push(lane);
-        drop(lanes);
+        self.lanes().idle.push(lane);
         self.returned.notify_one();
     }
 
     /// Notes that a queue pair is no more.
     fn lost(&self) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes();
+        lanes.made -= 1;
         lanes.left += 1;
         drop(lanes);
         self.returned.notify_one();
@@ -340,5 +362,13 @@ impl<D: Device> BlockStore for NvmeStore<D> {
             })?;
             failed.map_or(Ok(()), Err)
         })
+    }
+
+    fn claim(&self) -> Result<StoreClaim, StoreError> {
+        // Who only reads writes over nobody's files.
+        match self.may_write {
+            true => StoreClaim::new(Arc::as_ptr(&self.controller).addr(), self.namespace.id().0),
+            false => Ok(StoreClaim::default()),
+        }
     }
 }

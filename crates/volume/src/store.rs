@@ -1,7 +1,9 @@
 //! Blocks that a volume lies on.
 
 use crate::StoreError;
+use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes to read, at any alignment.
 #[derive(Debug)]
@@ -52,6 +54,43 @@ pub trait BlockStore: Send + Sync {
     /// # Errors
     /// The device failed.
     fn flush(&self) -> Result<(), StoreError>;
+
+    /// Claims the store for a volume, as long as the claim is kept: two volumes on the same blocks would write over
+    /// each other's files. A store that cannot be had twice has nothing to do.
+    ///
+    /// # Errors
+    /// Another volume of this process has the same blocks ([`StoreError::InUse`]).
+    fn claim(&self) -> Result<StoreClaim, StoreError> {
+        Ok(StoreClaim::default())
+    }
+}
+
+/// Stores of the process that volumes have: a controller's address in memory, and the namespace.
+static CLAIMED: Mutex<BTreeSet<(usize, u32)>> = Mutex::new(BTreeSet::new());
+
+/// A volume's claim of its store.
+#[derive(Debug, Default)]
+pub struct StoreClaim(Option<(usize, u32)>);
+
+impl StoreClaim {
+    /// Claims namespace `nsid` of the controller at `address`, which stays there as long as the claim.
+    pub(crate) fn new(address: usize, nsid: u32) -> Result<StoreClaim, StoreError> {
+        let place = (address, nsid);
+        let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+        match claimed.insert(place) {
+            true => Ok(StoreClaim(Some(place))),
+            false => Err(StoreError::InUse(nsid)),
+        }
+    }
+}
+
+impl Drop for StoreClaim {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+            claimed.remove(&place);
+        }
+    }
 }
 
 /// A reference to a store, or a box of one, is a store.
@@ -77,6 +116,10 @@ where
 
     fn flush(&self) -> Result<(), StoreError> {
         (**self).flush()
+    }
+
+    fn claim(&self) -> Result<StoreClaim, StoreError> {
+        (**self).claim()
     }
 }
 

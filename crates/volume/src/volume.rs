@@ -6,7 +6,7 @@ use crate::file::VolumeFile;
 use crate::journal::{Journal, encode};
 use crate::layout::Layout;
 use crate::open_files::OpenFiles;
-use crate::{BlockStore, FormatOptions, VolumeError, superblock};
+use crate::{BlockStore, FormatOptions, StoreClaim, VolumeError, superblock};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +35,7 @@ impl<S: BlockStore> Clone for Volume<S> {
 #[derive(Debug)]
 pub(crate) struct Inner<S> {
     pub store: S,
+    _claim: StoreClaim,
     pub layout: Layout,
     pub open: OpenFiles,
     catalog: Mutex<Catalog>,
@@ -47,11 +48,12 @@ impl<S: BlockStore> Volume<S> {
     ///
     /// # Errors
     /// There is a volume already and [`FormatOptions::overwrite`] is false, the store is too small or an
-    /// option out of its range: nothing was written. Or the store failed.
+    /// option out of its range, or a volume on the store is open: nothing was written. Or the store failed.
     pub fn format(store: &S, options: FormatOptions) -> Result<(), VolumeError> {
         // Random keys of the standard library's, as no two volumes may have the same.
         let id = RandomState::new().build_hasher().finish();
         let layout = Layout::new(store.block_size(), store.blocks(), options, id)?;
+        let _claim = store.claim()?;
         if !options.overwrite && superblock::exists(store)? {
             return Err(VolumeError::AlreadyAVolume);
         }
@@ -64,16 +66,18 @@ impl<S: BlockStore> Volume<S> {
     /// was killed left in the device's cache is made durable.
     ///
     /// # Errors
-    /// There is none ([`VolumeError::NotAVolume`]), or it is damaged or of a later format; or the store
-    /// failed.
+    /// There is none ([`VolumeError::NotAVolume`]), it is damaged or of a later format, or it is open in this process
+    /// already ([`StoreError::InUse`]); or the store failed.
     pub fn open(store: S) -> Result<Volume<S>, VolumeError> {
+        let claim = store.claim()?;
         let layout = superblock::read(&store)?;
         // Units that a record sets free are used from now on, and the record must outlive that.
         store.flush()?;
         let (journal, changes) = Journal::open(&store, &layout)?;
-        let catalog = Catalog::replayed(changes, layout.units, layout.unit)?;
+        let catalog = Catalog::replayed(changes, layout.units, layout.unit, layout.snapshot())?;
         Ok(Volume(Arc::new(Inner {
             store,
+            _claim: claim,
             layout,
             open: OpenFiles::default(),
             catalog: Mutex::new(catalog),
@@ -90,7 +94,7 @@ impl<S: BlockStore> Volume<S> {
     /// Makes a file, which is there after a crash once it, or the volume, was synced.
     ///
     /// # Errors
-    /// There is a file of that name, or the name is none.
+    /// There is a file of that name, the name is none, or the directory has no room for another.
     pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         self.open_by(|catalog| catalog.create(name))
     }
@@ -106,7 +110,7 @@ impl<S: BlockStore> Volume<S> {
     /// Opens a file, and makes it if there is none.
     ///
     /// # Errors
-    /// The name is none.
+    /// The name is none, or the directory has no room for another file.
     pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         self.open_by(|catalog| catalog.id(name).map_or_else(|| catalog.create(name), Ok))
     }
@@ -150,7 +154,7 @@ impl<S: BlockStore> Volume<S> {
     /// Gives the file `from` the name `to`, durably and at once; a file that had it is removed.
     ///
     /// # Errors
-    /// There is no file `from`, or `to` is no name; or the store failed.
+    /// There is no file `from`, `to` is no name, or the directory has no room for it; or the store failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
         self.unlink(|catalog| catalog.rename(from, to))
     }
@@ -209,7 +213,9 @@ impl<S: BlockStore> Inner<S> {
         }
         let batch = self.catalog().take_batch();
         let done = self.make_durable(&mut journal, batch);
-        if done.is_err() {
+        // Nothing was written then, and nothing is lost.
+        let refused = matches!(done, Err(VolumeError::DirectoryTooLarge { .. }));
+        if done.is_err() && !refused {
             self.failed.store(true, Ordering::Relaxed);
         }
         done
@@ -227,14 +233,75 @@ impl<S: BlockStore> Inner<S> {
                 let (snapshot, later) = {
                     let mut catalog = self.catalog();
                     let later = catalog.take_batch();
-                    (catalog.snapshot(), later)
+                    let snapshot = encode(&catalog.snapshot())?;
+                    if let Err(error) = self.layout.check_snapshot(&snapshot) {
+                        // A volume of an earlier version: files can still be removed.
+                        catalog.restore(later);
+                        let changes = batch.changes;
+                        catalog.restore(Batch { changes, freed });
+                        return Err(error);
+                    }
+                    (snapshot, later)
                 };
                 self.store.flush()?;
-                journal.switch(&self.store, &self.layout, &encode(&snapshot)?)?;
+                journal.switch(&self.store, &self.layout, &snapshot)?;
                 freed.extend(later.freed);
             }
         }
         self.catalog().release(freed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStore;
+    use crate::change::Change;
+
+    /// An earlier version made directories of which no snapshot fits.
+    #[test]
+    fn a_directory_that_is_too_large_already_can_be_made_smaller() -> Result<(), VolumeError> {
+        let options = FormatOptions {
+            journal: Some(64 << 10),
+            ..FormatOptions::default()
+        };
+        let store = MemoryStore::new(512, 16 << 10);
+        Volume::format(&store, options)?;
+        let layout = superblock::read(&store)?;
+        let (mut journal, _) = Journal::open(&store, &layout)?;
+        let name = |number: u64| format!("{number:0>200}");
+        let created = |count| {
+            let created = (0..count).map(|id| Change::Create {
+                id: FileId(id),
+                name: name(id),
+            });
+            encode(&created.collect::<Vec<_>>())
+        };
+        // As many as one record has: there is no room for another.
+        let mut count = 400;
+        let created = loop {
+            let created = created(count)?;
+            if journal.has_room(&layout, &created) {
+                break created;
+            }
+            count -= 1;
+        };
+        journal.append(&store, &layout, &created)?;
+        let volume = Volume::open(store)?;
+        let mut left = count;
+        loop {
+            left -= 1;
+            match volume.remove(&name(left)) {
+                Ok(()) => break,
+                Err(VolumeError::DirectoryTooLarge { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        assert!((1..count - 2).contains(&left), "{left} of {count}");
+        let after = Volume::open(volume.store().after_power_cut(|_| false))?;
+        assert_eq!(after.names("").len() as u64, left);
+        assert!(!after.exists(&name(left)) && after.exists(&name(left - 1)));
         Ok(())
     }
 }

@@ -168,7 +168,35 @@ fn a_full_journal_goes_over_to_the_other_region() -> Result<()> {
 }
 
 #[test]
-fn a_directory_beyond_the_journal_is_refused_and_the_volume_opens_as_it_was() -> Result<()> {
+fn a_write_that_the_volume_has_no_room_for_keeps_none_of_it() -> Result<()> {
+    let volume = volume(512)?;
+    let small = volume.create("small")?;
+    small.append(b"x")?;
+    let before = volume.space();
+    let large = volume.create("large")?;
+    let whole = vec![1; before.total as usize];
+    for refused in [large.write_at(0, &whole), large.truncate(before.total)] {
+        assert!(
+            matches!(refused, Err(VolumeError::NoSpace { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!((volume.space(), large.size()), (before, 0));
+    large.append(&whole[..before.free as usize])?;
+    assert_eq!(volume.space().free, 0);
+    // What another gave up is there for the next without a sync of the caller's.
+    large.truncate(0)?;
+    assert_eq!(volume.space().free, 0);
+    small.append(&[2; 100_000])?;
+    assert_eq!(small.size(), 100_001);
+    volume.sync()?;
+    let cut = volume.store().after_power_cut(|_| false);
+    assert_eq!(Volume::open(cut)?.size_of("small")?, 100_001);
+    Ok(())
+}
+
+/// A volume whose journal has the least room.
+fn small_journal() -> Result<MemoryStore> {
     let store = MemoryStore::new(512, 16 << 10);
     let options = FormatOptions {
         unit: 4096,
@@ -176,22 +204,74 @@ fn a_directory_beyond_the_journal_is_refused_and_the_volume_opens_as_it_was() ->
         ..FormatOptions::default()
     };
     Volume::format(&store, options)?;
-    let volume = Volume::open(store)?;
-    let mut made = 0;
-    let error = loop {
-        let name = format!("{made:0>200}");
-        volume.create(&name)?;
-        match volume.sync() {
-            Ok(()) => made += 1,
-            Err(error) => break error,
+    Ok(store)
+}
+
+#[test]
+fn a_directory_that_the_journal_has_no_room_for_is_refused_before_it_is_changed() -> Result<()> {
+    // One sync each, and one for all: their creation alone takes less than a directory of them.
+    for (name, each) in [(200, true), (4, false)] {
+        let volume = Volume::open(small_journal()?)?;
+        let mut made = 0;
+        let error = loop {
+            match volume.create(&format!("{made:0>name$}")) {
+                Ok(_) => made += 1,
+                Err(error) => break error,
+            }
+            if each {
+                volume.sync()?;
+            }
+        };
+        assert!(
+            matches!(error, VolumeError::DirectoryTooLarge { .. }),
+            "{error}"
+        );
+        volume.sync()?;
+        let long = "y".repeat(250);
+        let renamed = volume.rename(&format!("{:0>name$}", 0), &long);
+        assert!(
+            matches!(renamed, Err(VolumeError::DirectoryTooLarge { .. })),
+            "{renamed:?}"
+        );
+        let cut = volume.store().after_power_cut(|_| false);
+        let after = Volume::open(cut)?;
+        assert_eq!(after.names("").len(), made);
+        // There is room again, for as many as there were.
+        for number in 0..made {
+            after.remove(&format!("{number:0>name$}"))?;
         }
-    };
+        after.create(&long)?.append(b"x")?;
+        after.sync()?;
+        assert_eq!(after.names(""), [long]);
+    }
+    Ok(())
+}
+
+#[test]
+fn extents_that_the_journal_has_no_room_for_are_refused() -> Result<()> {
+    let volume = Volume::open(small_journal()?)?;
+    let mut number = 0;
+    while volume.create(&format!("{number:0>100}")).is_ok() {
+        number += 1;
+    }
+    let before = volume.space();
+    // The files there are have room for the sizes, and not for units each.
+    let refused = (0..number).find_map(|number| {
+        let file = volume.open_file(&format!("{number:0>100}")).expect("made");
+        file.append(b"x").err()
+    });
     assert!(
-        matches!(error, VolumeError::DirectoryTooLarge { .. }),
-        "{error}"
+        matches!(refused, Some(VolumeError::DirectoryTooLarge { .. })),
+        "{refused:?}"
     );
-    assert!(matches!(volume.sync(), Err(VolumeError::Failed)));
-    let after = Volume::open(volume.store().after_power_cut(|_| true))?;
-    assert_eq!(after.names("").len(), made);
+    volume.sync()?;
+    let used = (0..number).filter(|number| {
+        let size = volume.size_of(&format!("{number:0>100}"));
+        size.is_ok_and(|size| size > 0)
+    });
+    assert_eq!(
+        volume.space().free,
+        before.free - 4096 * used.count() as u64
+    );
     Ok(())
 }

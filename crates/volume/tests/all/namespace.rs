@@ -8,6 +8,7 @@ use joulio_volume::{
     BlockStore, FormatOptions, MemoryStore, NvmeStore, ReadPart, StoreError, Volume, VolumeError,
     WritePart,
 };
+use std::sync::Arc;
 use std::thread;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -23,6 +24,73 @@ fn store(queues: u16, policy: fn() -> AnyPolicy) -> Result<NvmeStore<EmulatedDev
         1,
         policy,
     )?)
+}
+
+#[test]
+fn threads_wait_for_a_queue_where_others_of_the_controller_have_the_rest() -> Result<()> {
+    let device = EmulatedDevice::spawn(&Options::new(DeviceProfile::builtin("instant")?))?;
+    let options = ControllerOptions {
+        queues: 2,
+        ..ControllerOptions::default()
+    };
+    let controller = Arc::new(Controller::open(device, options)?);
+    let _elsewhere = controller.create_queue_pair(4)?;
+    let store = NvmeStore::new(Arc::clone(&controller), 1, || AnyPolicy::POLL)?;
+    Volume::format(&store, FormatOptions::default())?;
+    let volume = Volume::open(store)?;
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let volume = volume.clone();
+            scope.spawn(move || {
+                let file = volume.create(&format!("file {number}")).expect("made");
+                for _ in 0..50 {
+                    file.append(&[number; 5000]).expect("written");
+                    file.sync().expect("synced");
+                }
+            });
+        }
+    });
+    assert_eq!(volume.names("file").len(), 4);
+    // With none at all it is an error, not a wait without an end.
+    drop(volume);
+    let _both = controller.create_queue_pair(4)?;
+    let none = NvmeStore::new(controller, 1, || AnyPolicy::POLL);
+    assert!(matches!(none, Err(StoreError::Driver(_))));
+    Ok(())
+}
+
+#[test]
+fn a_namespace_has_one_volume_of_a_process() -> Result<()> {
+    let device = EmulatedDevice::spawn(&Options::new(DeviceProfile::builtin("instant")?))?;
+    let controller = Arc::new(Controller::open(device, ControllerOptions::default())?);
+    let store = || NvmeStore::new(Arc::clone(&controller), 1, || AnyPolicy::POLL);
+    Volume::format(&store()?, FormatOptions::default())?;
+    let volume = Volume::open(store()?)?;
+    let file = volume.create("a")?;
+    file.append(b"first")?;
+    volume.sync()?;
+    let overwrite = FormatOptions {
+        overwrite: true,
+        ..FormatOptions::default()
+    };
+    let refused = [
+        Volume::open(store()?).err(),
+        Volume::format(&store()?, overwrite).err(),
+    ];
+    for refused in refused {
+        assert!(
+            matches!(refused, Some(VolumeError::Store(StoreError::InUse(1)))),
+            "{refused:?}"
+        );
+    }
+    // Who only reads may.
+    assert_eq!(Volume::open(store()?.read_only())?.names(""), ["a"]);
+    // An open file is the volume's too.
+    drop(volume);
+    assert!(Volume::open(store()?).is_err());
+    drop(file);
+    assert_eq!(Volume::open(store()?)?.names(""), ["a"]);
+    Ok(())
 }
 
 #[test]

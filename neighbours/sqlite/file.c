@@ -135,12 +135,14 @@ static int file_sector(sqlite3_file *base)
 	return 4096;
 }
 
-/* Blocks are written as a whole, the rest of one is kept, and a size is durable only with its data. Files can be
- * removed while they are open: a connection must not keep its journal open, which another may remove. */
+/* Blocks are written as a whole, and the rest of one is kept. Files can be removed while they are open: a connection must
+ * not keep its journal open, which another may remove. A size is durable only with its data, but that is no
+ * SQLITE_IOCAP_SAFE_APPEND: by journal_mode=persist the journal is written over, and what a power cut leaves of the one
+ * before would be taken for a part of it. */
 static int file_characteristics(sqlite3_file *base)
 {
 	(void)base;
-	return SQLITE_IOCAP_ATOMIC512 | SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND;
+	return SQLITE_IOCAP_ATOMIC512 | SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
 
 static int file_index_map(sqlite3_file *base, int region, int size, int extend,

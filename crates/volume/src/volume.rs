@@ -34,8 +34,9 @@ impl<S: BlockStore> Clone for Volume<S> {
 /// file's own before the catalog.
 #[derive(Debug)]
 pub(crate) struct Inner<S> {
-    pub store: S,
+    /// Given back before the store goes, and with it perhaps the controller that it is of.
     _claim: StoreClaim,
+    pub store: S,
     pub layout: Layout,
     pub open: OpenFiles,
     catalog: Mutex<Catalog>,

@@ -135,7 +135,7 @@ fn an_experiment_runs_on_the_emulator_and_goes_on() {
     assert!(manifest["manifest"]["kernel"].is_string());
     // Another platform is another campaign.
     let said = refused(room.path(), "lab run small.toml --twin --results out");
-    assert!(said.contains("another bench"), "{said}");
+    assert!(said.contains("results of another experiment"), "{said}");
 }
 
 #[test]

@@ -135,7 +135,12 @@ fn results_of_another_campaign_are_not_merged() {
     );
     assert!(!path("all").exists());
     let error = campaign.run(&path("one"), Shard::ALL, 1, &Stop::default(), &Silent);
-    assert!(error.unwrap_err().to_string().contains("results of another experiment"));
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("results of another experiment")
+    );
     let error = merge(&[path("none")], &path("all"), Existing::Keep).unwrap_err();
     assert!(error.to_string().contains("no results"), "{error}");
 }

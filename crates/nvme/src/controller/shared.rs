@@ -110,6 +110,11 @@ impl<D: Device> Shared<D> {
     /// Checks that the controller is there, has not failed, and is to stay.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.registers().check_enabled()?;
+        self.check_stays()
+    }
+
+    /// Checks that the controller is to stay, without a look at its registers.
+    pub(crate) fn check_stays(&self) -> Result<(), NvmeError> {
         if self.device.is_removal_requested() {
             return Err(NvmeError::RemovalRequested {
                 device: self.device.name().into(),

@@ -69,9 +69,11 @@ impl<D: Device> QueuePair<D> {
         // A controller that completes commands is there. To read its status takes longer than many of them where
         // that is a message to a server.
         let polls = self.full_polls;
-        if std::mem::replace(&mut self.checked_polls, polls) == polls
-            && let Err(trouble) = self.shared.check()
-        {
+        let checked = match std::mem::replace(&mut self.checked_polls, polls) == polls {
+            true => self.shared.check(),
+            false => self.shared.check_stays(),
+        };
+        if let Err(trouble) = checked {
             return self.reset_for(&trouble, sink);
         }
         self.shared.collect_events();

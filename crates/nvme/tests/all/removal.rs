@@ -150,6 +150,31 @@ fn the_status_of_a_controller_is_read_when_it_completes_nothing() {
 }
 
 #[test]
+fn a_controller_that_completes_commands_is_given_back_when_it_is_to_be_removed() {
+    let (controller, stepper, levers) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
+    let mut buffers = controller.allocate_buffers(2, 512).unwrap();
+    levers.removal_requested.store(true, Ordering::Relaxed);
+    let error = loop {
+        while let Some(buffer) = buffers.pop() {
+            let queue = &mut group.queues()[0];
+            queue.read(&namespace, 0, 1, buffer, 0).unwrap();
+            queue.ring();
+        }
+        stepper.step(joulio_wait::now());
+        let reaped = group.reap(1, None, |_, done| buffers.extend(done.into_buffers()));
+        if let Err(error) = reaped {
+            break error;
+        }
+    };
+    assert!(
+        matches!(error, NvmeError::RemovalRequested { .. }),
+        "{error}"
+    );
+}
+
+#[test]
 fn one_error_ends_the_commands_of_all_queues_of_a_device_that_is_gone() {
     let (controller, stepper, _) = open();
     let namespace = controller.namespace(1).unwrap();

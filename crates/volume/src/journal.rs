@@ -130,7 +130,10 @@ impl Journal {
         layout: &Layout,
         snapshot: &[u8],
     ) -> Result<(), VolumeError> {
-        layout.check_snapshot(snapshot)?;
+        let (bytes, room) = (snapshot.len() as u64, layout.snapshot());
+        if bytes > room {
+            return Err(VolumeError::DirectoryTooLarge { bytes, room });
+        }
         let next = self.generation.checked_add(1);
         let last = || VolumeError::Damaged("its journal has the last generation".into());
         let mut other = Journal {
@@ -232,15 +235,6 @@ impl Layout {
     /// Most bytes of a snapshot.
     pub fn snapshot(&self) -> u64 {
         self.region - HEADER as u64
-    }
-
-    /// Refuses a snapshot that does not fit a region.
-    pub fn check_snapshot(&self, snapshot: &[u8]) -> Result<(), VolumeError> {
-        let (bytes, room) = (snapshot.len() as u64, self.snapshot());
-        match bytes > room {
-            true => Err(VolumeError::DirectoryTooLarge { bytes, room }),
-            false => Ok(()),
-        }
     }
 }
 

@@ -214,7 +214,7 @@ impl<S: BlockStore> Inner<S> {
         }
         let batch = self.catalog().take_batch();
         let done = self.make_durable(&mut journal, batch);
-        // Nothing was written then, and nothing is lost.
+        // No record was written then, and no change is lost.
         let refused = matches!(done, Err(VolumeError::DirectoryTooLarge { .. }));
         if done.is_err() && !refused {
             self.failed.store(true, Ordering::Relaxed);
@@ -234,18 +234,19 @@ impl<S: BlockStore> Inner<S> {
                 let (snapshot, later) = {
                     let mut catalog = self.catalog();
                     let later = catalog.take_batch();
-                    let snapshot = encode(&catalog.snapshot())?;
-                    if let Err(error) = self.layout.check_snapshot(&snapshot) {
-                        // A volume of an earlier version: files can still be removed.
-                        catalog.restore(later);
-                        let changes = batch.changes;
-                        catalog.restore(Batch { changes, freed });
-                        return Err(error);
-                    }
-                    (snapshot, later)
+                    (catalog.snapshot(), later)
                 };
                 self.store.flush()?;
-                journal.switch(&self.store, &self.layout, &snapshot)?;
+                let switched = journal.switch(&self.store, &self.layout, &encode(&snapshot)?);
+                if let Err(VolumeError::DirectoryTooLarge { .. }) = switched {
+                    // A volume of an earlier version: files can still be removed.
+                    let mut catalog = self.catalog();
+                    catalog.restore(later);
+                    let changes = batch.changes;
+                    catalog.restore(Batch { changes, freed });
+                    return switched;
+                }
+                switched?;
                 freed.extend(later.freed);
             }
         }

@@ -32,7 +32,7 @@ impl Latency {
 }
 
 /// The smallest of the sorted `values` that `part` of them are not above.
-fn quantile(values: &[u64], part: f64) -> Option<u64> {
+pub(super) fn quantile(values: &[u64], part: f64) -> Option<u64> {
     let rank = (values.len() as f64 * part).ceil() as usize;
     values.get(rank.saturating_sub(1)).copied()
 }

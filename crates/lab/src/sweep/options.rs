@@ -13,7 +13,6 @@ use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, parse_time};
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::fmt::Display;
 
 /// A sweep as it is requested: what the flags of `joulio bench` say, and what a file can.
@@ -109,14 +108,13 @@ impl SweepOptions {
         let listed = self.axes.values(Factor::Device).iter();
         let mut usual = Vec::new();
         for text in listed {
-            usual.extend(usual_engine(&text.replace(AS_JOBS, "count=1"))?);
+            let engine = usual_engine(&text.replace(AS_JOBS, "count=1"))?;
+            usual.extend(engine.filter(|engine| !usual.contains(engine)));
         }
         if usual.is_empty() {
             let first = self.base.targets.devices.first();
             usual.extend(first.map(|device| device.engine()));
         }
-        let mut seen = HashSet::new();
-        usual.retain(|engine| seen.insert(*engine));
         Ok(usual)
     }
 
@@ -129,12 +127,13 @@ impl SweepOptions {
         let mut points = axes.points();
         for section in self.sections() {
             if section.engines_are_devices()? {
-                let mut fits = Vec::new();
-                for point in &points {
-                    fits.push(section.is_usual(point)?);
-                }
-                let mut fits = fits.into_iter();
-                points.retain(|_| fits.next() == Some(true));
+                let usual = points.into_iter().map(|point| {
+                    let usual = section.is_usual(&point)?;
+                    Ok(usual.then_some(point))
+                });
+                points = usual
+                    .filter_map(Result::transpose)
+                    .collect::<Result<_, _>>()?;
             }
             if section.axes.values(Factor::Completion).is_empty() {
                 let methods = points.iter().map(|point| method(&section.point(point)?));
@@ -208,9 +207,11 @@ impl SweepOptions {
         if !method.engine.has_ring() {
             options.targets.ring = RingOptions::default();
         }
-        if method.mode != CompletionMode::Adaptive && self.adapts()? {
+        let usual = GoalOptions::default();
+        let goal = &mut options.workload.goal;
+        if *goal != usual && method.mode != CompletionMode::Adaptive && self.adapts()? {
             // It is for the runs that are.
-            options.workload.goal = GoalOptions::default();
+            *goal = usual;
         }
         let workload = &mut options.workload;
         workload.seed = workload.seed.wrapping_add(u64::from(run.replicate) - 1);

@@ -5,7 +5,7 @@ use super::flag::Flag;
 use super::refusal::Refusal;
 use super::sections::{Given, Section, variable};
 use super::typed::Typed;
-use super::words::{Word, names, word};
+use super::words::{OWN_KINDS, Word, names, word};
 use joulio_workload::parse_size;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -178,9 +178,9 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
         .find("filename")
         .and_then(|given| given.value.as_deref());
     let ours = |value: &str| {
-        let kinds = ["emulated\\:", "pcie\\:", "vfio-user\\:"];
-        let first = names(value).into_iter().next().unwrap_or_default();
-        kinds.iter().any(|kind| first.starts_with(kind))
+        let names = names(value);
+        let kind = names.first().and_then(|first| first.split_once("\\:"));
+        kind.is_some_and(|(kind, _)| OWN_KINDS.contains(&kind))
     };
     if !has(&["ioengine"]) && !name.is_some_and(ours) && !typed.has("--device") {
         arguments.push("--engine=psync".into());

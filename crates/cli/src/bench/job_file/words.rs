@@ -75,12 +75,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         }),
         "ioengine" => Translated(engine),
         // What fio has none of.
-        "completion" => Translated(|value| {
-            match value.contains(',') {
-            true => Err("a section has one completion mode: a list is the command line's, --completion poll,adaptive".into()),
-            false => Ok(vec![format!("--completion={value}")]),
-        }
-        }),
+        "completion" => Translated(completion),
         "slo" => Whole("--slo"),
         "latency_budget" => Whole("--latency-budget"),
         "objective" => Whole("--objective"),
@@ -272,11 +267,24 @@ pub(super) fn names(value: &str) -> Vec<String> {
     escaped.collect()
 }
 
+/// The completion mode of a section.
+fn completion(value: &str) -> Result<Vec<String>, String> {
+    match value.contains(',') {
+        true => Err(
+            "a section has one completion mode: a list is the command line's, --completion poll,adaptive".into(),
+        ),
+        false => Ok(vec![format!("--completion={value}")]),
+    }
+}
+
+/// Kinds of devices of joulio's own driver, before the colon of their names.
+pub(super) const OWN_KINDS: [&str; 3] = ["emulated", "pcie", "vfio-user"];
+
 /// True if `name`, in which a kept colon is NUL, is the beginning of a device's name: `emulated`, or `pcie` and what is
 /// before the function of its address.
 fn goes_on(name: &str) -> bool {
     let of_address = name.strip_prefix("pcie\0");
-    matches!(name, "emulated" | "vfio-user" | "pcie")
+    OWN_KINDS.contains(&name)
         || of_address.is_some_and(|part| !part.contains('.') && part.matches('\0').count() < 2)
 }
 

@@ -1,6 +1,7 @@
 //! Claims that hold of reads by a completion mode.
 
 use super::super::check::SelftestCheck;
+use super::super::latency::quantile;
 use super::reads::ReadsDone;
 use joulio_workload::CompletionMode;
 
@@ -96,15 +97,12 @@ fn by_its_mode(check: &mut SelftestCheck, mode: CompletionMode, depth: usize, do
 /// Half of the reads took half as long to send as the quickest took in all, or longer.
 fn sent_as_slowly_as_read(done: &ReadsDone) -> bool {
     let mut sending = done.sending.clone();
-    let middle = sending.len() / 2;
-    let median = match sending.is_empty() {
-        true => return false,
-        false => *sending.select_nth_unstable(middle).1,
-    };
-    done.took
-        .iter()
-        .min()
-        .is_some_and(|&least| median >= least / 2)
+    sending.sort_unstable();
+    let median = quantile(&sending, 0.50);
+    let least = done.took.iter().min();
+    median
+        .zip(least)
+        .is_some_and(|(median, &least)| median >= least / 2)
 }
 
 /// Each completion is waited for by itself, so that each has its interrupt.

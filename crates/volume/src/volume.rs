@@ -68,7 +68,7 @@ impl<S: BlockStore> Volume<S> {
     ///
     /// # Errors
     /// There is none ([`VolumeError::NotAVolume`]), it is damaged or of a later format, or it is open in this process
-    /// already ([`StoreError::InUse`]); or the store failed.
+    /// already ([`StoreError::InUse`](crate::StoreError::InUse)); or the store failed.
     pub fn open(store: S) -> Result<Volume<S>, VolumeError> {
         let claim = store.claim()?;
         let layout = superblock::read(&store)?;

@@ -101,7 +101,8 @@ impl Interrupts for Receiver {
 
 /// Pauses until the thread was interrupted. The order that loses no wake-up: clear the mark, then
 /// poll, then wait. An interrupt before the clear announced a completion that the poll sees; one
-/// after it leaves its mark, with which the wait does not begin.
+/// after it leaves its mark, with which the wait does not begin, at once or, where it was held back, as the
+/// wait begins. That may be of a completion which an earlier poll has found: then it polls once more.
 pub(crate) fn interrupted(
     cpu: &impl Interrupts,
     until: Nanos,

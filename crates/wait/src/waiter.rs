@@ -102,14 +102,15 @@ impl Waiter {
 
     /// Makes the calling thread, which is to be pinned to a CPU, take the device interrupts that
     /// signal `events` as user interrupts: the first without the kernel, the others by its
-    /// handler, since a CPU delivers one interrupt directly. Only that thread may run this waiter
-    /// then. Those that it took before are given back.
+    /// handler, since a CPU delivers one interrupt directly. They are held back between waits for them: what
+    /// comes while the thread polls is one, with which the next wait begins. Only that thread may run this
+    /// waiter then. Those that it took before are given back.
     ///
     /// # Errors
     /// User interrupts are missing ([`Waiter::may_receive`]), the thread is not pinned, or the
     /// interrupt cannot be bound to it.
     pub fn receive(&mut self, events: &[BorrowedFd<'_>]) -> Result<(), UintrError> {
-        self.receive_by(events, Receiver::open)
+        self.receive_by(events, Receiver::open_in_waits_only)
     }
 
     /// Receives as [`Waiter::receive`] does, by SPDK+'s own mechanism ([`crate::SpdkPlus`]).

@@ -32,6 +32,10 @@
 //! ends at once.
 //! An interrupt during TPAUSE ends it by itself.
 //!
+//! *Between waits interrupts may be held back* ([`Receiver::open_in_waits_only`]). The first that comes
+//! meanwhile stays requested and swallows those behind it, as below; the next wait lets it through before
+//! the check of the mark, and the poll that follows sees the completions of all.
+//!
 //! *An interrupt may be swallowed.* A vector that equals UINV makes the CPU take the posted
 //! requests (PIR) of the thread's descriptor; a device posts none, so the handler posts one by
 //! SENDUIPI to its own thread for the next interrupt (with SN = 1 nothing is sent). From the moment

@@ -60,6 +60,8 @@ pub struct Receiver {
     depth: Depth,
     /// The thread that pauses, where the handler hands over. After the device, as the slot is.
     low_power: Option<LowPower>,
+    /// User interrupts are let through by its waits, and at no other time.
+    in_waits_only: bool,
 }
 
 impl Receiver {
@@ -75,7 +77,20 @@ impl Receiver {
             owner: None,
             depth,
             low_power: None,
+            in_waits_only: false,
         })
+    }
+
+    /// Opens as [`Receiver::open`] does, but that user interrupts are let through by its waits alone. Those that come
+    /// between two waits, while the thread polls, are one, with which the next wait begins: a handler that
+    /// runs meanwhile says nothing that the poll does not find.
+    ///
+    /// # Errors
+    /// Those of [`Receiver::open`].
+    pub fn open_in_waits_only(depth: Depth) -> Result<Receiver, UintrError> {
+        let mut receiver = Receiver::open(depth)?;
+        receiver.in_waits_only = true;
+        Ok(receiver)
     }
 
     /// Opens as [`Receiver::open`] does, but that waits are SPDK+'s (HotStorage '25): a second user-level thread
@@ -118,11 +133,16 @@ impl Receiver {
             errno => UintrError::other("register")(errno),
         })?;
         self.owner = Some(ThreadId::here());
-        if self.low_power.is_none() {
+        if self.lets_through() {
             // SAFETY: the module has just switched user interrupts on for this thread.
             unsafe { cpu.allow() };
         }
         Ok(())
+    }
+
+    /// Whether user interrupts are let through between waits.
+    fn lets_through(&self) -> bool {
+        self.low_power.is_none() && !self.in_waits_only
     }
 
     /// Reports whether the calling thread is the one that registered.
@@ -213,19 +233,24 @@ impl Receiver {
     /// Holds interrupts back, for a thread that is about to poll a last time and to block on the
     /// eventfd. One that comes meanwhile runs no handler, which the block would not notice: it
     /// stays requested, and the module, which finds it so when it takes the thread off the CPU,
-    /// signals the eventfd.
+    /// signals the eventfd. One that came before is not of what the thread will block for: it runs the
+    /// handler here, and ends no block.
     ///
     /// # Errors
     /// On any thread but the one that registered.
     pub fn hold(&self) -> Result<Held<'_>, UintrError> {
         self.check_thread()?;
-        let allowed = self.low_power.is_none().then_some(self.device.cpu);
-        if let Some(cpu) = allowed {
-            // SAFETY: the thread is registered, so that the module has user interrupts on.
-            unsafe { cpu.hold() };
+        let cpu = self.device.cpu;
+        if self.low_power.is_none() {
+            // SAFETY: the thread is registered, so that the module has user interrupts on. Where they are let
+            // through already, that changes nothing.
+            unsafe {
+                cpu.allow();
+                cpu.hold();
+            }
         }
         Ok(Held {
-            allowed,
+            allowed: self.lets_through().then_some(cpu),
             receiver: std::marker::PhantomData,
         })
     }
@@ -263,7 +288,18 @@ impl Receiver {
             let (marked, limited) = (state.marked(), false);
             return Ok(Once { marked, limited });
         }
-        let limited = self.device.cpu.wait(state, deadline, self.depth);
+        let cpu = self.device.cpu;
+        if self.in_waits_only {
+            // SAFETY: the thread is registered, so that the module has user interrupts on. One that is pending
+            // runs the handler before the wait, which then finds its mark.
+            unsafe { cpu.allow() };
+        }
+        let limited = cpu.wait(state, deadline, self.depth);
+        if self.in_waits_only {
+            // SAFETY: as above.
+            unsafe { cpu.hold() };
+        }
+        // Read after that: one that came behind the wait has marked too.
         let marked = state.marked();
         Ok(Once { marked, limited })
     }
@@ -299,6 +335,10 @@ impl Receiver {
         let state = self.slot.state();
         // SAFETY: `at` was just looked up, and there is no shadow stack.
         let limited = unsafe { cpu.wait_at(state, deadline, self.depth, at) };
+        if self.in_waits_only {
+            // SAFETY: as above.
+            unsafe { cpu.hold() };
+        }
         let marked = state.marked();
         raised.map(|()| Once { marked, limited })
     }

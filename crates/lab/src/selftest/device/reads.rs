@@ -53,6 +53,8 @@ pub struct ReadsDone {
     pub places: u64,
     /// Different contents that the places have: a read of another place shows only by these.
     pub contents: u64,
+    /// Times that the thread waited for completions, which were not there when it came.
+    pub waited: u64,
     pub wait: WaitCounters,
     pub faults: Faults,
     /// Interrupts of the device that the kernel's handler took, by /proc/interrupts; `None`: it has
@@ -170,6 +172,7 @@ impl<D: Device> VerifiedReads<D> {
 
     fn read_all(&mut self, ios: u64, done: &mut ReadsDone) -> Result<(), SelftestError> {
         let (mut sent, mut ended) = (Vec::new(), 0);
+        let mut waits = self.waits();
         while ended < ios {
             while (sent.len() as u64) < ios && !self.buffers.is_empty() {
                 let place = self.next_place();
@@ -196,8 +199,16 @@ impl<D: Device> VerifiedReads<D> {
             });
             self.digests = digests;
             ended += reaped? as u64;
+            let before = std::mem::replace(&mut waits, self.waits());
+            done.waited += u64::from(waits > before);
         }
         Ok(())
+    }
+
+    /// Pauses, waits for a store and blocks so far.
+    fn waits(&mut self) -> u64 {
+        let wait = self.group.counters();
+        wait.pauses + wait.monitors + wait.blocks
     }
 
     /// Does one read, at a place of its own.

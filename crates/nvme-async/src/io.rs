@@ -184,6 +184,14 @@ impl Progress<'_> {
         polled
     }
 
+    /// Place in the line of who waits for room.
+    fn ticket(&self) -> Option<u64> {
+        match self.stage {
+            Stage::InLine(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+
     fn refused(&mut self, reason: IoFailure) -> IoError {
         let buffers = BufferList::from_chain(self.request.buffer.take());
         IoError { reason, buffers }
@@ -198,6 +206,9 @@ impl Progress<'_> {
         if let Some(ended) = &state.ended {
             let ended = Arc::clone(ended);
             return Poll::Ready(Err(self.refused(IoFailure::Controller(ended))));
+        }
+        if !state.has_turn(self.ticket()) {
+            return self.not_submitted(SubmitError::QueueFull, state, waker, later);
         }
         let operation = state.operations.begin(waker.clone());
         if let Err(reason) = self.request.submit(state.queue(), operation.into()) {
@@ -222,10 +233,7 @@ impl Progress<'_> {
         waker: &Waker,
         later: &mut Later,
     ) -> Poll<Result<Completed, IoError>> {
-        let ticket = match self.stage {
-            Stage::InLine(ticket) => Some(ticket),
-            _ => None,
-        };
+        let ticket = self.ticket();
         if reason != SubmitError::QueueFull {
             let left = ticket.and_then(|ticket| state.leave_line(ticket, &mut later.wake));
             later.dropped.extend(left);

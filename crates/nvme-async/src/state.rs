@@ -67,8 +67,9 @@ enum Reaper {
 pub(crate) struct State<D: Device> {
     pub(crate) events: EventGroup<D>,
     pub(crate) operations: Operations,
-    /// Futures that wait for room in the queue, by their tickets.
-    waiting: BTreeMap<u64, Waker>,
+    /// Futures that wait for room in the queue, by their tickets, with what wakes them; none: there is room, of
+    /// which they were told. Each has a claim to a place before all behind it and all that are new.
+    waiting: BTreeMap<u64, Option<Waker>>,
     next_ticket: u64,
     /// Buffers of commands whose future was dropped, and which have completed.
     pub(crate) reclaimed: Vec<DmaBuffer>,
@@ -114,7 +115,7 @@ impl<D: Device> State<D> {
             count += self.check(wake);
         }
         if !self.waiting.is_empty() {
-            self.wake_waiting(count, wake);
+            self.wake_waiting(wake);
         }
         count
     }
@@ -140,11 +141,32 @@ impl<D: Device> State<D> {
         count
     }
 
-    /// Wakes the first `count` futures that wait for room.
+    /// Wakes the futures that there is room for.
     #[cold]
-    fn wake_waiting(&mut self, count: usize, wake: &mut Wakers) {
-        let first = std::iter::from_fn(|| self.waiting.pop_first());
-        wake.extend(first.take(count).map(|(_, waker)| waker));
+    fn wake_waiting(&mut self, wake: &mut Wakers) {
+        let room = self.room();
+        let first = self.waiting.values_mut().take(room);
+        wake.extend(first.filter_map(Option::take));
+    }
+
+    /// Number of commands that the queue has room for.
+    fn room(&mut self) -> usize {
+        let queue = self.queue();
+        queue.depth() - queue.outstanding()
+    }
+
+    /// Whether a future that is in the line with `ticket`, or is new, may submit: a driver wakes those who wait in
+    /// their order, and who submits again and again is not to be before them each time.
+    pub(crate) fn has_turn(&mut self, ticket: Option<u64>) -> bool {
+        if self.waiting.is_empty() || !self.is_driven() {
+            return true;
+        }
+        let room = self.room();
+        let ahead = match ticket {
+            Some(ticket) => self.waiting.range(..ticket).take(room).count(),
+            None => self.waiting.len(),
+        };
+        ahead < room
     }
 
     /// Notes that the controller is used no more, and has everybody who waits find out.
@@ -158,7 +180,7 @@ impl<D: Device> State<D> {
     /// Has every future that waits polled again.
     pub(crate) fn wake_all(&mut self, wake: &mut Wakers) {
         wake.extend(self.operations.wakers());
-        wake.extend(std::mem::take(&mut self.waiting).into_values());
+        wake.extend(std::mem::take(&mut self.waiting).into_values().flatten());
     }
 
     /// Whether no handle of the queue is left, and no command outstanding.
@@ -210,11 +232,11 @@ impl<D: Device> State<D> {
         self.wake_all(wake);
     }
 
-    /// Whether a command that is written now needs nothing else: there is a driver, which is awake and rings.
-    /// Then it is taken for written.
+    /// Whether a command that is written now needs nothing else: there is a driver, which is awake and rings, and
+    /// nobody waits for room. Then it is taken for written.
     #[inline]
     pub(crate) fn is_easy(&mut self) -> bool {
-        if self.reaper != Reaper::Driver || self.ended.is_some() {
+        if self.reaper != Reaper::Driver || self.ended.is_some() || !self.waiting.is_empty() {
             return false;
         }
         self.unrung = true;
@@ -279,23 +301,18 @@ impl<D: Device> State<D> {
             self.next_ticket += 1;
             self.next_ticket
         });
-        (ticket, self.waiting.insert(ticket, waker))
+        (ticket, self.waiting.insert(ticket, Some(waker)).flatten())
     }
 
-    /// Leaves the line to submit: its turn has come, or room came before. The waker that it had, to be
-    /// dropped when no lock is held.
+    /// Leaves the line to submit. The waker that it had, to be dropped when no lock is held.
     pub(crate) fn take_turn(&mut self, ticket: u64) -> Option<Waker> {
-        self.waiting.remove(&ticket)
+        self.waiting.remove(&ticket).flatten()
     }
 
-    /// Leaves the line, and submits nothing. If it was this one's turn, the next is woken in its place.
+    /// Leaves the line, and submits nothing: who there is room for now is woken in its place.
     pub(crate) fn leave_line(&mut self, ticket: u64, wake: &mut Wakers) -> Option<Waker> {
-        let waiting = self.waiting.remove(&ticket);
-        if waiting.is_none()
-            && let Some((_, waker)) = self.waiting.pop_first()
-        {
-            wake.push(waker);
-        }
+        let waiting = self.take_turn(ticket);
+        self.wake_waiting(wake);
         waiting
     }
 }

@@ -59,3 +59,33 @@ fn without_a_driver_each_makes_room_for_itself() {
     assert!(poll(&mut second, &woken).is_ready());
     assert!(block_on(first).is_ok());
 }
+
+#[test]
+fn who_goes_on_and_on_leaves_room_for_who_waits() {
+    let (world, stepper) = World::stepped();
+    let (queue, namespace) = (world.queue(1), world.namespace);
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let mut driver = queue.driver().unwrap();
+    let (busy, waits) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+    let mut first = queue.flush(&namespace);
+    let mut waiting = queue.flush(&namespace);
+    assert!(poll(&mut first, &busy).is_pending());
+    assert!(poll(&mut waiting, &waits).is_pending());
+    let _ = driver.arm().unwrap();
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    // As an executor does: who was woken first is polled first, and has the next command at once.
+    assert!(poll(&mut first, &busy).is_ready());
+    let mut next = queue.flush(&namespace);
+    assert!(poll(&mut next, &busy).is_pending());
+    assert!(poll(&mut waiting, &waits).is_pending());
+    let _ = driver.arm().unwrap();
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    assert!(poll(&mut waiting, &waits).is_ready());
+    assert!(poll(&mut next, &busy).is_pending());
+    let _ = driver.arm().unwrap();
+    stepper.step(now());
+    assert_eq!(driver.reap(8).unwrap(), 1);
+    assert!(poll(&mut next, &busy).is_ready());
+}

@@ -196,7 +196,13 @@ impl<D: Device> AsyncQueue<D> {
 
     /// Takes a buffer of a command whose future was dropped, once the command has completed.
     pub fn reclaim(&self) -> Option<DmaBuffer> {
-        self.shared.lock().reclaimed.pop()
+        self.shared.with(&mut Wakers::new(), |state, wake| {
+            if state.reclaimed.is_empty() && !state.is_driven() {
+                // Nobody else may ever look.
+                state.reap(usize::MAX, wake);
+            }
+            state.reclaimed.pop()
+        })
     }
 
     /// Commands that the device has, those whose future was dropped included.

@@ -28,6 +28,20 @@ fn a_buffer_comes_back_later_and_never_early() {
 }
 
 #[test]
+fn without_a_driver_and_other_futures_a_buffer_comes_back_too() {
+    let (world, stepper) = World::stepped();
+    let (queue, namespace) = (world.queue(4), world.namespace);
+    let woken = Arc::new(Woken::default());
+    let mut read = queue.read(&namespace, 0, 1, world.buffer());
+    assert!(poll(&mut read, &woken).is_pending());
+    drop(read);
+    assert!(queue.reclaim().is_none());
+    stepper.step(now());
+    assert!(queue.reclaim().is_some());
+    assert_eq!(queue.outstanding(), 0);
+}
+
+#[test]
 fn a_future_that_was_never_polled_sends_nothing() {
     let (world, _stepper) = World::stepped();
     let (queue, namespace) = (world.queue(1), world.namespace);

@@ -87,7 +87,7 @@ pub(crate) type ReapCall =
 pub(crate) struct Backlog {
     /// Tags of commands without a buffer.
     pub(crate) slots: Slots,
-    /// Completions that the caller's array had no room for.
+    /// Completions that the caller's array had no room for. They stay the queue's when it joins or leaves a group.
     pub(crate) left: VecDeque<joulio_completion>,
 }
 

@@ -1,5 +1,6 @@
 //! Completions: reaping them, and the descriptor of an event loop.
 
+use crate::any_queue::Backlog;
 use crate::buffer::joulio_buffer;
 use crate::error::{Failure, failed, guarded};
 use crate::handle;
@@ -27,30 +28,23 @@ pub struct joulio_completion {
 }
 
 /// Completions on their way to the caller.
-pub(crate) struct Sink<'a> {
+pub(crate) struct Sink {
     /// Next of the caller's array.
     next: *mut joulio_completion,
     end: *mut joulio_completion,
-    /// Those that the array has no room for.
-    left: &'a mut VecDeque<joulio_completion>,
 }
 
-impl<'a> Sink<'a> {
+impl Sink {
     /// A sink with the caller's array of `max`.
     ///
     /// # Safety
     /// `completions` has room for `max`.
     #[inline]
-    pub(crate) unsafe fn new(
-        completions: *mut joulio_completion,
-        max: u32,
-        left: &'a mut VecDeque<joulio_completion>,
-    ) -> Sink<'a> {
+    pub(crate) unsafe fn new(completions: *mut joulio_completion, max: u32) -> Sink {
         Sink {
             next: completions,
             // SAFETY: by the caller.
             end: unsafe { completions.add(max as usize) },
-            left,
         }
     }
 
@@ -62,19 +56,18 @@ impl<'a> Sink<'a> {
         completions: *mut joulio_completion,
         found: u32,
         max: u32,
-        left: &'a mut VecDeque<joulio_completion>,
-    ) -> (*mut joulio_completion, Sink<'a>) {
+    ) -> (*mut joulio_completion, Sink) {
         // SAFETY: by the caller.
         unsafe {
             let behind = completions.add(found as usize);
-            (behind, Sink::new(behind, max - found, left))
+            (behind, Sink::new(behind, max - found))
         }
     }
 
-    /// Hands `done` out, of a queue with these slots; its buffer is the caller's again. What is rare is
+    /// Hands `done` out, of a queue that keeps `backlog`; its buffer is the caller's again. What is rare is
     /// elsewhere, so that this is small enough to become a part of the loop over the completions.
     #[inline(always)]
-    pub(crate) fn put(&mut self, done: Completed, slots: &mut Slots) {
+    pub(crate) fn put(&mut self, done: Completed, backlog: &mut Backlog) {
         let (tag, buffer) = match done.buffer {
             Some(memory) if DriverTag::is_buffer(done.tag) => {
                 let buffer = DriverTag::buffer(done.tag);
@@ -83,11 +76,11 @@ impl<'a> Sink<'a> {
                 held.put(memory);
                 (held.tag, buffer)
             }
-            memory => other(done.tag, memory, slots),
+            memory => other(done.tag, memory, &mut backlog.slots),
         };
         let (result, status) = (done.dw0, done.status.field());
         if self.next == self.end {
-            return self.keep(tag, buffer, result, status);
+            return backlog.keep(tag, buffer, result, status);
         }
         // SAFETY: before the end, by the caller of joulio_reap().
         unsafe {
@@ -99,18 +92,6 @@ impl<'a> Sink<'a> {
             });
             self.next = self.next.add(1);
         }
-    }
-
-    /// Keeps a completion that the caller's array has no room for.
-    #[cold]
-    #[inline(never)]
-    fn keep(&mut self, tag: u64, buffer: *mut joulio_buffer, result: u32, status: u16) {
-        self.left.push_back(joulio_completion {
-            tag,
-            buffer,
-            result,
-            status,
-        });
     }
 
     /// Number of completions in the caller's array, which begins at `completions`.
@@ -132,6 +113,20 @@ impl<'a> Sink<'a> {
             // What ended beside the failure is not lost: the failure comes again if it lasts.
             (_, found) => found as c_int,
         }
+    }
+}
+
+impl Backlog {
+    /// Keeps a completion that the caller's array has no room for.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, tag: u64, buffer: *mut joulio_buffer, result: u32, status: u16) {
+        self.left.push_back(joulio_completion {
+            tag,
+            buffer,
+            result,
+            status,
+        });
     }
 }
 

@@ -1,13 +1,12 @@
 //! Groups: queues that one thread waits for together.
 
-use crate::completions::{check_room, hand_out, joulio_completion, with_more};
+use crate::completions::{check_room, joulio_completion};
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use crate::opened_group::AnyGroup;
 use crate::queue::{joulio_counters, joulio_queue};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint};
 
 /// Queues that one thread waits for together, by the completion modes of all. It and its queues are used
@@ -29,8 +28,6 @@ impl Handle for joulio_group {
 /// What a group's handle stands for.
 pub(crate) struct Group {
     opened: Box<dyn AnyGroup>,
-    /// Completions that the caller's array had no room for.
-    left: VecDeque<joulio_completion>,
 }
 
 /// Makes a group for queues of `controller` and of others of its back end (emulated, pcie, vfio-user). NULL:
@@ -47,10 +44,7 @@ pub unsafe extern "C" fn joulio_group_create(
         let controller = unsafe { handle::get(controller) }?;
         let opened = controller.opened().group();
         let opened = opened.map_err(|error| Failure::new(Errno::MFILE, error))?;
-        Ok(handle::make(Group {
-            opened,
-            left: VecDeque::new(),
-        }))
+        Ok(handle::make(Group { opened }))
     })
 }
 
@@ -92,7 +86,6 @@ pub unsafe extern "C" fn joulio_group_join(
         // SAFETY: by the caller.
         let joining = unsafe { handle::get(queue) }?;
         joining.become_by(|opened| opened.join(&*group.opened, queue))?;
-        group.left.append(&mut joining.backlog.left);
         Ok(0)
     })
 }
@@ -113,6 +106,7 @@ pub unsafe extern "C" fn joulio_group_leave(
         // SAFETY: by the caller.
         let leaving = unsafe { handle::get(queue) }?;
         leaving.become_by(|opened| opened.leave(&*group.opened))?;
+        leaving.note_left();
         Ok(0)
     })
 }
@@ -132,20 +126,10 @@ pub unsafe extern "C" fn joulio_group_reap(
 ) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
-        let Group { opened, left } = unsafe { handle::get(group) }?;
+        let group = unsafe { handle::get(group) }?;
         check_room(min, max, completions)?;
         // SAFETY: by the caller.
-        let found = unsafe { hand_out(left, max, completions) };
-        if found == max {
-            return Ok(found as c_int);
-        }
-        let min = min.saturating_sub(found);
-        // SAFETY: by the caller; there is room for so many more.
-        let more = unsafe {
-            let behind = completions.add(found as usize);
-            opened.reap(min, max - found, timeout_ns, behind, left)
-        };
-        Ok(with_more(found, more))
+        Ok(unsafe { group.opened.reap(min, max, timeout_ns, completions) })
     })
 }
 
@@ -171,10 +155,7 @@ pub unsafe extern "C" fn joulio_group_arm(group: *mut joulio_group) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
         let group = unsafe { handle::get(group) }?;
-        match group.left.is_empty() {
-            true => group.opened.arm().map(c_int::from),
-            false => Ok(0),
-        }
+        group.opened.arm().map(c_int::from)
     })
 }
 
@@ -188,7 +169,7 @@ pub unsafe extern "C" fn joulio_group_outstanding(group: *mut joulio_group) -> c
     guarded(|| {
         // SAFETY: by the caller.
         let group = unsafe { handle::get(group) }?;
-        Ok((group.opened.outstanding() + group.left.len()) as c_int)
+        Ok(group.opened.outstanding() as c_int)
     })
 }
 

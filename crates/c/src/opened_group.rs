@@ -1,8 +1,8 @@
 //! Groups of queue pairs of any back end behind one type.
 
-use crate::any_queue::{AnyQueue, Calls};
+use crate::any_queue::{AnyQueue, Backlog, Calls};
 use crate::commands::joulio_io;
-use crate::completions::{Sink, joulio_completion};
+use crate::completions::{Sink, hand_out, joulio_completion, with_more};
 use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
 use crate::opened_queue::{OpenedQueue, deadline, not_a_member};
@@ -13,7 +13,6 @@ use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair};
 use joulio_wait::WaitCounters;
 use rustix::io::Errno;
 use std::any::Any;
-use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +37,6 @@ pub(crate) trait AnyGroup: Send + Any {
         max: u32,
         timeout_ns: i64,
         completions: *mut joulio_completion,
-        left: &mut VecDeque<joulio_completion>,
     ) -> c_int;
 }
 
@@ -50,6 +48,8 @@ struct Joined<D: Device> {
     events: EventGroup<D>,
     /// Of each queue, in the order of the group.
     places: Vec<Place>,
+    /// Some queue may have completions that the caller's array had no room for.
+    some_left: bool,
 }
 
 struct Place {
@@ -66,6 +66,29 @@ const NOWHERE: usize = usize::MAX;
 unsafe impl Send for Place {}
 
 impl<D: Device> Joined<D> {
+    /// What each queue keeps that was not destroyed.
+    fn backlogs(&mut self) -> impl Iterator<Item = &mut Backlog> {
+        let handles = self.places.iter().map(|place| place.handle);
+        let handles = handles.filter(|handle| !handle.is_null());
+        // SAFETY: a queue leaves the group before its handle ends; one place has the handle.
+        handles.map(|handle| &mut unsafe { handle::known(handle) }.backlog)
+    }
+
+    /// Hands out up to `max` completions that the array had no room for before; how many.
+    ///
+    /// # Safety
+    /// `completions` has room for `max`.
+    unsafe fn hand_out_left(&mut self, max: u32, completions: *mut joulio_completion) -> u32 {
+        let (mut found, mut some_left) = (0, false);
+        for Backlog { left, .. } in self.backlogs() {
+            // SAFETY: by the caller; there is room for so many more.
+            found += unsafe { hand_out(left, max - found, completions.add(found as usize)) };
+            some_left |= !left.is_empty();
+        }
+        self.some_left = some_left;
+        found
+    }
+
     /// Takes the queue `index` out.
     fn remove(&mut self, index: usize) -> Result<QueuePair<D>, Failure> {
         let removed = self.events.group().remove(index);
@@ -83,6 +106,7 @@ impl<D: Device> Members<D> {
         Ok(Members(Arc::new(Mutex::new(Joined {
             events: EventGroup::new(PollGroup::new(Vec::new()))?,
             places: Vec::new(),
+            some_left: false,
         }))))
     }
 
@@ -106,6 +130,8 @@ impl<D: Device> Members<D> {
             index: Arc::clone(&index),
             handle,
         });
+        // It may have brought some.
+        joined.some_left = true;
         Box::new(Member {
             group: Members(Arc::clone(&self.0)),
             index,
@@ -126,7 +152,9 @@ impl<D: Device> AnyGroup for Members<D> {
     }
 
     fn outstanding(&self) -> usize {
-        self.lock().events.group().outstanding()
+        let mut joined = self.lock();
+        let left: usize = joined.backlogs().map(|backlog| backlog.left.len()).sum();
+        joined.events.group().outstanding() + left
     }
 
     fn counters(&self) -> WaitCounters {
@@ -134,7 +162,11 @@ impl<D: Device> AnyGroup for Members<D> {
     }
 
     fn arm(&self) -> Result<bool, Failure> {
-        let armed = self.lock().events.arm();
+        let mut joined = self.lock();
+        if joined.some_left && joined.backlogs().any(|backlog| !backlog.left.is_empty()) {
+            return Ok(false);
+        }
+        let armed = joined.events.arm();
         armed.map_err(|error| Failure::new(Errno::INVAL, error))
     }
 
@@ -148,24 +180,37 @@ impl<D: Device> AnyGroup for Members<D> {
         max: u32,
         timeout_ns: i64,
         completions: *mut joulio_completion,
-        left: &mut VecDeque<joulio_completion>,
     ) -> c_int {
         guarded_io(|| {
-            // SAFETY: by the caller.
-            let mut sink = unsafe { Sink::new(completions, max, left) };
-            let deadline = deadline(min, timeout_ns);
             let mut joined = self.lock();
-            let Joined { events, places } = &mut *joined;
+            let mut found = 0;
+            if joined.some_left {
+                // SAFETY: by the caller.
+                found = unsafe { joined.hand_out_left(max, completions) };
+                if found == max {
+                    return found as c_int;
+                }
+            }
+            let min = min.saturating_sub(found);
+            // SAFETY: by the caller; there is room for so many more.
+            let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
+            let deadline = deadline(min, timeout_ns);
+            let Joined {
+                events,
+                places,
+                some_left,
+            } = &mut *joined;
             let group = events.group();
             let reaped = group.reap(min as usize, deadline, |index, done| {
                 let handle = places[index].handle;
                 if !handle.is_null() {
                     // SAFETY: a queue leaves the group before its handle ends.
                     let queue: &mut Queue = unsafe { handle::known(handle) };
-                    sink.put(done, &mut queue.backlog.slots);
+                    sink.put(done, &mut queue.backlog);
+                    *some_left |= !queue.backlog.left.is_empty();
                 }
             });
-            sink.ended(completions, reaped)
+            with_more(found, sink.ended(behind, reaped))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A queue pair that is alone: in a group of its own.
 
-use crate::any_queue::{AnyQueue, Backlog, Calls};
+use crate::any_queue::{AnyQueue, Calls};
 use crate::buffer::joulio_buffer;
 use crate::commands::joulio_io;
 use crate::completions::{Sink, hand_out, joulio_completion, refuse_wait, with_more};
@@ -250,17 +250,17 @@ unsafe extern "C" fn check_and_reap<D: Device>(
     let reaped = caught(|| {
         this.calls_left = CALLS;
         // SAFETY: by the caller.
-        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: by the caller.
-        let found = unsafe { hand_out(left, max, completions) };
+        let found = unsafe { hand_out(&mut backlog.left, max, completions) };
         if found == max {
             return (Ok(0), found);
         }
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
         let reaped = opened
             .group
-            .reap((max - found) as usize, |_, done| sink.put(done, slots));
+            .reap((max - found) as usize, |_, done| sink.put(done, backlog));
         (reaped, found + sink.found(behind))
     });
     this.note_left();
@@ -289,11 +289,11 @@ unsafe extern "C" fn reap_rest<D: Device>(
     let this = unsafe { &mut *queue };
     let reaped = caught(|| {
         // SAFETY: by the caller.
-        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
         let pair = &mut opened.group.group().queues()[0];
-        let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, slots));
+        let reaped = pair.reap_unusual((max - found) as usize, |done| sink.put(done, backlog));
         (reaped.map_err(NvmeError::from), found + sink.found(behind))
     });
     let Ok((reaped, found)) = reaped else {
@@ -344,13 +344,13 @@ unsafe extern "C" fn wait<D: Device>(
     let this = unsafe { &mut *queue };
     let reaped = guarded_io(|| {
         // SAFETY: by the caller.
-        let (opened, Backlog { slots, left }) = unsafe { this.parts::<OpenedQueue<D>>() };
+        let (opened, backlog) = unsafe { this.parts::<OpenedQueue<D>>() };
         // SAFETY: there is room for so many more.
-        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max, left) };
+        let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
         let min = min - found;
         let deadline = deadline(min, timeout_ns);
         let group = opened.group.group();
-        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, slots));
+        let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, backlog));
         sink.ended(behind, reaped)
     });
     this.note_left();

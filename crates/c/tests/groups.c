@@ -139,6 +139,63 @@ static void together(void)
 	CHECK(joulio_group_destroy(group) == 0);
 }
 
+/* What was reaped and had no room in the array goes with its queue. */
+static void left_over(void)
+{
+	struct joulio_group *group = joulio_group_create(controller);
+	struct joulio_completion done[4];
+	int of_1, found;
+
+	for (int i = 0; i < 2; i++) {
+		queues[i] = joulio_queue_create(controller, 2, "poll");
+		CHECK(queues[i] != NULL);
+	}
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 2; i++)
+			CHECK(joulio_group_join(group, queues[i]) == 0);
+		submit(1);
+		submit(0);
+		/* All but this one are in flight or left over. */
+		CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1);
+		of_1 = done->tag % 100 == 1;
+		CHECK(joulio_outstanding(queues[1]) == 2 - of_1 && joulio_outstanding(queues[0]) == 1 + of_1);
+		CHECK(joulio_group_outstanding(group) == 3);
+		/* It takes them along when it leaves ... */
+		CHECK(joulio_group_leave(group, queues[1]) == 0);
+		CHECK(joulio_outstanding(queues[1]) == 2 - of_1 && joulio_group_outstanding(group) == 1 + of_1);
+		found = joulio_reap(queues[1], 1, 4, -1, done);
+		CHECK(found >= 1 && done->tag % 100 == 1);
+		while (found < 2 - of_1 && joulio_reap(queues[1], 1, 1, -1, done) == 1)
+			found++;
+		CHECK(found == 2 - of_1 && joulio_outstanding(queues[1]) == 0);
+		for (found = 0; found < 1 + of_1; found++)
+			CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1 && done->tag % 100 == 0);
+		CHECK(joulio_group_leave(group, queues[0]) == 0);
+	}
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 2; i++)
+			CHECK(joulio_group_join(group, queues[i]) == 0);
+		submit(1);
+		submit(0);
+		CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1);
+		of_1 = done->tag % 100 == 1;
+		/* ... and nobody hears of them when it is destroyed. */
+		CHECK(joulio_queue_destroy(queues[1]) == 0);
+		CHECK(joulio_buffer_free(buffers[1]) == 0);
+		CHECK(joulio_group_outstanding(group) == 1 + of_1);
+		for (found = 0; found < 1 + of_1; found++)
+			CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1 && done->tag % 100 == 0);
+		CHECK(joulio_group_reap(group, 0, 4, 0, done) == 0);
+		CHECK(joulio_group_leave(group, queues[0]) == 0);
+		queues[1] = joulio_queue_create(controller, 2, "poll");
+		buffers[1] = joulio_buffer_alloc(controller, 4096);
+		CHECK(queues[1] && buffers[1]);
+	}
+	for (int i = 0; i < 2; i++)
+		CHECK(joulio_queue_destroy(queues[i]) == 0);
+	CHECK(joulio_group_destroy(group) == 0);
+}
+
 /* One descriptor for all queues of a group, at each round of another one. */
 static void event_loop(void)
 {
@@ -185,6 +242,7 @@ int main(void)
 	}
 	misuse();
 	together();
+	left_over();
 	event_loop();
 	for (int i = 0; i < QUEUES; i++)
 		CHECK(joulio_buffer_free(buffers[i]) == 0);

@@ -270,7 +270,12 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
         if !queue.backlog.left.is_empty() {
             return Ok(0);
         }
-        queue.opened().arm().map(c_int::from)
+        let armed = queue.opened().arm()?;
+        if !armed {
+            // It may be the queue that is to be checked, which the usual calls leave for long.
+            queue.calls_left = 1;
+        }
+        Ok(armed.into())
     })
 }
 

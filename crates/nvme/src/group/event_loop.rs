@@ -128,6 +128,9 @@ impl<D: Device> EventGroup<D> {
         // They are armed, claimed and reaped here.
         self.group.queues.disarmed();
         if waiting.reconnects {
+            // Not at the next check, up to which the loop would ask again and again.
+            self.group.next_tick = Nanos(1);
+            self.group.calls_left = 1;
             return Ok(false);
         }
         let armed = arm_and_check(&mut self.group.queues, arm_active, Queues::poll)?;
@@ -136,6 +139,8 @@ impl<D: Device> EventGroup<D> {
         }
         let at = now();
         if waiting.outstanding && self.is_tick_due(at) {
+            // Also where the group reaps by itself.
+            self.group.calls_left = 1;
             return Ok(false);
         }
         let tick = match waiting.outstanding {

@@ -3,6 +3,7 @@
 use crate::common::{Seen, instant, open, open_spawned, open_stepped};
 use joulio_device::Device;
 use joulio_emulator::EmulatedDevice;
+use joulio_nvme::spec::Status;
 use joulio_nvme::wait::{AnyPolicy, now};
 use joulio_nvme::{
     Controller, ControllerOptions, DmaBuffer, EventGroup, NvmeError, PolicyError, PollGroup,
@@ -170,6 +171,50 @@ fn a_command_that_the_device_forgets_wakes_the_loop_until_it_has_ended() {
     let (tag, status) = status.unwrap();
     assert_eq!(tag, 5);
     assert!(!status.is_success());
+}
+
+#[test]
+fn what_a_reset_ended_is_handed_out_by_the_next_reap() {
+    let (controller, seen) = open_spawned("", Seen::default(), ControllerOptions::default());
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    seen.swallow(1);
+    let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+    queue.read(&namespace, 0, 1, buffer, 5).unwrap();
+    queue.ring();
+    let mut group = EventGroup::new(PollGroup::new(vec![queue])).unwrap();
+    // The checks of its own are a while away then.
+    arm(&mut group);
+    controller.reset().unwrap();
+    assert!(!group.arm().unwrap());
+    let mut status = None;
+    let reaped = group.reap(8, |_, done| status = Some(done.status));
+    assert_eq!(
+        (reaped.unwrap(), status),
+        (1, Some(Status::ABORTED_BY_HOST))
+    );
+}
+
+#[test]
+fn a_group_that_reaps_by_itself_checks_its_queues_where_the_loop_was_woken_for_that() {
+    let (controller, _stepper, _) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+    queue.read(&namespace, 0, 1, buffer, 5).unwrap();
+    queue.ring();
+    let mut group = EventGroup::new(PollGroup::new(vec![queue])).unwrap();
+    arm(&mut group);
+    assert!(readable(&group, None));
+    let mut vain = 0;
+    while !group.arm().unwrap() {
+        assert_eq!(group.group().reap(0, None, |_, _| {}).unwrap(), 0);
+        vain += 1;
+    }
+    // A few, where this thread is away for as long as between two checks.
+    assert!((1..100).contains(&vain), "{vain}");
 }
 
 #[test]

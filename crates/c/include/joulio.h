@@ -412,8 +412,8 @@ int joulio_submit_and_wait(struct joulio_queue *queue,
 
 // Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
 // least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
-// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
-// says the same again when its controller is gone.
+// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or,
+// when its controller is gone, says so again after each command that it ends with status 371h.
 //
 // # Safety
 // `queue` is NULL or a queue; `completions` has room for `max`.

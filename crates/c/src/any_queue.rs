@@ -89,6 +89,8 @@ pub(crate) struct Backlog {
     pub(crate) slots: Slots,
     /// Completions that the caller's array had no room for. They stay the queue's when it joins or leaves a group.
     pub(crate) left: VecDeque<joulio_completion>,
+    /// Why the controller is used no more, until a call that hands out nothing says so.
+    pub(crate) ended: Option<Failure>,
 }
 
 /// A command that moves data, but for the usual reads and writes.

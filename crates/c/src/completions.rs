@@ -100,23 +100,32 @@ impl Sink {
         // SAFETY: of the same array.
         unsafe { self.next.offset_from(completions) as u32 }
     }
+}
 
-    /// What a call returns that has `reaped` into the array, which begins at `completions`.
-    #[inline(always)]
-    pub(crate) fn ended(
-        &self,
-        completions: *mut joulio_completion,
-        reaped: Result<usize, NvmeError>,
-    ) -> c_int {
-        match (reaped, self.found(completions)) {
-            (Err(error), 0) => refuse_wait(error),
-            // What ended beside the failure is not lost: the failure comes again if it lasts.
-            (_, found) => found as c_int,
+/// Takes notice of how a call ended that has handed out `found` completions in all; the negative errno where it is to
+/// return that.
+pub(crate) fn ended(
+    reaped: Result<usize, NvmeError>,
+    found: u32,
+    ended: &mut Option<Failure>,
+) -> Result<(), c_int> {
+    match reaped {
+        Err(error) if found == 0 => Err(refuse_wait(error)),
+        // Of these the next call says the same if it lasts; of the others only while commands are in flight.
+        Ok(_) | Err(NvmeError::Completion(_) | NvmeError::Policy(_) | NvmeError::Wait(_)) => Ok(()),
+        Err(error) => {
+            *ended = Some(Failure::new(Errno::IO, error));
+            Ok(())
         }
     }
 }
 
 impl Backlog {
+    /// Whether there is something for the next call.
+    pub(crate) fn has_some(&self) -> bool {
+        !self.left.is_empty() || self.ended.is_some()
+    }
+
     /// Keeps a completion that the caller's array has no room for.
     #[cold]
     #[inline(never)]
@@ -159,8 +168,8 @@ pub(crate) fn refuse_wait(error: NvmeError) -> c_int {
 
 /// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
 /// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
-/// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
-/// says the same again when its controller is gone.
+/// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or,
+/// when its controller is gone, says so again after each command that it ends with status 371h.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `completions` has room for `max`.
@@ -267,7 +276,7 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
     guarded(|| {
         // SAFETY: by the caller.
         let queue = unsafe { handle::get(queue) }?;
-        if !queue.backlog.left.is_empty() {
+        if queue.backlog.has_some() {
             return Ok(0);
         }
         let armed = queue.opened().arm()?;

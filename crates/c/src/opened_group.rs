@@ -2,7 +2,7 @@
 
 use crate::any_queue::{AnyQueue, Backlog, Calls};
 use crate::commands::joulio_io;
-use crate::completions::{Sink, hand_out, joulio_completion, with_more};
+use crate::completions::{Sink, ended, hand_out, joulio_completion};
 use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
 use crate::opened_queue::{OpenedQueue, deadline, not_a_member};
@@ -50,6 +50,8 @@ struct Joined<D: Device> {
     places: Vec<Place>,
     /// Some queue may have completions that the caller's array had no room for.
     some_left: bool,
+    /// Why a controller is used no more, until a call that hands out nothing says so.
+    ended: Option<Failure>,
 }
 
 struct Place {
@@ -107,6 +109,7 @@ impl<D: Device> Members<D> {
             events: EventGroup::new(PollGroup::new(Vec::new()))?,
             places: Vec::new(),
             some_left: false,
+            ended: None,
         }))))
     }
 
@@ -163,6 +166,9 @@ impl<D: Device> AnyGroup for Members<D> {
 
     fn arm(&self) -> Result<bool, Failure> {
         let mut joined = self.lock();
+        if joined.ended.is_some() {
+            return Ok(false);
+        }
         if joined.some_left && joined.backlogs().any(|backlog| !backlog.left.is_empty()) {
             return Ok(false);
         }
@@ -191,7 +197,11 @@ impl<D: Device> AnyGroup for Members<D> {
                     return found as c_int;
                 }
             }
-            let min = min.saturating_sub(found);
+            let mut min = min.saturating_sub(found);
+            if joined.ended.is_some() {
+                // What is there comes first.
+                min = 0;
+            }
             // SAFETY: by the caller; there is room for so many more.
             let (behind, mut sink) = unsafe { Sink::behind(completions, found, max) };
             let deadline = deadline(min, timeout_ns);
@@ -199,6 +209,7 @@ impl<D: Device> AnyGroup for Members<D> {
                 events,
                 places,
                 some_left,
+                ended: why,
             } = &mut *joined;
             let group = events.group();
             let reaped = group.reap(min as usize, deadline, |index, done| {
@@ -210,7 +221,16 @@ impl<D: Device> AnyGroup for Members<D> {
                     *some_left |= !queue.backlog.left.is_empty();
                 }
             });
-            with_more(found, sink.ended(behind, reaped))
+            found += sink.found(behind);
+            if found == 0
+                && let Some(failure) = why.take()
+            {
+                return failed(&failure);
+            }
+            match ended(reaped, found, why) {
+                Ok(()) => found as c_int,
+                Err(refused) => refused,
+            }
         })
     }
 }

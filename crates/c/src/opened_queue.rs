@@ -3,8 +3,8 @@
 use crate::any_queue::{AnyQueue, Calls};
 use crate::buffer::joulio_buffer;
 use crate::commands::joulio_io;
-use crate::completions::{Sink, hand_out, joulio_completion, refuse_wait, with_more};
-use crate::error::{Failure, caught, guarded_io, refuse_panicked};
+use crate::completions::{Sink, ended, hand_out, joulio_completion, with_more};
+use crate::error::{Failure, caught, failed, guarded_io, refuse_panicked};
 use crate::handle;
 use crate::opened_group::{AnyGroup, Members};
 use crate::queue::{CALLS, Queue, joulio_queue};
@@ -267,6 +267,11 @@ unsafe extern "C" fn check_and_reap<D: Device>(
     let Ok((reaped, found)) = reaped else {
         return refuse_panicked();
     };
+    if found == 0
+        && let Some(failure) = this.backlog.ended.take()
+    {
+        return failed(&failure);
+    }
     // SAFETY: by the caller; so many are there.
     unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
 }
@@ -317,13 +322,17 @@ unsafe fn go_on<D: Device>(
     found: u32,
     reaped: Result<usize, NvmeError>,
 ) -> c_int {
-    match reaped {
-        Err(error) if found == 0 => refuse_wait(error),
+    let goes_on = reaped.is_ok() && found < min;
+    // SAFETY: by the caller. No borrow of it is in use where it is handed on.
+    let this = unsafe { &mut *queue };
+    if let Err(refused) = ended(reaped, found, &mut this.backlog.ended) {
+        return refused;
+    }
+    this.note_left();
+    match goes_on {
         // SAFETY: by the caller.
-        Ok(_) if found < min => unsafe {
-            wait::<D>(queue, min, max, timeout_ns, completions, found)
-        },
-        _ => found as c_int,
+        true => unsafe { wait::<D>(queue, min, max, timeout_ns, completions, found) },
+        false => found as c_int,
     }
 }
 
@@ -351,7 +360,11 @@ unsafe extern "C" fn wait<D: Device>(
         let deadline = deadline(min, timeout_ns);
         let group = opened.group.group();
         let reaped = group.reap(min as usize, deadline, |_, done| sink.put(done, backlog));
-        sink.ended(behind, reaped)
+        let more = sink.found(behind);
+        match ended(reaped, found + more, &mut backlog.ended) {
+            Ok(()) => more as c_int,
+            Err(refused) => refused,
+        }
     });
     this.note_left();
     with_more(found, reaped)

@@ -135,6 +135,7 @@ pub unsafe extern "C" fn joulio_queue_create(
             backlog: Backlog {
                 slots: Slots::new(depth),
                 left: VecDeque::with_capacity(depth as usize),
+                ended: None,
             },
             may_write: controller.may_write(),
             calls_left: CALLS,
@@ -214,9 +215,10 @@ impl Queue {
         Ok(())
     }
 
-    /// Has the next call that reaps hand out what there was no room for, if there is something.
+    /// Has the next call that reaps hand out what there was no room for, if there is something, or say why the
+    /// controller is used no more.
     pub(crate) fn note_left(&mut self) {
-        if !self.backlog.left.is_empty() {
+        if self.backlog.has_some() {
             self.calls_left = 1;
         }
     }

@@ -1,10 +1,12 @@
 //! Event loops over joulio.h's functions, with a device that is stepped.
 
 use joulio::*;
-use joulio_emulator::{EmulatedDevice, Options};
+use joulio_emulator::{EmulatedDevice, Fault, Options};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::ptr::null_mut;
 
@@ -59,5 +61,55 @@ fn a_loop_that_is_woken_for_a_check_waits_again_after_one_reap() {
         );
         // More than one each where this thread is away for as long as between two checks.
         assert!(alone < 100 && grouped < 100, "{alone}, {grouped}");
+    }
+}
+
+/// Reads until a call says that there is no controller any more; which are all that end before it.
+fn is_told(submit: impl Fn() -> i32, reap: impl Fn(&mut joulio_completion) -> i32) {
+    let mut done = NOTHING;
+    // It comes again for as long as somebody reads.
+    for _ in 0..3 {
+        assert_eq!(submit(), 0);
+        assert_eq!(reap(&mut done), 1);
+        assert_eq!((done.tag, done.status), (7, 0x371));
+        assert_eq!(reap(&mut done), -Errno::IO.raw_os_error());
+        // SAFETY: of this thread's last failure.
+        let text = unsafe { CStr::from_ptr(joulio_error()) };
+        assert!(text.to_str().unwrap().contains("was removed"), "{text:?}");
+        // Nothing is in flight.
+        assert_eq!(reap(&mut done), 0);
+    }
+}
+
+#[test]
+fn who_reaps_is_told_that_the_controller_was_removed() {
+    let options = Options::new(DeviceProfile::builtin("instant").unwrap());
+    let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
+    let device = Controller::open(device, ControllerOptions::default()).unwrap();
+    let controller = controller_of(device);
+    // SAFETY: handles that are live, of one thread, and room for one completion.
+    unsafe {
+        let queue = joulio_queue_create(controller, 2, c"interrupt".as_ptr());
+        let buffer = joulio_buffer_alloc(controller, 4096);
+        stepper.inject(Fault::Removed);
+        let submit = || match joulio_read(queue, 0, 1, buffer, 7) {
+            0 => joulio_ring(queue),
+            refused => refused,
+        };
+        is_told(submit, |done| joulio_reap(queue, 1, 1, -1, done));
+        // A loop that waits for a descriptor is told too.
+        let in_loop = |done: &mut _| match joulio_arm(queue) {
+            0 => joulio_reap(queue, 0, 1, 0, done),
+            armed => armed - 1,
+        };
+        is_told(submit, in_loop);
+        let group = joulio_group_create(controller);
+        assert_eq!(joulio_group_join(group, queue), 0);
+        is_told(submit, |done| joulio_group_reap(group, 1, 1, -1, done));
+        let in_loop = |done: &mut _| match joulio_group_arm(group) {
+            0 => joulio_group_reap(group, 0, 1, 0, done),
+            armed => armed - 1,
+        };
+        is_told(submit, in_loop);
     }
 }

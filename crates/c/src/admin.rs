@@ -3,8 +3,9 @@
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded};
 use crate::handle;
-use joulio_nvme::AdminData;
+use joulio_nvme::{AdminData, NvmeError, SubmitError};
 use joulio_nvme_spec::command::Cdw0;
+use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE};
 use rustix::io::Errno;
 use std::ffi::{c_int, c_void};
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn joulio_admin(
         let control = controller.opened().control();
         let dword0 = control
             .admin("admin command", command, moved)
-            .map_err(|error| Failure::new(Errno::IO, error))?;
+            .map_err(not_run)?;
         if let Moves::In = moves {
             // SAFETY: as above.
             unsafe { data.cast::<u8>().copy_from(page.as_ptr(), length) };
@@ -70,6 +71,15 @@ pub unsafe extern "C" fn joulio_admin(
         }
         Ok(0)
     })
+}
+
+/// The failure of a command that the driver refused, or the device.
+fn not_run(error: NvmeError) -> Failure {
+    let errno = match error {
+        NvmeError::Submit(SubmitError::DriverCommand { .. }) => Errno::PERM,
+        _ => Errno::IO,
+    };
+    Failure::new(errno, error)
 }
 
 /// The way of a command's data.
@@ -124,6 +134,12 @@ fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failur
         (None, Moves::Nothing) if length != 0 => {
             return invalid(format!("admin command {:02x}h moves no data", opcode.0));
         }
+        (None, Moves::Out) if length == 0 && sets_data(command) => {
+            return invalid(format!(
+                "feature {:02x}h has data, and none is there",
+                feature_of(command).0
+            ));
+        }
         // A feature may have data or none; of other commands this cannot be told.
         (None, Moves::In | Moves::Out) if length == 0 && !is_feature(opcode) => {
             return invalid(format!(
@@ -168,6 +184,16 @@ fn is_feature(opcode: AdminOpcode) -> bool {
         opcode,
         AdminOpcode::GET_FEATURES | AdminOpcode::SET_FEATURES
     )
+}
+
+fn feature_of(command: &Command) -> FeatureId {
+    FeatureId(command.cdw10[0].get() as u8)
+}
+
+/// Whether a command sets a feature that has data.
+fn sets_data(command: &Command) -> bool {
+    let opcode = AdminOpcode(command.dword0().opc());
+    opcode == AdminOpcode::SET_FEATURES && feature_of(command).has_data()
 }
 
 /// Bytes that a command returns, where its dwords tell.

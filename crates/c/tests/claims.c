@@ -344,7 +344,12 @@ static void admin(void)
 	CHECK(joulio_admin(reader, command, NULL, 0, &result) == 0);
 	command[40] = 0xee;
 	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EIO && *joulio_error());
+	command[40] = 0x0c; /* Autonomous Power State Transition: a table that is not wanted */
+	CHECK(joulio_admin(reader, command, NULL, 0, &result) == 0);
 	command[0] = 0x09; /* Set Features */
+	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EINVAL && says("0ch has data"));
+	command[40] = 7; /* Number of Queues */
+	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("number of queues"));
 	command[40] = 2;
 	CHECK(joulio_admin(reader, command, NULL, 0, &result) == -EPERM && says("JOULIO_ALLOW_WRITE"));
 	CHECK(joulio_admin(writer, command, NULL, 0, &result) == 0);

@@ -30,6 +30,18 @@ pub enum FeatureId {
     POWER_MEASUREMENT = 0x25,
 }
 
+impl FeatureId {
+    /// Whether it has data beside dwords, as far as the specification names it: of those numbers that stand for
+    /// themselves here, LBA Range Type, Timestamp, Predictable Latency Mode Config, Host Behavior Support, metadata
+    /// (7Dh to 7Fh) and Host Identifier.
+    pub const fn has_data(self) -> bool {
+        matches!(
+            self.0,
+            0x03 | 0x0c | 0x0d | 0x0e | 0x13 | 0x16 | 0x7d..=0x7f | 0x81
+        )
+    }
+}
+
 /// 01h Arbitration (Base figure 318): commands that are fetched in a queue's turn and, of a weighted round robin, in
 /// the turn of each priority class.
 #[bitfield(u32)]

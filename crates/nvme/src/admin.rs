@@ -9,7 +9,7 @@ use crate::queue::submission::SubmissionRing;
 use crate::registers::Registers;
 use joulio_device::{AdminData, Device, DmaMemory, Iova};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{AsyncEvent, Command, CommandId, PAGE_SIZE, QueueId, Status};
+use joulio_nvme_spec::{AdminOpcode, AsyncEvent, Command, CommandId, PAGE_SIZE, QueueId, Status};
 use joulio_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,7 +157,12 @@ impl<D: Device> Admin<D> {
         command: Command,
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError> {
+        let opcode = AdminOpcode(command.dword0().opc());
         let bytes = match &data {
+            // A feature may have data that nobody wants: not to address 0.
+            AdminData::None if opcode == AdminOpcode::GET_FEATURES => {
+                return self.run(name, self.with_data(command));
+            }
             AdminData::None => return self.run(name, command),
             AdminData::In(bytes) => bytes.len(),
             AdminData::Out(bytes) => bytes.len(),

@@ -185,16 +185,20 @@ impl<D: Device> Controller<D> {
     fn without_data(&self, fid: FeatureId) -> Result<(), NvmeError> {
         let what = match fid {
             FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
-                "feature 0Ch is a table, not a value: read it with apst()"
+                "feature 0Ch is a table, not a value: read it with apst()".into()
             }
             FeatureId::HOST_MEMORY_BUFFER => {
-                "feature 0Dh is memory, not a value: host_memory() says what was lent"
+                "feature 0Dh is memory, not a value: host_memory() says what was lent".into()
             }
+            other if other.has_data() => format!(
+                "feature {:02x}h has data: submit_admin_with_data()",
+                other.0
+            ),
             _ => return Ok(()),
         };
         Err(NvmeError::Unsupported {
             device: self.name().into(),
-            what: what.into(),
+            what,
         })
     }
 

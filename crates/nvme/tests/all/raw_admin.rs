@@ -52,6 +52,21 @@ fn a_status_is_no_error_and_the_buffer_comes_back() {
 }
 
 #[test]
+fn a_feature_that_is_read_without_its_data_writes_nothing_of_anybody() {
+    let (controller, _stepper, _) = open();
+    // Its table goes to no address 0, where nothing is mapped.
+    let apst = FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION;
+    controller.feature(apst).unwrap();
+    let get = Command::get_features(apst);
+    PowerControl::admin(&controller, "get", get, AdminData::None).unwrap();
+    for feature in [0x0c, 0x81] {
+        let set = Command::set_features(FeatureId(feature), 0);
+        assert!(controller.submit_admin(set).is_err());
+        assert!(controller.set_feature(FeatureId(feature), 0).is_err());
+    }
+}
+
+#[test]
 fn more_pages_than_a_log_has_leave_the_rest_of_the_buffer() {
     let (controller, _stepper, _) = open();
     let bytes = 5 * 4096;

@@ -33,6 +33,10 @@ struct job {
 	struct joulio_controller *controller;
 	struct joulio_queue *queue;
 	unsigned int shift;
+	/* Bits of an offset or a length inside a block. */
+	unsigned long long in_block;
+	/* DDIR_WRITE with leave to write, else DDIR_READ. */
+	unsigned int last_in_place;
 	/* Reads, writes and trims that have completed. */
 	unsigned long long ios;
 	unsigned int energy_joined : 1, said : 1;
@@ -244,6 +248,8 @@ static int engine_setup(struct thread_data *td)
 	    make_queue(td, job) || make_ranges(td, job))
 		goto failed;
 	job->shift = __builtin_ctz(ns.block_size);
+	job->in_block = ns.block_size - 1;
+	job->last_in_place = options->allow_write ? DDIR_WRITE : DDIR_READ;
 	if (!td->files_index) {
 		add_file(td, job->device, 0, 0);
 		td->o.nr_files = td->o.nr_files ? td->o.nr_files : 1;
@@ -340,6 +346,32 @@ static inline int submit_in_place(struct job *job, struct io_u *io_u)
 	return joulio_write(job->queue, lba, blocks, buffer, tag);
 }
 
+/* The first failure of a job, in words: fio has only errno's. */
+static void say_once(struct job *job, const char *what)
+{
+	if (!job->said)
+		refuse(job->td->o.name, "%s", what);
+	job->said = 1;
+}
+
+/* Refuses what fio lets through: lengths are of blocks in bsrange= only, and what a log does is known when it is read. */
+static int refuse_io(struct job *job, struct io_u *io_u)
+{
+	char text[128];
+
+	if ((io_u->offset | io_u->xfer_buflen) & job->in_block) {
+		snprintf(text, sizeof(text), "an I/O of %llu bytes at %llu: the device has blocks of %llu",
+			 (unsigned long long)io_u->xfer_buflen, (unsigned long long)io_u->offset, job->in_block + 1);
+		say_once(job, text);
+		return -EINVAL;
+	}
+	if (io_u->ddir != DDIR_READ && job->last_in_place != DDIR_WRITE) {
+		say_once(job, "an I/O changes the data on the device: add --allow_write=1 if that is meant");
+		return -EPERM;
+	}
+	return 0;
+}
+
 /* What is not most I/Os: the first in a request, copied data, trims, syncs. */
 static __attribute__((noinline, cold)) int submit_other(struct job *job, struct io_u *io_u)
 {
@@ -350,6 +382,10 @@ static __attribute__((noinline, cold)) int submit_other(struct job *job, struct 
 		.blocks = io_u->xfer_buflen >> job->shift,
 	};
 
+	int error = ddir_rw(io_u->ddir) ? refuse_io(job, io_u) : 0;
+
+	if (error)
+		return error;
 	switch (io_u->ddir) {
 	case DDIR_READ:
 	case DDIR_WRITE:
@@ -364,16 +400,9 @@ static __attribute__((noinline, cold)) int submit_other(struct job *job, struct 
 		job->looks_at_ends = 1;
 		return joulio_flush(job->queue, tag);
 	default:
+		say_once(job, "a device is synced as a whole, by fsync= or fdatasync=");
 		return -EINVAL;
 	}
-}
-
-/* The first failure of a job, in words: fio has only errno's. */
-static void say_once(struct job *job, const char *what)
-{
-	if (!job->said)
-		refuse(job->td->o.name, "%s", what);
-	job->said = 1;
 }
 
 /* The last of those that the doorbell is to be rung for was not submitted. */
@@ -388,10 +417,11 @@ static __attribute__((noinline, cold)) enum fio_q_status not_submitted(struct jo
 	return FIO_Q_COMPLETED;
 }
 
-/* Whether it is a read or a write whose data is where the device reaches it. */
-static int in_place(struct io_u *io_u)
+/* Whether it is a read or a write of whole blocks whose data is where the device reaches it. */
+static int in_place(struct job *job, struct io_u *io_u)
 {
-	return (unsigned int)io_u->ddir <= DDIR_WRITE && request_of(io_u)->at == io_u->xfer_buf;
+	return (unsigned int)io_u->ddir <= job->last_in_place && request_of(io_u)->at == io_u->xfer_buf &&
+	       !((io_u->offset | io_u->xfer_buflen) & job->in_block);
 }
 
 /* Notes that an I/O is issued now, and when. */
@@ -447,7 +477,7 @@ static __attribute__((noinline)) enum fio_q_status submit_and_wait(struct thread
 	io_u_mark_submit(td, 1);
 	if (job->takes_issue_time)
 		set_issue_time(job->td, io_u);
-	if (in_place(io_u)) {
+	if (in_place(job, io_u)) {
 		struct joulio_io io = {
 			.lba = io_u->offset >> job->shift,
 			.buffer = request_of(io_u)->buffer,
@@ -470,7 +500,6 @@ static __attribute__((noinline)) enum fio_q_status submit_and_wait(struct thread
 	return FIO_Q_COMPLETED;
 }
 
-/* That a job without leave writes nothing, fio has checked. */
 static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *io_u)
 {
 	struct job *job;
@@ -480,7 +509,7 @@ static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *io_u)
 		return submit_and_wait(td, io_u);
 	job = td->io_ops_data;
 	*job->unrung_end++ = io_u;
-	submitted = in_place(io_u) ? submit_in_place(job, io_u) : submit_other(job, io_u);
+	submitted = in_place(job, io_u) ? submit_in_place(job, io_u) : submit_other(job, io_u);
 	return submitted ? not_submitted(job, submitted) : FIO_Q_QUEUED;
 }
 

@@ -153,6 +153,9 @@ static int check_options(struct thread_data *td)
 		return refuse(td->o.name, "jobs share a device and so are threads: add --thread (thread=1)");
 	if (td->files_index > 1)
 		return refuse(td->o.name, "%u files: a job has one device", td->files_index);
+	/* fio refuses it too late, and crashes. */
+	if (td->o.mem_type != MEM_MALLOC)
+		return refuse(td->o.name, "mem= is not for this engine: buffers are memory that the device reaches");
 	if (!device_of(td))
 		return refuse(td->o.name, "no device: add --device=emulated:optane-900p, say");
 	if (changes_data(td) && !options->allow_write)

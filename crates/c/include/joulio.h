@@ -424,7 +424,8 @@ int joulio_reap(struct joulio_queue *queue,
                 struct joulio_completion *completions);
 
 // The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
-// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
+// poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group, and the queue
+// closes it, then too. Or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue.

@@ -5,6 +5,7 @@ use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
 use joulio_device::{Arena, PageKind, SharedMemory, memory_pages};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::mm::{Advice, madvise};
 use std::ffi::{c_int, c_void};
@@ -134,6 +135,7 @@ pub unsafe extern "C" fn joulio_arena_map(
         }
         // SAFETY: not -1; used during this call only, and one that is not open is the kernel's EBADF.
         let file = unsafe { BorrowedFd::borrow_raw(fd) };
+        fstat(file).map_err(|errno| Failure::new(errno, format_args!("fd {fd}: {errno}")))?;
         let memory = SharedMemory::from_file(file, offset, check_length(length)?, true);
         let memory = memory.map_err(|error| Failure::new(Errno::INVAL, error))?;
         let arena = controller.opened().register(memory).map_err(not_reached)?;

@@ -57,6 +57,9 @@ static void arenas(void)
 
 	CHECK(!joulio_arena_alloc(NULL, PAGE) && says("controller is NULL"));
 	CHECK(!joulio_arena_alloc(controller, 0) && says("0 bytes"));
+	CHECK(!joulio_arena_alloc(controller, SIZE_MAX) && says("more than memory can hold"));
+	CHECK(!joulio_arena_alloc(controller, SIZE_MAX / 2 + 1) && says("more than memory can hold"));
+	CHECK(!joulio_arena_alloc(controller, SIZE_MAX / 2) && says("cannot allocate"));
 	CHECK(!joulio_arena_take(NULL, 1) && says("arena is NULL"));
 	CHECK(!joulio_arena_take_at(NULL, 0, 1) && says("arena is NULL"));
 	CHECK(joulio_arena_length(NULL) == 0 && joulio_arena_free(NULL) == 0);
@@ -152,7 +155,7 @@ static void files(void)
 	CHECK(memory >= 0 && ftruncate(memory, 8 * PAGE) == 0);
 	CHECK(!joulio_arena_map(NULL, memory, 0, PAGE) && says("controller is NULL"));
 	CHECK(!joulio_arena_map(controller, -1, 0, PAGE) && says("fd -1"));
-	CHECK(!joulio_arena_map(controller, 1000, 0, PAGE) && *joulio_error());
+	CHECK(!joulio_arena_map(controller, 1000, 0, PAGE) && says("fd 1000: Bad file descriptor"));
 	CHECK(!joulio_arena_map(controller, disk, 0, PAGE) && *joulio_error());
 	CHECK(!joulio_arena_map(controller, memory, 0, 0) && says("0 bytes"));
 	CHECK(!joulio_arena_map(controller, memory, PAGE, 8 * PAGE) && says("hold the range"));

@@ -14,7 +14,19 @@ impl<D: Device> Controller<D> {
     /// # Errors
     /// The system has no memory, or the device cannot reach more.
     pub fn allocate(&self, len: usize) -> Result<DmaMemory, NvmeError> {
+        self.check_bytes(len)?;
         Ok(self.shared.device.allocate(len)?)
+    }
+
+    /// Refuses more than an address space has, which nobody can round up.
+    fn check_bytes(&self, len: usize) -> Result<(), NvmeError> {
+        match isize::try_from(len) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(NvmeError::Unsupported {
+                device: self.name().into(),
+                what: format!("{len} bytes are more than memory can hold"),
+            }),
+        }
     }
 
     /// Allocates `count` data buffers of `len` bytes, each on pages of its own.
@@ -131,6 +143,7 @@ impl<D: TrustedDevice> Controller<D> {
     ) -> Result<Vec<TrustedBuffer>, NvmeError> {
         in_pieces(count, &|count| {
             let bytes = self.bytes_of(count, len)?;
+            self.check_bytes(bytes)?;
             let memory = TrustedMemory::allocate(&*self.shared.device, bytes)?;
             Ok(memory.carve(count, len))
         })
@@ -141,6 +154,7 @@ impl<D: TrustedDevice> Controller<D> {
     /// # Errors
     /// As [`Controller::allocate`].
     pub fn allocate_trusted_arena(&self, len: usize) -> Result<TrustedArena, NvmeError> {
+        self.check_bytes(len)?;
         let memory = TrustedMemory::allocate(&*self.shared.device, len)?;
         Ok(TrustedArena::new(memory))
     }

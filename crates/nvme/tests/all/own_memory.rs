@@ -32,6 +32,17 @@ fn end(queue: &mut QueuePair<EmulatedDevice>, stepper: &Stepper) -> TrustedBuffe
 }
 
 #[test]
+fn more_than_an_address_space_has_is_refused() {
+    let (controller, _stepper) = trusted();
+    for len in [usize::MAX, usize::MAX / 2 + 1] {
+        let refused = controller.allocate_arena(len).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("more than memory can hold"));
+        assert!(controller.allocate_trusted_arena(len).is_err());
+        assert!(controller.allocate(len).is_err());
+    }
+}
+
+#[test]
 fn a_slice_is_written_and_read_without_a_copy() {
     let (controller, stepper) = trusted();
     let namespace = controller.namespace(1).unwrap();

@@ -29,6 +29,8 @@ pub struct Changes<'a> {
     session: Option<Session>,
     /// True if changes that an earlier run had left are put back.
     tidy: bool,
+    /// True if settings of the kernel are to outlast this.
+    stays: bool,
     made: Vec<Made<'a>>,
     notes: Vec<String>,
 }
@@ -71,14 +73,23 @@ impl<'a> Changes<'a> {
             journal,
             session: None,
             tidy: false,
+            stays: false,
             made: Vec::new(),
             notes: Vec::new(),
         }
     }
 
+    /// Has the knobs that are set from here on outlast this, once [`Changes::leave`] leaves them: no
+    /// later run takes them for those of a killed one.
+    pub fn staying(mut self) -> Changes<'a> {
+        self.stays = true;
+        self
+    }
+
     /// Sets each knob of the system whose file tree begins at `root` to its value, in this order,
     /// unless it has that already. None is set when a value of any is not allowed. Knobs that a
-    /// killed run has left changed are put back before the first one is set.
+    /// killed run has left changed are put back before the first one is set; of those that stay only
+    /// the same, and only where these are to stay.
     ///
     /// # Errors
     /// A value is not allowed, another process has changed the same or what goes with it, or the
@@ -92,7 +103,7 @@ impl<'a> Changes<'a> {
             return Ok(());
         }
         self.locked(|changes| {
-            changes.tidy()?;
+            changes.tidy(root, wanted)?;
             wanted
                 .iter()
                 .try_for_each(|(knob, value)| changes.knob(root, knob, value))
@@ -103,8 +114,11 @@ impl<'a> Changes<'a> {
     fn knob(&mut self, root: &Path, knob: &Knob, value: &str) -> Result<(), ChangeError> {
         let change = Knobs::at(root).plan(knob, value)?;
         let none = change.is_none();
-        let root = root.to_path_buf();
-        let change = KnobChange { root, change };
+        let change = KnobChange {
+            root: root.to_path_buf(),
+            change,
+            stays: self.stays,
+        };
         // It may have the value because another process has set it, for as long as that likes.
         self.refuse_what_others_hold(&change)?;
         match none {
@@ -275,12 +289,19 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn tidy(&mut self) -> Result<(), ChangeError> {
+    fn tidy(&mut self, root: &Path, wanted: &[(Knob, &str)]) -> Result<(), ChangeError> {
         let Some(session) = self.session.as_ref().filter(|_| !self.tidy) else {
             return Ok(());
         };
-        let knobs = |change: &RecordedChange| matches!(change, RecordedChange::Knob(_));
-        for restored in restore_left(&session.locked, knobs, &Cancel::default())? {
+        let replaced = |left: &KnobChange| {
+            let same = |(knob, _): &(Knob, &str)| knob == left.change.knob();
+            self.stays && left.root == root && wanted.iter().any(same)
+        };
+        let is_left = |change: &RecordedChange| match change {
+            RecordedChange::Knob(knob) => !knob.stays || replaced(knob),
+            RecordedChange::Feature(_) => false,
+        };
+        for restored in restore_left(&session.locked, is_left, &Cancel::default())? {
             match restored {
                 RestoreOutcome::Restored(lines) => self.notes.extend(lines),
                 // The run that has made it goes on.

@@ -204,3 +204,41 @@ fn the_last_resort_does_not_wait_for_ever_for_a_change_that_is_being_made() {
     let done = live.put_back_for_good(std::time::Duration::ZERO, &Cancel::default());
     assert!(matches!(done, ForcedRestore::Kept(_)));
 }
+
+#[test]
+fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
+    let machine = Machine::new();
+    let apply = |scheduler: &str| {
+        let mut changes = machine.changes().staying();
+        let knob = Knob::queue("d", Setting::Scheduler);
+        changes
+            .knobs(&machine.root(), &[(knob, scheduler)])
+            .unwrap();
+        changes.leave();
+    };
+    apply("none");
+    // Of another setting, and of the same: each puts back what it found.
+    for wanted in [(Setting::Nomerges, "2"), (Setting::Scheduler, "kyber")] {
+        let run = machine.begun(&[wanted]).unwrap();
+        run.finish().unwrap();
+        assert_eq!(machine.values(), ["none", "256", "0"], "{wanted:?}");
+    }
+    // What a killed run left is put back to it.
+    machine.left_behind(&[(Setting::Scheduler, "kyber")]);
+    assert_eq!(machine.entries(), 2);
+    let next = machine.begun(&[(Setting::Nomerges, "2")]).unwrap();
+    next.finish().unwrap();
+    assert_eq!(
+        (machine.values()[0].as_str(), machine.entries()),
+        ("none", 1)
+    );
+    // A later one takes its place, and the first value is not forgotten.
+    apply("kyber");
+    assert_eq!(
+        (machine.values()[0].as_str(), machine.entries()),
+        ("kyber", 1)
+    );
+    machine.restore();
+    assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
+    assert_eq!(machine.entries(), 0);
+}

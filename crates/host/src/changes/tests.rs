@@ -220,7 +220,11 @@ fn a_kill_between_the_entry_and_the_change_leaves_nothing() {
     let locked = room.journal().lock().unwrap();
     drop(
         locked
-            .begin(RecordedChange::Knob(KnobChange { root, change }))
+            .begin(RecordedChange::Knob(KnobChange {
+                root,
+                change,
+                stays: false,
+            }))
             .unwrap(),
     );
     assert_eq!(room.entries(), 1);

@@ -40,6 +40,9 @@ pub struct KnobChange {
     pub root: PathBuf,
     /// Files with their old and new values.
     pub change: KnobPlan,
+    /// True for one that is to outlast its run: later runs leave it, and `joulio restore` puts it back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stays: bool,
 }
 
 /// A change that could not be put back, and can be tried again.
@@ -115,7 +118,8 @@ impl RecordedChange {
         self.file_name() == other.file_name()
     }
 
-    /// Name of its file: one for each feature of a device, and one for each setting.
+    /// Name of its file: one for each feature of a device, and one for each setting; another for a
+    /// setting that stays, which a run may change for a while.
     pub fn file_name(&self) -> String {
         let (words, kind) = match self {
             RecordedChange::Feature(FeatureChange {
@@ -124,14 +128,19 @@ impl RecordedChange {
                 old,
             }) => (
                 [device.as_bytes(), &[0], serial.as_bytes()].concat(),
-                old.feature(),
+                old.feature().to_owned(),
             ),
-            RecordedChange::Knob(KnobChange { root, change }) => {
+            RecordedChange::Knob(KnobChange {
+                root,
+                change,
+                stays,
+            }) => {
                 let instance = change.knob().instance();
                 let root = root.as_os_str().as_encoded_bytes();
+                let stays = if *stays { ".stays" } else { "" };
                 (
                     [root, &[0], instance.as_bytes()].concat(),
-                    change.knob().name(),
+                    format!("{}{stays}", change.knob().name()),
                 )
             }
         };
@@ -264,6 +273,12 @@ mod tests {
         let other = KNOB.replace("\"d\"", "\"e\"").replace("block/d", "block/e");
         assert_ne!(knob(KNOB), knob(&other));
         assert_ne!(knob(KNOB), knob(&KNOB.replace("nomerges", "scheduler")));
+        let stays = KNOB.replace(r#""along":[]"#, r#""along":[]},"stays":true"#);
+        let stays = stays.replacen("}}}}", "}}}", 1);
+        assert_eq!(
+            knob(&stays).strip_suffix(".stays.json"),
+            knob(KNOB).strip_suffix(".json")
+        );
     }
 
     proptest! {

@@ -48,7 +48,7 @@ impl AdviceReport {
         let changed: Vec<_> = changed
             .map(|(knob, value)| format!("{knob}={value}"))
             .collect();
-        let mut changes = Changes::new(report);
+        let mut changes = Changes::new(report).staying();
         changes.knobs(Path::new(ROOT), &wanted)?;
         changes.leave();
         Ok(match changed.is_empty() {

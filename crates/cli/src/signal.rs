@@ -15,6 +15,11 @@ impl Signal {
         Signal(u8::try_from(number).unwrap_or(0))
     }
 
+    /// True for one that a terminal sends at a key: Ctrl-C, Ctrl-\.
+    pub fn is_of_keyboard(self) -> bool {
+        matches!(i32::from(self.0), SIGINT | SIGQUIT)
+    }
+
     /// The exit status by which shells know it: 130 for SIGINT, 143 for SIGTERM.
     pub fn status(self) -> u8 {
         128 + self.0

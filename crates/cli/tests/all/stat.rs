@@ -2,12 +2,14 @@
 
 use crate::common::machine::{file, guest, server};
 use crate::common::running::Running;
-use crate::common::{joulio, refused};
+use crate::common::{joulio, refused, wait_for, wait_for_end};
 use openmetrics_parser::PrometheusType;
 use openmetrics_parser::prometheus::parse_prometheus;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use tempfile::{TempDir, tempdir};
 
 /// Reads, and writes of half as many, of 4 KiB.
@@ -426,6 +428,35 @@ fn a_command_is_measured_and_its_status_passed_on() {
     for part in ["sda", "context switches", "joules: not measured"] {
         assert!(below.contains(part), "{part}: {below}");
     }
+}
+
+#[test]
+fn at_ctrl_c_a_command_gets_the_terminals_signal_and_no_other() {
+    const COMMAND: &str = "trap 'echo INT >> got' INT; trap 'echo TERM >> got' TERM\n\
+        echo ready >> got; until grep -q INT got; do sleep 0.05; done; sleep 1; exit 5\n";
+    let (tree, room) = (with_disks(guest()), tempdir().expect("a folder"));
+    fs::write(room.path().join("command"), COMMAND).expect("written");
+    let program = assert_cmd::cargo::cargo_bin!("joulio").display();
+    let line = line(&tree, "-- sh command");
+    // script(1) has a terminal for it, and hands it what is typed here.
+    let mut terminal = std::process::Command::new("script")
+        .args([
+            "-qec",
+            &format!("env --default-signal=INT {program} {line}"),
+        ])
+        .arg("/dev/null")
+        .current_dir(room.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("script of util-linux");
+    let got = || fs::read_to_string(room.path().join("got")).unwrap_or_default();
+    wait_for("command", || got().contains("ready").then_some(()));
+    let mut keys = terminal.stdin.take().expect("a pipe");
+    keys.write_all(b"\x03").expect("typed");
+    wait_for_end(&mut terminal);
+    assert_eq!(got(), "ready\nINT\n");
+    assert_eq!(terminal.wait().expect("ended").code(), Some(5));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use joulio_workload::Stop;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
+use rustix::termios::tcgetpgrp;
 use serde::Serialize;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
@@ -40,11 +42,17 @@ pub struct CommandUse {
     pub status: u8,
 }
 
-/// Runs `command`, waits for its end, and says what it used. A `stop` ends it by SIGTERM.
+/// Runs `command`, waits for its end, and says what it used. A `stop` ends it by SIGTERM, unless
+/// `by_keyboard` says that it came of a key: then the terminal has sent its signal to the command too,
+/// and another would cut short what that does at its end.
 ///
 /// # Errors
 /// It cannot be started.
-pub fn run_command(command: &[OsString], stop: &Stop) -> io::Result<CommandUse> {
+pub fn run_command(
+    command: &[OsString],
+    stop: &Stop,
+    by_keyboard: impl Fn() -> bool,
+) -> io::Result<CommandUse> {
     let (program, words) = command
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
@@ -71,8 +79,10 @@ pub fn run_command(command: &[OsString], stop: &Stop) -> io::Result<CommandUse> 
         }
         if stop.stopped() && !signalled {
             signalled = true;
-            // It may have ended already.
-            let _ = pidfd_send_signal(&process, Signal::TERM);
+            if !(by_keyboard() && in_foreground(pid)) {
+                // It may have ended already.
+                let _ = pidfd_send_signal(&process, Signal::TERM);
+            }
         }
     };
     let _ = waiting.join();
@@ -91,6 +101,13 @@ pub fn run_command(command: &[OsString], stop: &Stop) -> io::Result<CommandUse> 
     })
 }
 
+/// True if the terminal sends the signals of its keys to the process `pid`.
+fn in_foreground(pid: Pid) -> bool {
+    let foreground = File::open("/dev/tty").ok().map(tcgetpgrp);
+    let foreground = foreground.and_then(Result::ok);
+    foreground.is_some() && foreground == getpgid(Some(pid)).ok()
+}
+
 fn children() -> io::Result<Usage> {
     Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?)
 }
@@ -106,7 +123,7 @@ mod tests {
 
     fn run(line: &str) -> CommandUse {
         let words = ["sh", "-c", line].map(OsString::from);
-        run_command(&words, &Stop::default()).unwrap()
+        run_command(&words, &Stop::default(), || false).unwrap()
     }
 
     #[test]
@@ -127,12 +144,13 @@ mod tests {
         let stop = Stop::default();
         stop.stop();
         let words = ["sleep", "1000"].map(OsString::from);
-        assert_eq!(run_command(&words, &stop).unwrap().status, 143);
+        let used = run_command(&words, &stop, || false).unwrap();
+        assert_eq!(used.status, 143);
     }
 
     #[test]
     fn a_program_that_does_not_exist_is_an_error() {
-        let error = run_command(&["/nowhere/at/all".into()], &Stop::default());
+        let error = run_command(&["/nowhere/at/all".into()], &Stop::default(), || false);
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -174,6 +174,18 @@ impl OutputFile {
     }
 }
 
+/// Puts a file with `text` in the place of what `path` names, whole or not at all. A link there is replaced and
+/// not followed: the folder may be another's, and the link lead to a file of ours.
+///
+/// # Errors
+/// The disk is full, for one. What was there is as it was.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut new = beside(path)?;
+    new.write_all(text.as_bytes())?;
+    new.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// True if both paths lead to one file, by whatever folders and links, or would once it is made.
 pub fn same_file(one: &Path, other: &Path) -> bool {
     let there = |path: &Path| fs::metadata(path).ok();

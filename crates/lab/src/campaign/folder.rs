@@ -2,6 +2,7 @@
 //! session; or one file that has the lines of both.
 
 use crate::idle_interval::IdleInterval;
+use crate::output_file::replace;
 use crate::record::{Platform, RunRecord};
 use crate::state_file::StateError;
 use serde::{Deserialize, Serialize};
@@ -222,7 +223,7 @@ impl ResultsFolder {
             .map(|session| format!("{}\n", serde_json::json!({ "session": session })))
             .collect();
         let text = self.text()? + &sessions;
-        let written = fs::write(&path, text);
+        let written = replace(&path, &text);
         written.map_err(|source| FolderError::Io {
             path: path.clone(),
             source,

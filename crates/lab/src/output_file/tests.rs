@@ -156,3 +156,20 @@ fn two_paths_to_one_file_are_the_same_file_before_and_after_it_is_made() {
     fs::write(at("folder/another"), "").unwrap();
     assert!(!same_file(&one, &at("folder/another")));
 }
+
+#[test]
+fn a_link_is_replaced_where_it_is_not_to_be_followed() {
+    let room = room();
+    let (elsewhere, path) = (room.path().join("elsewhere"), room.path().join("out"));
+    fs::write(&elsewhere, "as it was").unwrap();
+    symlink(&elsewhere, &path).unwrap();
+    for text in ["new", "newer"] {
+        replace(&path, text).unwrap();
+        let expected = [
+            ("elsewhere".into(), "as it was".into()),
+            ("out".into(), text.into()),
+        ];
+        assert_eq!(files(&room), expected);
+    }
+    assert!(!path.is_symlink());
+}

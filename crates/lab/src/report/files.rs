@@ -4,6 +4,7 @@ use super::assemble::Report;
 use super::csv::{figure_csv, table_csv};
 use super::markdown::markdown;
 use super::page::page;
+use crate::output_file::replace;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
         move |source| WriteError { path, source }
     };
     fs::create_dir_all(&data).map_err(failed(&data))?;
-    let put = |path: PathBuf, text: &str| fs::write(&path, text).map_err(failed(&path));
+    let put = |path: PathBuf, text: &str| replace(&path, text).map_err(failed(&path));
     let json = serde_json::to_string_pretty(report);
     let json = json.map_err(io::Error::from).map_err(failed(folder))?;
     put(folder.join("report.json"), &json)?;

@@ -163,6 +163,12 @@ impl RunKeys {
             options.energy.machine = Some(machine.clone());
         }
         if let Some(meters) = &self.meter {
+            let is_url = |word: &String| word.trim().starts_with("redfish=");
+            if meters.values().iter().any(is_url) {
+                let why = "a file names no URL of a BMC, which would get the credentials of whoever runs it: \
+                           give it as --meter redfish=URL";
+                return Err(("meter", why.into()));
+            }
             options.energy.meters = meters.values().to_vec();
         }
         for (name, value) in &self.set {

@@ -200,6 +200,13 @@ fn keys_that_make_no_sense_are_named() {
             "run: idle: no meter has a figure of less than 1 s",
         ),
         (
+            (
+                "replicates = 10",
+                "replicates = 10\nmeter = [\"package\", \"redfish=https://bmc/redfish/v1/x\"]",
+            ),
+            "run: meter: a file names no URL of a BMC",
+        ),
+        (
             ("[twin]", "[twin]\nmeter = \"none\""),
             "twin: meter: nothing is metered in virtual time",
         ),

@@ -5,9 +5,10 @@ use crate::emulated::Emulated;
 use crate::error::OpenError;
 use joulio_emulator::serve::{DoorbellMode, ServeError, ServeOptions, Server};
 use joulio_emulator::{FaultPlan, Options};
-use std::fs::{remove_file, symlink_metadata};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{OpenOptions, remove_file, symlink_metadata};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf, absolute};
 use std::thread::available_parallelism;
 
@@ -96,10 +97,24 @@ impl Served {
         let missing = self.emulated.missing_file();
         let server = Server::bind(&self.socket, &self.options, &self.serve);
         if let (Err(_), Some(path)) = (&server, missing) {
-            // What was not there before was made by this very call, if it was.
-            let _ = remove_file(path);
+            remove_made(&path);
         }
         Ok(server?)
+    }
+}
+
+/// Removes the file `path` that was not there before a call that failed: no link to a place that is not
+/// there, and no file that another process has made meanwhile and uses.
+fn remove_made(path: &Path) {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(flags.bits() as i32);
+    let Ok(file) = opened.open(path) else {
+        return;
+    };
+    let is_free = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if file.metadata().is_ok_and(|found| found.is_file()) && is_free() {
+        let _ = remove_file(path);
     }
 }
 
@@ -135,4 +150,28 @@ pub fn socket_remover(socket: &Path) -> impl FnOnce() + Send + 'static + use<> {
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_somebody_uses_and_a_link_are_not_removed() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("disk");
+        symlink(room.path().join("not mounted"), &path).unwrap();
+        remove_made(&path);
+        assert!(path.is_symlink());
+        remove_file(&path).unwrap();
+        let used = File::create(&path).unwrap();
+        flock(&used, FlockOperation::NonBlockingLockExclusive).unwrap();
+        remove_made(&path);
+        assert!(path.exists());
+        drop(used);
+        remove_made(&path);
+        assert!(!path.exists());
+    }
 }

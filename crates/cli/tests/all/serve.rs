@@ -66,6 +66,17 @@ fn what_cannot_be_served_is_refused_in_one_line() {
 }
 
 #[test]
+fn a_link_to_a_disk_that_is_not_mounted_stays() {
+    let room = tempfile::tempdir().unwrap();
+    let link = room.path().join("disk");
+    std::os::unix::fs::symlink("/nowhere/disk", &link).unwrap();
+    let line = "serve --device emulated:instant,file=disk,size=1m --socket s";
+    let said = refused(room.path(), line);
+    assert!(said.contains("cannot create it"), "{said}");
+    assert!(link.is_symlink());
+}
+
+#[test]
 fn a_signal_ends_it_and_the_socket_with_it() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let room = tempfile::tempdir().unwrap();

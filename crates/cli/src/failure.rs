@@ -1,7 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
-use crate::output::{Earlier, fitted};
+use crate::output::{Earlier, clean_lines, fitted};
 use crate::signal::{Signal, signal};
 use clap::error::{ContextKind, ContextValue};
 use joulio_host::ChangeError;
@@ -278,7 +278,7 @@ fn suggests_hidden(error: &clap::Error) -> bool {
 /// Writes `message` to standard error, broken between words where that is a terminal. Where that is closed or full nobody reads it, and the exit
 /// status alone says what happened.
 pub fn say(message: &str) {
-    let line = format!("joulio: {message}\n");
+    let line = clean_lines(&format!("joulio: {message}\n"));
     let line = fitted(line, std::io::stderr());
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

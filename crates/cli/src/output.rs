@@ -76,12 +76,19 @@ pub fn print_begin(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes `text`, which is for people, to the report: what is longer than the terminal is broken between
-/// words.
+/// words, and what would command the terminal is left out.
 pub fn print(text: &str) -> Result<(), Failure> {
+    let text = clean_lines(text);
     match terminal_width() {
-        Some(width) => print_data(&wrapped(text, width)),
-        None => print_data(text),
+        Some(width) => print_data(&wrapped(&text, width)),
+        None => print_data(&text),
     }
+}
+
+/// `text` with `?` for each control character that is no end of a line and no tab: names and sentences of
+/// files, drives and servers may be anybody's.
+pub fn clean_lines(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "?")
 }
 
 /// Writes `text`, which programs or shells read, to the report as it is.
@@ -184,6 +191,12 @@ mod tests {
             wrapped(text, 20),
             "poll: least energy,\n  and the most IOPS\n\n  a: one two three\n    four five\nshort\n"
         );
+    }
+
+    #[test]
+    fn no_text_commands_the_terminal() {
+        let text = clean_lines("a\tb\nc\u{1b}]0;d\u{7}\u{9b}2J\r");
+        assert_eq!(text, "a\tb\nc?]0;d??2J?");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Run;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, is_terminal, print, print_json_line};
+use crate::output::{Format, is_terminal, print, print_data, print_json_line};
 use joulio_energy::{Discovery, MeterResult};
 use joulio_lab::power_log::wall_time::now;
 use joulio_lab::{ListedMeter, pause};
@@ -60,10 +60,7 @@ impl Screen {
         let mut text = table::lines(rows);
         for row in rows {
             if let Some(why) = &row.why {
-                text.push_str(
-                    &format!("{}: {}\n", row.name, why)
-                        .replace(|c: char| c.is_control() && c != '\n', "?"),
-                );
+                text.push_str(&format!("{}: {}\n", row.name, why));
             }
         }
         if !is_terminal() {
@@ -75,6 +72,7 @@ impl Screen {
             lines => format!("\x1b[{lines}A\x1b[J"),
         };
         self.lines = text.lines().count();
-        print(&format!("{back}{text}"))
+        print_data(&back)?;
+        print(&text)
     }
 }

@@ -5,10 +5,12 @@ use crate::idle_interval::IdleInterval;
 use crate::output_file::replace;
 use crate::record::{Platform, RunRecord};
 use crate::state_file::StateError;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Name of the file of records.
@@ -186,6 +188,8 @@ impl ResultsFolder {
         let mut file = options
             .create(true)
             .append(true)
+            // The folder may be a stranger's, and a link in it lead anywhere.
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(&path)
             .map_err(wrong)?;
         file.write_all(format!("{manifest}\n").as_bytes())

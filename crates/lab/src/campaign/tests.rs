@@ -68,6 +68,17 @@ fn run(path: &std::path::Path, shard: Shard) -> CampaignEnd {
 }
 
 #[test]
+fn a_link_in_the_place_of_the_manifests_is_not_followed() {
+    let folder = TempDir::new().unwrap();
+    let theirs = folder.path().join("theirs");
+    fs::write(&theirs, "").unwrap();
+    std::os::unix::fs::symlink(&theirs, folder.path().join("manifests.jsonl")).unwrap();
+    let manifest = serde_json::json!({});
+    assert!(ResultsFolder::add_manifest(folder.path(), &manifest).is_err());
+    assert_eq!(fs::read(&theirs).unwrap(), b"");
+}
+
+#[test]
 fn what_cannot_be_had_is_recorded_with_its_reason() {
     let folder = TempDir::new().unwrap();
     let end = run(folder.path(), Shard::ALL);

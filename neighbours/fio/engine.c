@@ -338,10 +338,28 @@ static void place(struct job *job, struct request *request, void *at)
 	request->buffer = job->buffers[offset / job->buffer_length];
 }
 
+/*
+ * The first block of an I/O, and the number of its blocks. What is no whole number of blocks becomes one that no
+ * device has, and is refused: refuse_io() says why.
+ */
+static inline uint64_t first_block(struct job *job, struct io_u *io_u)
+{
+	uint64_t offset = io_u->offset;
+
+	return offset >> job->shift | offset << (64 - job->shift);
+}
+
+static inline uint32_t block_count(struct job *job, struct io_u *io_u)
+{
+	uint32_t length = io_u->xfer_buflen;
+
+	return length >> job->shift | length << (32 - job->shift);
+}
+
 static inline int submit_in_place(struct job *job, struct io_u *io_u)
 {
-	uint64_t lba = io_u->offset >> job->shift, tag = (uintptr_t)io_u;
-	uint32_t blocks = io_u->xfer_buflen >> job->shift;
+	uint64_t lba = first_block(job, io_u), tag = (uintptr_t)io_u;
+	uint32_t blocks = block_count(job, io_u);
 	struct joulio_buffer *buffer = request_of(io_u)->buffer;
 
 	if (io_u->ddir == DDIR_READ)
@@ -357,11 +375,16 @@ static void say_once(struct job *job, const char *what)
 	job->said = 1;
 }
 
-/* Refuses what fio lets through: lengths are of blocks in bsrange= only, and what a log does is known when it is read. */
+/*
+ * Says what is wrong with an I/O that fio lets through: lengths are of blocks in bsrange= only, and what a log does is
+ * known when it is read. 0: nothing.
+ */
 static int refuse_io(struct job *job, struct io_u *io_u)
 {
 	char text[128];
 
+	if (!ddir_rw(io_u->ddir))
+		return 0;
 	if ((io_u->offset | io_u->xfer_buflen) & job->in_block) {
 		snprintf(text, sizeof(text), "an I/O of %llu bytes at %llu: the device has blocks of %llu",
 			 (unsigned long long)io_u->xfer_buflen, (unsigned long long)io_u->offset, job->in_block + 1);
@@ -384,8 +407,7 @@ static __attribute__((noinline, cold)) int submit_other(struct job *job, struct 
 		.lba = io_u->offset >> job->shift,
 		.blocks = io_u->xfer_buflen >> job->shift,
 	};
-
-	int error = ddir_rw(io_u->ddir) ? refuse_io(job, io_u) : 0;
+	int error = refuse_io(job, io_u);
 
 	if (error)
 		return error;
@@ -415,16 +437,16 @@ static __attribute__((noinline, cold)) enum fio_q_status not_submitted(struct jo
 
 	if (error == -EAGAIN)
 		return FIO_Q_BUSY;
+	refuse_io(job, io_u);
 	say_once(job, joulio_error());
 	io_u->error = -error;
 	return FIO_Q_COMPLETED;
 }
 
-/* Whether it is a read or a write of whole blocks whose data is where the device reaches it. */
+/* Whether it is a read or a write, if that is allowed, whose data is where the device reaches it. */
 static int in_place(struct job *job, struct io_u *io_u)
 {
-	return (unsigned int)io_u->ddir <= job->last_in_place && request_of(io_u)->at == io_u->xfer_buf &&
-	       !((io_u->offset | io_u->xfer_buflen) & job->in_block);
+	return (unsigned int)io_u->ddir <= job->last_in_place && request_of(io_u)->at == io_u->xfer_buf;
 }
 
 /* Notes that an I/O is issued now, and when. */
@@ -466,6 +488,7 @@ static __attribute__((noinline, cold)) int submit_other_and_wait(struct job *job
 
 static __attribute__((noinline, cold)) enum fio_q_status not_done(struct job *job, struct io_u *io_u, int error)
 {
+	refuse_io(job, io_u);
 	say_once(job, joulio_error());
 	io_u->error = error < 0 ? -error : EIO;
 	return FIO_Q_COMPLETED;
@@ -482,10 +505,10 @@ static __attribute__((noinline)) enum fio_q_status submit_and_wait(struct thread
 		set_issue_time(job->td, io_u);
 	if (in_place(job, io_u)) {
 		struct joulio_io io = {
-			.lba = io_u->offset >> job->shift,
+			.lba = first_block(job, io_u),
 			.buffer = request_of(io_u)->buffer,
 			.tag = (uintptr_t)io_u,
-			.blocks = io_u->xfer_buflen >> job->shift,
+			.blocks = block_count(job, io_u),
 			.opcode = io_u->ddir == DDIR_READ ? JOULIO_READ : JOULIO_WRITE,
 		};
 

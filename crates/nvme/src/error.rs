@@ -207,7 +207,7 @@ impl NvmeError {
     /// Reports whether the controller takes no queue with an interrupt vector, since MSI-X is off
     /// (Base 5.4).
     pub(crate) fn lacks_vectors(&self) -> bool {
-        matches!(self, NvmeError::Admin { status, .. } if *status == Status::INVALID_INTERRUPT_VECTOR)
+        matches!(self, NvmeError::Admin { status, .. } if status.kind() == Status::INVALID_INTERRUPT_VECTOR)
     }
 
     /// Reports whether a reset of the whole function may help where one of the controller ended
@@ -474,4 +474,22 @@ pub enum PolicyError {
     /// The vector could not be masked or unmasked.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_refused_for_its_vector_is_known_whether_it_may_be_tried_again_or_not() {
+        let admin = |status| NvmeError::Admin {
+            device: "d".into(),
+            command: "Create I/O Completion Queue",
+            status,
+        };
+        let lacking = Status::INVALID_INTERRUPT_VECTOR;
+        assert!(admin(lacking).lacks_vectors());
+        assert!(admin(lacking.do_not_retry()).lacks_vectors());
+        assert!(!admin(Status::INVALID_FIELD.do_not_retry()).lacks_vectors());
+    }
 }

@@ -47,7 +47,14 @@ prepare() {
 
 # boot COMMAND ...: run it until the guest gave its verdict, and end with that.
 boot() {
+    local tries=3
     watch "$@"
+    # A machine of several CPUs may have QEMU read its memory map while that changes, and end by SIGSEGV (139): that
+    # says nothing of what runs in it.
+    while ((status == 139 && --tries)); do
+        echo "run: QEMU ended by SIGSEGV; the guest begins again" >&2
+        watch "$@"
+    done
     case $status in
     33) conclude passed '' ;;
     35) conclude failed '' ;;

@@ -33,8 +33,6 @@ struct job {
 	struct joulio_controller *controller;
 	struct joulio_queue *queue;
 	unsigned int shift;
-	/* Bits of an offset or a length inside a block. */
-	unsigned long long in_block;
 	/* DDIR_WRITE with leave to write, else DDIR_READ. */
 	unsigned int last_in_place;
 	/* Reads, writes and trims that have completed. */
@@ -251,7 +249,6 @@ static int engine_setup(struct thread_data *td)
 	    make_queue(td, job) || make_ranges(td, job))
 		goto failed;
 	job->shift = __builtin_ctz(ns.block_size);
-	job->in_block = ns.block_size - 1;
 	job->last_in_place = options->allow_write ? DDIR_WRITE : DDIR_READ;
 	if (!td->files_index) {
 		add_file(td, job->device, 0, 0);
@@ -381,13 +378,14 @@ static void say_once(struct job *job, const char *what)
  */
 static int refuse_io(struct job *job, struct io_u *io_u)
 {
+	unsigned long long block = 1ULL << job->shift;
 	char text[128];
 
 	if (!ddir_rw(io_u->ddir))
 		return 0;
-	if ((io_u->offset | io_u->xfer_buflen) & job->in_block) {
+	if ((io_u->offset | io_u->xfer_buflen) & (block - 1)) {
 		snprintf(text, sizeof(text), "an I/O of %llu bytes at %llu: the device has blocks of %llu",
-			 (unsigned long long)io_u->xfer_buflen, (unsigned long long)io_u->offset, job->in_block + 1);
+			 (unsigned long long)io_u->xfer_buflen, (unsigned long long)io_u->offset, block);
 		say_once(job, text);
 		return -EINVAL;
 	}

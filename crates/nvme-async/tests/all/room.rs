@@ -66,26 +66,25 @@ fn who_goes_on_and_on_leaves_room_for_who_waits() {
     let (queue, namespace) = (world.queue(1), world.namespace);
     queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
     let mut driver = queue.driver().unwrap();
+    let mut complete = || {
+        let _ = driver.arm().unwrap();
+        stepper.step(now());
+        assert_eq!(driver.reap(8).unwrap(), 1);
+    };
     let (busy, waits) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
     let mut first = queue.flush(&namespace);
     let mut waiting = queue.flush(&namespace);
     assert!(poll(&mut first, &busy).is_pending());
     assert!(poll(&mut waiting, &waits).is_pending());
-    let _ = driver.arm().unwrap();
-    stepper.step(now());
-    assert_eq!(driver.reap(8).unwrap(), 1);
+    complete();
     // As an executor does: who was woken first is polled first, and has the next command at once.
     assert!(poll(&mut first, &busy).is_ready());
     let mut next = queue.flush(&namespace);
     assert!(poll(&mut next, &busy).is_pending());
     assert!(poll(&mut waiting, &waits).is_pending());
-    let _ = driver.arm().unwrap();
-    stepper.step(now());
-    assert_eq!(driver.reap(8).unwrap(), 1);
+    complete();
     assert!(poll(&mut waiting, &waits).is_ready());
     assert!(poll(&mut next, &busy).is_pending());
-    let _ = driver.arm().unwrap();
-    stepper.step(now());
-    assert_eq!(driver.reap(8).unwrap(), 1);
+    complete();
     assert!(poll(&mut next, &busy).is_ready());
 }

@@ -139,6 +139,20 @@ static void together(void)
 	CHECK(joulio_group_destroy(group) == 0);
 }
 
+/* Both queues in the group and commands on both, of which one is reaped: whether that was of queue 1. All others are in
+ * flight or left over. */
+static int one_reaped(struct joulio_group *group)
+{
+	struct joulio_completion done;
+
+	for (int i = 0; i < 2; i++)
+		CHECK(joulio_group_join(group, queues[i]) == 0);
+	submit(1);
+	submit(0);
+	CHECK(joulio_group_reap(group, 1, 1, -1, &done) == 1);
+	return done.tag % 100 == 1;
+}
+
 /* What was reaped and had no room in the array goes with its queue. */
 static void left_over(void)
 {
@@ -151,13 +165,7 @@ static void left_over(void)
 		CHECK(queues[i] != NULL);
 	}
 	for (int round = 0; round < 20; round++) {
-		for (int i = 0; i < 2; i++)
-			CHECK(joulio_group_join(group, queues[i]) == 0);
-		submit(1);
-		submit(0);
-		/* All but this one are in flight or left over. */
-		CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1);
-		of_1 = done->tag % 100 == 1;
+		of_1 = one_reaped(group);
 		CHECK(joulio_outstanding(queues[1]) == 2 - of_1 && joulio_outstanding(queues[0]) == 1 + of_1);
 		CHECK(joulio_group_outstanding(group) == 3);
 		/* It takes them along when it leaves ... */
@@ -173,12 +181,7 @@ static void left_over(void)
 		CHECK(joulio_group_leave(group, queues[0]) == 0);
 	}
 	for (int round = 0; round < 20; round++) {
-		for (int i = 0; i < 2; i++)
-			CHECK(joulio_group_join(group, queues[i]) == 0);
-		submit(1);
-		submit(0);
-		CHECK(joulio_group_reap(group, 1, 1, -1, done) == 1);
-		of_1 = done->tag % 100 == 1;
+		of_1 = one_reaped(group);
 		/* ... and nobody hears of them when it is destroyed. */
 		CHECK(joulio_queue_destroy(queues[1]) == 0);
 		CHECK(joulio_buffer_free(buffers[1]) == 0);

@@ -442,7 +442,7 @@ fn at_ctrl_c_a_command_gets_the_terminals_signal_and_no_other() {
     let mut terminal = std::process::Command::new("script")
         .args([
             "-qec",
-            &format!("env --default-signal=INT {program} {line}"),
+            &format!("exec env --default-signal=INT {program} {line}"),
         ])
         .arg("/dev/null")
         .current_dir(room.path())

@@ -42,6 +42,9 @@ fn full_name_at<'a>(
         return Ok(text.into());
     }
     let bare = text.split([',', '#']).next().unwrap_or_default();
+    if let Some(options) = text.strip_prefix("emulated").filter(|_| bare == "emulated") {
+        return Ok(format!("emulated:{options}").into());
+    }
     let mut found = Vec::new();
     if DeviceProfile::names().any(|name| name == bare) {
         found.push(format!("emulated:{text}"));
@@ -121,6 +124,7 @@ mod tests {
             ("optane-900p,size=1G#3", "emulated:optane-900p,size=1G#3"),
             ("disk.img", "./disk.img"),
             ("emulated", "emulated"),
+            ("emulated,size=1M", "emulated:,size=1M"),
             ("pcie:0000:01:00.0", "pcie:0000:01:00.0"),
             ("/dev/nvme9n1", "/dev/nvme9n1"),
             ("../nvme0n1", "../nvme0n1"),

@@ -164,6 +164,7 @@ mod tests {
             ["emulated:instant,size=1M#0", "emulated:instant,size=1M#1"]
         );
         assert_eq!(names("emulated:instant,count=7").len(), 7);
+        assert_eq!(names("emulated,count=7"), names("optane-900p,count=7"));
         // A path is a path.
         assert_eq!(names("./a,count=2"), ["./a,count=2"]);
         for bad in [

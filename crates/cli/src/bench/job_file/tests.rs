@@ -410,10 +410,15 @@ fn a_file_name_is_a_path_and_a_colon_parts_several() {
     assert_eq!(devices("disk.img"), ["--device=./disk.img"]);
     assert_eq!(devices("/dev/sda:b"), ["--device=/dev/sda", "--device=./b"]);
     assert_eq!(devices("emulated\\:instant"), ["--device=emulated:instant"]);
+    assert_eq!(
+        devices("instant,size=1m:a"),
+        ["--device=emulated:instant,size=1m", "--device=./a"]
+    );
     for (name, psync) in [
         ("a", true),
         ("emulated:instant", false),
         ("emulated\\:instant", false),
+        ("instant", false),
     ] {
         let section = sections(&format!("[a]\nfilename={name}\nsize=1m\n"))
             .unwrap()

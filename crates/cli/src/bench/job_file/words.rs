@@ -1,6 +1,8 @@
 //! fio's options, and what each of them is here.
 
 use joulio_kernel_io::block_device_of;
+use joulio_model::DeviceProfile;
+use std::path::Path;
 
 /// Meaning of an option here.
 pub(super) enum Word {
@@ -250,7 +252,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
 }
 
 /// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name, and so does a name that
-/// begins as one of a device of joulio's own driver.
+/// begins as one of a device of joulio's own driver. One of a profile is its emulated device's, in full.
 pub(super) fn names(value: &str) -> Vec<String> {
     let kept = value.replace("\\:", "\0");
     let mut names: Vec<String> = Vec::new();
@@ -264,7 +266,17 @@ pub(super) fn names(value: &str) -> Vec<String> {
         }
     }
     let escaped = names.into_iter().map(|name| name.replace('\0', "\\:"));
-    escaped.collect()
+    escaped.map(of_profile).collect()
+}
+
+/// The device that a profile's name stands for, where no file has that name.
+fn of_profile(name: String) -> String {
+    let profile = name.split(',').next().unwrap_or_default();
+    let is_profile = DeviceProfile::names().any(|known| known == profile);
+    match is_profile && !Path::new(&name).exists() {
+        true => format!("emulated\\:{name}"),
+        false => name,
+    }
 }
 
 /// The completion mode of a section.

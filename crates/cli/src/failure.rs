@@ -1,5 +1,6 @@
 //! Errors as a user sees them: one line, and an exit status.
 
+use crate::columns::clean;
 use crate::limits::open_files_advice;
 use crate::output::{Earlier, clean_lines, fitted};
 use crate::signal::{Signal, signal};
@@ -285,6 +286,5 @@ pub fn say(message: &str) {
 
 /// Removes what would begin a line, or command the terminal.
 fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.replace(char::is_control, "?")
+    clean(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -55,9 +55,14 @@ impl Client {
     }
 }
 
+/// Of a file these kinds say that it is gone; a connection that breaks off is made again.
 fn error(error: ureq::Error) -> io::Error {
+    use io::ErrorKind::{NotFound, UnexpectedEof};
     match error {
-        ureq::Error::Io(error) if error.kind() != io::ErrorKind::NotFound => error,
+        ureq::Error::Io(error) if matches!(error.kind(), NotFound | UnexpectedEof) => {
+            io::Error::other(error.to_string())
+        }
+        ureq::Error::Io(error) => error,
         ureq::Error::Timeout(_) => io::Error::new(io::ErrorKind::TimedOut, "no answer in 5 s"),
         other => io::Error::other(other.to_string()),
     }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use joulio_energy::{
-    BmcTool, Boundary, Discovery, Fetch, FindingState, Meters, Root, Select, Source,
+    BmcTool, Boundary, Discovery, Fetch, FindingState, How, Meters, Root, Select, Source,
 };
 use joulio_units::Nanos;
 use std::io::{self, ErrorKind};
@@ -202,6 +202,49 @@ mod over_the_network {
         assert!(why(response("404 Not Found", "", b"")).contains("404"));
         assert!(why(b"220 ftp ready\r\n".to_vec()).len() < 300);
         assert!(why(Vec::new()).len() < 300);
+    }
+
+    /// Answers each connection with the next of `responses`.
+    fn answers_in_turn(responses: Vec<Vec<u8>>) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        spawn(move || {
+            for response in responses {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = [0; 4096];
+                let _ = stream.read(&mut request);
+                let _ = stream.write_all(&response);
+            }
+        });
+        port
+    }
+
+    #[test]
+    fn a_connection_that_breaks_off_is_a_reading_missed_and_no_meter_removed() {
+        let reading = response(
+            "200 OK",
+            "connection: close\r\n",
+            br#"{"PowerWatts":{"Reading":12.5}}"#,
+        );
+        // Nothing at all, and a body that ends too early.
+        let cut = reading[..reading.len() - 5].to_vec();
+        let good = || reading.clone();
+        let port = answers_in_turn(vec![good(), good(), Vec::new(), cut, good()]);
+        let select = format!("redfish=http://127.0.0.1:{port}/x")
+            .parse()
+            .unwrap();
+        let clock = TestClock::at(SECOND);
+        let root = guest().root().with_clock(clock.clone());
+        let mut meters = Meters::discover(&root, &select).meters;
+        let mut window = meters.open_unsampled();
+        for _ in 0..2 {
+            clock.advance(SECOND);
+            window.tick();
+        }
+        clock.advance(SECOND);
+        let total = totals(window.close(None)).remove(0);
+        assert!((total.watts().0 - 12.5).abs() < 1e-6, "{total:?}");
+        assert!(matches!(total.how, How::Sampled { missed: 2, .. }));
     }
 
     #[test]

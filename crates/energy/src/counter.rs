@@ -25,11 +25,18 @@ impl Wrapping {
 
     /// Takes a reading, and gives the units counted since the first. Right if the counter went
     /// less than once round since the reading before.
-    pub(crate) fn advance(&mut self, raw: u64) -> u64 {
+    ///
+    /// # Errors
+    /// The reading before, from which the counter would have counted more than `most` to go round
+    /// to this one: it was reset. It counts on from here.
+    pub(crate) fn advance(&mut self, raw: u64, most: u64) -> Result<u64, u64> {
         let from = self.last.replace(raw).unwrap_or(raw);
         let more = elapsed(from, raw, self.max, self.step);
+        if raw < from && more > most {
+            return Err(from);
+        }
         self.total = self.total.saturating_add(more);
-        self.total
+        Ok(self.total)
     }
 }
 
@@ -52,15 +59,22 @@ mod tests {
     #[test]
     fn the_last_step_before_zero_counts() {
         let mut counter = Wrapping::new(99, 1);
-        let readings = [98, 99, 0, 1].map(|raw| counter.advance(raw));
-        assert_eq!(readings, [0, 1, 2, 3]);
+        let readings = [98, 99, 0, 1].map(|raw| counter.advance(raw, 1));
+        assert_eq!(readings, [0, 1, 2, 3].map(Ok));
+    }
+
+    #[test]
+    fn what_would_have_to_go_round_too_fast_was_reset() {
+        let mut counter = Wrapping::new(99, 1);
+        let readings = [50, 60, 0, 7, 6].map(|raw| counter.advance(raw, 20));
+        assert_eq!(readings, [Ok(0), Ok(10), Err(60), Ok(17), Err(7)]);
     }
 
     #[test]
     fn a_reading_beyond_the_range_does_not_panic() {
         let mut counter = Wrapping::new(10, 1);
-        let readings = [u64::MAX, 0, u64::MAX, 5].map(|raw| counter.advance(raw));
-        assert_eq!(readings, [0, 1, u64::MAX, u64::MAX]);
+        let readings = [u64::MAX, 0, u64::MAX, 5].map(|raw| counter.advance(raw, u64::MAX));
+        assert_eq!(readings, [0, 1, u64::MAX, u64::MAX].map(Ok));
     }
 
     /// The hardware's count of steps, as the kernel shows it: nanojoules a step, in microjoules.
@@ -79,11 +93,10 @@ mod tests {
             let max = shown((1 << 32) - 1, unit_nj);
             let mut counter = Wrapping::new(max, unit_nj / 1000);
             let mut count = u64::from(start);
-            counter.advance(shown(count, unit_nj));
-            let mut total = 0;
+            let mut total = counter.advance(shown(count, unit_nj), 0).unwrap();
             for step in &walk {
                 count += step;
-                total = counter.advance(shown(count, unit_nj));
+                total = counter.advance(shown(count, unit_nj), u64::MAX).unwrap();
             }
             let truth = u128::from(count - u64::from(start)) * u128::from(unit_nj) / 1000;
             // A microjoule of rounding at each end and, with the step, each time round.
@@ -92,9 +105,9 @@ mod tests {
         }
 
         #[test]
-        fn the_total_never_shrinks(max in any::<u64>(), step in any::<u64>(), raws: Vec<u64>) {
+        fn the_total_never_shrinks(max in any::<u64>(), step in any::<u64>(), most in any::<u64>(), raws: Vec<u64>) {
             let mut counter = Wrapping::new(max, step);
-            let totals: Vec<_> = raws.iter().map(|&raw| counter.advance(raw)).collect();
+            let totals: Vec<_> = raws.iter().filter_map(|&raw| counter.advance(raw, most).ok()).collect();
             prop_assert!(totals.is_sorted());
         }
     }

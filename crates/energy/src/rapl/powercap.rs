@@ -15,6 +15,9 @@ const MIN_PEAK_WATTS: f64 = 1000.0;
 const PEAK: f64 = 2.0;
 /// The step from which on a counter is coarse: in whole joules, seconds say little.
 const COARSE: f64 = 0.5;
+/// Two readings may be this much further apart than they were taken, at most: the register's age,
+/// and a thread that waits for a CPU between the reading and the clock.
+const LATE: Nanos = Nanos::from_millis(1_000);
 
 /// Every zone of the tree; those that are memory-mapped last, as they are the others again.
 pub(crate) fn discover(root: &Root) -> Vec<Found> {
@@ -137,6 +140,9 @@ struct Powercap {
     root: Root,
     path: String,
     counter: Wrapping,
+    max_watts: f64,
+    /// When it was last read.
+    read_at: Nanos,
 }
 
 impl Powercap {
@@ -174,6 +180,8 @@ impl Powercap {
             root: root.clone(),
             path: format!("{CLASS}/{folder}/energy_uj"),
             counter: Wrapping::new(range, step_uj as u64),
+            max_watts,
+            read_at: Nanos::ZERO,
         })
     }
 }
@@ -197,7 +205,19 @@ impl Meter for Powercap {
     fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
         let raw = self.root.number(&self.path);
         let at = clock.now();
-        let total = self.counter.advance(raw?);
+        let raw = raw?;
+        let before = std::mem::replace(&mut self.read_at, at);
+        let most = match at < before {
+            // A clock that goes back says nothing; the window finds it.
+            true => u64::MAX,
+            false => (self.max_watts * (at.since(before) + LATE).seconds() * 1e6) as u64,
+        };
+        let total = self.counter.advance(raw, most);
+        let total = total.map_err(|from| MeterError::WentBack {
+            what: self.path.clone(),
+            from,
+            to: raw,
+        })?;
         Ok(Reading {
             at,
             value: MeterValue::Total(Joules(total as f64 / 1e6)),

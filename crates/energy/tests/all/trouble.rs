@@ -87,6 +87,31 @@ fn a_clock_that_goes_back_leaves_no_figure() {
 }
 
 #[test]
+fn a_counter_that_was_reset_has_not_gone_round() {
+    let (tree, clock) = (server(), TestClock::at(SECOND));
+    let root = tree.root().with_clock(clock.clone());
+    let mut meters = Meters::discover(&root, &"powercap:package-0".parse().unwrap()).meters;
+    let mut window = meters.open_unsampled();
+    let mut lap = |energy_uj: &str| {
+        tree.file(PACKAGE_0, energy_uj);
+        clock.advance(Nanos(2 * SECOND.0));
+        window.lap(None).remove(0)
+    };
+    assert_eq!(
+        *error(&lap("999000")),
+        WindowError::Meter(MeterError::WentBack {
+            what: PACKAGE_0.into(),
+            from: 1_000_000,
+            to: 999_000
+        })
+    );
+    // The next window has no beginning; the one after it is sound.
+    assert!(lap("3000000").figure.is_err());
+    let figure = lap("43000000").figure.expect("a figure");
+    assert!((figure.total.joules.0 - 40.0).abs() < 1e-6, "{figure:?}");
+}
+
+#[test]
 fn a_machine_that_slept_leaves_no_figure() {
     let mut machine = watts(50.0);
     let mut window = machine.meters.open_unsampled();

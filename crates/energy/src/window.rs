@@ -149,11 +149,16 @@ impl Window<'_> {
         let laps = self.tracks.iter().zip(edges);
         laps.map(|(track, edge)| {
             let mut track = lock(track);
-            let energy = track.lap(edge);
+            let energy = match awake(slept) {
+                Ok(()) => track.lap(edge),
+                // Nor has a lap that was too short, and would go on.
+                Err(asleep) => {
+                    track.begin(edge);
+                    Err(asleep)
+                }
+            };
             let about = track.about();
-            let figure = awake(slept)
-                .and(energy)
-                .map(|total| figure(total, &about, baseline));
+            let figure = energy.map(|total| figure(total, &about, baseline));
             MeterResult { about, figure }
         })
         .collect()

@@ -128,3 +128,26 @@ fn a_machine_that_slept_leaves_no_figure() {
     machine.clock.advance(Nanos(2 * SECOND.0));
     assert!(window.close(None)[0].figure.is_ok());
 }
+
+#[test]
+fn what_a_machine_draws_asleep_is_not_in_the_window_that_goes_on() {
+    let mut machine = watts(50.0);
+    let mut window = machine.meters.open_unsampled();
+    // A lap that is too short goes on with the next, but not across a sleep of 60 s.
+    machine.clock.advance(Nanos(SECOND.0 / 2));
+    machine.clock.suspend(Nanos(60 * SECOND.0));
+    let asleep = Rate {
+        start: 3_000_000_000_000 / 61_035,
+        ..Rate::watts(50.0)
+    };
+    machine
+        .files
+        .counts_on(machine.tree.path(PACKAGE_0), asleep);
+    assert!(matches!(
+        error(&window.lap(None)[0]),
+        WindowError::Suspended { .. }
+    ));
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    let total = totals(window.close(None)).remove(0);
+    assert!((total.watts().0 - 50.0).abs() < 0.1, "{}", total.watts());
+}

@@ -42,7 +42,7 @@ impl Rate {
 /// The disk's files, but for some.
 #[derive(Debug, Default)]
 pub struct Live {
-    rates: BTreeMap<PathBuf, Rate>,
+    rates: Mutex<BTreeMap<PathBuf, Rate>>,
     failures: Mutex<BTreeMap<PathBuf, io::ErrorKind>>,
     delays: Mutex<BTreeMap<PathBuf, Nanos>>,
     clock: Arc<TestClock>,
@@ -57,9 +57,14 @@ impl Live {
     }
 
     /// `path` counts at `rate`.
-    pub fn counts(mut self, path: PathBuf, rate: Rate) -> Live {
-        self.rates.insert(path, rate);
+    pub fn counts(self, path: PathBuf, rate: Rate) -> Live {
+        self.counts_on(path, rate);
         self
+    }
+
+    /// `path` counts at `rate` from now on.
+    pub fn counts_on(&self, path: PathBuf, rate: Rate) {
+        self.rates.lock().unwrap().insert(path, rate);
     }
 
     /// Reading `path` fails from now on.
@@ -86,7 +91,7 @@ impl Files for Live {
         if let Some(time) = self.delays.lock().unwrap().get(path) {
             self.clock.advance(*time);
         }
-        match self.rates.get(path) {
+        match self.rates.lock().unwrap().get(path) {
             Some(rate) => Ok(format!("{}\n", rate.shown(self.clock.now())).into_bytes()),
             None => SystemFiles.read(path, offset, limit),
         }

@@ -182,6 +182,24 @@ impl Report {
     }
 }
 
+impl ExperimentReport {
+    /// Beginning of the names of what `set` shows, which no other set's have: of the experiment, the
+    /// platform and, where several machines have it, the machine.
+    pub(super) fn prefix(&self, set: &SetReport) -> String {
+        let prefix = format!("{}-{}", self.name, set.platform.name());
+        let same = self.sets.iter().filter(|one| one.platform == set.platform);
+        match same.count() > 1 {
+            true => format!("{prefix}-{}", in_a_name(&set.machine)),
+            false => prefix,
+        }
+    }
+}
+
+/// `text` in letters and digits that every file's name may have.
+pub(super) fn in_a_name(text: &str) -> String {
+    text.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
 impl SetReport {
     fn new(
         shown: Shown<'_>,

@@ -1,6 +1,6 @@
 //! The report's files.
 
-use super::assemble::Report;
+use super::assemble::{Report, in_a_name};
 use super::csv::{figure_csv, table_csv};
 use super::markdown::markdown;
 use super::page::page;
@@ -39,14 +39,8 @@ pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
     put(folder.join("report.md"), &markdown(report))?;
     for experiment in &report.experiments {
         for set in &experiment.sets {
-            let name = |id: &str| {
-                let plain = id.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-                data.join(format!(
-                    "{}-{}-{plain}.csv",
-                    experiment.name,
-                    set.platform.name()
-                ))
-            };
+            let prefix = experiment.prefix(set);
+            let name = |id: &str| data.join(format!("{prefix}-{}.csv", in_a_name(id)));
             for table in set.tables.iter().filter(|table| table.problem.is_none()) {
                 put(name(&table.id), &table_csv(table))?;
             }

@@ -28,25 +28,24 @@ pub fn section(experiment: &ExperimentReport) -> Markup {
                 p { "No run of it is here." }
             }
             @for set in &experiment.sets {
-                (one(&experiment.name, set))
+                (one(&experiment.prefix(set), set))
             }
         }
     }
 }
 
-fn one(experiment: &str, set: &SetReport) -> Markup {
-    let prefix = format!("{experiment}-{}", set.platform.name());
+fn one(prefix: &str, set: &SetReport) -> Markup {
     html! {
         p.set { (badge(set.platform)) " " strong { (set.machine) } ", " (set.devices.join(", ")) ", " (set.runs) " runs" }
         @for sentence in set.idle.sentences() { p.source { (sentence) } }
         @if !set.observed.is_empty() {
             h3 { "Observations" }
             @let (told, rest): (Vec<_>, Vec<_>) = set.observed.iter().partition(|one| one.outcome != Outcome::NoData);
-            ul.observations { @for one in &told { (observation(&prefix, one)) } }
+            ul.observations { @for one in &told { (observation(prefix, one)) } }
             @if !rest.is_empty() {
                 details open[told.is_empty()] {
                     summary { (rest.len()) " of " (set.observed.len()) " were not run" }
-                    ul.observations { @for one in &rest { (observation(&prefix, one)) } }
+                    ul.observations { @for one in &rest { (observation(prefix, one)) } }
                 }
             }
         }
@@ -57,13 +56,13 @@ fn one(experiment: &str, set: &SetReport) -> Markup {
         }
         div.figures {
             @for table in set.tables.iter().filter(|table| table.problem.is_none()) {
-                (tabled(&prefix, table))
+                (tabled(prefix, table))
             }
             @for figure in set.figures.iter().filter(|figure| figure.problem.is_none()) {
-                (drawn(&prefix, figure))
+                (drawn(prefix, figure))
             }
         }
-        (missing(&prefix, set))
+        (missing(prefix, set))
         @if !set.numbers.is_empty() {
             (numbers(set))
         }

@@ -26,7 +26,7 @@ pub fn section(report: &Report) -> Markup {
                     p { (badge(set.platform)) " " (set.machine) }
                     ul.status aria-label=(format!("Tables and figures of {}", experiment.title)) {
                         @for status in &set.status {
-                            (row(&experiment.name, set.platform.name(), status))
+                            (row(&experiment.prefix(set), status))
                         }
                     }
                 }
@@ -35,8 +35,8 @@ pub fn section(report: &Report) -> Markup {
     }
 }
 
-fn row(experiment: &str, platform: &str, status: &ItemStatus) -> Markup {
-    let target = format!("#{experiment}-{platform}-{}", status.id);
+fn row(prefix: &str, status: &ItemStatus) -> Markup {
+    let target = format!("#{prefix}-{}", status.id);
     html! {
         li {
             a href=(target) { (status.id) }

@@ -37,6 +37,29 @@ fn a_page_is_whole_and_takes_no_orders_from_a_name() {
 }
 
 #[test]
+fn what_two_machines_have_of_one_platform_has_names_of_its_own() {
+    let on = |machine: &str, iops| {
+        let mut records = runs(POLL, 1, iops, 0.0, 40.0);
+        for record in &mut records {
+            record.machine = machine.into();
+        }
+        records
+    };
+    let records = [on("a box (old)", 1_000.0), on("another", 3_000.0)].concat();
+    let report = report(LINES, records);
+    let folder = tempfile::tempdir().unwrap();
+    write(&report, folder.path()).unwrap();
+    let html = page(&report);
+    for (machine, iops) in [("a-box--old-", 1_000), ("another", 3_000)] {
+        let name = format!("hotstorage22-emulated-{machine}-F1a");
+        let csv = fs::read_to_string(folder.path().join(format!("data/{name}.csv"))).unwrap();
+        assert!(csv.contains(&format!("F1a,,poll,1,IOPS,{iops},")), "{csv}");
+        assert_eq!(html.matches(&format!("id=\"{name}\"")).count(), 1);
+        assert!(html.contains(&format!("href=\"#{name}\"")));
+    }
+}
+
+#[test]
 fn an_empty_report_says_so_in_one_sentence() {
     let none = Report::new(&[], Vec::new());
     let found = findings(&none);

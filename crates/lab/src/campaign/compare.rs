@@ -52,7 +52,7 @@ pub enum CompareError {
     #[error("{} has no figures: every run of it is kept apart, or was not done", .0.display())]
     NoFigures(PathBuf),
     /// No run that both have.
-    #[error("{} and {} have no run in common, even across devices and machines", one.display(), other.display())]
+    #[error("{} and {} have no run in common: machines may differ, and so may devices where each has one", one.display(), other.display())]
     Nothing {
         /// First folder.
         one: PathBuf,
@@ -150,9 +150,8 @@ pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, C
         });
     }
     let notes = notes(&a, &b);
-    // Another machine's device has another name.
-    let same_devices = devices(&a) == devices(&b);
-    let (a, b) = (points(&a, same_devices), points(&b, same_devices));
+    let renamed = renamed(&a, &b);
+    let (a, b) = (points(&a, &renamed), points(&b, &renamed));
     if let Some((_, empty)) = [(&a, one), (&b, other)]
         .into_iter()
         .find(|(points, _)| points.is_empty())
@@ -190,12 +189,34 @@ fn devices(folder: &ResultsFolder) -> BTreeSet<&str> {
     devices.map(String::as_str).collect()
 }
 
-/// Runs that count, by sweep and point; without the device where those are not the same.
-fn points(folder: &ResultsFolder, with_device: bool) -> Points<'_> {
+/// Runs that count.
+fn runs(folder: &ResultsFolder) -> impl Iterator<Item = &RunRecord> {
+    let records = folder.records.iter();
+    records.filter(|one| one.apart().is_none())
+}
+
+/// Sweeps of which each folder has one device, and not the same: another machine's has another name.
+/// Of several none is taken for another, nor are they one.
+fn renamed<'a>(a: &'a ResultsFolder, b: &'a ResultsFolder) -> BTreeSet<&'a str> {
+    let devices = |folder: &'a ResultsFolder, sweep: &str| -> BTreeSet<&'a str> {
+        let runs = runs(folder).filter(|one| one.sweep == sweep);
+        let devices = runs.filter_map(|one| one.point.get("device"));
+        devices.map(String::as_str).collect()
+    };
+    let mut sweeps: BTreeSet<&str> = runs(a).map(|one| one.sweep.as_str()).collect();
+    sweeps.retain(|sweep| {
+        let both = [devices(a, sweep), devices(b, sweep)];
+        both[0] != both[1] && both.iter().all(|devices| devices.len() < 2)
+    });
+    sweeps
+}
+
+/// Runs that count, by sweep and point; without the device in the sweeps `renamed`.
+fn points<'a>(folder: &'a ResultsFolder, renamed: &BTreeSet<&str>) -> Points<'a> {
     let mut points: Points<'_> = BTreeMap::new();
-    for record in folder.records.iter().filter(|one| one.apart().is_none()) {
+    for record in runs(folder) {
         let mut point = record.point.clone();
-        if !with_device {
+        if renamed.contains(record.sweep.as_str()) {
             point.remove("device");
         }
         let key = (record.sweep.clone(), point);

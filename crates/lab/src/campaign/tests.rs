@@ -205,6 +205,35 @@ fn results_are_compared_point_by_point() {
 }
 
 #[test]
+fn devices_are_compared_with_themselves_and_with_another_where_each_has_one() {
+    let room = TempDir::new().unwrap();
+    let on = |name: &str, devices: &[&str]| -> PathBuf {
+        let mut on = campaign().on;
+        on.devices = devices.iter().map(ToString::to_string).collect();
+        let file = ExperimentFile::parse("small", TEXT).unwrap();
+        let path = room.path().join(name);
+        let campaign = Campaign::new(file, on).unwrap();
+        campaign
+            .run(&path, Shard::ALL, 1, &Stop::default(), &Silent)
+            .unwrap();
+        path
+    };
+    let (optane, ssd) = ("emulated:optane-900p", "emulated:samsung-980-pro");
+    let (one, both) = (on("one", &[optane]), on("both", &[optane, ssd]));
+    // The same runs of the device that both have, and the other's alone.
+    let compared = compare(&one, &both, Kinds::Alike).unwrap();
+    assert!(compared.points.iter().all(|point| point.percent == 0.0));
+    assert_eq!(compared.alone, 6);
+    let other = on("other", &[ssd]);
+    let compared = compare(&one, &other, Kinds::Alike).unwrap();
+    assert!(compared.points.iter().any(ComparedPoint::differs));
+    assert_eq!(compared.alone, 0);
+    let third = on("third", &["emulated:optane-p5800x"]);
+    let nothing = compare(&both, &third, Kinds::Alike);
+    assert!(matches!(nothing, Err(CompareError::Nothing { .. })));
+}
+
+#[test]
 fn a_plan_says_what_is_unavailable_and_why() {
     let plan = campaign().plan(Shard::ALL, &Stop::default());
     let runs: Vec<_> = plan

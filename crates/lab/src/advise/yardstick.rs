@@ -21,7 +21,7 @@ pub struct Yardstick {
 
 impl Yardstick {
     /// Every figure that all `runs` with figures have, the best of its boundary each: measured before
-    /// modelled, the sum of packages before one of them.
+    /// modelled. Never one package of several, be it that their sum could not be had in a run.
     pub(super) fn all(runs: &[RunResult]) -> Vec<Yardstick> {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let Some(first) = counts.first() else {
@@ -31,9 +31,10 @@ impl Yardstick {
         let best = boundaries.filter_map(|&boundary| {
             let figures = first.energy.iter();
             let figures = figures.filter(|one| one.boundary == boundary && !one.idle_subtracted);
+            let figures = figures.filter(|one| !one.is_part_in(&counts));
             let all = figures.map(Yardstick::of);
             let common = all.filter(|one| counts.iter().all(|run| one.figure(run).is_some()));
-            common.max_by_key(|one| (!one.modelled, one.zone.matches('+').count()))
+            common.max_by_key(|one| !one.modelled)
         });
         best.collect()
     }
@@ -106,5 +107,56 @@ impl Yardstick {
         let count = bands.len().max(1) as f64;
         let sum = |end: fn(&(f64, f64)) -> f64| bands.iter().map(end).sum::<f64>() / count;
         (!bands.is_empty()).then(|| (sum(|band| band.0), sum(|band| band.1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::sample::run;
+    use joulio_workload::{CompletionMode, Unmetered};
+
+    const SUM: &str = "package-0 + package-1";
+
+    /// A run on a machine of two packages, whose sum could be `had`.
+    fn two_packages(had: bool) -> RunResult {
+        let mut result = run(CompletionMode::Poll, 1, 1, 1_000.0, 40.0).result;
+        let counts = result.counts.as_mut().unwrap();
+        let model = counts.energy.remove(0);
+        let zones = ["package-0", "package-1", SUM];
+        let zones = if had { &zones[..] } else { &zones[..1] };
+        counts.energy = zones
+            .iter()
+            .map(|zone| EnergyResult {
+                boundary: Boundary::Package,
+                zone: (*zone).into(),
+                source: format!("perf:{zone}"),
+                modelled: false,
+                band_joules: None,
+                ..model.clone()
+            })
+            .collect();
+        counts.energy.push(model);
+        if !had {
+            counts.unmetered = vec![Unmetered {
+                meter: SUM.into(),
+                why: "perf:package-1 was removed".into(),
+                too_short: false,
+            }];
+        }
+        result
+    }
+
+    #[test]
+    fn one_package_never_stands_for_two() {
+        let chosen = |runs: &[RunResult]| -> Option<String> {
+            let all = Yardstick::all(runs);
+            Some(Yardstick::choose(&all, None)?.zone.clone())
+        };
+        let whole = [two_packages(true), two_packages(true)];
+        assert_eq!(chosen(&whole).as_deref(), Some(SUM));
+        // A meter died in the second run.
+        let dying = [two_packages(true), two_packages(false)];
+        assert_eq!(chosen(&dying).as_deref(), Some("wall"));
     }
 }

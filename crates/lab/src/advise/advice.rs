@@ -175,22 +175,17 @@ impl Rank<'_> {
 
     /// Percent by which `best` is better than `other` in what is sought, paired by repetition.
     fn better(&self, best: &Assessment, other: &Assessment) -> Interval {
-        let percent = |best: &[f64], other: &[f64]| -> Vec<f64> {
-            let pairs = best.iter().zip(other);
-            pairs
-                .map(|(best, other)| 100.0 * (1.0 - best / other))
-                .collect()
+        let figure: fn(&Assessment) -> &[f64] = match self.sought() {
+            Sought::Energy => |one| &one.joules,
+            Sought::Latency => |one| &one.means,
+            Sought::Iops => |one| &one.iops,
         };
-        let each = match self.sought() {
-            Sought::Energy => percent(&best.joules, &other.joules),
-            Sought::Latency => percent(&best.means, &other.means),
-            Sought::Iops => {
-                let pairs = best.iops.iter().zip(&other.iops);
-                pairs
-                    .map(|(best, other)| 100.0 * (best / other - 1.0))
-                    .collect()
-            }
-        };
+        let each = paired(best, other, figure).into_iter();
+        let each = each.map(|(best, other)| match self.sought() {
+            Sought::Iops => 100.0 * (best / other - 1.0),
+            Sought::Energy | Sought::Latency => 100.0 * (1.0 - best / other),
+        });
+        let each: Vec<f64> = each.collect();
         Interval::of(&each, 0.0)
     }
 
@@ -215,6 +210,24 @@ impl Rank<'_> {
             true => value,
             false => 1e15 + value,
         }
+    }
+}
+
+/// Values of `figure` of both in the repetitions that count of both; without one, the means of each.
+fn paired(
+    one: &Assessment,
+    other: &Assessment,
+    figure: fn(&Assessment) -> &[f64],
+) -> Vec<(f64, f64)> {
+    let values = one.counted.iter().zip(figure(one));
+    let pairs = values.filter_map(|(repetition, value)| {
+        let at = other.counted.iter().position(|one| one == repetition)?;
+        Some((*value, *figure(other).get(at)?))
+    });
+    let pairs: Vec<_> = pairs.collect();
+    match pairs.is_empty() {
+        true => vec![(mean(figure(one)), mean(figure(other)))],
+        false => pairs,
     }
 }
 
@@ -259,7 +272,7 @@ fn ties(all: &[Assessment], rank: &Rank<'_>) -> Vec<usize> {
         return Vec::new();
     };
     let rest = all.iter().enumerate().skip(1);
-    let rest = rest.filter(|(_, one)| rank.allowed(one) && best.joules.len() > 1);
+    let rest = rest.filter(|(_, one)| rank.allowed(one) && best.ran > 1);
     let ties = rest.filter(|(_, one)| !rank.better(best, one).is_above_zero());
     ties.map(|(index, _)| index).collect()
 }
@@ -435,4 +448,61 @@ fn check_cap(all: &[Assessment], options: &AdviceOptions, boundary: Boundary) ->
 /// Name of a candidate in a message.
 fn name(candidate: &Candidate) -> String {
     format!("{} {}", candidate.engine, candidate.completion)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::sample::run;
+    use joulio_workload::{CompletionMode, Spoiled, SpoiledBy};
+
+    const POLL: CompletionMode = CompletionMode::Poll;
+    const INTERRUPT: CompletionMode = CompletionMode::Interrupt;
+
+    /// Repetitions at so many watts, of which those `spoiled` are.
+    fn runs(mode: CompletionMode, watts: [f64; 4], spoiled: &[usize]) -> Vec<RunResult> {
+        let runs = watts.iter().enumerate().map(|(at, watts)| {
+            let mut result = run(mode, 1, 1, 1_000.0, *watts).result;
+            if spoiled.contains(&at) {
+                result.spoiled = vec![Spoiled {
+                    by: SpoiledBy::Throttled,
+                    share: None,
+                    why: "the clock fell".into(),
+                }];
+            }
+            result
+        });
+        runs.collect()
+    }
+
+    fn advice(runs: [Vec<RunResult>; 2]) -> Advice {
+        Advice::of(&runs.concat(), &AdviceOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn a_spoiled_repetition_does_not_decide() {
+        let poll = |spoiled| runs(POLL, [40.0, 400.0, 40.4, 40.2], spoiled);
+        let interrupt = || runs(INTERRUPT, [60.0, 61.0, 60.6, 60.3], &[]);
+        let found = advice([poll(&[1]), interrupt()]);
+        assert_eq!(found.chosen().candidate.completion, "poll");
+        assert!(found.ties.is_empty(), "{:?}", found.ties);
+        let better = found.rivals[0].better_percent;
+        // Of the repetitions that both have: 1, 3 and 4.
+        let each = [40.0 / 60.0, 40.4 / 60.6, 40.2 / 60.3];
+        let percent = 100.0 * (1.0 - each.iter().sum::<f64>() / 3.0);
+        assert!((better.value - percent).abs() < 1e-9, "{better:?}");
+        // Where all are, they are all there is.
+        let found = advice([poll(&[0, 1, 2, 3]), interrupt()]);
+        assert_eq!(found.chosen().candidate.completion, "interrupt");
+        assert!(found.candidates.iter().any(|one| one.spoiled.is_some()));
+    }
+
+    #[test]
+    fn one_repetition_that_counts_cannot_be_told_from_another() {
+        let poll = runs(POLL, [40.0, 400.0, 400.0, 400.0], &[1, 2, 3]);
+        let interrupt = runs(INTERRUPT, [600.0, 60.0, 61.0, 62.0], &[0]);
+        let found = advice([poll, interrupt]);
+        assert_eq!(found.chosen().candidate.completion, "poll");
+        assert_eq!(found.ties, [1]);
+    }
 }

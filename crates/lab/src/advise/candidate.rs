@@ -78,7 +78,13 @@ pub struct Assessment {
     pub falls_behind: bool,
     /// True if the promise is kept, and it does not fall behind.
     pub keeps: bool,
-    /// Joules of an I/O by repetition.
+    /// Repetitions, of which those that the machine spoiled count only where it spoiled all.
+    #[serde(skip)]
+    pub(super) ran: usize,
+    /// Numbers of those that count, in the order of the runs.
+    #[serde(skip)]
+    pub(super) counted: Vec<usize>,
+    /// Joules of an I/O by repetition that counts.
     #[serde(skip)]
     pub(super) joules: Vec<f64>,
     /// I/Os per second by repetition, and nanoseconds of the mean latency.
@@ -120,9 +126,13 @@ impl Assessment {
         others: &[Yardstick],
     ) -> Assessment {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
-        let whole = counts.iter().filter(|counts| counts.all.ios > 0);
-        let whole: Vec<&Counts> = whole.copied().collect();
         let spoiled = runs.iter().all(|run| !run.spoiled.is_empty());
+        let counting = runs.iter().enumerate();
+        let counting = counting.filter(|(_, run)| spoiled || run.spoiled.is_empty());
+        let (counted, whole): (Vec<usize>, Vec<&Counts>) = counting
+            .filter_map(|(at, run)| Some((at, run.counts.as_ref()?)))
+            .filter(|(_, counts)| counts.all.ios > 0)
+            .unzip();
         let spoiled = runs.first().filter(|_| spoiled).and_then(|run| {
             let first = run.spoiled.first();
             first.map(|spoiled| spoiled.why.clone())
@@ -143,6 +153,8 @@ impl Assessment {
                 .filter_map(|other| Some((other.clone(), other.joules(&whole)?)))
                 .collect(),
             figures: Figures::of(&whole, yardstick),
+            ran: runs.len(),
+            counted,
             spoiled,
             falls_behind: counts.iter().any(|counts| counts.falls_behind),
             keeps: false,

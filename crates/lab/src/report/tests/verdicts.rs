@@ -59,6 +59,34 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
 }
 
 #[test]
+fn energy_of_unlike_boundaries_is_no_rise() {
+    let text = OBSERVED.replace("\"iops\"", "\"ios_per_joule\"");
+    let all = text.replace("CELLS", "all");
+    // A meter of the package saw polling; it had died when the interrupts ran.
+    let by_meter = |jobs| {
+        let mut records = runs(POLL, jobs, 1_000.0, 1.0, 10.0);
+        for record in &mut records {
+            let figure = &mut record.result.counts.as_mut().unwrap().energy[0];
+            (figure.modelled, figure.band_joules) = (false, None);
+            (figure.boundary, figure.zone) = (Boundary::Package, "package-0".into());
+            figure.source = "perf:package-0".into();
+        }
+        records
+    };
+    let mut records = by_meter(1);
+    records.extend(runs(INTERRUPT, 1, 1_000.0, 1.0, 40.0));
+    let (nothing, why) = outcome(&all, records.clone());
+    assert_eq!(nothing, Outcome::NoData, "{why}");
+    assert!(why.contains("unlike boundaries"), "{why}");
+    // Where both are the model's they are compared, and the others are told.
+    records.extend(runs(POLL, 8, 1_000.0, 1.0, 40.0));
+    records.extend(runs(INTERRUPT, 8, 900.0, 1.0, 40.0));
+    let (holds, why) = outcome(&all, records);
+    assert_eq!(holds, Outcome::Holds, "{why}");
+    assert!(why.contains("at 1 more the energy figures"), "{why}");
+}
+
+#[test]
 fn the_sources_claims_and_numbers_are_judged_from_records() {
     let text = r#"
     [[observation]]

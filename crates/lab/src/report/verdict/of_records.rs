@@ -40,6 +40,9 @@ impl Pair<'_> {
     }
 }
 
+/// Why energy figures are not compared.
+const UNLIKE: &str = "the energy figures are of unlike boundaries or meters";
+
 impl Judge<'_> {
     pub(super) fn rising(&self, rising: &Rising) -> Part {
         let words = match (rising.metric, &rising.count) {
@@ -47,7 +50,12 @@ impl Judge<'_> {
             (None, count) => count.clone().unwrap_or_default(),
         };
         let what = format!("{words} rises along {}", rising.order.join(", "));
-        let groups = self.groups(rising);
+        // What a meter drew and what a model has, or one boundary and another, are not steps of one chain.
+        let alike = |(_, chain): &(String, Vec<(String, Estimate)>)| {
+            let mut pairs = chain.windows(2);
+            pairs.all(|pair| pair[0].1.is_of_boundary(&pair[1].1))
+        };
+        let (groups, unlike): (Vec<_>, Vec<_>) = self.groups(rising).into_iter().partition(alike);
         let step = 1.0 + rising.min_percent / 100.0;
         let pairs = groups.iter().enumerate().flat_map(|(group, (_, chain))| {
             let pairs = chain.windows(2);
@@ -60,6 +68,9 @@ impl Judge<'_> {
             })
         });
         let mut pairs: Vec<Pair<'_>> = pairs.collect();
+        if pairs.is_empty() && !unlike.is_empty() {
+            return Part::none(&what, UNLIKE.into());
+        }
         if pairs.is_empty() {
             // In quotes: a scheduler is called none.
             let values: Vec<_> = rising.order.iter().map(|one| format!("'{one}'")).collect();
@@ -117,6 +128,10 @@ impl Judge<'_> {
                 "{words}: {}; the smallest step: {extreme}",
                 counted(&by_group)
             ),
+        };
+        let extreme = match unlike.len() {
+            0 => extreme,
+            points => format!("{extreme}; at {points} more {UNLIKE}"),
         };
         Part {
             what,

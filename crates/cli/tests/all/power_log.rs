@@ -185,6 +185,30 @@ fn a_benchs_runs_get_their_joules_by_markers_of_another_file() {
             "{run}"
         );
     }
+    // What was idle behind fixed work is in the joules, as in those of bench.
+    let mut windowed = bench();
+    windowed["runs"][0]["end"]["unix_seconds"] = json!((START + 160) as f64);
+    windowed["runs"][0]["window"] = json!({
+        "requested_seconds": 100.0, "seconds": 100.0, "idle_seconds": 40.0, "fits": true,
+    });
+    // The clock of a run that is not that of the markers is no place in the log.
+    windowed["runs"][1]["spoiled"] = json!([
+        {"by": "busy", "share": 0.1, "why": "others ran"},
+        {"by": "clock-stepped", "share": null, "why": "the wall clock was set by +2.000 s"},
+    ]);
+    fs::write(room.path().join("result.json"), windowed.to_string()).expect("written");
+    let output = joulio(&line).current_dir(room.path()).assert().code(1);
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let runs = report["runs"].as_array().expect("runs");
+    let joules = runs[0]["joules_per_io"].as_f64().expect("a number");
+    assert!(
+        runs.len() == 1 && (joules - 90.0 * 1e-4).abs() < 1e-9,
+        "{report}"
+    );
+    assert_eq!(
+        report["without_figure"],
+        json!(["run 'completion interrupt': the wall clock was set by +2.000 s"])
+    );
     let mut modelled = bench();
     modelled["runs"][0]["modelled"] = json!(true);
     fs::write(room.path().join("result.json"), modelled.to_string()).expect("written");

@@ -38,7 +38,11 @@ impl AlignedLog {
         }
         let mut runs = vec![];
         for run in &windows.runs {
-            match measure(log, &alignment, run.start, run.end) {
+            let measured = match &run.unplaced {
+                Some(why) => Err(why.clone()),
+                None => measure(log, &alignment, run.start, run.end),
+            };
+            match measured {
                 Ok(measured) => runs.push(LoggedRunPower::new(run, &measured)),
                 Err(why) => failed.push(format!("run '{}': {why}", run.name)),
             }

@@ -5,6 +5,7 @@ use super::state::{SwapState, SwapWindow, read};
 use crate::record::Point;
 use joulio_energy::alignment::Marker;
 use joulio_units::Nanos;
+use joulio_workload::{Spoiled, SpoiledBy};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub struct LoggedWindows {
     pub runs: Vec<RunWindow>,
 }
 
-/// The measured part of a run.
+/// The measured part of a run; of fixed work in a fixed window all of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunWindow {
     /// Factors that tell the run from the others, and its repetition: `iodepth 8, repetition 2`.
@@ -31,6 +32,8 @@ pub struct RunWindow {
     pub end: Nanos,
     /// I/Os that were done in it.
     pub ios: u64,
+    /// Why its times are not those of a logger; `None`: they are.
+    pub unplaced: Option<String>,
 }
 
 /// What tells a report of a bench from other files.
@@ -53,11 +56,20 @@ struct BenchRun {
     begin: Option<At>,
     end: Option<At>,
     all: Option<Ios>,
+    window: Option<AfterWork>,
+    #[serde(default)]
+    spoiled: Vec<Spoiled>,
 }
 
 #[derive(Deserialize)]
 struct At {
     unix_seconds: f64,
+}
+
+/// The part of a fixed window in which the work was done.
+#[derive(Deserialize)]
+struct AfterWork {
+    idle_seconds: f64,
 }
 
 #[derive(Deserialize)]
@@ -116,14 +128,23 @@ fn runs(path: &Path, text: &str) -> Result<Vec<RunWindow>, PowerLogError> {
         let factors = factors.map(|(name, value)| format!("{name} {value}"));
         let repetition = repeated.then(|| format!("repetition {}", run.replicate));
         let name: Vec<String> = factors.chain(repetition).collect();
+        let idle = run
+            .window
+            .as_ref()
+            .map_or(0.0, |window| window.idle_seconds);
+        // A run reads the wall clock at its end, and counts back to its beginning.
+        let moved = |spoiled: &&Spoiled| {
+            matches!(spoiled.by, SpoiledBy::ClockStepped | SpoiledBy::Suspended)
+        };
         Some(RunWindow {
             name: match name.is_empty() {
                 true => "the run".into(),
                 false => name.join(", "),
             },
             start: Nanos::from_seconds(begin.unix_seconds),
-            end: Nanos::from_seconds(end.unix_seconds),
+            end: Nanos::from_seconds(end.unix_seconds + idle),
             ios: run.all.as_ref()?.ios,
+            unplaced: run.spoiled.iter().find(moved).map(|one| one.why.clone()),
         })
     };
     Ok(report.runs.iter().filter_map(window).collect())

@@ -64,9 +64,26 @@ impl IdleReport {
         if let Some(busy) = self.busiest.filter(|busy| *busy > 0.05) {
             let percent = short(busy * 100.0);
             all.push(format!(
-                "The machine was not idle in all of them: its CPUs worked for up to {percent} % of one."
+                "The machine was not idle in all of them: its CPUs worked for up to {percent} % of the time of all."
             ));
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 64 CPUs these are four: nearly 400 % of one.
+    #[test]
+    fn what_was_busy_is_a_share_of_all_cpus() {
+        let report = IdleReport {
+            meters: Vec::new(),
+            busiest: Some(4.0 / 64.0),
+            missing: None,
+        };
+        let said = report.sentences().concat();
+        assert!(said.ends_with("up to 6.25 % of the time of all."), "{said}");
     }
 }

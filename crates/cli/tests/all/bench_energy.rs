@@ -238,6 +238,33 @@ fn the_idle_baseline_is_taken_off_and_kept_in_the_manifest() {
 }
 
 #[test]
+fn a_kept_baseline_of_another_machine_is_no_reason_to_fail() {
+    let (tree, room) = (two_packages(), TempDir::new().expect("a directory"));
+    let root = tree.path().display().to_string();
+    let with = |line: &str| {
+        let mut joulio = joulio(line);
+        joulio.env("XDG_STATE_HOME", room.path());
+        joulio
+    };
+    with(&format!("power --root {root} --idle 1s"))
+        .assert()
+        .success();
+    file(&tree, "etc/machine-id", "another\n");
+    let line = line(&tree, "--output json --number_ios 10 --ramp_time 0");
+    let output = with(&line).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let note = &report["manifest"]["energy"];
+    assert_eq!(note["idle_baseline"], Value::Null);
+    let why = note["not_read"].as_array().expect("a list").iter();
+    let mut why = why.filter(|one| one["meter"] == "idle baseline");
+    let why = why.next().expect("a reason")["why"].as_str();
+    assert!(
+        why.is_some_and(|why| why.contains("another machine's")),
+        "{note:#}"
+    );
+}
+
+#[test]
 fn meters_are_chosen_and_the_model_requested_by_name() {
     let tree = two_packages();
     let all = report(

@@ -59,6 +59,8 @@ pub struct EnergySources {
     /// True if that machine is this one.
     pub at_home: bool,
     others: Vec<MeterFinding>,
+    /// Why the usual idle baseline is of no use.
+    no_baseline: Option<String>,
     filtering: Filtering,
 }
 
@@ -69,7 +71,7 @@ pub struct EnergyNote {
     /// Noise that the processor adds to its counters; `None` in virtual time.
     energy_filtering: Option<String>,
     meters: Vec<MeterNote>,
-    /// Meters that are not read, and why.
+    /// Meters that are not read, and why; `idle baseline`: the usual one, which is of no use.
     not_read: Vec<NotRead>,
     idle_baseline: Option<BaselineNote>,
     /// Machine of the model; `None`: it was not used.
@@ -152,14 +154,21 @@ impl EnergySources {
         let at_home = machine
             .as_ref()
             .is_some_and(|machine| machine.fits(&processor));
+        let mut no_baseline = None;
         let baseline = match (&options.idle_baseline, discovery.meters.is_empty()) {
             // Without a meter there is nothing to take it from.
             (None, true) => None,
-            (file, _) => idle_baseline(&root, file.as_deref())?,
+            (Some(file), _) => idle_baseline(&root, Some(file))?,
+            // The usual file is no reason to fail: a home may be that of several machines.
+            (None, false) => idle_baseline(&root, None).unwrap_or_else(|why| {
+                no_baseline = Some(why.to_string());
+                None
+            }),
         };
         Ok(EnergySources {
             at_home,
             baseline,
+            no_baseline,
             meters: discovery.meters,
             machine,
             others: discovery.others,
@@ -185,10 +194,14 @@ impl EnergySources {
             },
         };
         let baseline = self.baseline.as_ref();
+        let no_baseline = self.no_baseline.iter().map(|why| NotRead {
+            meter: "idle baseline".into(),
+            why: why.clone(),
+        });
         EnergyNote {
             energy_filtering: Some(self.filtering.to_string()),
             meters: self.meters.about().into_iter().map(meter).collect(),
-            not_read: self.others.iter().map(other).collect(),
+            not_read: self.others.iter().map(other).chain(no_baseline).collect(),
             idle_baseline: baseline.map(|(baseline, differences)| BaselineNote {
                 baseline: baseline.clone(),
                 differences: differences.clone(),

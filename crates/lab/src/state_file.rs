@@ -5,6 +5,7 @@
 
 use joulio_kernel_io::LockHolder;
 use rustix::fs::{FlockOperation, flock};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -39,6 +40,17 @@ pub enum StateError {
         path: PathBuf,
         /// Problem of the content.
         problem: String,
+    },
+    /// A whole line that is not of this version of joulio, or was damaged: what comes after it is not
+    /// thrown away for that.
+    #[error("--state {}: line {line} cannot be read ({problem}): take it out, or name another file", path.display())]
+    Line {
+        /// Path of the file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Problem of the line.
+        problem: serde_json::Error,
     },
     /// The operating system refuses to open, read or write it.
     #[error("--state {}: {source}", path.display())]
@@ -134,6 +146,34 @@ impl StateFile {
         }
     }
 
+    /// Reads the lines of `text`, which [`StateFile::open`] returned, each with its bytes, up to one that
+    /// was cut off.
+    ///
+    /// # Errors
+    /// A whole line cannot be read.
+    pub fn lines<T: DeserializeOwned>(&self, text: &str) -> Result<Vec<(T, usize)>, StateError> {
+        let mut read = Vec::new();
+        // The header is the first.
+        for (line, number) in text.split_inclusive('\n').zip(2..) {
+            let Some(whole) = line.strip_suffix('\n') else {
+                break;
+            };
+            match serde_json::from_str(whole) {
+                Ok(value) => read.push((value, line.len())),
+                // After a power failure a file may be as long as it was to be, and empty there.
+                Err(_) if whole.contains('\0') => break,
+                Err(problem) => {
+                    return Err(StateError::Line {
+                        path: self.path.clone(),
+                        line: number,
+                        problem,
+                    });
+                }
+            }
+        }
+        Ok(read)
+    }
+
     /// Keeps the first `bytes` of what [`StateFile::open`] returned, and cuts the rest off.
     ///
     /// # Errors
@@ -201,6 +241,25 @@ mod tests {
         state.keep(4).unwrap();
         state.append("4\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"of\":1}\n1\n2\n4\n");
+    }
+
+    #[test]
+    fn a_whole_line_that_cannot_be_read_is_not_thrown_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        fs::write(&path, "{\"of\":1}\n").unwrap();
+        let (state, _) = open(&path).unwrap();
+        let lines = |text: &str| state.lines::<u32>(text);
+        assert_eq!(lines("1\n22\n3").unwrap(), [(1, 2), (22, 3)]);
+        assert_eq!(lines("1\n\0\0\0\n").unwrap(), [(1, 2)]);
+        for text in ["1\n-2\n3\n", "1\nold\n"] {
+            let error = lines(text).unwrap_err();
+            assert!(error.is_refusal());
+            assert!(
+                error.to_string().contains("line 3 cannot be read"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -54,23 +54,18 @@ impl GridState {
         let Some(path) = path else { return Ok(state) };
         let header = serde_json::to_value(header)?;
         let (mut file, text) = StateFile::open(path, "grid", &header, |kept| has(kept, &header))?;
-        file.keep(state.take(&text, views))?;
+        let lines = file.lines(&text)?;
+        file.keep(state.take(lines, views))?;
         state.file = Some(file);
         Ok(state)
     }
 
     /// Takes the scenarios that are whole; how many bytes they are.
-    fn take(&mut self, text: &str, views: usize) -> usize {
+    fn take(&mut self, lines: Vec<(GridCell, usize)>, views: usize) -> usize {
         let (mut kept, mut length) = (0, 0);
         let mut rows: Vec<GridCell> = Vec::new();
-        for line in text.split_inclusive('\n') {
-            let Some(row) = line.strip_suffix('\n') else {
-                break;
-            };
-            let Ok(row) = serde_json::from_str::<GridCell>(row) else {
-                break;
-            };
-            length += line.len();
+        for (row, bytes) in lines {
+            length += bytes;
             rows.push(row);
             if rows.len() == views {
                 kept = length;

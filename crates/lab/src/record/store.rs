@@ -29,12 +29,8 @@ impl RecordStore {
         let Some(path) = path else { return Ok(store) };
         let (mut file, text) = StateFile::open(path, "bench", header, |kept| kept == header)?;
         let mut kept = 0;
-        for line in text.split_inclusive('\n') {
-            let whole = line.strip_suffix('\n');
-            let Some(record) = whole.and_then(|line| serde_json::from_str(line).ok()) else {
-                break;
-            };
-            kept += line.len();
+        for (record, bytes) in file.lines(&text)? {
+            kept += bytes;
             store.insert(record);
         }
         file.keep(kept)?;

@@ -34,7 +34,7 @@ struct LoadParts {
     bytes: u32,
     /// Bytes of a part; the last may be shorter.
     part: u32,
-    /// Mean service times of a whole part, of reads and writes.
+    /// Mean service times of all parts of an I/O, of reads and writes.
     means: [Nanos; 2],
     /// Reads and writes of the measured part.
     ios: [u64; 2],
@@ -59,7 +59,14 @@ impl<'a> Device<'a> {
             LoadParts {
                 bytes: load.bs,
                 part,
-                means: DIRECTIONS.map(|direction| service.mean(direction, part)),
+                means: DIRECTIONS.map(|direction| {
+                    let whole = service.mean(direction, part).0;
+                    let whole = Nanos(whole.saturating_mul(u64::from(load.bs / part)));
+                    match load.bs % part {
+                        0 => whole,
+                        rest => whole + service.mean(direction, rest),
+                    }
+                }),
                 ios: [0, 0],
             }
         };
@@ -125,10 +132,10 @@ impl<'a> Device<'a> {
         [0, 1].map(|side| {
             let mut sum = TransferTotals::default();
             for load in &self.loads {
-                let commands = load.ios[side] * u64::from(load.bytes.div_ceil(load.part));
-                sum.ios += commands;
-                sum.bytes += load.ios[side] * u64::from(load.bytes);
-                sum.service += Nanos(load.means[side].0.saturating_mul(commands));
+                let ios = load.ios[side];
+                sum.ios += ios * u64::from(load.bytes.div_ceil(load.part));
+                sum.bytes += ios * u64::from(load.bytes);
+                sum.service += Nanos(load.means[side].0.saturating_mul(ios));
             }
             sum
         })

@@ -2,8 +2,9 @@
 
 use crate::common::{device, method};
 use joulio_job::{EngineName, Job};
-use joulio_model::MachineProfile;
+use joulio_model::{MachineProfile, ServiceModel};
 use joulio_twin::{TwinError, TwinRun, TwinSetup, run};
+use joulio_units::Direction;
 
 const IOS: u64 = 2_000;
 
@@ -46,5 +47,20 @@ fn every_size_has_to_fit_the_device() {
             matches!(refused, TwinError::Job { field: "bs", .. }),
             "{bs}: {refused}"
         );
+    }
+}
+
+#[test]
+fn a_device_works_on_the_last_part_of_an_io_for_as_long_as_that_takes() {
+    let profile = device("optane-900p");
+    let service = ServiceModel::new(&profile, 0);
+    let mean = |bytes| service.mean(Direction::Read, bytes).0;
+    let part = profile.max_transfer();
+    for rest in [4096, part] {
+        let done = reads(&(part + rest).to_string()).unwrap();
+        for device in &done.devices {
+            assert_eq!(device.read.ios, 2 * IOS);
+            assert_eq!(device.read.service.0, IOS * (mean(part) + mean(rest)));
+        }
     }
 }

@@ -8,12 +8,14 @@ use crate::guest::{GuestMemory, Segment};
 use crate::options::{StoreOptions, SyncFile};
 use joulio_device::SharedMemory;
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions, remove_file};
 use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The bytes of a namespace.
 #[derive(Debug)]
@@ -29,17 +31,29 @@ pub(crate) enum Store {
 pub(crate) struct Backing {
     file: Arc<File>,
     sync: SyncFile,
+    /// Error of the first sync that failed; 0: none did.
+    failed: Arc<AtomicI32>,
 }
 
 impl Backing {
     fn new(file: File, sync: SyncFile) -> Backing {
-        let file = Arc::new(file);
-        Backing { file, sync }
+        Backing {
+            file: Arc::new(file),
+            sync,
+            failed: Arc::default(),
+        }
     }
 
-    /// Makes what was written durable.
+    /// Makes what was written durable. Linux reports a failed write-back to one sync, and drops the data: once one
+    /// has failed, no later one can say that all before it is durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        (self.sync)(&self.file)
+        match self.failed.load(Ordering::Relaxed) {
+            0 => (self.sync)(&self.file).inspect_err(|error| {
+                let number = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+                self.failed.store(number, Ordering::Relaxed);
+            }),
+            number => Err(io::Error::from_raw_os_error(number)),
+        }
     }
 }
 
@@ -215,7 +229,7 @@ fn lock(file: &File, path: &Path, read_only: bool) -> Result<(), EmulatorError> 
         FlockOperation::NonBlockingLockExclusive
     };
     flock(file, operation).map_err(|error| match error {
-        rustix::io::Errno::WOULDBLOCK => EmulatorError::InUse { path: path.into() },
+        Errno::WOULDBLOCK => EmulatorError::InUse { path: path.into() },
         error => EmulatorError::File {
             path: path.into(),
             what: "lock it",

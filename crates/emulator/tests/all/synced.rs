@@ -3,12 +3,13 @@
 use crate::common::{Host, bytes, enabled, on_file, slow_options, transfer};
 use joulio_device::Device;
 use joulio_nvme_spec::feature::FeatureId;
-use joulio_nvme_spec::register::CC;
+use joulio_nvme_spec::register::{CC, Cc};
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 #[test]
 fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
@@ -47,6 +48,34 @@ fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
     assert_eq!(host.must(Command::get_features(cache)).dw0.get(), 1);
     host.device.write32(CC, enabled().with_shn(1).into());
     assert!(host.status().cfs() && host.status().shst() == 2);
+}
+
+/// Linux tells one sync alone that data could not be written, and drops it.
+#[test]
+fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
+    static SYNCS: AtomicU32 = AtomicU32::new(0);
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = on_file(&dir.path().join("disk"), false);
+    options.sync = |_: &File| match SYNCS.fetch_add(1, Ordering::Relaxed) {
+        1 => Err(io::Error::from_raw_os_error(5)),
+        _ => Ok(()),
+    };
+    let mut host = Host::stepped(&options);
+    let mut flushed = |count: usize| -> Vec<Status> {
+        let mut pair = host.pair(1, 16, None);
+        let flush = |_| {
+            pair.submit(1, Command::nvm(NvmOpcode::FLUSH, NamespaceId(1)));
+            host.step(0);
+            pair.reap().expect("it has completed").status().kind()
+        };
+        let all = (0..count).map(flush).collect();
+        host.device.write32(CC, Cc::new().into());
+        host.enable();
+        all
+    };
+    let failed = Status::WRITE_FAULT;
+    assert_eq!(flushed(3), [Status::SUCCESS, failed, failed]);
+    assert_eq!(flushed(1), [failed], "a reset brings nothing back");
 }
 
 /// The last byte of the file's first 4096.

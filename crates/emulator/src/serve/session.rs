@@ -260,7 +260,9 @@ impl Session {
         self.check(requested)?;
         let data = data.get(..requested.count as usize).ok_or(Errno::INVAL)?;
         if requested.region == pci::CONFIG {
-            if self.config.write(requested.offset as usize, data) == Written::Reset {
+            let written = self.config.write(requested.offset as usize, data);
+            if written == Written::Reset && !self.shared.controller_first().ignores_function_reset()
+            {
                 self.reset();
             }
             return Ok(());

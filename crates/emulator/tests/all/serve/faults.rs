@@ -41,6 +41,17 @@ fn a_host_meets_the_faults_that_were_planned_and_those_injected() {
 }
 
 #[test]
+fn a_stuck_function_is_stuck_by_configuration_space_too() {
+    let server = serve_with(&options(), &ServeOptions::default());
+    let mut client = Client::enabled(&server.path);
+    server.injector.inject(Fault::StuckFlr);
+    // Device Control: Initiate Function Level Reset.
+    client.write(pci::CONFIG, 0x68, &[0, 0x80]).unwrap();
+    assert!(client.status().rdy());
+    assert!(client.register(CC) & 1 != 0);
+}
+
+#[test]
 fn a_controller_that_is_gone_is_gone_for_the_next_host_too() {
     let server = serve_with(&options(), &ServeOptions::default());
     let mut client = Client::enabled(&server.path);

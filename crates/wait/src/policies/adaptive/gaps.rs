@@ -21,10 +21,10 @@ pub(super) struct Gaps {
     /// Kind of the watch, and its nanoseconds before the core blocks.
     kind: StepKind,
     watch: f64,
-    /// Mean nanoseconds of a gap, and of the time between two, lately; and the end of the last one.
+    /// Mean nanoseconds of a gap, and of the time between two, lately; and the end of the last one, or the first wait.
     idle: f64,
     busy: f64,
-    end: Nanos,
+    end: Option<Nanos>,
     /// Nanoseconds by which an I/O is late that ends a gap.
     delay: f64,
     /// Nanoseconds that those took lately, of which few took more.
@@ -50,7 +50,7 @@ impl Default for Gaps {
             watch: 0.0,
             idle: 0.0,
             busy: 0.0,
-            end: Nanos::ZERO,
+            end: None,
             delay: 0.0,
             slowest: 0.0,
         }
@@ -68,6 +68,11 @@ impl Gaps {
         self.waits < CLOSED
     }
 
+    /// A wait with I/Os out begins at `now`, perhaps the first.
+    pub(super) fn begun(&mut self, now: Nanos) {
+        self.end.get_or_insert(now);
+    }
+
     /// Counts a wait with I/Os out.
     #[inline]
     pub(super) fn waited(&mut self) {
@@ -79,7 +84,9 @@ impl Gaps {
         if let Some(since) = self.since {
             return since;
         }
-        self.busy += (now.since(self.end).0 as f64 - self.busy) / MEAN;
+        if let Some(end) = self.end {
+            self.busy += (now.since(end).0 as f64 - self.busy) / MEAN;
+        }
         self.since = Some(now);
         now
     }
@@ -101,7 +108,7 @@ impl Gaps {
         };
         let length = at.since(since).0;
         self.idle += (length as f64 - self.idle) / MEAN;
-        self.end = at;
+        self.end = Some(at);
         self.lengths[self.next] = length;
         self.next = (self.next + 1) % KEPT;
         self.count = (self.count + 1).min(KEPT);

@@ -23,6 +23,7 @@ impl State {
     pub(super) fn replan(&mut self, now: Nanos) {
         self.promise.refresh(self.came == 0);
         self.lateness.forget();
+        self.gaps.begun(now);
         let depth = self.depth.round().max(1.0) as u32;
         self.planned = self.depth;
         let deep = u64::from(depth.min(DEEPEST as u32));

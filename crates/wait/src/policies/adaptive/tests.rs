@@ -91,6 +91,21 @@ impl Core {
         seen - done
     }
 
+    /// Nothing is out for `time`.
+    fn gap(&mut self, time: u64) {
+        let end = self.now + time;
+        while self.now < end {
+            let now = Nanos(self.now);
+            let nothing = Commands(Vec::new());
+            let step = self.policy.plan(&nothing, Adaptive::STEPS, now);
+            self.steps.push(step.kind);
+            self.now = step.until.0.min(end);
+            if step.kind == StepKind::Block {
+                self.policy.woke(Slept::Under, Nanos(self.now));
+            }
+        }
+    }
+
     fn sleep(&mut self, until: u64, done: u64) -> bool {
         let asleep = self.now + self.costs.sleep_before.0;
         let after = self.costs.sleep_after.0;
@@ -436,6 +451,29 @@ proptest! {
             late += usize::from(time + core.io(READ, time) > limit);
         }
         prop_assert!(late <= ios / 100 + 10, "{late} of {ios}");
+    }
+
+    /// A clock counts from when the machine was switched on, which says nothing of I/Os.
+    #[test]
+    fn plans_are_the_same_whenever_the_clock_began(
+        promised in prop_oneof![
+            Just(Promised::Nothing), Just(Promised::default()), Just(slo(40_000, 60_000)), Just(slo(700_000, 900_000))
+        ],
+        gaps in 0..3_000_000_u64, base in 3_000..600_000_u64, kind in 0..4_u8, seed: u64
+    ) {
+        let steps = |since: u64| {
+            let mut core = Core::new(promised);
+            core.now += since;
+            for (index, time) in times(kind, base, 600, seed).into_iter().enumerate() {
+                if gaps > 1_000 {
+                    core.gap(gaps);
+                }
+                core.io(if index % 5 == 0 { WRITE } else { READ }, time);
+            }
+            core.steps
+        };
+        // So many that a time is as precise as before.
+        prop_assert_eq!(steps(0), steps(1 << 52));
     }
 
     /// Whatever the times are, also of clocks that stand still or go back, it plans steps that it has.

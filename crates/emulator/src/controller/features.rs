@@ -3,16 +3,22 @@
 use joulio_nvme_spec::feature::{FeatureId, NumberOfQueues};
 
 /// Features that are remembered and change nothing here: the mandatory ones of Base figure 18
-/// that a device without temperature, arbitration or media retries has no use for.
-const REMEMBERED: [FeatureId; 4] = [
+/// that a device without arbitration or media retries has no use for.
+const REMEMBERED: [FeatureId; 3] = [
     FeatureId(0x01), // Arbitration
-    FeatureId(0x04), // Temperature Threshold
     FeatureId(0x05), // Error Recovery
     FeatureId(0x0a), // Write Atomicity Normal
 ];
 
 /// 06h Volatile Write Cache (Base 5.27.1.4).
 pub(super) const VOLATILE_WRITE_CACHE: FeatureId = FeatureId(0x06);
+
+/// 04h Temperature Threshold (Base 5.27.1.3).
+pub(super) const TEMPERATURE_THRESHOLD: FeatureId = FeatureId(0x04);
+/// Kelvins from which on the controller is too warm.
+pub(super) const WCTEMP: u16 = 343;
+/// TMPSEL: all sensors that there are, of which there is one, the composite temperature (0).
+const ALL_SENSORS: u32 = 0xf;
 
 /// The values of all features but those of interrupts and of power.
 #[derive(Debug)]
@@ -25,12 +31,15 @@ pub(super) struct Features {
     max_queues: u16,
     /// 0Bh.
     pub(super) event_configuration: u32,
+    /// 04h: kelvins of the composite temperature from which on there is a warning, and down to which.
+    pub(super) thresholds: [u16; 2],
+    wctemp: u16,
     remembered: [u32; REMEMBERED.len()],
 }
 
 impl Features {
-    /// The defaults of a controller with up to `queue_pairs` I/O queue pairs.
-    pub(super) fn new(queue_pairs: u16) -> Features {
+    /// The defaults of a controller with up to `queue_pairs` I/O queue pairs and this WCTEMP; 0: it says none.
+    pub(super) fn new(queue_pairs: u16, wctemp: u16) -> Features {
         let max_queues = queue_pairs - 1;
         Features {
             write_cache: true,
@@ -39,13 +48,22 @@ impl Features {
                 .with_completion(max_queues),
             max_queues,
             event_configuration: 0,
+            thresholds: [if wctemp > 0 { wctemp } else { u16::MAX }, 0],
+            wctemp,
             remembered: [0; REMEMBERED.len()],
         }
     }
 
     /// A controller reset: nothing is saved across it.
     pub(super) fn reset(&mut self) {
-        *self = Features::new(self.max_queues + 1);
+        *self = Features::new(self.max_queues + 1, self.wctemp);
+    }
+
+    /// The threshold that dword 11 of a command names, which may `set` that of all sensors.
+    pub(super) fn threshold(&mut self, dword11: u32, set: bool) -> Option<&mut u16> {
+        let (sensor, kind) = (dword11 >> 16 & 0xf, dword11 >> 20 & 3);
+        let there = sensor == 0 || set && sensor == ALL_SENSORS;
+        self.thresholds.get_mut(kind as usize).filter(|_| there)
     }
 
     /// The feature that is only remembered under `id`.

@@ -126,7 +126,12 @@ impl EmulatedController {
             shutdowns: Shutdowns::default(),
             cache_offs: CacheOffs::default(),
             walker: DataWalker::new(),
-            features: Features::new(options.queue_pairs),
+            features: Features::new(
+                options.queue_pairs,
+                pages
+                    .as_ref()
+                    .map_or(features::WCTEMP, |pages| pages.controller.wctemp.get()),
+            ),
             power: Power::new(&profile, start),
             errors: ErrorLog::default(),
             events: Events::new(pages.as_ref().map_or(EVENT_REQUESTS, |pages| {

@@ -154,6 +154,33 @@ fn features_read_back_as_they_were_set() {
 }
 
 #[test]
+fn temperatures_have_a_threshold_above_and_one_below() {
+    const THRESHOLD: FeatureId = FeatureId(0x04);
+    const UNDER: u32 = 1 << 20;
+    let mut host = Host::stepped(&options());
+    let get = |host: &mut Host, which: u32| {
+        let mut get = Command::get_features(THRESHOLD);
+        get.cdw10[1].set(which);
+        host.must(get).dw0.get()
+    };
+    let warning = |host: &mut Host| log(host, LogId::SMART_HEALTH, 512)[0];
+    let page = identify(&mut host, Cns::CONTROLLER, 0).unwrap();
+    let page = IdentifyController::read_from_bytes(&page).unwrap();
+    let (over, under) = (get(&mut host, 0), get(&mut host, UNDER));
+    assert_eq!((over, under), (page.wctemp.get().into(), 0));
+    assert_eq!(warning(&mut host), 0);
+    host.must(Command::set_features(THRESHOLD, UNDER | 280));
+    host.must(Command::set_features(THRESHOLD, 0xf << 16 | 290));
+    assert_eq!((get(&mut host, 0), get(&mut host, UNDER)), (290, 280));
+    assert_eq!(warning(&mut host), 1 << 1, "27 C are too warm now");
+    // A sensor that is not there, and no kind of threshold.
+    for which in [1 << 16, 2 << 20] {
+        let refused = host.admin(Command::set_features(THRESHOLD, which | 300));
+        assert_eq!(refused.status(), Status::INVALID_FIELD.do_not_retry());
+    }
+}
+
+#[test]
 fn features_refuse_what_is_not_there() {
     let mut host = Host::stepped(&options());
     let mut saved = Command::set_features(FeatureId::INTERRUPT_COALESCING, 0);

@@ -1,7 +1,7 @@
 //! Get Features and Set Features (Base 5.15 and 5.27).
 
 use super::super::EmulatedController;
-use super::super::features::VOLATILE_WRITE_CACHE;
+use super::super::features::{TEMPERATURE_THRESHOLD, VOLATILE_WRITE_CACHE};
 use crate::namespace::Namespace;
 use crate::power::{Power, Worked};
 use joulio_nvme_spec::feature::{
@@ -27,6 +27,10 @@ impl EmulatedController {
             FeatureId::POWER_MEASUREMENT => self.metered().measuring().into(),
             VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
                 u32::from(self.features.write_cache)
+            }
+            TEMPERATURE_THRESHOLD => {
+                let threshold = self.features.threshold(dword11, false);
+                u32::from(*threshold.ok_or(INVALID)?)
             }
             FeatureId::NUMBER_OF_QUEUES => self.features.queues.into(),
             FeatureId::INTERRUPT_COALESCING => self.interrupts.coalescing.into(),
@@ -64,6 +68,10 @@ impl EmulatedController {
             FeatureId::POWER_MEASUREMENT => self.measure_power(PowerMeasurement::from(value))?,
             VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
                 self.features.write_cache = value & 1 != 0;
+            }
+            TEMPERATURE_THRESHOLD => {
+                let threshold = self.features.threshold(value, true);
+                *threshold.ok_or(INVALID)? = value as u16;
             }
             FeatureId::NUMBER_OF_QUEUES => {
                 return self.set_number_of_queues(NumberOfQueues::from(value));

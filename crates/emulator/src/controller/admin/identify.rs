@@ -2,6 +2,7 @@
 
 use super::super::EmulatedController;
 use super::super::errors::{EVENT_REQUESTS, LOG_ENTRIES};
+use super::super::features::WCTEMP;
 use super::super::host_memory::HostMemory;
 use super::super::likeness;
 use joulio_model::Figure;
@@ -92,7 +93,7 @@ impl EmulatedController {
         page.lpa = 1 << 2;
         page.elpe = (LOG_ENTRIES - 1) as u8;
         page.apsta = 1;
-        page.wctemp = U16::new(343);
+        page.wctemp = U16::new(WCTEMP);
         page.cctemp = U16::new(353);
         if let Some(host_memory) = &self.host_memory {
             page.hmpre = U32::new(host_memory.preferred());

@@ -13,6 +13,8 @@ const FIRMWARE_SLOTS: LogId = LogId(0x03);
 const RETAIN_EVENT: u32 = 1 << 15;
 /// The temperature of a device that has none: 300 K.
 const TEMPERATURE: u16 = 300;
+/// Critical Warning: the temperature has reached a threshold.
+const TEMPERATURE_WARNING: u8 = 1 << 1;
 
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 const HOUR: u64 = 3_600_000_000_000;
@@ -95,6 +97,11 @@ impl EmulatedController {
         let (power, watt_hours) = self.metered().drawn();
         let mut page = SmartHealth::new_zeroed();
         let (read, write) = (self.activity.read, self.activity.write);
+        let [over, under] = self.features.thresholds;
+        page.critical_warning = match under < TEMPERATURE && TEMPERATURE < over {
+            true => 0,
+            false => TEMPERATURE_WARNING,
+        };
         page.composite_temperature = U16::new(TEMPERATURE);
         page.available_spare = 100;
         page.available_spare_threshold = 10;

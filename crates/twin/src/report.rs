@@ -109,6 +109,7 @@ pub(crate) fn report(
         preempted,
         devices: &world.devices,
         unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
+        behind: threads.iter().map(|thread| thread.done.behind).sum(),
         energies: &energies,
     };
     let policy = match oracle {

@@ -124,6 +124,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
+    /// These, and those that were due beyond the I/Os that the jobs were to do.
+    pub(crate) behind: u64,
     /// Figures of each job of several.
     pub(crate) per_job: Vec<JobCounts>,
     /// Percent of the jobs' CPUs that the threads beside them had.
@@ -203,7 +205,7 @@ impl Counted<'_> {
             unmetered: Vec::new(),
             window: None,
             arrivals_not_issued: self.unissued,
-            falls_behind: job.falls_behind(devices.len(), all.ios, self.unissued),
+            falls_behind: job.falls_behind(devices.len(), all.ios, self.behind),
             verify: None,
             first_error: None,
         }

@@ -164,6 +164,8 @@ pub(crate) struct Done {
     pub(crate) ended: Nanos,
     /// Arrivals that were due and never issued.
     pub(crate) unissued: u64,
+    /// These, and those beyond the I/Os that the job was to do.
+    pub(crate) behind: u64,
     /// Times that the job's CPU was taken for another.
     pub(crate) preempted: u64,
 }
@@ -230,6 +232,7 @@ impl<'a> JobThread<'a> {
             done: Done {
                 ended: Nanos::ZERO,
                 unissued: 0,
+                behind: 0,
                 preempted: 0,
             },
             own: None,
@@ -424,7 +427,10 @@ impl<'a> JobThread<'a> {
         if !self.has_made::<SHAPE>() {
             if !self.has_out::<SHAPE>() && !issuing {
                 self.done.ended = at;
-                self.done.unissued = self.unissued(at);
+                self.done.unissued = self.due(at, |queue| queue.left);
+                // As many as were to be done are enough to tell.
+                let most = self.job.number_ios.unwrap_or(u64::MAX);
+                self.done.behind = self.due(at, |_| most);
                 return (ThreadPhase::Ended, at);
             }
             return (ThreadPhase::Poll, at);
@@ -443,10 +449,10 @@ impl<'a> JobThread<'a> {
         (ThreadPhase::Ring, seat.work(at, work))
     }
 
-    /// Arrivals that are due by `at` and were not issued.
-    fn unissued(&self, at: Nanos) -> u64 {
+    /// Arrivals that are due by `at` and were not issued, at most so many of a queue as `max` says.
+    fn due(&self, at: Nanos, max: impl Fn(&DeviceQueue) -> u64) -> u64 {
         let end = self.end.min(at);
-        let left = |queue: &DeviceQueue| queue.schedule.clone().left(end, queue.left);
+        let left = |queue: &DeviceQueue| queue.schedule.clone().left(end, max(queue));
         left(&self.queue) + self.others.iter().map(left).sum::<u64>()
     }
 

@@ -249,6 +249,11 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
     let folder = TempDir::new().expect("a folder");
     for (flags, why) in [
         ("--slo p99=1us", "no candidate is that fast"),
+        ("--rate_iops 900k", "keeps up with the arrivals"),
+        (
+            "--rate_iops 900k --latency-budget none",
+            "keeps up with the arrivals",
+        ),
         ("--slo p95=1ms", "p50, p90, p99 and p99.9"),
         ("--cap 5W --objective wall", "allow more"),
         ("--cap 0", "write watts above zero"),

@@ -273,6 +273,13 @@ fn a_device_is_too_slow_when_more_is_left_than_chance_leaves() {
         text.contains("never issued: the device does not keep up"),
         "{text}"
     );
+    // Where a number of I/Os ends the run, all of these are issued.
+    let text = said("--rate_iops 300k --number_ios 2k");
+    assert!(
+        text.contains("does not keep up at this iodepth: each I/O waits"),
+        "{text}"
+    );
+    assert!(!said("--rate_iops 90k --number_ios 2k").contains("keep up"));
 }
 
 #[test]

@@ -394,10 +394,20 @@ fn no_figure(runs: &[RunResult], objective: Option<Objective>) -> AdviseError {
     AdviseError::Unavailable(reasons.take(1).collect())
 }
 
-/// Refuses a promise that no candidate keeps.
+/// Refuses a promise that no candidate keeps, and arrivals that none keeps up with.
 fn check_promise(all: &[Assessment], promise: &Limits) -> Result<(), AdviseError> {
     if all.iter().any(|one| one.keeps) {
         return Ok(());
+    }
+    // What falls behind is not refused for its latencies.
+    let (behind, all): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.falls_behind);
+    if all.iter().all(|one| one.figures.is_none()) {
+        let rates = behind.iter();
+        let rates = rates.filter_map(|one| Some((one, one.figures.as_ref()?.iops.value)));
+        if let Some((one, iops)) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
+            let fastest = name(&one.candidate);
+            return Err(AdviseError::Behind { fastest, iops });
+        }
     }
     for limit in &promise.limits {
         let latency = |one: &Assessment| -> Option<Nanos> {

@@ -75,6 +75,16 @@ pub enum AdviseError {
         /// The lowest 99th percentile of all candidates.
         latency: Microseconds,
     },
+    /// Arrivals that nothing keeps up with.
+    #[error(
+        "no candidate keeps up with the arrivals: the fastest, {fastest}, does {iops:.0} I/Os a second: request fewer, or a higher --iodepth"
+    )]
+    Behind {
+        /// The candidate that does the most I/Os.
+        fastest: String,
+        /// I/Os a second that it does.
+        iops: f64,
+    },
     /// A cap that nothing is below.
     #[error(
         "--cap {cap}: every candidate draws more at the {boundary}: the least, {least}, draws {:.1} W: allow more",

@@ -195,14 +195,19 @@ fn of_run(run: &RunResult) -> Vec<Note> {
     notes
 }
 
-/// Arrivals that were never issued, if there were any.
+/// Arrivals that were never issued, if there were any, or came faster than I/Os were done.
 fn late(counts: &Counts) -> Option<String> {
-    let why = match counts.falls_behind {
-        true => "never issued: the device does not keep up at this iodepth",
-        false => "still waiting to be issued at the end",
-    };
-    let arrivals = counts.arrivals_not_issued;
-    (arrivals > 0).then(|| format!("{arrivals} arrivals were {why}"))
+    const SLOW: &str = "the device does not keep up at this iodepth";
+    match (counts.arrivals_not_issued, counts.falls_behind) {
+        (0, false) => None,
+        (0, true) => Some(format!(
+            "{SLOW}: each I/O waits longer than the one before it"
+        )),
+        (arrivals, true) => Some(format!("{arrivals} arrivals were never issued: {SLOW}")),
+        (arrivals, false) => Some(format!(
+            "{arrivals} arrivals were still waiting to be issued at the end"
+        )),
+    }
 }
 
 /// Note on how the work fitted into its window, if it had one.

@@ -378,3 +378,29 @@ fn a_method_that_is_not_modelled_is_refused() {
     assert!(refused(EngineName::IoUring, "sqpoll", 1).contains("sqpoll is not modelled"));
     assert!(refused(EngineName::Psync, "poll", 2).starts_with("iodepth: "));
 }
+
+#[test]
+fn a_device_that_does_not_keep_up_is_known_whatever_ends_the_run() {
+    let falls_behind = |arrivals: Arrivals, by_time: bool| {
+        let job = Job {
+            arrivals,
+            number_ios: (!by_time).then_some(IOS),
+            runtime: by_time.then_some(Nanos::from_millis(20)),
+            ..reads(IOS)
+        };
+        let done = simulate(&job, || AnyPolicy::POLL);
+        let counts = done.result.counts.unwrap();
+        if !by_time {
+            assert_eq!((counts.all.ios, counts.arrivals_not_issued), (IOS, 0));
+        }
+        counts.falls_behind
+    };
+    // One at a time takes some 10 us.
+    for by_time in [true, false] {
+        for arrivals in [Arrivals::Every, Arrivals::Poisson] {
+            assert!(falls_behind(arrivals(Nanos(5_000)), by_time));
+            assert!(!falls_behind(arrivals(Nanos(20_000)), by_time));
+        }
+        assert!(!falls_behind(Arrivals::Closed, by_time));
+    }
+}

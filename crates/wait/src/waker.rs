@@ -4,7 +4,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Result, read, write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// The core runs, and nobody has woken it since [`Waker::take`].
 const AWAKE: u8 = 0;
@@ -16,11 +16,21 @@ const ASLEEP: u8 = 2;
 /// Handle by which any thread wakes a core, however that waits. A clone wakes the same core.
 ///
 /// A system call is made only for a core that blocks. One that polls sees it at the next poll; one in a
-/// user-level wait at its end, for which the system has a limit (`umwait_control/max_time`, 100 us).
-#[derive(Clone, Debug)]
+/// user-level wait at its end.
+///
+/// To drop a handle wakes the core too, so that one which waits for handles alone finds that none is left.
+#[derive(Debug)]
 pub struct Waker {
-    state: Arc<AtomicU8>,
+    core: Arc<CoreState>,
     event: Arc<OwnedFd>,
+}
+
+/// What all handles of a core share.
+#[derive(Debug)]
+struct CoreState {
+    state: AtomicU8,
+    /// Not the reference count, which falls only after a handle can no longer wake.
+    handles: AtomicUsize,
 }
 
 impl Waker {
@@ -31,14 +41,17 @@ impl Waker {
     pub fn new() -> Result<Waker> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Waker {
-            state: Arc::new(AtomicU8::new(AWAKE)),
+            core: Arc::new(CoreState {
+                state: AtomicU8::new(AWAKE),
+                handles: AtomicUsize::new(1),
+            }),
             event: Arc::new(event),
         })
     }
 
     /// Wakes the core. What the caller wrote before is visible to the core after [`Waker::take`].
     pub fn wake(&self) {
-        if self.state.swap(WOKEN, Ordering::AcqRel) == ASLEEP {
+        if self.core.state.swap(WOKEN, Ordering::AcqRel) == ASLEEP {
             // Full after 2^64 - 1 wakes that nobody took: then it is readable.
             let _ = write(&self.event, &1_u64.to_ne_bytes());
         }
@@ -47,19 +60,20 @@ impl Waker {
     /// Reports whether the core was woken since [`Waker::take`].
     #[inline]
     pub fn is_woken(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == WOKEN
+        self.core.state.load(Ordering::Relaxed) == WOKEN
     }
 
     /// Takes notice of a wake; whether there was one.
     #[inline]
     pub fn take(&self) -> bool {
-        self.is_woken() && self.state.swap(AWAKE, Ordering::AcqRel) == WOKEN
+        self.is_woken() && self.core.state.swap(AWAKE, Ordering::AcqRel) == WOKEN
     }
 
     /// Says that the core is about to block on [`Waker::event`]; false if it was woken, and must not.
     pub fn fall_asleep(&self) -> bool {
         let asleep = Ordering::AcqRel;
         let fell = self
+            .core
             .state
             .compare_exchange(AWAKE, ASLEEP, asleep, Ordering::Relaxed);
         fell.is_ok()
@@ -70,6 +84,7 @@ impl Waker {
     pub fn get_up(&self) -> bool {
         let up = Ordering::AcqRel;
         let nobody = self
+            .core
             .state
             .compare_exchange(ASLEEP, AWAKE, up, Ordering::Relaxed);
         if nobody.is_ok() {
@@ -85,9 +100,28 @@ impl Waker {
         Arc::clone(&self.event)
     }
 
-    /// Number of handles that can wake the core, this one included.
+    /// Number of handles that can wake the core, this one included. Wakes by those that are gone are seen
+    /// by who reads it.
     pub fn handles(&self) -> usize {
-        Arc::strong_count(&self.state)
+        self.core.handles.load(Ordering::Acquire)
+    }
+}
+
+impl Clone for Waker {
+    fn clone(&self) -> Waker {
+        self.core.handles.fetch_add(1, Ordering::Relaxed);
+        Waker {
+            core: Arc::clone(&self.core),
+            event: Arc::clone(&self.event),
+        }
+    }
+}
+
+impl Drop for Waker {
+    /// In this order: a core that is woken by it does not count it any more.
+    fn drop(&mut self) {
+        self.core.handles.fetch_sub(1, Ordering::AcqRel);
+        self.wake();
     }
 }
 
@@ -111,10 +145,21 @@ mod tests {
         assert!(!waker.fall_asleep(), "it was woken");
         assert!(waker.take() && !waker.take());
         assert!(waker.fall_asleep());
-        waker.clone().wake();
+        let other = waker.clone();
+        other.wake();
         assert!(is_readable(&waker));
         assert!(waker.get_up() && !is_readable(&waker));
-        assert!(waker.take() && waker.handles() == 1);
+        assert!(waker.take() && waker.handles() == 2);
+    }
+
+    #[test]
+    fn a_core_that_sleeps_finds_that_a_handle_is_gone() {
+        let waker = Waker::new().unwrap();
+        let other = waker.clone();
+        assert!(waker.handles() == 2 && waker.fall_asleep());
+        drop(other);
+        assert!(waker.handles() == 1 && is_readable(&waker));
+        assert!(waker.get_up() && waker.take());
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct ReactorCounters {
     pub calls: u64,
     /// Calls whose time had come.
     pub timers: u64,
-    /// Wakes from other threads, those that came together counted once.
+    /// Wakes from other threads, and wakers dropped; those that came together counted once.
     pub wakes: u64,
     /// Waits with commands outstanding.
     pub waits: u64,
@@ -103,7 +103,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
     }
 
     /// Handle by which other threads have every poller called: after a message for one, say. As long as
-    /// somebody has one the reactor waits for it; whoever drops the last wakes it first.
+    /// somebody has one the reactor waits for it; to drop one is to wake it.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }

@@ -168,6 +168,31 @@ fn a_wake_of_another_thread_reaches_a_core_however_it_waits() {
     });
 }
 
+#[test]
+fn a_reactor_whose_last_waker_is_dropped_returns() {
+    watched(|| {
+        let (called, calls) = channel();
+        let next = move |_| {
+            called.send(()).unwrap();
+            NextCall::OnEvent
+        };
+        let mut reactor = Reactor::new().unwrap();
+        reactor.add(Calls { calls: 0, next }, Vec::new());
+        let waker = reactor.waker();
+        let waking = thread::spawn(move || {
+            calls.recv().unwrap();
+            waker.wake();
+            // The wake has been taken: nothing but the end of the handle is to come.
+            calls.recv().unwrap();
+            drop(waker);
+            calls
+        });
+        reactor.run().unwrap();
+        assert!(reactor.counters().wakes > 0);
+        drop(waking.join().unwrap());
+    });
+}
+
 /// A tenant whose device never completes until it is stepped, which another poller does.
 struct Stuck {
     namespace: Namespace,

@@ -150,10 +150,8 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
     /// Calls those that are to be called.
     #[inline]
     fn call(&mut self) {
-        self.seats.begin();
-        self.counters.calls += self.seats.now.len() as u64;
-        for nth in 0..self.seats.now.len() {
-            let id = self.seats.now[nth];
+        self.counters.calls += self.seats.begin() as u64;
+        while let Some(id) = self.seats.next_now() {
             let seat = self.seats.seat_mut(id);
             let mut queues = PollerQueues {
                 queues: self.group.queues(),
@@ -163,7 +161,6 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
             let next = seat.poller.poll(&mut queues);
             self.seats.called(id, next);
         }
-        self.seats.now.clear();
     }
 
     /// Hands completions to their pollers.

@@ -28,7 +28,9 @@ pub(super) struct Seats<P> {
     owners: Vec<u32>,
     /// Pollers to be called in the next turn, and in this one.
     next: Vec<u32>,
-    pub(super) now: Vec<u32>,
+    now: Vec<u32>,
+    /// Number of those that were called in this turn.
+    called: usize,
     /// No later than the earliest call, and than the earliest time to be back.
     due: Nanos,
     back: Nanos,
@@ -43,6 +45,7 @@ impl<P> Seats<P> {
             owners: Vec::new(),
             next: Vec::new(),
             now: Vec::new(),
+            called: 0,
             due: Nanos::MAX,
             back: Nanos::MAX,
             live: 0,
@@ -145,17 +148,29 @@ impl<P> Seats<P> {
         (&mut seat.poller, queue - seat.first)
     }
 
-    /// Begins a turn: those who were to be called are called now.
+    /// Begins a turn: those who were to be called are called now; how many. Those whom a panic of one before
+    /// them kept from it are called in the next.
     #[inline]
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self) -> usize {
+        self.now.drain(..self.called);
+        self.called = 0;
         std::mem::swap(&mut self.next, &mut self.now);
+        self.now.len()
+    }
+
+    /// The next to be called in this turn.
+    #[inline]
+    pub(super) fn next_now(&mut self) -> Option<u32> {
+        let id = *self.now.get(self.called)?;
+        self.called += 1;
+        self.all[id as usize].called = false;
+        Some(id)
     }
 
     /// Takes notice of what poller `id` wants after its call.
     #[inline]
     pub(super) fn called(&mut self, id: u32, next: NextCall) {
         let seat = &mut self.all[id as usize];
-        seat.called = false;
         (seat.due, seat.back) = match next {
             NextCall::OnEvent => (Nanos::MAX, Nanos::MAX),
             NextCall::At(time) => (time, time),
@@ -200,14 +215,31 @@ mod tests {
 
     /// Calls everybody who is to be called, each of whom wants `next`.
     fn turn(seats: &mut Seats<char>, next: NextCall) -> String {
+        let mut names = String::new();
         seats.begin();
-        let ids = std::mem::take(&mut seats.now);
-        let name = |&id: &u32| *seats.get(id);
-        let names = ids.iter().map(name).collect();
-        for id in ids {
+        while let Some(id) = seats.next_now() {
+            names.push(*seats.get(id));
             seats.called(id, next);
         }
         names
+    }
+
+    #[test]
+    fn a_poller_that_panics_keeps_no_other_from_its_call() {
+        let mut seats = Seats::new();
+        for name in ['a', 'b', 'c'] {
+            seats.add(name, 1);
+        }
+        assert_eq!(seats.begin(), 3);
+        let first = seats.next_now().unwrap();
+        seats.called(first, NextCall::Done);
+        // Its panic is caught outside of the run, and that goes on.
+        assert_eq!(seats.next_now(), Some(1));
+        assert_eq!(turn(&mut seats, NextCall::OnEvent), "");
+        assert_eq!(turn(&mut seats, NextCall::OnEvent), "c");
+        seats.owner(1);
+        assert_eq!(turn(&mut seats, NextCall::Done), "b");
+        assert!(!seats.has_calls() && seats.live() == 1);
     }
 
     #[test]

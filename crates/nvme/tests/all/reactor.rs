@@ -11,6 +11,7 @@ use joulio_nvme::{
     PollerQueues, QueuePair, Reactor,
 };
 use joulio_units::Nanos;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -309,6 +310,26 @@ fn reader(policy: AnyPolicy, left: u32, last: Option<Stepper>) -> Opened {
             last,
         })
     })
+}
+
+#[test]
+fn a_poller_that_panics_leaves_the_others_to_be_run_again() {
+    watched(|| {
+        let mut reactor = Reactor::new().unwrap();
+        let next: [fn(u64) -> NextCall; 3] = [
+            |_| NextCall::Done,
+            |calls| match calls {
+                1 => panic!("of the poller"),
+                _ => NextCall::Done,
+            },
+            |_| NextCall::Done,
+        ];
+        let ids = next.map(|next| reactor.add(Calls { calls: 0, next }, Vec::new()));
+        assert!(catch_unwind(AssertUnwindSafe(|| reactor.run())).is_err());
+        // The other two are done, and nothing calls the one any more.
+        reactor.run().unwrap();
+        assert_eq!(ids.map(|id| reactor.poller(id).calls), [1, 1, 1]);
+    });
 }
 
 #[test]

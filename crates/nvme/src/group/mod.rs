@@ -137,7 +137,21 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// Adds a queue.
+    ///
+    /// # Panics
+    /// When the group is a reactor's: [`Reactor::add`](crate::Reactor::add) brings a queue's poller with it.
     pub fn push(&mut self, queue: QueuePair<D>) {
+        self.check_free();
+        self.join(queue);
+    }
+
+    /// The queues of a reactor's group are known by their places.
+    fn check_free(&self) {
+        let free = self.waker.is_none();
+        assert!(free, "a reactor's queues are its pollers' to the end");
+    }
+
+    pub(crate) fn join(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
         // The next wait takes its interrupt too, where it takes any.
         self.waiter.release();
@@ -151,8 +165,10 @@ impl<D: Device> PollGroup<D> {
     /// Its interrupt was redirected ([`PollGroup::redirect`]) and cannot be restored; then it stays.
     ///
     /// # Panics
-    /// When there is no such queue.
+    /// When there is no such queue, or the group is a reactor's: the completions of those behind it would
+    /// reach other pollers.
     pub fn remove(&mut self, index: usize) -> Result<QueuePair<D>, PolicyError> {
+        self.check_free();
         self.queues.all_mut()[index].restore_vector()?;
         // Of those that are left another one may be taken without the kernel.
         self.waiter.release();

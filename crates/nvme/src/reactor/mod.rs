@@ -76,7 +76,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
     pub fn add(&mut self, poller: P, queues: Vec<QueuePair<D>>) -> PollerId {
         let id = self.seats.add(poller, queues.len());
         for queue in queues {
-            self.group.push(queue);
+            self.group.join(queue);
         }
         PollerId(id)
     }
@@ -108,7 +108,8 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         self.waker.clone()
     }
 
-    /// Queues of all pollers, and the counters of the core's waits.
+    /// Queues of all pollers, and the counters of the core's waits. Its queues stay: none can be added to it
+    /// or taken out.
     pub fn group(&mut self) -> &mut PollGroup<D> {
         &mut self.group
     }

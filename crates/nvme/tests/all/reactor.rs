@@ -313,6 +313,17 @@ fn reader(policy: AnyPolicy, left: u32, last: Option<Stepper>) -> Opened {
 }
 
 #[test]
+fn no_queue_of_a_reactor_moves_to_the_place_of_another() {
+    let (device, _stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+    let (_controller, stuck, queue) = stuck(device, AnyPolicy::POLL);
+    let mut reactor = Reactor::new().unwrap();
+    reactor.add(stuck, vec![queue]);
+    let remove = AssertUnwindSafe(|| reactor.group().remove(0).map(drop));
+    assert!(catch_unwind(remove).is_err());
+    assert_eq!(reactor.group().queues().len(), 1);
+}
+
+#[test]
 fn a_poller_that_panics_leaves_the_others_to_be_run_again() {
     watched(|| {
         let mut reactor = Reactor::new().unwrap();

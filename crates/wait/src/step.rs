@@ -74,7 +74,7 @@ pub struct Step {
     pub kind: StepKind,
     /// Time at which the policy plans again if nothing happened ([`Nanos::MAX`]: never).
     pub until: Nanos,
-    /// Longest pause between two polls, of a step that pauses ([`Nanos::MAX`]: as long as the
+    /// Longest time between two polls, of a user-level wait ([`Nanos::MAX`]: as long as the
     /// system allows).
     pub max_pause: Nanos,
     /// PAUSE instructions between two polls, of a step that spins.

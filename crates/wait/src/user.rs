@@ -73,7 +73,7 @@ pub(crate) fn monitor(
         };
         let ended = if armed {
             counters.monitors += 1;
-            cpu.wait(left)
+            cpu.wait(left.min(step.max_pause))
         } else {
             counters.pauses += 1;
             cpu.pause(left.min(MAX_PAUSE))
@@ -105,7 +105,7 @@ impl Interrupts for Receiver {
 /// wait begins. That may be of a completion which an earlier poll has found: then it polls once more.
 pub(crate) fn interrupted(
     cpu: &impl Interrupts,
-    until: Nanos,
+    step: Step,
     watched: &mut impl Watched,
     counters: &mut WaitCounters,
 ) -> Result<Woken, UintrError> {
@@ -114,11 +114,12 @@ pub(crate) fn interrupted(
         if watched.ready() {
             return Ok(Woken::Ready);
         }
-        let Some(left) = left(until) else {
+        let Some(left) = left(step.until) else {
             return Ok(Woken::TimedOut);
         };
         counters.pauses += 1;
-        counters.limited += u64::from(cpu.wait(left)?.limited);
+        let waited = cpu.wait(left.min(step.max_pause))?;
+        counters.limited += u64::from(waited.limited);
     }
 }
 
@@ -149,6 +150,8 @@ mod tests {
         /// The line is armed and was not written since.
         armed: Cell<bool>,
         pauses: Cell<u32>,
+        /// Longest wait that was requested.
+        longest: Cell<Nanos>,
         word: AtomicU32,
     }
 
@@ -165,13 +168,17 @@ mod tests {
                 self.armed.set(false);
             }
         }
+        fn is_to_wait(&self, time: Nanos) {
+            self.longest.set(self.longest.get().max(time));
+        }
         fn written(&self) -> bool {
             self.moments.get() >= self.at
         }
     }
 
     impl Instructions for &Machine {
-        fn pause(&self, _: Nanos) -> Ended {
+        fn pause(&self, time: Nanos) -> Ended {
+            self.is_to_wait(time);
             self.moment();
             self.pauses.set(self.pauses.get() + 1);
             Ended::Limit
@@ -181,7 +188,8 @@ mod tests {
             self.armed.set(!self.written());
             self.moment();
         }
-        fn wait(&self, _: Nanos) -> Ended {
+        fn wait(&self, time: Nanos) -> Ended {
+            self.is_to_wait(time);
             self.moment();
             // Armed, and the write has been: nobody would ever wake this core.
             assert!(!(self.armed.get() && self.written()));
@@ -230,7 +238,8 @@ mod tests {
             self.armed.set(true);
             self.moment();
         }
-        fn wait(&self, _: Nanos) -> Result<Once, UintrError> {
+        fn wait(&self, time: Nanos) -> Result<Once, UintrError> {
+            self.is_to_wait(time);
             self.moment();
             // Written, interrupted before the clear, and not seen: it would sleep for ever.
             assert!(!(self.armed.get() && self.written()));
@@ -248,9 +257,30 @@ mod tests {
             let machine = Machine::that_writes(at);
             let mut queue = Queue(&machine, false);
             let mut counters = WaitCounters::default();
-            let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut counters);
+            let step = Step::forever(StepKind::UserInterrupt);
+            let woken = interrupted(&&machine, step, &mut queue, &mut counters);
             assert_eq!(woken, Ok(Woken::Ready));
             assert!(counters.pauses <= 1);
+        }
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_its_longest_pause() {
+        let longest = Nanos::from_micros(7);
+        let step = |kind| Step {
+            max_pause: longest,
+            ..Step::forever(kind)
+        };
+        let mut counters = WaitCounters::default();
+        for kind in [StepKind::Pause, StepKind::Monitor, StepKind::UserInterrupt] {
+            let machine = Machine::that_writes(20);
+            let mut queue = Queue(&machine, true);
+            let woken = match kind {
+                StepKind::Pause => pause(&&machine, step(kind), &mut queue, &mut counters),
+                StepKind::Monitor => monitor(&&machine, step(kind), &mut queue, &mut counters),
+                _ => interrupted(&&machine, step(kind), &mut queue, &mut counters).unwrap(),
+            };
+            assert_eq!((woken, machine.longest.get()), (Woken::Ready, longest));
         }
     }
 

@@ -220,7 +220,7 @@ impl Waiter {
                 };
                 let counters = &mut self.counters;
                 let receiver = binding.receiver();
-                Ok(user::interrupted(receiver, step.until, watched, counters)?)
+                Ok(user::interrupted(receiver, step, watched, counters)?)
             }
         }
     }

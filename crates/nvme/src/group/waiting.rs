@@ -10,6 +10,10 @@ use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Step, StepKind, WaitError, Woken, now};
 
+/// Longest user-level wait of a core that other threads wake, as nothing but its end shows it that. The system's
+/// own limit (`umwait_control/max_time`) is not one of MWAITX, and may be lifted.
+const MAX_UNWOKEN: Nanos = Nanos::from_micros(100);
+
 impl<D: Device> PollGroup<D> {
     /// Waits once.
     pub(super) fn wait(&mut self, deadline: Option<Nanos>) -> Result<Next, NvmeError> {
@@ -73,8 +77,8 @@ impl<D: Device> PollGroup<D> {
         })
     }
 
-    /// Returns `step`, or one that does for it where that would end too late for a timer, or would
-    /// keep the core from another thread.
+    /// Returns `step`, or one that does for it where that would end too late for a timer or a wake, or
+    /// would keep the core from another thread.
     #[inline]
     fn held_back(&self, step: Step) -> Step {
         match &self.sharing {
@@ -83,6 +87,10 @@ impl<D: Device> PollGroup<D> {
                 StepKind::Sleep | StepKind::Block if self.sharp => self.sharp_step(),
                 StepKind::Pause | StepKind::Monitor if sharing.is_wanted() => Step {
                     kind: StepKind::Spin,
+                    ..step
+                },
+                StepKind::Pause | StepKind::Monitor | StepKind::UserInterrupt => Step {
+                    max_pause: step.max_pause.min(MAX_UNWOKEN),
                     ..step
                 },
                 _ => step,
@@ -263,5 +271,26 @@ impl<D: Device> PollGroup<D> {
         if let Some(queue) = self.traced() {
             queue.trace_now(kind);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_emulator::EmulatedDevice;
+    use joulio_wait::Waker;
+
+    #[test]
+    fn a_core_that_is_woken_looks_for_it_however_long_the_system_lets_it_wait() {
+        let alone = PollGroup::<EmulatedDevice>::new(Vec::new());
+        let woken = PollGroup::<EmulatedDevice>::of_reactor(Waker::new().unwrap());
+        for kind in [StepKind::Pause, StepKind::Monitor, StepKind::UserInterrupt] {
+            let step = Step::forever(kind);
+            assert_eq!(alone.held_back(step), step);
+            let held = woken.held_back(step);
+            assert_eq!((held.kind, held.max_pause), (kind, MAX_UNWOKEN));
+        }
+        let short = Step::pause(Nanos::from_micros(1));
+        assert_eq!(woken.held_back(short), short);
     }
 }

@@ -3,7 +3,7 @@
 use crate::timeline::{
     CompletedIo, Core, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark, TracedIo,
 };
-use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
+use crate::{Event, EventKind, Meanwhile, Recorded, Wait, WaitKind};
 use joulio_units::{Joules, Nanos};
 use std::collections::HashMap;
 
@@ -22,10 +22,7 @@ impl Timeline {
     /// Joins the events of `threads`.
     pub fn new(threads: &[Thread]) -> Timeline {
         let mut timeline = Timeline::default();
-        let times = || {
-            let recorded = threads.iter().flat_map(|thread| &thread.recorded);
-            recorded.flat_map(|recorded| &recorded.events).map(|e| e.at)
-        };
+        let times = || threads.iter().flat_map(kept).map(|(_, event)| event.at);
         timeline.start = times().min().unwrap_or_default();
         timeline.end = times().max().unwrap_or_default();
         for (index, thread) in threads.iter().enumerate() {
@@ -36,6 +33,18 @@ impl Timeline {
         timeline.marks.sort_by_key(|mark| mark.at);
         timeline
     }
+}
+
+/// The events of a thread, each with the number of its ring, from the moment on from which no ring has lost
+/// any. Before it the waits may be missing, or the I/Os that shared them: what is left would show a core that
+/// did something else, and I/Os that paid for all of it.
+fn kept(thread: &Thread) -> impl Iterator<Item = (usize, &Event)> {
+    let rings = || thread.recorded.iter().enumerate();
+    let lost = rings().filter(|(_, recorded)| recorded.overwritten > 0);
+    let firsts = lost.filter_map(|(_, recorded)| recorded.events.first());
+    let from = firsts.map(|event| event.at).max().unwrap_or_default();
+    let all = rings().flat_map(|(ring, recorded)| recorded.events.iter().map(move |e| (ring, e)));
+    all.filter(move |(_, event)| event.at >= from)
 }
 
 /// The events of one thread, halfway to a timeline.
@@ -54,10 +63,9 @@ pub(crate) struct Matching {
 impl Matching {
     /// Matches all events of `thread`, the timeline's core `index`.
     pub(crate) fn of(index: usize, thread: &Thread) -> Matching {
-        let mut events: Vec<(usize, &Event)> = Vec::new();
-        for (ring, recorded) in thread.recorded.iter().enumerate() {
-            events.extend(recorded.events.iter().map(|event| (ring, event)));
-        }
+        let mut events: Vec<(usize, &Event)> = kept(thread).collect();
+        let all = |recorded: &Recorded| recorded.overwritten + recorded.events.len() as u64;
+        let recorded: u64 = thread.recorded.iter().map(all).sum();
         // Each ring is in the order of time already; stable, so that equal times stay as recorded.
         events.sort_by_key(|(_, event)| event.at);
         let mut matching = Matching {
@@ -65,7 +73,7 @@ impl Matching {
             core: Core {
                 name: thread.name.clone(),
                 events: events.len() as u64,
-                overwritten: thread.recorded.iter().map(|r| r.overwritten).sum(),
+                overwritten: recorded - events.len() as u64,
                 ..Core::default()
             },
             ios: Vec::new(),

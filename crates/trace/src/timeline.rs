@@ -35,7 +35,8 @@ pub struct Core {
     pub name: String,
     /// Number of events kept.
     pub events: u64,
-    /// Number of events overwritten before they could be read.
+    /// Number of events overwritten before they could be read, and of those as old of the other queues, of
+    /// which only a part is known.
     pub overwritten: u64,
     /// Waits in the order of time; no two overlap.
     pub waits: Vec<Wait>,

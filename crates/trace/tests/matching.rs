@@ -87,7 +87,7 @@ fn queues_of_the_same_number_are_distinguished_by_their_recorders() {
     // Two controllers, each with a queue 1, waited on by one core.
     let one = |offset| Recorded {
         events: vec![at(offset, submit(1)), at(100 + offset * 3, complete(1))],
-        overwritten: 2,
+        overwritten: 0,
     };
     let timeline = Timeline::new(&[Thread {
         name: "both".into(),
@@ -95,7 +95,40 @@ fn queues_of_the_same_number_are_distinguished_by_their_recorders() {
     }]);
     let totals: Vec<_> = timeline.ios.iter().map(|io| io.total()).collect();
     assert_eq!(totals, [Some(Nanos(100)), Some(Nanos(120))]);
-    assert_eq!(timeline.overwritten(), 4);
+}
+
+#[test]
+fn what_one_queue_has_lost_the_others_do_not_show_in_part() {
+    let spin = |from: u64, to: u64| {
+        let end = EventKind::SpinEnd { polls: 9 };
+        [at(from, EventKind::SpinBegin), at(to, end)]
+    };
+    // The core's waits are on the first queue, and the oldest is overwritten.
+    let first = Recorded {
+        events: spin(110, 190).to_vec(),
+        overwritten: 2,
+    };
+    let second = Recorded {
+        events: vec![
+            at(0, submit(1)),
+            at(90, complete(1)),
+            at(120, submit(2)),
+            at(180, complete(2)),
+        ],
+        overwritten: 0,
+    };
+    for recorded in [[first.clone(), second.clone()], [second, first]] {
+        let timeline = Timeline::new(&[Thread {
+            name: "both".into(),
+            recorded: recorded.to_vec(),
+        }]);
+        let [io] = timeline.ios[..] else {
+            panic!("the first I/O is shown without its wait: {timeline:?}");
+        };
+        assert_eq!((io.cid, io.meanwhile.polled), (2, Nanos(60)));
+        assert_eq!((timeline.overwritten(), timeline.cores[0].events), (4, 4));
+        assert_eq!((timeline.start, timeline.end), (Nanos(110), Nanos(190)));
+    }
 }
 
 #[test]

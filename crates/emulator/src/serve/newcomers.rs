@@ -19,24 +19,29 @@ pub(super) struct Newcomer {
 pub(super) struct Newcomers(pub(super) VecDeque<Newcomer>);
 
 impl Newcomers {
-    /// Takes one more, which is cut off at `deadline`.
-    pub(super) fn push(&mut self, connection: Connection, deadline: Instant) {
-        if self.0.len() == MAX {
-            self.0.pop_front();
-        }
+    /// Takes one more, which is cut off at `deadline`; whether that cuts the oldest off.
+    pub(super) fn push(&mut self, connection: Connection, deadline: Instant) -> bool {
+        let oldest = match self.0.len() {
+            MAX => self.0.pop_front(),
+            _ => None,
+        };
         self.0.push_back(Newcomer {
             connection,
             deadline,
         });
+        oldest.is_some()
     }
 
-    /// Cuts off those whose time is up.
-    pub(super) fn expire(&mut self) {
+    /// Cuts off those whose time is up; how many.
+    pub(super) fn expire(&mut self) -> u64 {
         let now = Instant::now();
+        let mut cut = 0;
         // In the order in which they came.
         while self.0.front().is_some_and(|first| first.deadline <= now) {
             self.0.pop_front();
+            cut += 1;
         }
+        cut
     }
 
     /// When the next of them is cut off.

@@ -125,13 +125,17 @@ impl Server {
                 host = None;
             }
             let now = Instant::now();
-            host = host.filter(|host| host.deadline().is_none_or(|deadline| now < deadline));
+            let late = |host: &Host| host.deadline().is_some_and(|deadline| deadline <= now);
+            if host.as_ref().is_some_and(late) {
+                self.stats.broken_connections += 1;
+                host = None;
+            }
             for index in (0..newcomers.0.len()).rev() {
                 if ready.newcomers & 1 << index != 0 {
                     self.hear(index, &mut newcomers, &mut host);
                 }
             }
-            newcomers.expire();
+            self.stats.broken_connections += newcomers.expire();
             if ready.listener {
                 self.accept(&mut newcomers)?;
             }
@@ -181,17 +185,24 @@ impl Server {
 
     /// Does what the host requests, as far as it has.
     fn attend(&mut self, host: &mut Host) -> Result<(), End> {
+        let attended = self.attend_to(host);
+        attended.inspect_err(|&end| self.count_end(end))
+    }
+
+    fn attend_to(&mut self, host: &mut Host) -> Result<(), End> {
         host.connection.flush()?;
         let mut turn = 0..TURN;
         while !host.connection.is_sending()
             && turn.next().is_some()
-            && let Some(message) = host.connection.receive().inspect_err(|&end| {
-                self.stats.broken_connections += u64::from(end == End::Broken);
-            })?
+            && let Some(message) = host.connection.receive()?
         {
             self.answer(host, message)?;
         }
         Ok(())
+    }
+
+    fn count_end(&mut self, end: End) {
+        self.stats.broken_connections += u64::from(end == End::Broken);
     }
 
     fn answer(&mut self, host: &mut Host, message: Message) -> Result<(), End> {
@@ -215,10 +226,10 @@ impl Server {
         match message {
             Ok(Some(message)) if host.is_none() => {
                 *host = self.let_in(newcomer);
-                if host
-                    .as_mut()
-                    .is_some_and(|host| self.answer(host, message).is_err())
+                if let Some(new) = host
+                    && let Err(end) = self.answer(new, message)
                 {
+                    self.count_end(end);
                     *host = None;
                 }
             }
@@ -229,7 +240,7 @@ impl Server {
                 let _ = connection.send(refusal(&message.header, Errno::BUSY), None);
             }
             Ok(None) => {}
-            Err(end) => self.stats.broken_connections += u64::from(end == End::Broken),
+            Err(end) => self.count_end(end),
         }
     }
 
@@ -237,7 +248,8 @@ impl Server {
         match self.socket.listener.accept() {
             Ok((stream, _)) => {
                 let deadline = Instant::now() + self.options.first_word;
-                newcomers.push(Connection::new(stream), deadline);
+                let cut = newcomers.push(Connection::new(stream), deadline);
+                self.stats.broken_connections += u64::from(cut);
             }
             // It is gone already, or there are no descriptors for it now.
             Err(error) if is_fatal(&error) => return Err(ServeError::Wait(error)),

@@ -109,7 +109,9 @@ fn who_says_nothing_keeps_nobody_out_and_is_cut_off() {
         }
     }
     assert!(strange.reply().is_err());
-    Client::settled(&server.path);
+    drop((Client::settled(&server.path), mute, strange));
+    // The silent one, and the one that did not come to the point.
+    assert!(server.end().broken_connections >= 2);
 }
 
 #[test]

@@ -170,29 +170,33 @@ impl DeviceMeasurement {
             rates.len(),
             machine.name
         );
-        self.size(&mut profile);
+        take_size(
+            &mut profile,
+            &self.info.name,
+            self.info.size,
+            self.info.block_size,
+        );
         profile.validate()?;
         Ok((profile, beside))
     }
+}
 
-    /// The device's own size and blocks in `profile`.
-    fn size(&self, profile: &mut DeviceProfile) {
-        let TargetInfo {
-            size, block_size, ..
-        } = self.info;
-        let source = format!("{} reports it", crate::printable(&self.info.name));
-        profile.capacity_bytes = Figure {
-            value: size as f64,
-            kind: FigureKind::Measured,
-            source: source.clone(),
-            band: None,
-        };
-        if matches!(block_size, 512 | 4096) {
-            profile.lba.sizes_bytes = vec![block_size];
-            profile.lba.default_bytes = block_size;
-            profile.lba.source = source;
-        }
+/// Has `profile` the size and the blocks of the device `name` itself: as many whole blocks as it holds, for a file
+/// may be longer.
+fn take_size(profile: &mut DeviceProfile, name: &str, size: u64, block_size: u32) {
+    let source = format!("{} reports it", crate::printable(name));
+    if matches!(block_size, 512 | 4096) {
+        profile.lba.sizes_bytes = vec![block_size];
+        profile.lba.default_bytes = block_size;
+        profile.lba.source = source.clone();
     }
+    let block = profile.lba.sizes_bytes.iter().copied().max().unwrap_or(1);
+    profile.capacity_bytes = Figure {
+        value: (size - size % u64::from(block.max(1))) as f64,
+        kind: FigureKind::Measured,
+        source,
+        band: None,
+    };
 }
 
 impl MeasureOptions {
@@ -290,4 +294,26 @@ impl MeasureOptions {
 /// CPUs that this process may use.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_ends_within_a_block_has_a_profile_too() {
+        for (size, block, capacity) in [
+            (100_000_005, 512, 99_999_744),
+            (100_000_005, 4096, 99_999_744),
+            // Of another size of blocks the base's stay, of which the capacity is whole ones.
+            (100_000_512, 1, 99_999_744),
+            (64 << 20, 4096, 64 << 20),
+        ] {
+            let mut profile = DeviceProfile::builtin("samsung-980-pro").unwrap();
+            profile.lba.sizes_bytes = vec![512, 4096];
+            take_size(&mut profile, "./disk.img", size, block);
+            assert_eq!(profile.capacity(), capacity);
+            profile.validate().unwrap();
+        }
+    }
 }

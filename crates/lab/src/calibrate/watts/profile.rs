@@ -105,8 +105,9 @@ impl Source<'_> {
 fn frequency(base: &MachineProfile, by: &Source<'_>) -> Option<Frequency> {
     let old = base.frequency.as_ref();
     let given = old.map_or(EXPONENT, |law| law.exponent.value);
-    let idle = base.core_watts.c6.value;
-    let Some(law) = ClockLaw::of(&by.watts.clocks, idle, given) else {
+    // The law is of the watts of `core_watts`, which are in full.
+    let (idle, _) = idle_floor(&base.core_watts, by.watts);
+    let Some(law) = ClockLaw::of(&by.watts.clocks, idle.value, given) else {
         return old.map(|law| Frequency {
             reference_hertz: by.stays(&law.reference_hertz, ""),
             static_share: by.stays(&law.static_share, ""),
@@ -142,18 +143,18 @@ fn frequency(base: &MachineProfile, by: &Source<'_>) -> Option<Frequency> {
     })
 }
 
-fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
-    // What the idle machine's cores are in, and draw by the base profile.
-    let idle = by
-        .watts
-        .idle_state
-        .as_deref()
-        .and_then(figure_of_idle_state);
-    let (floor, floor_name) = match idle {
+/// Watts of a core of the idle machine by the profile `base`, above which all is measured, and the figure's name.
+fn idle_floor<'a>(base: &'a CoreWatts, watts: &MeasuredWatts) -> (&'a Figure, &'static str) {
+    let idle = watts.idle_state.as_deref().and_then(figure_of_idle_state);
+    match idle {
         Some(CoreState::C1) => (&base.c1, "c1"),
         Some(CoreState::C1e) => (&base.c1e, "c1e"),
         _ => (&base.c6, "c6"),
-    };
+    }
+}
+
+fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
+    let (floor, floor_name) = idle_floor(base, by.watts);
     let floor_band = floor.band.unwrap_or([floor.value; 2]);
     let of = |wanted: CoreState, old: Option<&Figure>| -> Option<Figure> {
         let state = by

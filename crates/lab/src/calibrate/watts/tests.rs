@@ -15,7 +15,7 @@ use super::record::{RecordedOn, WattsRecord};
 use crate::statistics::Interval;
 use joulio_cpu::Depth;
 use joulio_model::CoreState;
-use joulio_model::{FigureKind, MachineProfile, MeteredAt};
+use joulio_model::{FigureKind, FrequencyRatio, MachineProfile, MeteredAt, Pick};
 use joulio_units::Nanos;
 use machine::{Simulated, Truth};
 
@@ -147,6 +147,29 @@ fn the_law_of_the_clock_is_found() {
     assert_eq!(law.exponent.kind, FigureKind::Measured);
     let source = &law.static_share.source;
     assert!(source.contains("3 GHz, 2 GHz, 1.2 GHz"), "{source}");
+}
+
+/// A core that idles in C1 alone, as intel_idle.max_cstate=1 leaves it, draws more there than one in C6.
+#[test]
+fn the_law_of_the_clock_makes_the_watts_that_were_measured() {
+    let truth = Truth {
+        clocks: vec![3_000_000, 2_000_000, 1_200_000],
+        ..Truth::default()
+    };
+    let watts = MeasuredWatts {
+        idle_state: Some("C1".into()),
+        ..measured(measure(&truth, 4, 8).unwrap())
+    };
+    let base = MachineProfile::builtin("generic-server").unwrap();
+    let profile = with_watts(&base, "generic-server", &watts);
+    let law = profile.frequency.as_ref().unwrap();
+    for clock in &watts.clocks {
+        let ratio = FrequencyRatio::new(clock.hertz / law.reference_hertz.value).unwrap();
+        let modelled = profile.core_watts.spin.value * law.factor(ratio, Pick::Value);
+        let measured = clock.above_idle.unwrap().value + base.core_watts.c1.value;
+        let off = modelled / measured - 1.0;
+        assert!(off.abs() < 0.02, "{ratio:?}: {modelled} W of {measured}");
+    }
 }
 
 /// A machine without a meter, and a logger at the plug whose clock is 23.4 s ahead.

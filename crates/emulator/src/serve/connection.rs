@@ -45,19 +45,29 @@ pub(super) struct Connection {
     stream: UnixStream,
     incoming: Vec<u8>,
     fds: Vec<OwnedFd>,
+    /// Descriptors come in with messages. To close one can wait for whoever is behind it, as a file system of a
+    /// process is (FUSE): nobody can have that done to a host who is not one.
+    takes_fds: bool,
     outgoing: Vec<u8>,
     outgoing_fd: Option<OwnedFd>,
 }
 
 impl Connection {
+    /// A connection that takes no descriptors: none belongs to a first message.
     pub(super) fn new(stream: UnixStream) -> Connection {
         Connection {
             stream,
             incoming: Vec::new(),
             fds: Vec::new(),
+            takes_fds: false,
             outgoing: Vec::new(),
             outgoing_fd: None,
         }
+    }
+
+    /// Takes descriptors from now on.
+    pub(super) fn take_fds(&mut self) {
+        self.takes_fds = true;
     }
 
     /// Whether a part of a reply is still to be sent: then room is waited for, not a message.
@@ -106,7 +116,11 @@ impl Connection {
         let have = self.incoming.len();
         self.incoming.resize(wanted.min(have + CHUNK), 0);
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut control = match self.takes_fds {
+            true => RecvAncillaryBuffer::new(&mut space),
+            // The kernel lets go of what comes all the same.
+            false => RecvAncillaryBuffer::default(),
+        };
         let received = recvmsg(
             &self.stream,
             &mut [IoSliceMut::new(&mut self.incoming[have..])],
@@ -126,7 +140,9 @@ impl Connection {
             Ok(_) if bytes == 0 && have == 0 => Err(End::Closed),
             Ok(_) if bytes == 0 => Err(End::Broken),
             Ok(received)
-                if received.flags.contains(ReturnFlags::CTRUNC) || self.fds.len() > MAX_FDS =>
+                if self.takes_fds
+                    && (received.flags.contains(ReturnFlags::CTRUNC)
+                        || self.fds.len() > MAX_FDS) =>
             {
                 Err(End::Broken)
             }

@@ -259,7 +259,7 @@ impl Server {
     }
 
     /// Gives a host the controller.
-    fn let_in(&mut self, newcomer: Newcomer) -> Option<Host> {
+    fn let_in(&mut self, mut newcomer: Newcomer) -> Option<Host> {
         let doorbells = match self.options.doorbells {
             DoorbellMode::Mapped => match self.shared.controller_first().map_doorbells() {
                 Ok(page) => Some(page),
@@ -272,6 +272,7 @@ impl Server {
             DoorbellMode::Trapped => None,
         };
         self.stats.clients += 1;
+        newcomer.connection.take_fds();
         let session = Session::new(&self.shared, &self.signaller, &self.options, doorbells);
         Some(Host {
             connection: newcomer.connection,

@@ -5,9 +5,13 @@ use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
 use joulio_vfio_user_wire::{Header, IrqSet, command, flags, pci};
 use proptest::prelude::*;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{
+    FlockOperation, MemfdFlags, OFlags, fcntl_getfl, fcntl_lock, fcntl_setfl, memfd_create,
+};
 use rustix::io::Errno;
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use zerocopy::IntoBytes;
 
@@ -168,4 +172,34 @@ proptest! {
         drop(client);
         Client::enabled(&server.path);
     }
+}
+
+/// Reports whether this process has the lock of `file`, which it loses when it closes any descriptor of it.
+fn is_locked(file: &File) -> bool {
+    let inode = format!(":{} ", file.metadata().unwrap().ino());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let mut locks = locks.lines();
+    locks.any(|lock| lock.contains("POSIX") && lock.contains(&inode))
+}
+
+/// The server would close it, and with a file of the sender's own file system wait for the sender.
+#[test]
+fn a_descriptor_is_not_taken_before_the_controller_is_the_senders() {
+    let file = File::from(memfd_create("locked", MemfdFlags::CLOEXEC).unwrap());
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert!(is_locked(&file));
+    let server = serve(Trapped);
+    let mut host = Client::settled(&server.path);
+    for _ in 0..10 {
+        let mut other = Client::connect(&server.path);
+        let header = other.header(command::VERSION, &[0; 4]);
+        let message = [header.as_bytes(), &[0; 4]].concat();
+        other.send(&message, &[file.as_fd()]).unwrap();
+        let (refusal, ..) = other.reply().unwrap();
+        assert!(refusal.is_error());
+    }
+    host.map_memory().unwrap();
+    drop(host);
+    assert_eq!(server.end().turned_away, 10);
+    assert!(is_locked(&file));
 }

@@ -152,8 +152,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
     #[inline]
     fn call(&mut self) {
         self.counters.calls += self.seats.begin() as u64;
-        while let Some(id) = self.seats.next_now() {
-            let seat = self.seats.seat_mut(id);
+        while let Some((id, seat)) = self.seats.next_now() {
             let mut queues = PollerQueues {
                 queues: self.group.queues(),
                 first: seat.first,

@@ -86,12 +86,6 @@ impl<P> Seats<P> {
         self.all.into_iter().map(|seat| seat.poller)
     }
 
-    /// Seat of poller `id`.
-    #[inline]
-    pub(super) fn seat_mut(&mut self, id: u32) -> &mut Seat<P> {
-        &mut self.all[id as usize]
-    }
-
     /// Number of pollers that are not done.
     #[inline]
     pub(super) fn live(&self) -> usize {
@@ -152,19 +146,23 @@ impl<P> Seats<P> {
     /// them kept from it are called in the next.
     #[inline]
     pub(super) fn begin(&mut self) -> usize {
-        self.now.drain(..self.called);
+        match self.called == self.now.len() {
+            true => self.now.clear(),
+            false => drop(self.now.drain(..self.called)),
+        }
         self.called = 0;
         std::mem::swap(&mut self.next, &mut self.now);
         self.now.len()
     }
 
-    /// The next to be called in this turn.
+    /// The next to be called in this turn, and its seat.
     #[inline]
-    pub(super) fn next_now(&mut self) -> Option<u32> {
+    pub(super) fn next_now(&mut self) -> Option<(u32, &mut Seat<P>)> {
         let id = *self.now.get(self.called)?;
         self.called += 1;
-        self.all[id as usize].called = false;
-        Some(id)
+        let seat = &mut self.all[id as usize];
+        seat.called = false;
+        Some((id, seat))
     }
 
     /// Takes notice of what poller `id` wants after its call.
@@ -217,8 +215,8 @@ mod tests {
     fn turn(seats: &mut Seats<char>, next: NextCall) -> String {
         let mut names = String::new();
         seats.begin();
-        while let Some(id) = seats.next_now() {
-            names.push(*seats.get(id));
+        while let Some((id, seat)) = seats.next_now() {
+            names.push(seat.poller);
             seats.called(id, next);
         }
         names
@@ -231,10 +229,10 @@ mod tests {
             seats.add(name, 1);
         }
         assert_eq!(seats.begin(), 3);
-        let first = seats.next_now().unwrap();
+        let (first, _) = seats.next_now().unwrap();
         seats.called(first, NextCall::Done);
         // Its panic is caught outside of the run, and that goes on.
-        assert_eq!(seats.next_now(), Some(1));
+        assert!(seats.next_now().is_some_and(|(id, _)| id == 1));
         assert_eq!(turn(&mut seats, NextCall::OnEvent), "");
         assert_eq!(turn(&mut seats, NextCall::OnEvent), "c");
         seats.owner(1);

@@ -1,5 +1,6 @@
-//! Events that no driver would record. A timeline loses none of them, no two waits of a core
-//! overlap, and what is printed of it is whole.
+//! Events that no driver would record. A timeline loses none of them from the moment on from which
+//! no queue of a core has lost any, no two waits of a core overlap, and what is printed of it is
+//! whole.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -116,10 +117,29 @@ impl Queue {
     }
 }
 
+/// The events of a thread from the moment on at which each queue that has lost some begins.
+fn whole(thread: &Thread) -> Vec<Event> {
+    let mut begin = Nanos::ZERO;
+    for recorded in &thread.recorded {
+        if let (1.., Some(first)) = (recorded.overwritten, recorded.events.first()) {
+            begin = begin.max(first.at);
+        }
+    }
+    let recorded = thread.recorded.iter().flat_map(|it| &it.events);
+    recorded.filter(|it| it.at >= begin).copied().collect()
+}
+
 /// Every submission and completion is of one I/O, and every other event is somewhere.
 fn check_events(threads: &[Thread], timeline: &Timeline) {
-    let recorded = threads.iter().flat_map(|thread| &thread.recorded);
-    let events: Vec<Event> = recorded.flat_map(|it| it.events.clone()).collect();
+    for (thread, core) in threads.iter().zip(&timeline.cores) {
+        assert_eq!(core.events, whole(thread).len() as u64);
+        let recorded = thread.recorded.iter();
+        let all: u64 = recorded
+            .map(|it| it.events.len() as u64 + it.overwritten)
+            .sum();
+        assert_eq!(core.events + core.overwritten, all);
+    }
+    let events: Vec<Event> = threads.iter().flat_map(whole).collect();
     let count = |is: fn(EventKind) -> bool| events.iter().filter(|it| is(it.kind)).count();
     let ios = &timeline.ios;
     assert_eq!(

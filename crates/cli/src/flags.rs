@@ -49,7 +49,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Energy",
         &["meter", "idle-baseline", "machine", "model", "drive"],
     ),
-    ("Virtual time", &["twin", "frequency", "other-irqs"]),
+    (
+        "Virtual time",
+        &["twin", "frequency", "other-irqs", "posted-interrupts"],
+    ),
     (
         "Advice",
         &["observe", "disk", "read_iolog", "cap", "apply", "explain"],

@@ -15,7 +15,7 @@ use crate::result::TwinRun;
 use crate::runner::Runner;
 use crate::setup::TwinSetup;
 use crate::step_costs::{StepCosts, adaptive};
-use crate::thread::{DeviceQueue, JobThread, ThreadPhase, Wakening};
+use crate::thread::{DeviceQueue, JobThread, Shape, ThreadPhase, Wakening};
 use crate::world::World;
 use joulio_job::{CompletionMode, Job, Method};
 use joulio_units::Nanos;
@@ -187,6 +187,7 @@ fn simulate(
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
         thread.shape = thread.shape(&world.costs);
+        thread.posted = setup.posted_interrupts && thread.shape == Shape::Several;
         if world.cpus[thread.cpu].run_queue.shared() {
             let since = Nanos::ZERO;
             thread.phase = ThreadPhase::Woken;

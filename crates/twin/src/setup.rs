@@ -50,6 +50,11 @@ pub struct TwinSetup<'a> {
     pub max_cstate: Option<IdleState>,
     /// Threads on each CPU of the jobs that compute without end, as of another program.
     pub neighbours: usize,
+    /// True if the interrupt remapper posts the interrupts of a thread's devices into one descriptor of the
+    /// kernel's, with the thread's user interrupt as its notification (VT-d specification, Interrupt
+    /// Posting). False: of several devices the first has the user interrupt, and the kernel's
+    /// handler raises it for the others.
+    pub posted_interrupts: bool,
     /// Interrupts a second, at random times, of other queues and devices on each CPU of the jobs.
     pub other_irqs: u32,
     /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
@@ -75,6 +80,7 @@ impl<'a> TwinSetup<'a> {
             frequency: None,
             max_cstate: None,
             neighbours: 0,
+            posted_interrupts: false,
             other_irqs: 0,
             per_job: false,
             per_io: false,

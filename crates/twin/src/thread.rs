@@ -99,6 +99,11 @@ pub(crate) struct JobThread<'a> {
     pub(crate) masks: bool,
     /// True if interrupts come straight to the thread.
     pub(crate) user_interrupts: bool,
+    /// True if those of several devices are posted into one descriptor.
+    pub(crate) posted: bool,
+    /// True if the descriptor's notification is out (its bit ON): no other comes until the kernel has
+    /// cleared it.
+    pub(crate) notified: bool,
     pub(crate) phase: ThreadPhase,
     /// Event that woke it last, or will.
     pub(crate) wakening: Wakening,
@@ -209,6 +214,8 @@ impl<'a> JobThread<'a> {
             armed: always_interrupted(path, policy.steps()),
             masks: masks_between_blocks(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
+            posted: false,
+            notified: false,
             can: costs.can.and(policy.steps()),
             queue,
             others,

@@ -134,6 +134,11 @@ pub struct BenchArgs {
     /// times: their handlers take the CPU from the jobs, and wake it where it is idle
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true, value_parser = rate, requires = "twin")]
     other_irqs: u32,
+    /// In virtual time, the interrupt remapper posts the interrupts of all devices of a job into one
+    /// descriptor, whose notification is the thread's user interrupt. Without it the first device's is, and
+    /// the kernel raises it for the others, as real runs do. For modes that take user interrupts
+    #[arg(long, requires = "twin")]
+    posted_interrupts: bool,
     /// How often each run is done: all of them, then all again, each time with another seed. The table
     /// has the means with their 95 % intervals, and what cannot be told from the best
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -368,6 +373,7 @@ impl BenchArgs {
                 coalescing: self.coalescing.into_iter().collect(),
                 surroundings: VirtualSurroundings {
                     other_irqs: self.other_irqs,
+                    posted_interrupts: self.posted_interrupts,
                     ..VirtualSurroundings::default()
                 },
             }),

@@ -58,6 +58,23 @@ fn a_slower_clock_takes_longer_and_draws_less() {
 }
 
 #[test]
+fn posted_interrupts_are_named_and_leave_the_kernel_none() {
+    let seven = "--twin --machine xeon-8558 --device emulated:samsung-980-pro,count=7 --numjobs 1 \
+                 --number_ios 500 --completion uintr";
+    let by_kernel = runs(seven).remove(0);
+    assert!(count(&by_kernel, "/wait/interrupts") > 0, "{by_kernel:#}");
+    assert!(by_kernel["settings"].get("posted-interrupts").is_none());
+    let posted = runs(&format!("{seven} --posted-interrupts")).remove(0);
+    assert_eq!(count(&posted, "/wait/interrupts"), 0);
+    assert_eq!(posted["settings"]["posted-interrupts"], "on");
+    let said = refused(
+        ".".as_ref(),
+        &format!("bench {OPTANE} --completion poll --posted-interrupts"),
+    );
+    assert!(said.contains("--twin"), "{said}");
+}
+
+#[test]
 fn interrupts_of_others_are_counted_and_no_jobs_own() {
     let run = twin("--completion poll --other-irqs 50k").remove(0);
     assert_eq!(run["settings"]["other-irqs"], "50000");

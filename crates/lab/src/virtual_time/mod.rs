@@ -126,6 +126,7 @@ impl VirtualExperiment {
             max_cstate: settings.max_cstate,
             neighbours: self.surroundings.neighbours,
             other_irqs: self.surroundings.other_irqs,
+            posted_interrupts: self.surroundings.posted_interrupts,
             per_job: true,
             file_system: self.surroundings.file_system,
             dispatch: match self.surroundings.kworker {
@@ -169,6 +170,9 @@ impl VirtualExperiment {
         let mut names = settings.names();
         let other_irqs = Some(self.surroundings.other_irqs).filter(|rate| *rate > 0);
         names.extend(other_irqs.map(|rate| ("other-irqs".to_owned(), rate.to_string())));
+        if self.surroundings.posted_interrupts {
+            names.insert("posted-interrupts".to_owned(), "on".to_owned());
+        }
         names
     }
 

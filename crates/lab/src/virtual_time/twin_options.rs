@@ -21,6 +21,8 @@ pub struct VirtualSurroundings {
     pub neighbours: usize,
     /// Interrupts a second of other queues and devices, on each CPU of the jobs.
     pub other_irqs: u32,
+    /// True if the interrupt remapper posts the interrupts of a job's devices into one descriptor.
+    pub posted_interrupts: bool,
     /// True if a file system is in the path.
     pub file_system: bool,
     /// True if a thread of the kernel hands requests to the driver.

@@ -51,9 +51,11 @@ impl JobThread<'_> {
             let (class, submitted, side) = (io.class, io.submitted(), io.side());
             let load = usize::from(io.load);
             queue.ended += 1;
+            let is_direct = self.is_direct::<SHAPE>(index);
             match announced.checked_sub(1) {
+                _ if is_direct => {}
                 Some(rest) => announced = rest,
-                None if self.armed && !self.user_interrupts => {
+                None if self.armed || self.user_interrupts => {
                     end = seat.work(end, std::mem::take(&mut work));
                     end = self.interrupted(end, seat);
                     announced = self.threshold() - 1;
@@ -67,7 +69,7 @@ impl JobThread<'_> {
             work += seat.costs.complete;
             if self.in_parts {
                 end = seat.work(end, std::mem::take(&mut work));
-                end = self.other_parts(load, end, seat);
+                end = self.other_parts(load, is_direct, end, seat);
             }
             if SHAPE != PLAIN
                 && let Some(scheduler) = &seat.costs.scheduler
@@ -87,6 +89,7 @@ impl JobThread<'_> {
         }
         // The driver masks its vector when a block is over; what came until then has interrupted.
         self.armed &= !self.masks;
+        self.notified |= self.posted;
         for index in 0..self.queues::<SHAPE>() {
             let queue = match SHAPE != SEVERAL || index == 0 {
                 true => &self.queue,
@@ -131,20 +134,34 @@ impl JobThread<'_> {
 
     /// Takes in the other commands of an I/O of `load` that went out in parts.
     #[cold]
-    fn other_parts(&mut self, load: usize, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    fn other_parts(
+        &mut self,
+        load: usize,
+        is_direct: bool,
+        mut at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
         for _ in 1..self.loads[load].parts {
-            at = self.interrupted(at, seat);
+            if !is_direct {
+                at = self.interrupted(at, seat);
+            }
             at = seat.work(at, seat.costs.complete);
         }
         at
     }
 
+    /// Returns true if the interrupts of queue `index` come straight to the thread. While it takes
+    /// completions in they stay off, as SPDK+ has them.
+    #[inline(always)]
+    pub(crate) fn is_direct<const SHAPE: u8>(&self, index: usize) -> bool {
+        self.user_interrupts && (SHAPE != SEVERAL || index == 0 || self.posted)
+    }
+
     /// Pays for an interrupt that nothing waited for: that of a completion which came while the
-    /// vector was armed for another's block. User interrupts stay off while completions are taken
-    /// in, as SPDK+ has them.
+    /// vector was armed for another's block, or that the kernel takes for the thread.
     #[inline]
     fn interrupted(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        if !self.armed || self.user_interrupts {
+        if !self.armed && !self.user_interrupts {
             return at;
         }
         self.counters.interrupts += 1;

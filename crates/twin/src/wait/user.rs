@@ -67,7 +67,9 @@ impl JobThread<'_> {
 
     /// Sleeps lightly until the interrupt that comes straight to the thread, or the time. Of several
     /// queues the first has such an interrupt; the others' reach the thread by the kernel's handler, as
-    /// `joulio_wait::Waiter::receive` has them.
+    /// `joulio_wait::Waiter::receive` has them. Where all are posted into one descriptor, the kernel clears
+    /// its ON before the wait, as the thread must not write there; what was posted until then has no
+    /// notification any more and is found by a poll.
     pub(super) fn user_interrupt<const SHAPE: u8>(
         &mut self,
         step: Step,
@@ -75,6 +77,13 @@ impl JobThread<'_> {
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
         let raised = self.raised::<SHAPE>();
+        let at = match std::mem::take(&mut self.notified) {
+            true => self.cleared::<SHAPE>(at, raised, seat),
+            false => at,
+        };
+        if self.posted && raised <= at {
+            return at;
+        }
         let interrupted = raised <= step.until;
         let until = raised.min(step.until);
         let until = if until == Nanos::MAX {
@@ -88,14 +97,32 @@ impl JobThread<'_> {
             return seat.cpu.spend(awake, seat.costs.pause_exit, Doing::Pause);
         }
         self.counters.user_interrupts += 1;
-        self.announced = self.threshold();
-        let handled = match self.queue.in_flight.first() == self.first::<SHAPE>() {
+        let is_first = self.queue.in_flight.first() == self.first::<SHAPE>();
+        let handled = match self.posted || is_first {
             true => awake,
             false => {
+                self.announced = self.threshold();
                 self.counters.interrupts += 1;
                 seat.kernel(awake, seat.costs.interrupt)
             }
         };
         seat.work(handled, seat.costs.user_interrupt)
+    }
+
+    /// Has the kernel clear ON, and polls all queues once more, unless one has something: `raised`.
+    fn cleared<const SHAPE: u8>(
+        &mut self,
+        at: Nanos,
+        raised: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
+        let cleared = seat.kernel(at, seat.costs.crossing);
+        if raised <= cleared {
+            return cleared;
+        }
+        let queues = self.queues::<SHAPE>() as u64;
+        self.counters.polls += queues;
+        self.counters.empty_polls += queues;
+        seat.spin(cleared, self.poll_time::<SHAPE>(seat))
     }
 }

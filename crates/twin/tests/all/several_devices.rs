@@ -6,7 +6,7 @@ use joulio_job::{CompletionMode, EngineName, Job, Method};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::{Oracle, TwinError, TwinRun, TwinSetup, run, run_oracle, run_policy};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
-use joulio_wait::{AnyPolicy, StepSet};
+use joulio_wait::{AnyPolicy, Policy, StepKind, StepSet, Uintr};
 
 const DEVICES: usize = 7;
 const IOS: u64 = 500;
@@ -68,6 +68,56 @@ fn an_interrupt_of_any_device_ends_the_block_and_each_completion_raises_one() {
     assert!(c.blocks == c.wakes && c.blocks <= c.interrupts, "{c:?}");
     let alone = simulate(&reads(DEVICES, 1), |_| AnyPolicy::INTERRUPT);
     assert!(c.blocks < alone.counters.blocks, "some come while it works");
+}
+
+#[test]
+fn the_kernel_raises_the_user_interrupt_of_each_other_device_unless_they_are_posted() {
+    let machine = MachineProfile::builtin("generic-server").unwrap();
+    let devices: Vec<DeviceProfile> = vec![device("samsung-980-pro"); DEVICES];
+    let run = |posted_interrupts| {
+        let setup = TwinSetup {
+            posted_interrupts,
+            ..TwinSetup::new(&machine, &devices)
+        };
+        run_policy(&reads(1, 1), DRIVER, &setup, |_| AnyPolicy::Uintr(Uintr)).unwrap()
+    };
+    let (raised, posted) = (run(false), run(true));
+    // Of the first device no interrupt is the kernel's.
+    assert_eq!(raised.counters.interrupts, (DEVICES as u64 - 1) * IOS);
+    assert_eq!(posted.counters.interrupts, 0);
+    let costs = machine.costs.as_ref().unwrap();
+    let kernel = |run: &TwinRun| run.cpus[0].1.kernel.0 as f64;
+    // In the kernel is nothing but the handler of the others, or a system call for each wait.
+    let handlers = kernel(&raised) / costs.interrupt_ns.value;
+    assert_eq!(handlers, raised.counters.interrupts as f64);
+    let calls = kernel(&posted) / costs.crossing_ns.value;
+    let waits = posted.counters.user_interrupts as f64;
+    assert!(
+        waits <= calls && calls <= posted.ios() as f64,
+        "{calls} {waits}"
+    );
+    assert_eq!(raised.ios(), posted.ios());
+}
+
+#[test]
+fn posted_interrupts_are_for_several_devices_and_for_modes_that_take_user_interrupts() {
+    let machine = MachineProfile::builtin("generic-server").unwrap();
+    let devices: Vec<DeviceProfile> = vec![device("samsung-980-pro"); DEVICES];
+    let run = |devices, which, posted_interrupts| {
+        let setup = TwinSetup {
+            posted_interrupts,
+            ..TwinSetup::new(&machine, devices)
+        };
+        let done = run_policy(&reads(1, 4), DRIVER, &setup, |_| policy(which)).unwrap();
+        (done.devices, done.counters, done.cpus)
+    };
+    for which in 0..ALL {
+        let takes = policy(which).steps().has(StepKind::UserInterrupt);
+        let several = [false, true].map(|posted| run(&devices, which, posted));
+        assert_eq!(several[0] != several[1], takes, "{which}");
+        let [one, posted] = [false, true].map(|posted| run(&devices[..1], which, posted));
+        assert_eq!(one, posted, "{which}");
+    }
 }
 
 #[test]

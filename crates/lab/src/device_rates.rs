@@ -4,12 +4,11 @@
 //! `randwrite`, default `randread`), `iodepth` and `numjobs` (default 1) may be. The words and the
 //! sizes are fio's.
 
+use crate::text_file::read_text;
 use joulio_twin::device_fit::MeasuredRate;
 use joulio_units::Direction;
 use joulio_workload::parse_size;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Size of the largest file that is read, in bytes: thousands of rates.
@@ -29,9 +28,6 @@ pub enum DeviceRatesError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file is longer than any list of rates.
-    #[error("{}: longer than 1 MiB: give a row for each size and depth that was measured", .0.display())]
-    TooLong(PathBuf),
     /// A line is not as it has to be.
     #[error("{place}: {problem}")]
     Line {
@@ -65,12 +61,7 @@ pub fn read_rates(path: &Path) -> Result<Vec<MeasuredRate>, DeviceRatesError> {
         path: path.to_owned(),
         source,
     };
-    let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-    if read.map_err(unreadable)? as u64 > MAX_BYTES {
-        return Err(DeviceRatesError::TooLong(path.to_owned()));
-    }
+    let text = read_text(path, MAX_BYTES).map_err(unreadable)?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     let rates = parse_rates(&text, &crate::printable(&name.to_string_lossy()))?;
     match rates.is_empty() {

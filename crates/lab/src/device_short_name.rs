@@ -46,7 +46,7 @@ fn full_name_at<'a>(
         return Ok(format!("emulated:{options}").into());
     }
     let mut found = Vec::new();
-    if DeviceProfile::names().any(|name| name == bare) {
+    if DeviceProfile::is_builtin(bare) {
         found.push(format!("emulated:{text}"));
     }
     if !text.is_empty() {

@@ -3,12 +3,13 @@
 use crate::cpu_time::CpuTime;
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use crate::pause::pause;
+use crate::text_file::read_text;
 use joulio_energy::{Baseline, BaselineError, Host, MeterError, MeterResult, Meters, Root};
 use joulio_host::state_folder;
 use joulio_units::Nanos;
 use joulio_workload::Stop;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -233,8 +234,5 @@ fn read(path: &Path) -> io::Result<String> {
             "not a regular file, so no idle baseline of joulio power --idle",
         ));
     }
-    let mut text = String::new();
-    let file = File::open(path)?.take(MAX_BYTES);
-    io::BufReader::new(file).read_to_string(&mut text)?;
-    Ok(text)
+    read_text(path, MAX_BYTES)
 }

@@ -54,6 +54,7 @@ pub mod survey;
 pub mod sweep;
 mod target_name;
 mod targets;
+mod text_file;
 pub mod virtual_time;
 
 pub use controller_name::{ControllerName, NamedController};
@@ -73,6 +74,7 @@ pub use profile_text::profile_text;
 pub use recording::{Recording, RecordingOptions};
 pub use target_name::{TargetName, TargetNames};
 pub use targets::{TargetOptions, activity};
+pub use text_file::read_text;
 
 /// True in the whole gate, and where it is asked for: tests that measure for long, or often.
 #[cfg(test)]

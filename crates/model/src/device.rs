@@ -153,6 +153,11 @@ impl DeviceProfile {
         catalogue::names::<DeviceProfile>()
     }
 
+    /// Returns true if `name` is a built-in profile's.
+    pub fn is_builtin(name: &str) -> bool {
+        DeviceProfile::names().any(|known| known == name)
+    }
+
     /// The built-in profile `name`.
     ///
     /// # Errors

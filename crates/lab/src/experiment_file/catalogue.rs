@@ -4,11 +4,14 @@ use super::sweep_spec::LEFT_OUT;
 use super::{ExperimentFile, SweepSpec};
 use crate::report::{SpecError, Where};
 use crate::sweep::Factor;
+use crate::text_file::read_text;
 use joulio_units::proposal;
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Bytes of the largest file that is read: many times what any experiment takes.
+const LARGEST: u64 = 4 << 20;
 
 /// Texts of the experiments that come with joulio, by name.
 pub const CATALOGUE: &[(&str, &str)] = &[
@@ -125,7 +128,7 @@ impl ExperimentFile {
             });
         }
         let path = Path::new(name);
-        let text = fs::read_to_string(path).map_err(|source| ExperimentFileError::Unreadable {
+        let text = read_text(path, LARGEST).map_err(|source| ExperimentFileError::Unreadable {
             path: path.into(),
             source,
         })?;

@@ -3,11 +3,10 @@
 use super::error::PowerLogError;
 use super::marker_record::MarkerRecord;
 use crate::output_file::{Existing, OutputFile};
+use crate::text_file::read_text;
 use joulio_energy::Boundary;
 use joulio_energy::alignment::Marker;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 const VERSION: u32 = 1;
@@ -177,14 +176,7 @@ pub(super) fn read(path: &Path) -> Result<String, PowerLogError> {
         path: path.into(),
         why,
     };
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    let mut text = String::new();
-    let read = file.take(LARGEST + 1).read_to_string(&mut text);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if text.len() as u64 > LARGEST {
-        return Err(wrong("too large for a file of windows".into()));
-    }
-    Ok(text)
+    read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))
 }
 
 #[cfg(test)]

@@ -23,8 +23,12 @@ use self::sections::{Section, sections};
 use self::typed::Typed;
 use super::args::BenchArgs;
 use crate::failure::Failure;
+use joulio_lab::read_text;
 use std::ffi::OsString;
 use std::path::Path;
+
+/// Bytes of the largest file that is read: many times what any job file takes.
+const LARGEST: u64 = 4 << 20;
 
 /// Sections that run beside each other, at least one.
 pub type GroupBench = Vec<SectionBench>;
@@ -47,7 +51,7 @@ pub fn benches(
     typed: &[OsString],
 ) -> Result<Vec<GroupBench>, Failure> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = read_text(path, LARGEST).map_err(|error| {
         Failure::input(format!(
             "{file}: {error}: bench takes a job file of fio's, and flags begin with --"
         ))

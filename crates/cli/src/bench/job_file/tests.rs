@@ -414,6 +414,11 @@ fn a_file_name_is_a_path_and_a_colon_parts_several() {
         devices("instant,size=1m:a"),
         ["--device=emulated:instant,size=1m", "--device=./a"]
     );
+    assert_eq!(devices("emulated"), ["--device=emulated:"]);
+    assert_eq!(
+        devices("emulated,count=2:a"),
+        ["--device=emulated:,count=2", "--device=./a"]
+    );
     for (name, psync) in [
         ("a", true),
         ("emulated:instant", false),

@@ -252,7 +252,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
 }
 
 /// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name, and so does a name that
-/// begins as one of a device of joulio's own driver. One of a profile is its emulated device's, in full.
+/// begins as one of a device of joulio's own driver. One of a profile, and `emulated`, is an emulated device's, in full.
 pub(super) fn names(value: &str) -> Vec<String> {
     let kept = value.replace("\\:", "\0");
     let mut names: Vec<String> = Vec::new();
@@ -266,16 +266,17 @@ pub(super) fn names(value: &str) -> Vec<String> {
         }
     }
     let escaped = names.into_iter().map(|name| name.replace('\0', "\\:"));
-    escaped.map(of_profile).collect()
+    escaped.map(emulated).collect()
 }
 
-/// The device that a profile's name stands for, where no file has that name.
-fn of_profile(name: String) -> String {
-    let profile = name.split(',').next().unwrap_or_default();
-    let is_profile = DeviceProfile::names().any(|known| known == profile);
-    match is_profile && !Path::new(&name).exists() {
-        true => format!("emulated\\:{name}"),
-        false => name,
+/// The emulated device that a profile's name or `emulated` alone stands for, where no file has that name.
+fn emulated(name: String) -> String {
+    let (bare, options) = name.split_at(name.find(',').unwrap_or(name.len()));
+    match bare {
+        _ if Path::new(&name).exists() => name,
+        "emulated" => format!("emulated\\:{options}"),
+        _ if DeviceProfile::is_builtin(bare) => format!("emulated\\:{name}"),
+        _ => name,
     }
 }
 

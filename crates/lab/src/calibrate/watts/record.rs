@@ -13,14 +13,13 @@ use super::protocol::Protocol;
 use crate::output_file::{Existing, OutputFile};
 use crate::pause::pause;
 use crate::power_log::{MarkerRecord, wall_time};
+use crate::text_file::read_text;
 use joulio_energy::alignment::Alignment;
 use joulio_energy::logger::PowerLog;
 use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 const VERSION: u32 = 1;
@@ -126,10 +125,7 @@ impl WattsRecord {
             path: path.into(),
             why,
         };
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let mut text = String::new();
-        let read = file.take(LARGEST + 1).read_to_string(&mut text);
-        read.map_err(|error| wrong(error.to_string()))?;
+        let text = read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
         let none = "not a file of joulio calibrate --watts --record";
         let record: WattsRecord =
             serde_json::from_str(&text).map_err(|error| wrong(format!("{none}: {error}")))?;

@@ -30,6 +30,7 @@ use ring::Ring;
 use rustix::io::Errno;
 use setup::Opened;
 use std::sync::Arc;
+use std::thread::yield_now;
 
 /// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
@@ -193,6 +194,24 @@ impl<R: Requests> IoUring<R> {
         self.ring.enter(submit, min, flags, timeout)
     }
 
+    /// Wakes the kernel's thread if it sleeps.
+    fn wake_poller(&mut self) -> Result<(), KernelEngineError> {
+        if self.ring.needs_wakeup() {
+            let woken = self.enter(0, EnterFlags::SQ_WAKEUP, None);
+            woken.map_err(|errno| self.refusal("io_uring_enter(wake-up)", errno))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel's thread go on, which ends requests before it gives their entries back.
+    #[cold]
+    fn wait_for_entries(&mut self) -> Result<(), KernelEngineError> {
+        self.wake_poller()?;
+        self.calls.system_calls += 1;
+        yield_now();
+        Ok(())
+    }
+
     /// Lets the kernel take all that is in the ring. What it has no room for now it takes when
     /// others have ended, at the next wait.
     fn hand_over(&mut self) -> Result<(), KernelEngineError> {
@@ -249,15 +268,17 @@ impl<R: Requests> Engine for IoUring<R> {
             self.disabled = false;
         }
         self.calls.submits += 1;
-        self.calls.submitted += self.ring.publish() as u64;
+        let published = loop {
+            match self.ring.publish() {
+                0 => self.wait_for_entries()?,
+                published => break published,
+            }
+        };
+        self.calls.submitted += published as u64;
         if !self.mode.has_poller_thread() {
             return self.hand_over();
         }
-        if self.ring.needs_wakeup() {
-            let woken = self.enter(0, EnterFlags::SQ_WAKEUP, None);
-            woken.map_err(|errno| self.refusal("io_uring_enter(wake-up)", errno))?;
-        }
-        Ok(())
+        self.wake_poller()
     }
 
     fn reap(

@@ -5,8 +5,10 @@ mod status;
 
 use crate::Blocks;
 use rustix::fs::{FileType, major, minor, stat};
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// File or device that a loop device stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +63,11 @@ impl Blocks {
         let entries = entries.into_iter().flatten().flatten();
         let backings = |entry: fs::DirEntry| {
             let text = fs::read(entry.path().join("loop/backing_file")).ok()?;
-            let path = PathBuf::from(String::from_utf8(text).ok()?.trim_end_matches('\n'));
+            // Any bytes but zero may be in a name.
+            let path = Path::new(OsStr::from_bytes(text.strip_suffix(b"\n").unwrap_or(&text)));
             let name = entry.file_name().into_string().ok()?;
             let by_number = status::backing(&self.root().join("dev").join(&name));
-            let by_path = Backing::of(&path).filter(|backing| Some(*backing) != by_number);
+            let by_path = Backing::of(path).filter(|backing| Some(*backing) != by_number);
             let backings = by_number.into_iter().chain(by_path);
             Some(backings.map(move |backing| (name.clone(), backing)))
         };
@@ -99,7 +102,7 @@ mod tests {
         for (name, backing) in loops {
             let folder = root.path().join("sys/block").join(name).join("loop");
             fs::create_dir_all(&folder).unwrap();
-            let text = format!("{}\n", backing.display());
+            let text = [backing.as_os_str().as_bytes(), b"\n"].concat();
             fs::write(folder.join("backing_file"), text).unwrap();
         }
         fs::create_dir_all(root.path().join("sys/block/sda")).unwrap();
@@ -121,6 +124,20 @@ mod tests {
         assert_eq!(blocks.loop_sharing(&names[2]), None);
         assert_eq!(blocks.loop_sharing(&gone), None);
         assert_eq!(blocks.loop_sharing(room.path()), None);
+    }
+
+    #[test]
+    fn a_file_whose_name_is_no_text_is_found_too() {
+        let room = tempfile::tempdir().unwrap();
+        let names: [&[u8]; 2] = [b"\xff.img", b"line\n"];
+        let files = names.map(|name| room.path().join(OsStr::from_bytes(name)));
+        for file in &files {
+            fs::write(file, "data").unwrap();
+        }
+        let root = tree(&[("loop1", &files[0]), ("loop2", &files[1])]);
+        let blocks = Blocks::at(root.path());
+        assert_eq!(blocks.loop_sharing(&files[0]).as_deref(), Some("loop1"));
+        assert_eq!(blocks.loop_sharing(&files[1]).as_deref(), Some("loop2"));
     }
 
     #[test]

@@ -182,6 +182,11 @@ pub enum Missing {
     /// ENOMEM for a ring or registered memory.
     #[error("not enough memory may be locked: raise ulimit -l")]
     Memory,
+    /// EINVAL for buffers to register.
+    #[error(
+        "a ring registers 16384 buffers at most (1024 before Linux 5.13), one for each I/O in flight: a lesser --iodepth, or no --fixedbufs"
+    )]
+    TooManyBuffers,
     /// Commands cannot be passed to the namespace.
     #[error(transparent)]
     Passthrough(NoPassthrough),

@@ -170,7 +170,7 @@ impl<R: Requests> IoUring<R> {
     fn register(&mut self, buffers: &[AlignedBuffer]) -> Result<(), KernelEngineError> {
         if self.options.fixed_buffers && !self.ring.has_registered() {
             let registered = self.ring.register(buffers);
-            registered.map_err(|errno| self.refusal("io_uring_register(buffers)", errno))?;
+            registered.map_err(|errno| self.refusal(setup::REGISTER_BUFFERS, errno))?;
         }
         Ok(())
     }

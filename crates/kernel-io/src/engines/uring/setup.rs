@@ -9,6 +9,8 @@ use std::fs;
 
 /// The call that makes a ring.
 const SETUP: &str = "io_uring_setup";
+/// The call that registers buffers.
+pub(super) const REGISTER_BUFFERS: &str = "io_uring_register(buffers)";
 /// The first release with commands to NVMe namespaces (456cba386e94).
 const PASSTHROUGH_SINCE: Release = Release::new(5, 19);
 /// Most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
@@ -97,10 +99,15 @@ pub(super) fn refusal(
         {
             Missing::TooOld(PASSTHROUGH_SINCE)
         }
-        (Errno::INVAL, CompletionMode::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
-        (Errno::INVAL, CompletionMode::SqPoll | CompletionMode::SqPollPoll, Some(cpu)) => {
+        (Errno::INVAL, CompletionMode::Hybrid, _) if call == SETUP => {
+            Missing::TooOld(Release::new(6, 13))
+        }
+        (Errno::INVAL, CompletionMode::SqPoll | CompletionMode::SqPollPoll, Some(cpu))
+            if call == SETUP =>
+        {
             Missing::Cpu(cpu)
         }
+        (Errno::INVAL, ..) if call == REGISTER_BUFFERS => Missing::TooManyBuffers,
         _ => {
             return KernelEngineError::Call {
                 call,
@@ -167,6 +174,27 @@ mod tests {
         assert!(of(Errno::NOMEM, CompletionMode::Interrupt, None).contains("ulimit -l"));
         assert!(of(Errno::NOSYS, CompletionMode::Interrupt, None).contains("without it"));
         assert!(of(Errno::NFILE, CompletionMode::Interrupt, None).starts_with("io_uring_setup: "));
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_call_is_not_said_of_another() {
+        let of = |call, mode| {
+            let options = RingOptions {
+                poller_cpu: Some(0),
+                ..RingOptions::default()
+            };
+            refusal(EngineName::IoUring, call, Errno::INVAL, mode, &options).to_string()
+        };
+        for mode in [
+            CompletionMode::Interrupt,
+            CompletionMode::Hybrid,
+            CompletionMode::SqPoll,
+        ] {
+            let said = of(REGISTER_BUFFERS, mode);
+            assert!(said.contains("16384 buffers"), "{said}");
+            let said = of("io_uring_enter(submit)", mode);
+            assert!(said.starts_with("io_uring_enter(submit): "), "{said}");
+        }
     }
 
     #[test]

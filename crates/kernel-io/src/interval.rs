@@ -40,7 +40,7 @@ impl DiskUse {
         let seconds = length.seconds();
         let reads = since(before.reads, after.reads);
         let writes = since(before.writes, after.writes);
-        let ios = reads + writes;
+        let ios = reads.saturating_add(writes);
         let read_ms = since(before.read_ms, after.read_ms);
         let write_ms = since(before.write_ms, after.write_ms);
         let per_second = |milliseconds: u64| {
@@ -58,7 +58,7 @@ impl DiskUse {
             read_bytes: since(before.read_sectors, after.read_sectors).saturating_mul(SECTOR),
             write_bytes: since(before.write_sectors, after.write_sectors).saturating_mul(SECTOR),
             seconds,
-            await_ms: mean(read_ms + write_ms, ios),
+            await_ms: mean(read_ms.saturating_add(write_ms), ios),
             read_await_ms: mean(read_ms, reads),
             write_await_ms: mean(write_ms, writes),
             queue: per_second(since(before.weighted_ms, after.weighted_ms)),
@@ -148,6 +148,19 @@ mod tests {
     fn a_counter_that_began_again_is_not_a_flood() {
         assert_eq!(since(1_000_000, 5), 5);
         assert_eq!(since((1 << 32) - 10, 20), 30);
+    }
+
+    #[test]
+    fn no_counters_are_too_great() {
+        let most = DiskStats {
+            reads: u64::MAX,
+            writes: u64::MAX,
+            read_ms: u64::MAX,
+            write_ms: u64::MAX,
+            ..DiskStats::default()
+        };
+        let interval = DiskUse::between(&DiskStats::default(), &most, SECOND);
+        assert_eq!((interval.ios, interval.await_ms), (u64::MAX, Some(1.0)));
     }
 
     proptest! {

@@ -77,11 +77,11 @@ impl Workload {
 
     /// The workload of `interval` on the disk `from`; `None`: it was idle.
     fn of(from: &str, interval: &DiskUse) -> Option<Workload> {
-        let ios = interval.reads + interval.writes;
+        let ios = interval.reads.saturating_add(interval.writes);
         if ios == 0 {
             return None;
         }
-        let bytes = interval.read_bytes + interval.write_bytes;
+        let bytes = interval.read_bytes.saturating_add(interval.write_bytes);
         let reads = 100.0 * interval.reads as f64 / ios as f64;
         let closed = interval.utilisation >= SATURATED;
         Some(Workload {
@@ -152,6 +152,17 @@ mod tests {
         let busy = Workload::of("sda", &interval(0.99)).unwrap();
         assert_eq!((busy.rate, busy.iodepth), (None, 4));
         assert_eq!(Workload::of("sda", &DiskUse::default()), None);
+        let most = DiskUse {
+            reads: u64::MAX,
+            writes: u64::MAX,
+            read_bytes: u64::MAX,
+            write_bytes: u64::MAX,
+            ..interval(0.4)
+        };
+        assert_eq!(
+            Workload::of("sda", &most).map(|seen| seen.ios),
+            Some(u64::MAX)
+        );
     }
 
     #[test]

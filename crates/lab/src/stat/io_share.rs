@@ -30,8 +30,9 @@ impl IoShare {
         let of = whose(&measured.about, devices, is_of);
         let is_counted = |name| of.as_ref().is_ok_and(|names| names.contains(name));
         let counted = devices.iter().filter(|device| is_counted(&device.name));
-        self.ios += counted.map(|device| device.interval.ios).sum::<u64>();
-        let ios = self.ios;
+        let counts = counted.map(|device| device.interval.ios);
+        let ios = counts.fold(self.ios, u64::saturating_add);
+        self.ios = ios;
         if !matches!(measured.figure, Err(WindowError::TooShort { .. })) {
             self.ios = 0;
         }
@@ -123,6 +124,9 @@ mod tests {
         let ios = IoShare::default().lap(&package, &devices, |_, _| false);
         assert_eq!(ios.ios, 107);
         assert_eq!(ios.of, Ok(vec!["sda".to_string(), "sdb".to_string()]));
+        let most = [device("sda", u64::MAX, &[]), device("sdb", 7, &[])];
+        let ios = IoShare::default().lap(&package, &most, |_, _| false);
+        assert_eq!(ios.ios, u64::MAX);
     }
 
     #[test]

@@ -256,7 +256,8 @@ impl StatModel {
     /// Energy of the cores in an interval of so many `seconds`, over the I/Os of `devices`.
     pub(super) fn cores(&mut self, devices: &[DiskActivity], interval: f64) -> MeterRow {
         let lowest = devices.iter().filter(|device| device.on.is_empty());
-        let ios = lowest.clone().map(|device| device.interval.ios).sum();
+        let counts = lowest.clone().map(|device| device.interval.ios);
+        let ios = counts.fold(0, u64::saturating_add);
         let names = lowest.map(|device| device.name.clone()).collect();
         let source = format!("model of {}", self.machine.name);
         let now = CpuTimes::read(&self.root);

@@ -180,6 +180,11 @@ impl Emulated {
         Ok((self.size.unwrap_or(profile.capacity()), block))
     }
 
+    /// Name of the profile that it follows, or the path of its file.
+    pub(crate) fn profile_name(&self) -> &str {
+        &self.profile
+    }
+
     /// The profile that it follows.
     ///
     /// # Errors

@@ -158,6 +158,39 @@ fn a_state_of_another_bench_is_refused_and_kept() {
 }
 
 #[test]
+fn a_state_of_other_profiles_in_the_same_files_is_refused_and_kept() {
+    let room = TempDir::new().unwrap();
+    let profile = |name: &str| stdout(room.path(), &format!("profiles {name}"));
+    for (name, flag, value, other) in [
+        (
+            "optane-900p",
+            "--device emulated:./mine.toml",
+            "us = { value = 7.0,",
+            "us = { value = 6.0,",
+        ),
+        (
+            "generic-server",
+            "--machine ./mine.toml",
+            "app_ns = { value = 200,",
+            "app_ns = { value = 300,",
+        ),
+    ] {
+        let (file, state) = (room.path().join("mine.toml"), room.path().join(name));
+        let text = profile(name);
+        assert!(text.contains(value), "{text}");
+        fs::write(&file, &text).unwrap();
+        let line = format!("bench --twin --number_ios 500 --completion poll {flag} --state {name}");
+        let first = stdout(room.path(), &line);
+        assert_eq!(stdout(room.path(), &line), first);
+        let before = fs::read(&state).unwrap();
+        fs::write(&file, text.replace(value, other)).unwrap();
+        let said = refused(room.path(), &line);
+        assert!(said.contains("another bench"), "{said}");
+        assert_eq!(fs::read(&state).unwrap(), before);
+    }
+}
+
+#[test]
 fn wrong_lists_are_refused_by_their_flag() {
     let room = TempDir::new().unwrap();
     for (flags, hint) in [

@@ -7,7 +7,7 @@ use crate::record::{Platform, RunRecord};
 use crate::state_file::StateError;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -34,6 +34,9 @@ pub struct ResultsHeader {
     pub file: String,
     /// All that results hang on beside factors and machine, by sweep.
     pub sweeps: Value,
+    /// Profiles of devices and machines that are files, by their paths.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub profiles: Map<String, Value>,
 }
 
 /// A line of a file of results that is no record.

@@ -49,9 +49,12 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     let mut manifests: Vec<Value> = Vec::new();
     for path in folders {
         let folder = ResultsFolder::read(path)?;
-        match &merged {
+        match &mut merged {
             None => merged = Some(folder.clone()),
-            Some(first) => check_alike(first, &folder)?,
+            Some(first) => {
+                check_alike(first, &folder)?;
+                first.header.profiles.extend(folder.header.profiles.clone());
+            }
         }
         for record in folder.records {
             let key = record.key();
@@ -86,6 +89,9 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
 
 fn check_alike(one: &ResultsFolder, other: &ResultsFolder) -> Result<(), MergeError> {
     let (a, b) = (&one.header, &other.header);
+    let mut profiles = a.profiles.iter();
+    let same_profiles =
+        profiles.all(|(path, profile)| b.profiles.get(path).is_none_or(|other| other == profile));
     let parts = [
         ("the experiment", a.experiment == b.experiment),
         ("what it was run on", a.platform == b.platform),
@@ -93,6 +99,7 @@ fn check_alike(one: &ResultsFolder, other: &ResultsFolder) -> Result<(), MergeEr
         ("--quick", a.quick == b.quick),
         ("the experiment's file", a.file == b.file),
         ("what runs have in common", a.sweeps == b.sweeps),
+        ("a profile behind one name", same_profiles),
     ];
     match parts.into_iter().find(|(_, alike)| !alike) {
         Some((what, _)) => Err(MergeError::Unlike {

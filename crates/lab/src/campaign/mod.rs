@@ -117,8 +117,10 @@ impl Campaign {
     pub fn header(&self) -> ResultsHeader {
         let sweeps = self.sweeps.iter().map(|sweep| {
             let name = sweep.layers.name.clone();
-            (name, sweep.layers.options.header())
+            (name, sweep.layers.options.common())
         });
+        let all = self.sweeps.iter();
+        let profiles = all.flat_map(|sweep| sweep.layers.options.file_profiles());
         ResultsHeader {
             joulio: env!("CARGO_PKG_VERSION").into(),
             experiment: self.file.name.clone(),
@@ -126,6 +128,7 @@ impl Campaign {
             quick: self.on.quick,
             file: self.file.text.clone(),
             sweeps: json!(sweeps.collect::<std::collections::BTreeMap<_, _>>()),
+            profiles: profiles.collect(),
         }
     }
 

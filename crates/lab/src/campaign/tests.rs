@@ -157,6 +157,41 @@ fn results_of_another_campaign_are_not_merged() {
 }
 
 #[test]
+fn results_are_those_of_the_profiles_that_their_files_had() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    let file = path("mine.toml");
+    let text = include_str!("../../../../profiles/devices/optane-900p.toml");
+    let (first, quicker) = ("us = { value = 7.0,", "us = { value = 6.0,");
+    assert!(text.contains(first));
+    fs::write(&file, text).unwrap();
+    let run = |folder: &str, devices: &[&str]| {
+        let mut on = campaign().on;
+        on.devices = devices.iter().map(ToString::to_string).collect();
+        let campaign = Campaign::new(ExperimentFile::parse("small", TEXT).unwrap(), on).unwrap();
+        let end = campaign.run(&path(folder), Shard::ALL, 1, &Stop::default(), &Silent);
+        end.map(|end| end.done).map_err(|why| why.to_string())
+    };
+    let mine = format!("emulated:{}", file.display());
+    let built_in = "emulated:optane-900p";
+    assert_eq!(run("one", &[&mine]), Ok(24));
+    assert_eq!(run("one", &[&mine]), Ok(0));
+    // Devices are a list, and one that joulio has is always the same.
+    assert_eq!(run("one", &[&mine, built_in]), Ok(24));
+    assert_eq!(run("one", &[built_in]), Ok(0));
+    fs::write(&file, text.replace(first, quicker)).unwrap();
+    let error = run("one", &[&mine]).unwrap_err();
+    assert!(error.contains("results of another experiment"), "{error}");
+    assert_eq!(run("two", &[&mine]), Ok(24));
+    let error = merge(&[path("one"), path("two")], &path("all"), Existing::Keep).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("a profile behind one name differs"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_record_that_was_cut_off_is_done_again() {
     let folder = TempDir::new().unwrap();
     run(folder.path(), Shard::ALL);

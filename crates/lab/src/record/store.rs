@@ -2,6 +2,7 @@
 
 use super::{Point, RunRecord};
 use crate::state_file::{StateError, StateFile};
+use crate::sweep::has_records_of;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,7 +28,8 @@ impl RecordStore {
     pub fn open(path: Option<&Path>, header: &Value) -> Result<RecordStore, StateError> {
         let mut store = RecordStore::default();
         let Some(path) = path else { return Ok(store) };
-        let (mut file, text) = StateFile::open(path, "bench", header, |kept| kept == header)?;
+        let (mut file, text) =
+            StateFile::open(path, "bench", header, |kept| has_records_of(kept, header))?;
         let mut kept = 0;
         for (record, bytes) in file.lines(&text)? {
             kept += bytes;

@@ -271,6 +271,16 @@ impl SweepOptions {
 
     /// All that a run's result hangs on beside its factors, as a state file's header has it.
     pub fn header(&self) -> Value {
+        let mut header = self.common();
+        let profiles = self.file_profiles();
+        if !profiles.is_empty() {
+            header["profiles"] = profiles.into();
+        }
+        header
+    }
+
+    /// The header without what is in files of profiles.
+    pub(crate) fn common(&self) -> Value {
         let mut base = self.base.clone();
         base.replicates = 1;
         // What is listed is no part of it.
@@ -305,7 +315,7 @@ impl SweepOptions {
                     ..one.clone()
                 };
                 let axes = one.own_axes().map(|axes| axes.points().into_iter().next());
-                json!([one.section, alone.header(), axes.ok()])
+                json!([one.section, alone.common(), axes.ok()])
             });
             header["sections"] = sections.collect();
         }

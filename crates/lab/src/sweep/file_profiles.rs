@@ -1,0 +1,76 @@
+//! Profiles in files, which may be others behind the same names the next time.
+
+use super::options::{SweepOptions, devices_text};
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::machine_profile;
+use crate::record::Point;
+use crate::sweep::Factor;
+use crate::target_name::TargetName;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Key of the profiles in the header of a file of records.
+const KEY: &str = "profiles";
+
+impl SweepOptions {
+    /// Profiles of the devices and the machine of all sections that are files, by their paths. One that cannot be read
+    /// is left out: no run has it.
+    pub(crate) fn file_profiles(&self) -> Map<String, Value> {
+        let mut found = Map::new();
+        let mut add = |path: &str, profile: Option<Value>| {
+            found.extend(profile.map(|profile| (path.to_owned(), profile)));
+        };
+        for section in self.sections() {
+            if let Some(path) = section.base.energy.machine.as_deref().filter(is_file) {
+                add(path, machine_profile(Some(path)).ok().and_then(value));
+            }
+            for device in section.all_devices() {
+                let TargetName::Own(DeviceName {
+                    kind: DeviceKind::Emulated(emulated),
+                    ..
+                }) = device
+                else {
+                    continue;
+                };
+                let path = Some(emulated.profile_name()).filter(is_file);
+                if let Some(path) = path {
+                    add(path, emulated.profile().ok().and_then(value));
+                }
+            }
+        }
+        found
+    }
+
+    /// Devices of all runs of this section.
+    fn all_devices(&self) -> Vec<TargetName> {
+        let listed = self.axes.values(Factor::Device).iter().flat_map(|text| {
+            let point = Point::from([(Factor::Device.name().to_owned(), text.clone())]);
+            let text = devices_text(&point)?;
+            Factor::Device.parse::<super::DeviceSet>(&text).ok()
+        });
+        let listed = listed.flat_map(|set| set.targets());
+        listed.chain(self.base.targets.devices.clone()).collect()
+    }
+}
+
+/// As profiles are loaded: any other name is of one that joulio has.
+fn is_file(name: &&str) -> bool {
+    name.ends_with(".toml")
+}
+
+fn value(profile: impl Serialize) -> Option<Value> {
+    serde_json::to_value(profile).ok()
+}
+
+/// True if records below the header `kept` may be those of `header`: it is the same, and has the profiles in files of
+/// that, with what is in them.
+pub(crate) fn has_records_of(kept: &Value, header: &Value) -> bool {
+    let parted = |header: &Value| {
+        let mut header = header.clone();
+        let profiles = header.as_object_mut().and_then(|all| all.remove(KEY));
+        (header, profiles.unwrap_or_default())
+    };
+    let ((kept, there), (header, profiles)) = (parted(kept), parted(header));
+    let mut profiles = profiles.as_object().into_iter().flatten();
+    kept == header && profiles.all(|(path, profile)| there.get(path) == Some(profile))
+}

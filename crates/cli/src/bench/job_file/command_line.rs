@@ -4,7 +4,7 @@ use super::flags::flags;
 use super::refusal::Refusal;
 use super::sections::{Given, Section, SectionReader};
 use super::typed::{Typed, is_flag};
-use super::words::{Word, word};
+use super::words::{Word, is_switch, word};
 use std::ffi::OsString;
 
 /// Arguments of `joulio bench` by what they are.
@@ -91,17 +91,7 @@ fn takes_value(key: &str) -> bool {
         Some(Word::Same(_) | Word::Whole(_)) => true,
         Some(Word::Translated(_)) => !matches!(key, "thread" | "threads"),
         Some(Word::Always(values, _)) => !values.contains(&"1") && !values.contains(&"0"),
-        Some(Word::OfSection) => !matches!(
-            key,
-            "time_based"
-                | "hipri"
-                | "sqthread_poll"
-                | "stonewall"
-                | "wait_for_previous"
-                | "new_group"
-                | "randrepeat"
-                | "allrandrepeat"
-        ),
+        Some(Word::OfSection) => !is_switch(key),
         Some(Word::Switch(_) | Word::Refused(_)) | None => false,
     }
 }

@@ -5,7 +5,7 @@ use super::flag::Flag;
 use super::refusal::Refusal;
 use super::sections::{Given, Section, variable};
 use super::typed::Typed;
-use super::words::{OWN_KINDS, Word, names, word};
+use super::words::{OWN_KINDS, Word, is_switch, names, word};
 use joulio_workload::parse_size;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -41,6 +41,9 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
         let known = word(&given.key);
         if let Some((_, name, _)) = value.and_then(variable).filter(|_| known.is_some()) {
             return Err(given.refused(&format!("{name} is not set in the environment")));
+        }
+        if is_switch(&given.key) && !given.is_on() && !given.is_off() {
+            return Err(given.refused("0 or 1"));
         }
         match known {
             Some(Word::Same(flag)) => {
@@ -94,7 +97,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
         flags.extend(rate(&options)?);
     }
     if !typed.has("--seed") {
-        flags.extend(seed(&options)?);
+        flags.extend(seed(&options));
     }
     check(&options, typed)?;
     flags.extend(completion(&options));
@@ -349,22 +352,19 @@ pub(super) fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
 }
 
 /// A seed of the system's, where `randrepeat=0` wants another sequence each time and `randseed` names none.
-fn seed(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
+fn seed(options: &[&Given]) -> Option<Flag> {
     let named = find(options, "randseed").is_some();
     let mut drawn = None;
     for given in ["randrepeat", "allrandrepeat"].map(|key| find(options, key)) {
         let Some(given) = given.filter(|given| !given.is_on()) else {
             continue;
         };
-        if !matches!(given.value.as_deref(), Some("0" | "false")) {
-            return Err(given.refused("0 or 1"));
-        }
         if drawn.is_none() && !named {
             let seed = RandomState::new().build_hasher().finish();
             drawn = Some(given.flag(format!("--seed={seed}")));
         }
     }
-    Ok(drawn)
+    drawn
 }
 
 /// The completion mode of `hipri` and `sqthread_poll`.

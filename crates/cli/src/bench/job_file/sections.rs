@@ -144,6 +144,11 @@ impl Given {
         matches!(self.value.as_deref(), None | Some("1" | "true"))
     }
 
+    /// True for an option that is given as 0.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self.value.as_deref(), Some("0" | "false"))
+    }
+
     pub(super) fn text(&self) -> String {
         match &self.value {
             Some(value) => format!("{}={value}", self.key),

@@ -108,6 +108,32 @@ fn values_come_from_the_environment_too() {
 }
 
 #[test]
+fn what_is_on_or_off_has_no_other_value() {
+    for key in [
+        "time_based",
+        "stonewall",
+        "wait_for_previous",
+        "new_group",
+        "hipri",
+        "sqthread_poll",
+        "group_reporting",
+        "fixedbufs",
+        "exitall",
+        "end_fsync",
+    ] {
+        for value in ["", "=1", "=0", "=true", "=false"] {
+            let text = format!("[a]\nfilename=x\nnumber_ios=1\n{key}{value}\n");
+            assert!(flags_of(&text).is_ok(), "{text}");
+        }
+        for value in ["yes", "no", "2", "on", ""] {
+            let text = format!("[a]\nfilename=x\nnumber_ios=1\n{key}={value}\n");
+            let (line, why) = flags_of(&text).unwrap_err();
+            assert_eq!((line, why), (4, format!("{key}={value}: 0 or 1")));
+        }
+    }
+}
+
+#[test]
 fn a_value_for_each_direction_is_one_where_they_are_the_same() {
     let flags = flags_of("[a]\nbs=8k,8k,8k\nrate=1m,1m\n")
         .unwrap()

@@ -251,6 +251,25 @@ pub(super) fn word(key: &str) -> Option<Word> {
     })
 }
 
+/// True if the option `key` is on or off, and says no more.
+pub(super) fn is_switch(key: &str) -> bool {
+    match word(key) {
+        Some(Word::Switch(_)) => true,
+        Some(Word::OfSection) => matches!(
+            key,
+            "time_based"
+                | "hipri"
+                | "sqthread_poll"
+                | "stonewall"
+                | "wait_for_previous"
+                | "new_group"
+                | "randrepeat"
+                | "allrandrepeat"
+        ),
+        _ => false,
+    }
+}
+
 /// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name, and so does a name that
 /// begins as one of a device of joulio's own driver. One of a profile, and `emulated`, is an emulated device's, in full.
 pub(super) fn names(value: &str) -> Vec<String> {

@@ -81,8 +81,10 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     ResultsFolder::make(into)?;
     let texts = [merged.text()?, merged.manifests_text()];
     let files = ResultsFolder::FILES.map(|name| OutputFile::open(&into.join(name), existing));
-    for (file, text) in files.into_iter().zip(texts) {
-        file?.write(&text)?;
+    // Both can be written, or neither is.
+    let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+    for (file, text) in files.iter().zip(texts) {
+        file.write(&text)?;
     }
     Ok(merged.records.len())
 }

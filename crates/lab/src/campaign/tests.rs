@@ -192,6 +192,22 @@ fn results_are_those_of_the_profiles_that_their_files_had() {
 }
 
 #[test]
+fn a_merge_that_is_refused_writes_nothing() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    run(&path("one"), Shard::ALL);
+    for there in ["records.jsonl", "manifests.jsonl"] {
+        let into = path(&format!("into {there}"));
+        fs::create_dir(&into).unwrap();
+        fs::write(into.join(there), "theirs").unwrap();
+        let error = merge(&[path("one")], &into, Existing::Keep).unwrap_err();
+        assert!(error.to_string().contains("exists already"), "{error}");
+        assert_eq!(fs::read(into.join(there)).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(&into).unwrap().count(), 1);
+    }
+}
+
+#[test]
 fn a_record_that_was_cut_off_is_done_again() {
     let folder = TempDir::new().unwrap();
     run(folder.path(), Shard::ALL);

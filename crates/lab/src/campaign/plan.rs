@@ -333,11 +333,12 @@ impl<'a> Trier<'a> {
     }
 }
 
-/// `run`, which reads whatever it was to do; writing takes a word, which is checked by itself.
+/// `run`, which reads whatever it was to do; writing and trimming take a word, which is checked by itself.
 fn read_only(run: &PlannedRun) -> PlannedRun {
     let mut run = run.clone();
     if let Some(rw) = run.point.get_mut("rw") {
-        *rw = rw.replace("write", "read").replace("rw", "read");
+        let random = rw.starts_with("rand");
+        *rw = if random { "randread" } else { "read" }.into();
     }
     // A job for each size is the fewest.
     let sizes = run.point.get("bs").map_or(1, |bs| bs.split(':').count());

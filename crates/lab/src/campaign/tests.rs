@@ -192,6 +192,27 @@ fn results_are_those_of_the_profiles_that_their_files_had() {
 }
 
 #[test]
+fn a_plan_loses_no_data_where_it_may() {
+    let room = TempDir::new().unwrap();
+    let disk = room.path().join("disk.img");
+    fs::write(&disk, vec![7; 1 << 20]).unwrap();
+    let mut on = OnPlatform {
+        platform: Platform::Emulated,
+        devices: vec![format!("emulated:instant,file={}", disk.display())],
+        ..campaign().on
+    };
+    on.base.targets.allow_write = true;
+    let text = "name = \"all\"\ntitle = \"All\"\n[run]\nnumber_ios = 9\n[[sweep]]\nname = \"all\"\n\
+                engine = \"nvme\"\ncompletion = \"poll\"\nrw = [\"read\", \"write\", \"randread\", \"randwrite\", \
+                \"rw\", \"randrw\", \"trim\", \"randtrim\", \"trimwrite\", \"randtrimwrite\"]\n";
+    let campaign = Campaign::new(ExperimentFile::parse("all", text).unwrap(), on).unwrap();
+    let plan = campaign.plan(Shard::ALL, &Stop::default());
+    assert_eq!(plan.sweeps[0].points, 10);
+    assert_eq!(plan.sweeps[0].unavailable, []);
+    assert!(fs::read(&disk).unwrap() == vec![7; 1 << 20]);
+}
+
+#[test]
 fn a_merge_that_is_refused_writes_nothing() {
     let room = TempDir::new().unwrap();
     let path = |name: &str| room.path().join(name);

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -190,12 +190,21 @@ impl ResultsFolder {
         let mut options = OpenOptions::new();
         let mut file = options
             .create(true)
+            .read(true)
             .append(true)
             // The folder may be a stranger's, and a link in it lead anywhere.
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(&path)
             .map_err(wrong)?;
-        file.write_all(format!("{manifest}\n").as_bytes())
+        // Behind one that a full disk cut off it would be a part of that.
+        let mut last = [b'\n'];
+        if file.metadata().map_err(wrong)?.len() > 0 {
+            let end = file.seek(SeekFrom::End(-1));
+            end.and_then(|_| file.read_exact(&mut last))
+                .map_err(wrong)?;
+        }
+        let begin = if last == *b"\n" { "" } else { "\n" };
+        file.write_all(format!("{begin}{manifest}\n").as_bytes())
             .map_err(wrong)?;
         file.sync_data().map_err(wrong)
     }

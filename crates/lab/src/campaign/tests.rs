@@ -79,6 +79,22 @@ fn a_link_in_the_place_of_the_manifests_is_not_followed() {
 }
 
 #[test]
+fn a_manifest_that_was_cut_off_costs_no_other() {
+    let folder = TempDir::new().unwrap();
+    run(folder.path(), Shard::ALL);
+    let file = folder.path().join("manifests.jsonl");
+    let manifest = |number: u32| serde_json::json!({ "sweep": number });
+    let add = |number: u32| ResultsFolder::add_manifest(folder.path(), &manifest(number)).unwrap();
+    add(1);
+    add(2);
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() - 4]).unwrap();
+    add(3);
+    let read = ResultsFolder::read(folder.path()).unwrap();
+    assert_eq!(read.manifests, [manifest(1), manifest(3)]);
+}
+
+#[test]
 fn what_cannot_be_had_is_recorded_with_its_reason() {
     let folder = TempDir::new().unwrap();
     let end = run(folder.path(), Shard::ALL);

@@ -119,9 +119,17 @@ pub enum DeviceFitError {
         /// Microseconds that its software takes.
         software_us: f64,
     },
-    /// The twin cannot simulate it.
+    /// The fit was stopped.
     #[error(transparent)]
     Twin(#[from] TwinError),
+    /// The twin cannot simulate the run of a rate.
+    #[error("{place}: {problem}")]
+    Rate {
+        /// The rate.
+        place: String,
+        /// Problem of its run.
+        problem: TwinError,
+    },
     /// What comes out is no profile.
     #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
@@ -263,7 +271,7 @@ fn bandwidth(deep: &[&MeasuredRate]) -> Option<Figure> {
 
 impl MeasuredBy<'_> {
     /// The twin's I/Os a second in the run of `rate`.
-    fn iops(&self, profile: &DeviceProfile, rate: &MeasuredRate) -> Result<f64, TwinError> {
+    fn iops(&self, profile: &DeviceProfile, rate: &MeasuredRate) -> Result<f64, DeviceFitError> {
         let jobs = rate.numjobs as u64;
         let job = Job {
             rw: ReadWrite::random(rate.direction),
@@ -274,12 +282,17 @@ impl MeasuredBy<'_> {
         };
         // Each run is too short to be stopped.
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Err(TwinError::Stopped);
+            return Err(TwinError::Stopped.into());
         }
         let devices = [profile.clone()];
         let setup = TwinSetup::new(self.machine, &devices);
         let policy = |_| self.method.mode.policy().unwrap_or(AnyPolicy::POLL);
-        Ok(run_policy(&job, self.method, &setup, policy)?.iops())
+        let done = run_policy(&job, self.method, &setup, policy);
+        let done = done.map_err(|problem| DeviceFitError::Rate {
+            place: rate.place.clone(),
+            problem,
+        });
+        Ok(done?.iops())
     }
 
     /// Finds the service time of each size that was measured `alone`, with `bandwidth` as the limit.

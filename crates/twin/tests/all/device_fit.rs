@@ -215,6 +215,10 @@ fn rates_that_are_no_device_s_are_refused() {
         quick.contains("leave a device no time") && quick.contains("xeon-6230"),
         "{quick}"
     );
+    let deeper = rate(4096, 5000, 1e5);
+    let place = deeper.place.clone();
+    let deeper = refused(&[rate(4096, 1, 1e5), deeper]).to_string();
+    assert!(deeper.starts_with(&format!("{place}: iodepth")), "{deeper}");
 }
 
 #[test]

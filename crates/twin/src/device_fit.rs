@@ -157,6 +157,7 @@ pub fn fit_device(
         by.machine.name
     );
     // It is of the device that was measured, whatever the base is of.
+    profile.model = model(name);
     profile.drives = Vec::new();
     // Neither shows in mean rates.
     profile.service.tail = None;
@@ -208,6 +209,13 @@ pub fn fit_device(
         .map(beside)
         .collect::<Result<_, DeviceFitError>>()?;
     Ok((profile, beside))
+}
+
+/// The model number of the profile called `name`: of 40 characters of ASCII, as Identify has it.
+fn model(name: &str) -> String {
+    let plain = name.chars().filter(|c| matches!(c, ' '..='~'));
+    let all: String = "joulio emulated ".chars().chain(plain).take(40).collect();
+    all.trim_end().into()
 }
 
 /// `base` with every figure a guess: it is another device's.
@@ -469,4 +477,17 @@ fn set_servers(profile: &mut DeviceProfile, servers: f64, share: Option<f64>) {
         band: None,
         ..figure(share, FigureKind::Guess, "searched for".into())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_number_is_short_ascii() {
+        assert_eq!(model("mine"), "joulio emulated mine");
+        assert_eq!(model("gerät 1"), "joulio emulated gert 1");
+        assert_eq!(model("ä"), "joulio emulated");
+        assert_eq!(model(&"x".repeat(99)).len(), 40);
+    }
 }

@@ -134,6 +134,9 @@ fn each_figure_says_where_it_is_from() {
     // device's own is slower.
     let link = machine().link.unwrap().ns_per_byte() * 4.096;
     assert!((read.value + link - 7.0).abs() < 0.1, "{}", read.value);
+    // No drive's is taken for it, nor it for another's.
+    assert_eq!(profile.model, "joulio emulated mine");
+    assert_eq!(DeviceProfile::fitting(&profile.model), None);
     let idle = &profile.power.idle_watts;
     assert_eq!(idle.kind, FigureKind::Guess);
     assert!(

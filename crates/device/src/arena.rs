@@ -9,10 +9,10 @@ const MAX_ALIGNMENT: usize = crate::iova::PAGE;
 /// Smallest piece in bytes: a dword.
 const DWORD: usize = 4;
 
-/// One DMA memory, from which buffers of any size are taken. A buffer that is dropped goes back; the
-/// memory lives until the arena and its last buffer are gone. A clone is the same arena.
+/// A DMA memory from which buffers of any size are allocated. A buffer returns to it when dropped; the memory lives
+/// until the arena and its last buffer are gone. Clones share one arena.
 ///
-/// Dropping a buffer, as taking one, takes a lock: for the path of an I/O keep buffers.
+/// Allocating and dropping a buffer each take a lock: on the path of an I/O keep buffers instead.
 #[derive(Clone)]
 pub struct Arena {
     memory: Arc<DmaMemory>,
@@ -24,7 +24,7 @@ pub struct Arena {
 pub(crate) struct Home(Mutex<IovaSpace>);
 
 impl Home {
-    /// Takes back the range of a buffer that is gone.
+    /// Returns the byte range of a dropped buffer to the arena.
     pub(crate) fn take_back(&self, iova: Iova, len: usize) {
         self.lock().free(iova, len);
     }
@@ -50,8 +50,8 @@ impl Arena {
         }
     }
 
-    /// Takes a buffer of `len` bytes, rounded up to a dword; none where the arena has no room for it,
-    /// or `len` is 0. It begins at a multiple of its length, rounded up to a power of two, of at most a page.
+    /// Allocates a buffer of `len` bytes, rounded up to a dword; `None` when the arena has no room for it, or `len` is
+    /// 0. The buffer is aligned to its length rounded up to a power of two, at most to a page.
     pub fn take(&self, len: usize) -> Option<DmaBuffer> {
         let len = whole_dwords(len)?;
         let align = len.next_power_of_two().min(MAX_ALIGNMENT);
@@ -59,8 +59,8 @@ impl Arena {
         Some(self.buffer(iova, len))
     }
 
-    /// Takes the buffer of `len` bytes, rounded up to a dword, at `offset` of the memory, a multiple of 4;
-    /// none where some of them are taken or not there, or `len` is 0.
+    /// Allocates the buffer of `len` bytes, rounded up to a dword, at `offset` of the memory, a multiple of 4; `None`
+    /// when a part of that range is in use or outside the memory, or `len` is 0.
     pub fn take_at(&self, offset: usize, len: usize) -> Option<DmaBuffer> {
         let len = whole_dwords(len)?;
         if !offset.is_multiple_of(DWORD) || offset > self.len() {
@@ -71,7 +71,7 @@ impl Arena {
         Some(self.buffer(iova, len))
     }
 
-    /// The buffer of `len` bytes at `iova`, which was taken.
+    /// Makes the buffer of `len` bytes at `iova`, a range that was just allocated.
     fn buffer(&self, iova: Iova, len: usize) -> DmaBuffer {
         let offset = (iova.0 - self.memory.iova().0) as usize;
         let home = Some(Arc::clone(&self.home));
@@ -101,12 +101,12 @@ impl TrustedArena {
         TrustedArena(Arena::of(memory.into_inner(), true))
     }
 
-    /// Takes a buffer as [`Arena::take`] does.
+    /// Allocates a buffer as [`Arena::take`] does.
     pub fn take(&self, len: usize) -> Option<TrustedBuffer> {
         self.0.take(len).map(TrustedBuffer::of)
     }
 
-    /// Takes the buffer at a place of the memory, as [`Arena::take_at`] does.
+    /// Allocates the buffer at a given offset of the memory, as [`Arena::take_at`] does.
     pub fn take_at(&self, offset: usize, len: usize) -> Option<TrustedBuffer> {
         self.0.take_at(offset, len).map(TrustedBuffer::of)
     }

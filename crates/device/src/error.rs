@@ -92,7 +92,7 @@ pub enum DeviceError {
         /// The limit in bytes, or "unlimited".
         limit: String,
     },
-    /// No host memory.
+    /// The system has no memory for the request.
     #[error("cannot allocate {wanted} bytes of memory: {source}")]
     Memory {
         /// Requested size in bytes.

@@ -98,7 +98,7 @@ pub trait Device: Send + Sync + 'static {
         None
     }
 
-    /// Whether an IOMMU keeps it from memory that it was not given; `None` for what is no PCI function.
+    /// Whether an IOMMU confines the device to the memory mapped for it; `None` for a device that is no PCI function.
     fn has_iommu(&self) -> Option<bool> {
         None
     }
@@ -173,14 +173,14 @@ pub trait Device: Send + Sync + 'static {
         false
     }
 
-    /// Has whatever waits in here for somebody else end a moment after `flag` is set. A device in
-    /// which nothing does ignores it.
+    /// Sets the flag that cancels waits for another process inside this device: they end soon after `flag` is set. A
+    /// device without such waits ignores it.
     fn cancel_on(&self, flag: &Arc<AtomicBool>) {
         let _ = flag;
     }
 
-    /// Whether the system requests the device's removal, to unplug it: whoever has it closes it.
-    /// Cheap enough to be checked some times a second.
+    /// Whether the system requests the device's removal, to unplug it: whoever has it open then closes it. Cheap enough
+    /// to be checked some times a second.
     fn is_removal_requested(&self) -> bool {
         false
     }

@@ -57,7 +57,7 @@ impl BufferList {
         self.first = Some(buffer);
     }
 
-    /// Takes the first buffer out.
+    /// Removes the first buffer and returns it.
     pub fn pop(&mut self) -> Option<DmaBuffer> {
         let mut first = self.first.take()?;
         self.first = first.0.next.take();

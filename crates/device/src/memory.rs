@@ -36,7 +36,7 @@ pub struct SharedMemory {
     reserved: bool,
     /// Guard of a file's mapping, whose pages another process may take away.
     guard: Option<Guard>,
-    /// Nothing but this value reaches the pages, but what it was made reachable for.
+    /// Whether the pages can be reached through this value alone, and by the devices that it was mapped for.
     private: bool,
     /// Owner of pages that were mapped elsewhere, which unmaps them when it is dropped.
     owner: Option<Owner>,
@@ -60,9 +60,9 @@ unsafe impl Sync for SharedMemory {}
 const HUGE: usize = 2 << 20;
 
 impl SharedMemory {
-    /// At least `len` bytes: where `len` fills half a huge page, from the hugetlb pool when it has room, else
-    /// aligned to huge pages and, where the system lets a program have them, of transparent ones (Linux'
-    /// Documentation/admin-guide/mm/transhuge.rst); else ordinary pages. Never fails for want of huge pages.
+    /// Allocates at least `len` bytes. From half a huge page on, they are huge pages of the hugetlb pool if it has
+    /// room, else aligned to huge pages and transparent ones where the system permits those (Linux'
+    /// Documentation/admin-guide/mm/transhuge.rst); otherwise ordinary pages. Never fails for want of huge pages.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] when the kernel has no memory.
@@ -268,7 +268,7 @@ impl SharedMemory {
         Ok(memory)
     }
 
-    /// Has the page at `offset` there, with what is in it.
+    /// Faults in the page at `offset` for this mapping, without changing its content.
     pub(crate) fn touch(&self, offset: usize) {
         let at = self.at(offset, 4);
         assert!(offset.is_multiple_of(4));
@@ -336,13 +336,13 @@ impl SharedMemory {
         self.pages
     }
 
-    /// Whether the memory is a store's, made by [`SharedMemory::reserve`]: no device has its pages.
+    /// Whether the memory is a store made by [`SharedMemory::reserve`], whose pages no device has mapped.
     pub(crate) fn is_reserved(&self) -> bool {
         self.reserved
     }
 
-    /// Whether nothing but this value reaches the pages, but the devices that it was made reachable for:
-    /// not those of a file.
+    /// Whether the pages can be reached through this value alone, and by the devices that it was mapped for: not true
+    /// of a file's.
     pub fn is_private(&self) -> bool {
         self.private
     }

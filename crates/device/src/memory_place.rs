@@ -37,8 +37,8 @@ pub fn current_node() -> Option<u32> {
     (result == 0).then_some(node)
 }
 
-/// Has the calling thread's memory from now on on NUMA node `node` (set_mempolicy(2), MPOL_BIND): an allocation that
-/// finds no room there fails.
+/// Binds the calling thread's later allocations to NUMA node `node` (set_mempolicy(2), MPOL_BIND): one that finds no
+/// room there fails.
 ///
 /// # Errors
 /// The kernel's: there is no such node, or this process may not use it.

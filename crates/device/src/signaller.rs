@@ -118,7 +118,7 @@ impl Signaller {
         }
     }
 
-    /// Takes out what is complete, so that there is room.
+    /// Removes completed requests from the context, so that there is room.
     fn take_out(&self) {
         let mut done = [Done::default(); ROOM as usize];
         let no_time = libc::timespec {
@@ -153,7 +153,7 @@ mod tests {
     use rustix::event::{EventfdFlags, eventfd};
     use std::os::fd::AsFd;
 
-    /// One that blocks, with the count.
+    /// Makes an eventfd that blocks, with the given count.
     fn blocking(count: u64) -> OwnedFd {
         let event = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         if count > 0 {

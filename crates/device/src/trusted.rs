@@ -48,7 +48,7 @@ impl TrustedMemory {
         }
     }
 
-    /// Makes `memory` reachable for `device`: the caller's own by [`SharedMemory::from_raw`].
+    /// Maps `memory` for `device`: for instance the caller's own, by [`SharedMemory::from_raw`].
     ///
     /// # Errors
     /// [`DeviceError::NotPrivate`] for memory of a file, which other processes may write; else as

@@ -47,8 +47,8 @@ pub trait VectorControl: Send + Sync + 'static {
         Ok(true)
     }
 
-    /// Has the vector's interrupt taken by `cpu` and returns the CPUs that take it then; `None`: it is no interrupt of
-    /// this machine's.
+    /// Directs the vector's interrupt to `cpu` and returns the CPUs that it is then delivered to; `None` if it is no
+    /// interrupt of this machine.
     ///
     /// # Errors
     /// The system's: it takes root to change it, or the CPU is not online.
@@ -65,7 +65,7 @@ pub trait VectorControl: Send + Sync + 'static {
     fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
 }
 
-/// One interrupt vector. Masked until [`Vector::unmask`].
+/// An interrupt vector, masked until [`Vector::unmask`].
 pub struct Vector {
     index: u16,
     event: Arc<OwnedFd>,
@@ -139,13 +139,13 @@ impl Vector {
         Arc::clone(&self.event)
     }
 
-    /// Takes the number of interrupts since the last call, at most 2^32 - 1: a process at the
-    /// other end of a socket can write any count. Does not block.
+    /// Returns the number of interrupts since the last call and resets it. At most 2^32 - 1: a process at the other end
+    /// of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
         take(self.event()).min(MAX_RAISED)
     }
 
-    /// Has the interrupt taken by `cpu`, as [`VectorControl::direct`].
+    /// Directs the interrupt to `cpu`, as [`VectorControl::direct`] does.
     ///
     /// # Errors
     /// The system's: it takes root to change it, or the CPU is not online.
@@ -190,11 +190,10 @@ impl Vector {
         self.control.post_mask(self.index, false)
     }
 
-    /// Has an interrupt write `data` to the DMA memory at `target` from now on, instead of
-    /// signalling the eventfd. The memory must stay mapped until [`Vector::restore`].
+    /// Redirects the interrupt: from now on it writes `data` to the DMA memory at `target` instead of signalling the
+    /// eventfd. The memory must stay mapped until [`Vector::restore`].
     ///
-    /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// # Errors [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn redirect(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
         self.control.redirect(self.index, Some((target, data)))
     }

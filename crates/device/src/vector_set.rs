@@ -31,7 +31,7 @@ impl VectorSet {
         self.events.reserve(more);
     }
 
-    /// Takes all vectors out; the room stays.
+    /// Removes all vectors; keeps the allocated room.
     pub fn clear(&mut self) {
         self.fds.clear();
         self.events.clear();

@@ -23,8 +23,8 @@ impl SharedMemory {
         }
     }
 
-    /// Takes the pages away from under whole pages of a private anonymous mapping, so that they
-    /// read as zero (madvise(2), MADV_DONTNEED). `false`: nothing was done.
+    /// Releases the pages under whole pages of a private anonymous mapping, so that they read as zero (madvise(2),
+    /// MADV_DONTNEED). `false`: nothing was done.
     fn give_back(&self, offset: usize, len: usize) -> bool {
         let at = self.at(offset, len);
         // SAFETY: the range is inside our mapping, and nothing points into it (see `memory`): that

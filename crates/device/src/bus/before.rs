@@ -15,7 +15,7 @@ pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_
 /// The program's action; null where it is the default. Never freed, since the handler may be at it.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Puts `handler` before the program's action, once.
+/// Installs `handler` in front of the program's own action, once per process.
 pub(super) fn install(handler: Handler) -> io::Result<()> {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ fn with(found: &libc::sigaction, handler: Handler) -> libc::sigaction {
     ours
 }
 
-/// Does with a signal what would have been done without this crate.
+/// Passes a signal on to the program's own action, as if this crate had installed no handler.
 pub(super) fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: null, or an action that is never freed.
     let Some(before) = (unsafe { BEFORE.load(SeqCst).as_ref() }) else {

@@ -92,7 +92,7 @@ impl Slot {
         self.version.fetch_add(1, SeqCst);
     }
 
-    /// Looks `address` up, unless the table changes meanwhile.
+    /// Returns the slot's mapping if it contains `address`; `None` also while the slot is being changed.
     fn find(&self, address: usize) -> Option<Place> {
         let version = self.version.load(SeqCst);
         let inside = (self.start.load(SeqCst)..self.end.load(SeqCst)).contains(&address);

@@ -23,8 +23,8 @@ use guarded::Place;
 use std::io;
 use std::ops::Range;
 
-/// Lets accesses to `range` go on, until the guard is dropped, when its pages of `page` bytes
-/// vanish: they find `fill` there. The range is mapped, and not accessed yet.
+/// Guards `range`, so that accesses to pages of it that vanish find `fill` instead of ending the process, until the
+/// guard is dropped. Pages are of `page` bytes; the range is mapped, and was not accessed yet.
 pub(crate) fn guard(range: Range<usize>, page: usize, fill: Fill) -> io::Result<Guard> {
     before::install(answer)?;
     Ok(Guard::new(range, page, fill))
@@ -48,8 +48,8 @@ extern "C" fn answer(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     before::forward(signal, info, context);
 }
 
-/// Puts a page where `address` is. Made elsewhere and moved there whole, so that no other thread
-/// finds it half filled. A page of a hugetlb file cannot be replaced in part.
+/// Maps a new page at `address`; `false` if that fails. The page is filled elsewhere and moved there whole, so that no
+/// other thread finds it half filled. A page of a hugetlb file cannot be replaced in part.
 fn replace(place: &Place, address: usize) -> bool {
     let start = address & !(place.page - 1);
     let none = std::ptr::null_mut();

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// No such file.
+    /// The device node does not exist.
     #[error("{device}: no such device; `joulio list` shows what this machine has")]
     NotThere {
         /// Path of the device.

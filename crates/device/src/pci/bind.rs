@@ -181,8 +181,8 @@ impl Sysfs {
         self.write(&path, &address.to_string())
     }
 
-    /// Has the kernel match the device anew. It answers success whether or not
-    /// a driver took it (`drivers_probe_store`, drivers/base/bus.c).
+    /// Asks the kernel to match the device to a driver again. The write succeeds whether or not a driver took it
+    /// (`drivers_probe_store`, drivers/base/bus.c).
     pub(super) fn probe(&self, address: PciAddress) -> Result<(), PciError> {
         let path = self.path("sys/bus/pci/drivers_probe");
         self.write(&path, &address.to_string())

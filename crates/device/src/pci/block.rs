@@ -2,7 +2,7 @@
 
 use super::{PciError, Sysfs};
 
-/// One disk and all block devices that reach it.
+/// A disk with all block devices stacked on it.
 pub(super) struct Stack {
     /// The disk first, then partitions and holders.
     pub(super) blocks: Vec<Block>,

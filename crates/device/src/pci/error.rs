@@ -11,7 +11,7 @@ use super::{PciAddress, Use};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PciError {
-    /// No such PCI function.
+    /// There is no such PCI function.
     #[error("there is no PCI device {address}: `lspci -D` lists the addresses")]
     Absent {
         /// The requested address.
@@ -34,7 +34,7 @@ pub enum PciError {
     InUse {
         /// The controller.
         address: PciAddress,
-        /// Every use found.
+        /// All uses found.
         uses: Vec<Use>,
     },
 
@@ -49,7 +49,7 @@ pub enum PciError {
         driver: String,
     },
 
-    /// No IOMMU guards the machine from the function.
+    /// No IOMMU isolates the function's DMA.
     #[error(
         "no IOMMU guards this machine from {address}: enable it in the firmware (VT-d or AMD-Vi) and with intel_iommu=on or amd_iommu=on on the kernel command line; where there is none, `joulio bind --noiommu` and pcie:{address},noiommu take it all the same, and it can then read and write all memory"
     )]

@@ -89,8 +89,7 @@ impl Sysfs {
         })
     }
 
-    /// Whether `other` is a controller that could be bound as well; what uses it
-    /// is noted otherwise.
+    /// Whether `other` is a controller that could be bound as well; if it is in use, records its uses in it.
     fn may_follow(&self, other: &mut Neighbour) -> Result<bool, PciError> {
         let Ok(address) = other.device.parse() else {
             return Ok(false);

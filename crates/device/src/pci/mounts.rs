@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{PciError, Sysfs};
 
-/// One line of the mount table.
+/// A line of the mount table.
 pub(super) struct Mount {
     /// `major:minor` of the file system; btrfs and others report one of their own.
     pub(super) number: String,

@@ -41,8 +41,7 @@ impl Sysfs {
         })
     }
 
-    /// Every open file for which `wanted(its name, its fdinfo)`; each process
-    /// reports a file once.
+    /// Finds the open files for which `wanted(name, fdinfo)` is true, each file once per process.
     fn scan(&self, wanted: impl Fn(&str, &Path) -> bool) -> Vec<Opener> {
         let proc = self.path("proc");
         let mut openers: Vec<Opener> = Vec::new();

@@ -66,7 +66,7 @@ impl Sysfs {
         }
     }
 
-    /// Every NVMe controller (class `0x010802`), by address.
+    /// Returns every NVMe controller (class `0x010802`), sorted by address.
     ///
     /// # Errors
     /// [`PciError`] when sysfs cannot be read.

@@ -40,10 +40,9 @@ impl fmt::Display for UnbindOutcome {
 }
 
 impl Sysfs {
-    /// Gives a controller back to the kernel's own match of drivers
-    /// (Documentation/ABI/testing/sysfs-bus-pci, `driver_override`), unless a
-    /// process still has it open. One without a driver that a broken off move
-    /// left behind is given back too.
+    /// Returns a controller to the driver that the kernel's own match chooses (Documentation/ABI/testing/sysfs-bus-pci,
+    /// `driver_override`), unless a process still has it open. So is a controller without a driver that an interrupted
+    /// move left behind.
     ///
     /// # Errors
     /// [`PciError::Absent`] or [`PciError::NotNvme`] for another address,

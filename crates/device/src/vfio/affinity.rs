@@ -7,8 +7,8 @@ use joulio_units::{CpuList, parse_cpus};
 use std::fs;
 use std::path::Path;
 
-/// Has interrupt `vector` of the function at `address` taken by `cpu`, and returns the CPUs that take it then: those
-/// that are allowed where the kernel does not say which do.
+/// Directs interrupt `vector` of the function at `address` to `cpu`, and returns the CPUs that it is then delivered to:
+/// the allowed ones where the kernel does not report the effective ones.
 pub(super) fn direct(
     root: &Path,
     address: &str,

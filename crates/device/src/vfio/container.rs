@@ -128,7 +128,7 @@ impl Container {
         })
     }
 
-    /// Whether the IOMMU keeps the devices from other memory.
+    /// Whether an IOMMU confines the devices to the memory mapped for them.
     pub(super) fn has_iommu(&self) -> bool {
         matches!(self.addresses, Addresses::Iommu(_))
     }
@@ -151,7 +151,7 @@ impl Container {
         }
     }
 
-    /// Makes `memory` reachable for the device.
+    /// Maps `memory` for the device.
     pub(super) fn reach(
         this: &Arc<Shared<Container>>,
         memory: Arc<SharedMemory>,

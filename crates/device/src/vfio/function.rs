@@ -28,7 +28,7 @@ pub(super) struct Function {
     config: u64,
     /// Given back when the file is closed: fields are dropped in their order.
     _claim: Claim,
-    /// Its memory, after that: a device without an IOMMU reaches it until it is closed.
+    /// The function's memory, released after the file is closed: until then a device without an IOMMU reaches it.
     pub(super) container: Arc<Shared<Container>>,
 }
 
@@ -88,8 +88,8 @@ impl Function {
         }
     }
 
-    /// Lets the function read and write memory and answer at its BARs, unless it is gone. The kernel
-    /// answers no read of the configuration space while somebody resets the function: this waits for it.
+    /// Enables bus mastering and the memory BARs of the function, unless it is gone. The kernel answers no read of the
+    /// configuration space while a reset is under way: this waits for it.
     pub(super) fn enable_bus_master(&self) -> Result<(), DeviceError> {
         let mut command = [0u8; 2];
         self.read_config(config::COMMAND, &mut command)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-/// One of each group, for as long as somebody has it.
+/// The open groups, each for as long as somebody has it.
 pub(super) struct Groups<T: 'static> {
     /// An entry that nobody has any more is being closed.
     open: Mutex<BTreeMap<u32, Weak<Shared<T>>>>,

@@ -72,7 +72,7 @@ impl HugePool {
         })
     }
 
-    /// At least `len` zeroed bytes in one piece, and their address.
+    /// Allocates at least `len` zeroed bytes at adjacent physical addresses; returns them with their address.
     pub(super) fn allocate(&self, len: usize) -> Result<(SharedMemory, Iova), DeviceError> {
         let too_long = || DeviceError::IovaSpace { wanted: len };
         // As elsewhere: what fills half a huge page has whole ones.
@@ -140,7 +140,7 @@ impl HugePool {
         })
     }
 
-    /// So many huge pages that follow each other: of as many as there are, if need be.
+    /// Allocates `pages` huge pages with adjacent physical addresses, if need be out of all that the pool has.
     fn grow(&self, state: &mut State, pages: usize) -> Result<Chunk, DeviceError> {
         let mut found: Vec<Page> = Vec::new();
         let result = loop {
@@ -217,7 +217,7 @@ impl HugePool {
         })
     }
 
-    /// Gives a page back that no device was told of.
+    /// Returns a page to the system that was never mapped for a device.
     fn give_back(&self, state: &mut State, offset: u64) {
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         if fallocate(&self.file, hole, offset, HUGE as u64).is_ok() {

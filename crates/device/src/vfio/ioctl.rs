@@ -193,7 +193,7 @@ pub(super) fn reset(device: BorrowedFd<'_>) -> io::Result<()> {
     by_value(device, 11, 0).map(drop)
 }
 
-/// Makes `len` bytes at `address` of this process reachable at `iova`.
+/// Maps `len` bytes at `address` of this process for the device, at `iova`.
 pub(super) fn map_dma(
     container: BorrowedFd<'_>,
     address: u64,

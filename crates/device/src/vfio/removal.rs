@@ -32,7 +32,7 @@ impl Removal {
         Ok(Removal { event: Some(event) })
     }
 
-    /// Whether the request has come.
+    /// Whether the kernel has requested that the device be released.
     pub(super) fn is_requested(&self) -> bool {
         self.event.as_ref().is_some_and(|event| {
             let mut fds = [PollFd::new(event, PollFlags::IN)];

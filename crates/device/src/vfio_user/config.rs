@@ -43,9 +43,8 @@ pub(super) fn check_class(session: &Session) -> Result<(), VfioUserError> {
     Ok(())
 }
 
-/// Lets the function read and write memory and answer at its BARs, and not raise INTx, for which
-/// nobody listens: a peer may take the absence of Interrupt Disable for an order to raise it, and
-/// fail when it cannot.
+/// Enables bus mastering and the memory BARs of the function and disables INTx, for which nobody listens: a peer may
+/// take the absence of Interrupt Disable for an order to raise it, and fail when it cannot.
 pub(super) fn set_command(session: &Session) -> Result<(), VfioUserError> {
     let mut command = [0; 2];
     read(session, COMMAND, &mut command)?;

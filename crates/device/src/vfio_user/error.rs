@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VfioUserError {
-    /// Nothing at the path.
+    /// There is no socket at the path.
     #[error("{device}: there is no such socket; start the controller's server there first")]
     NoSocket {
         /// Name of the device, as the user gave it.
@@ -36,7 +36,7 @@ pub enum VfioUserError {
         /// Why.
         source: io::Error,
     },
-    /// No answer in time.
+    /// The server did not answer in time.
     #[error(
         "{device}: no answer to {command} within {seconds} s; the server hangs, or serves another client: stop one of them"
     )]

@@ -47,7 +47,7 @@ struct State {
     enabled: bool,
     /// The peer keeps no table that can be written.
     tableless: bool,
-    /// Whether interrupts are wanted, by vector, with such a peer.
+    /// Whether each vector is to raise interrupts, with a peer that cannot be masked by its table.
     unmasked: Vec<bool>,
     /// Ours of the eventfds.
     events: Vec<OwnedFd>,
@@ -132,8 +132,8 @@ impl MsiX {
         Ok(vectors.collect())
     }
 
-    /// Gives the eventfds again after a reset, which peers may have forgotten with the table; all
-    /// masked, none redirected.
+    /// Sends the eventfds again after a reset, which may have made the peer forget them with the table; all vectors are
+    /// masked then, none redirected.
     pub(super) fn reconnect(&self) -> Result<(), DeviceError> {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -220,7 +220,7 @@ impl MsiX {
         Ok(())
     }
 
-    /// Whether the mask bit took the value: a peer without a table refuses, or forgets.
+    /// Writes the vector's mask bit, and returns whether it took the value: a peer without a table refuses, or forgets.
     fn mask_in_table(&self, vector: u16, masked: bool) -> Result<bool, DeviceError> {
         let write = || {
             self.write(vector, CONTROL, if masked { MASKED } else { 0 })?;

@@ -31,10 +31,9 @@ const LONGEST: usize = 256;
 /// Maximum number of descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
 
-/// How often a wait for a reply checks whether anybody still wants it.
+/// Interval at which a wait for a reply checks whether it was cancelled.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// How much longer a reply is waited for once nobody wants it: a server that is well has answered
-/// by then.
+/// Time that a reply is waited for once the wait was cancelled: a server that works has answered by then.
 const GRACE: Duration = Duration::from_millis(400);
 
 pub(super) struct Link {
@@ -47,7 +46,7 @@ pub(super) struct Link {
 struct State {
     stream: UnixStream,
     next: u16,
-    /// Nothing more is said after the protocol was broken.
+    /// Whether the protocol was broken: nothing is sent after that.
     over: bool,
 }
 
@@ -105,7 +104,7 @@ impl Link {
         &self.device
     }
 
-    /// Has replies be waited for no longer than a moment once `flag` is set. The first flag counts.
+    /// Shortens waits for replies to a moment once `flag` is set. Only the first flag given counts.
     pub(super) fn cancel_on(&self, flag: &Arc<AtomicBool>) {
         let _ = self.cancelled.set(Arc::clone(flag));
     }

@@ -52,7 +52,7 @@ impl Memory {
         })
     }
 
-    /// At least `len` bytes: huge pages when there are some and `len` fills half of one.
+    /// Allocates at least `len` bytes: huge pages when there are some and `len` fills half of one.
     pub(super) fn allocate(this: &Arc<Memory>, len: usize) -> Result<DmaMemory, DeviceError> {
         if len >= HUGE / 2
             && let Some(huge) = &this.huge
@@ -150,7 +150,7 @@ impl Store {
         }
     }
 
-    /// Takes back a range that nobody reaches any more; the next to have it finds zeroes.
+    /// Returns a range that the peer has unmapped to its store; the next allocation of it reads as zeroes.
     fn put_back(&self, iova: Iova, len: usize) {
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         // A range that could not be emptied is not handed out again.

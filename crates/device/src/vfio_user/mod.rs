@@ -106,7 +106,7 @@ impl VfioUserDevice {
         })
     }
 
-    /// Whether doorbells are stores into a page of the peer's; else each is a message.
+    /// Whether doorbells are written to a mapped page of the peer; otherwise each write is a message.
     pub fn doorbells_mapped(&self) -> bool {
         self.bar0.mapped(DOORBELLS, 8).is_some()
     }

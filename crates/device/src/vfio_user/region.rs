@@ -111,8 +111,7 @@ fn areas(info: &RegionInfo, answer: &[u8]) -> Result<Vec<SparseArea>, &'static s
     }])
 }
 
-/// Whether `area` can be mapped, and stands in the file: beyond its end an access would be a
-/// signal.
+/// Checks that `area` can be mapped and lies inside the file: an access beyond its end would raise SIGBUS.
 fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'static str> {
     let end = area.offset.checked_add(area.size);
     if end.is_none_or(|end| end > info.size) {

@@ -103,7 +103,7 @@ impl Session {
         Ok((answer, reply.fds))
     }
 
-    /// Lets the peer reach `map.size` bytes of `file`.
+    /// Maps `map.size` bytes of `file` for the peer.
     pub(super) fn dma_map(&self, map: &DmaMap, file: BorrowedFd<'_>) -> Result<(), VfioUserError> {
         self.command(command::DMA_MAP, map.as_bytes(), &[], &[file])
     }
@@ -118,7 +118,7 @@ impl Session {
         self.command(command::DMA_UNMAP, unmap.as_bytes(), &[], &[])
     }
 
-    /// Gives the vectors from `start` on an eventfd each, as many a message as the peer takes.
+    /// Sets the eventfds of the vectors from `start` on, as many per message as the peer takes.
     pub(super) fn set_events(
         &self,
         start: u32,

@@ -39,7 +39,7 @@ pub(super) struct Inside {
     pub(super) events: HashMap<u32, OwnedFd>,
     /// Maximum number of descriptors that came in one message.
     pub(super) max_fds: usize,
-    /// Every command so far.
+    /// Commands received so far.
     pub(super) seen: Vec<u16>,
     /// Whether the peer is like SPDK's: writes to the MSI-X table are refused, interrupts are
     /// enabled by either of two bits of configuration space, and one that cannot be delivered is
@@ -117,7 +117,7 @@ pub(super) struct Answer {
     /// Close instead, or say nothing.
     pub(super) close: bool,
     pub(super) silent: bool,
-    /// One byte at a time, with a pause before each.
+    /// Pause before each byte, where the answer is sent one byte at a time.
     pub(super) drip: Option<Duration>,
 }
 

@@ -138,7 +138,7 @@ impl Bell {
         }
     }
 
-    /// This thread is the one that sleeps.
+    /// Registers the calling thread as the one that sleeps.
     pub(crate) fn attend(&self) {
         let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
         *sleeper = Some(thread::current());

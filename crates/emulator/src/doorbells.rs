@@ -20,9 +20,9 @@ pub(crate) struct Doorbells {
 /// Memory of the registers.
 #[derive(Clone, Debug)]
 enum Words {
-    /// In this process, a cache line each.
+    /// In this process, one cache line per doorbell.
     Lines(Arc<[Arc<Line>]>),
-    /// In memory that a host has mapped, where it finds the registers.
+    /// In memory that a host has mapped, at the offsets of the registers.
     Page(Arc<SharedMemory>, u16),
 }
 
@@ -150,7 +150,7 @@ impl Doorbells {
         Some(((index / 8) as u16, side))
     }
 
-    /// All values taken so far say nothing about those to come.
+    /// Invalidates all values taken so far: later ones are not compared with them.
     pub(crate) fn reset(&self) {
         self.resets.fetch_add(1, Ordering::Release);
     }
@@ -175,7 +175,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Nothing of `doorbells`.
+    /// Makes an empty list for `doorbells`.
     pub(crate) fn new(doorbells: Arc<Doorbells>) -> Watch {
         Watch {
             doorbells,
@@ -200,12 +200,12 @@ impl Watch {
         self.heads |= side == Side::Head;
     }
 
-    /// Whether heads are among them.
+    /// Whether the list has heads of completion queues.
     pub(crate) fn heads(&self) -> bool {
         self.heads
     }
 
-    /// Whether some have shadows, which wake nobody unless the device requested it.
+    /// Whether some doorbells have shadows, whose writes wake the device only at the values it requested.
     pub(crate) fn shadowed(&self) -> bool {
         self.doorbells.shadow.is_some()
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulatorError {
-    /// No namespaces, or more than there are identifiers to hand out.
+    /// The number of namespaces is 0, or more than there are identifiers.
     #[error("a controller has 1 to {max} namespaces, {requested} were requested")]
     Namespaces {
         /// Number requested.
@@ -16,7 +16,7 @@ pub enum EmulatorError {
         /// The maximum.
         max: usize,
     },
-    /// No queue pairs, or more than the emulator has doorbells for.
+    /// The number of queue pairs is 0, or more than the emulator has doorbells for.
     #[error("a controller has 1 to {max} I/O queue pairs, {requested} were requested")]
     QueuePairs {
         /// Number requested.
@@ -24,7 +24,7 @@ pub enum EmulatorError {
         /// The maximum.
         max: u16,
     },
-    /// No interrupt vectors, or more than an MSI-X table holds.
+    /// The number of interrupt vectors is 0, or more than an MSI-X table holds.
     #[error("a controller has 1 to {max} interrupt vectors, {requested} were requested")]
     Vectors {
         /// Number requested.

@@ -53,7 +53,7 @@ impl Segment {
         self.len
     }
 
-    /// Takes `next` in when it begins where this ends.
+    /// Appends `next` when it begins where this segment ends; `false` otherwise.
     pub(crate) fn extend(&mut self, next: Segment) -> bool {
         let adjacent = self.region == next.region && self.offset + self.len == next.offset;
         if adjacent {
@@ -70,7 +70,7 @@ pub(crate) struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Makes `len` bytes from `offset` of `memory` reachable at `iova`.
+    /// Maps `len` bytes from `offset` of `memory` at `iova`.
     pub(crate) fn map(
         &mut self,
         iova: Iova,

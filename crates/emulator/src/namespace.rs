@@ -59,7 +59,7 @@ impl Namespace {
         self.store.read_only()
     }
 
-    /// Whether what was written may be lost until it is flushed.
+    /// Whether written data may be lost until it is flushed.
     pub(crate) fn is_volatile(&self) -> bool {
         self.store.volatile().is_some()
     }
@@ -102,7 +102,7 @@ impl Namespace {
             .map_err(Namespace::write_status)
     }
 
-    /// Whether what is from byte `position` on is what `segments` hold.
+    /// Compares the bytes from `position` on with those of `segments`; true if they are equal.
     pub(crate) fn compare(
         &self,
         position: u64,
@@ -134,7 +134,7 @@ impl Namespace {
             .map_err(Namespace::write_status)
     }
 
-    /// Gives up the room of `ranges`, which are inside or empty. What is given up reads as zeroes.
+    /// Deallocates `ranges`, which are inside the namespace or empty. Deallocated blocks read as zeroes.
     pub(crate) fn deallocate(&self, ranges: &[DsmRange]) -> Result<(), Status> {
         self.refuse_if_protected()?;
         for range in ranges {

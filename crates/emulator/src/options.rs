@@ -141,7 +141,7 @@ pub struct NamespaceOptions {
 /// Place of a namespace's data.
 #[derive(Clone, Debug)]
 pub enum StoreOptions {
-    /// In memory, gone with the controller.
+    /// In memory: lost with the controller.
     Ram {
         /// Size in bytes; the profile's capacity when not said.
         bytes: Option<u64>,

@@ -39,7 +39,7 @@ pub(crate) struct Power {
     /// 0Ch: the table.
     table: ApstTable,
     meter: Meter,
-    /// When it was switched on or reset last.
+    /// Time at which the controller was last switched on or reset.
     fresh: Nanos,
 }
 
@@ -120,13 +120,13 @@ impl Power {
         (start, self.states.stretch(direction))
     }
 
-    /// Every I/O so far is over by `at`.
+    /// Records that every I/O so far is over by `at`.
     #[inline]
     pub(crate) fn idle_since(&mut self, at: Nanos) {
         self.states.idle_since(at);
     }
 
-    /// Whether [`Power::catch_up`] must come before what ends at `at` is counted.
+    /// Whether [`Power::catch_up`] must be called before an I/O that ends at `at` is counted.
     #[inline]
     pub(crate) fn is_due(&self, at: Nanos) -> bool {
         self.meter.is_due(at)

@@ -93,15 +93,15 @@ impl Shared {
         self.wake_to_poll();
     }
 
-    /// Lets the device's thread step once more: it sleeps, and is woken, or has not fallen asleep
-    /// yet, and sees that the doorbells were reset.
+    /// Makes the device's thread step once more: if it sleeps, it is woken; if not, it sees that the doorbells were
+    /// reset.
     fn wake_to_poll(&self) {
         self.controller().doorbells().reset();
         fence(Ordering::SeqCst);
         self.bell.wake(Side::Tail);
     }
 
-    /// Whether somebody wants the controller more urgently than its thread.
+    /// Whether another thread waits for the controller, and so the device's thread is to let go of it.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
@@ -117,7 +117,7 @@ impl Shared {
         self.map(Arc::new(SharedMemory::allocate(len)?))
     }
 
-    /// Makes `memory` reachable for the controller.
+    /// Maps `memory` for the controller.
     pub(crate) fn map(
         self: &Arc<Self>,
         memory: Arc<SharedMemory>,

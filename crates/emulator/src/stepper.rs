@@ -17,8 +17,7 @@ impl Stepper {
         Stepper { shared }
     }
 
-    /// Does all that there is to do at `now`. Time does not go back: an earlier `now` is the
-    /// latest one.
+    /// Advances the controller to `now`. Time does not go back: an earlier `now` counts as the latest one.
     pub fn step(&self, now: Nanos) -> Progress {
         let mut controller = self.shared.controller();
         let progress = controller.step(now);

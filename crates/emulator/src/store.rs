@@ -44,8 +44,8 @@ impl Backing {
         }
     }
 
-    /// Makes what was written durable. Linux reports a failed write-back to one sync, and drops the data: once one
-    /// has failed, no later one can say that all before it is durable.
+    /// Makes written data durable. Linux reports a failed write-back to one sync, and drops the data: once one has
+    /// failed, no later one can say that all before it is durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self.failed.load(Ordering::Relaxed) {
             0 => (self.sync)(&self.file).inspect_err(|error| {

@@ -72,7 +72,7 @@ pub(super) struct Events {
 #[derive(Debug, Default)]
 struct Kind {
     pending: Option<AsyncEvent>,
-    /// Whether one was reported and its log page not read since: more are not reported.
+    /// Whether an event was reported and its log page not read since: until then no other is reported.
     masked: bool,
 }
 
@@ -91,7 +91,7 @@ impl Kind {
 }
 
 impl Events {
-    /// No events, of a controller that takes up to `limit` requests for them.
+    /// Makes the state without events, for a controller that takes up to `limit` Asynchronous Event Requests.
     pub(super) fn new(limit: usize) -> Events {
         Events {
             requests: VecDeque::new(),
@@ -118,7 +118,7 @@ impl Events {
         self.notices.raise(AsyncEvent::of(kind, changed, log));
     }
 
-    /// Takes a request; `false`: there are too many.
+    /// Accepts an Asynchronous Event Request; `false` when too many are outstanding.
     pub(super) fn request(&mut self, cid: u16) -> bool {
         let room = self.requests.len() < self.limit;
         if room {
@@ -127,7 +127,7 @@ impl Events {
         room
     }
 
-    /// Takes the request `cid` back; `false`: there is none.
+    /// Removes the request `cid`, to abort it; `false` when there is none.
     pub(super) fn withdraw(&mut self, cid: u16) -> bool {
         let at = self.requests.iter().position(|&request| request == cid);
         at.and_then(|at| self.requests.remove(at)).is_some()
@@ -149,7 +149,7 @@ impl Events {
         self.errors.masked = false;
     }
 
-    /// Lets the list of changed namespaces be announced again.
+    /// Allows the event "namespace attribute changed" to be reported again.
     pub(super) fn unmask_notices(&mut self) {
         self.notices.masked = false;
     }

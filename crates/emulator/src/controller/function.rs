@@ -41,8 +41,8 @@ impl EmulatedController {
         }
     }
 
-    /// Puts the doorbells into a new page, which a host can map by the descriptor, at the offset
-    /// that the registers have. Whoever has an earlier page mapped rings nothing by it any more.
+    /// Moves the doorbells to a new page, which a host can map by the descriptor, at the offset that the registers
+    /// have. Writes to an earlier page, which a host may still have mapped, are ignored from then on.
     pub(crate) fn map_doorbells(&mut self) -> Result<OwnedFd, DeviceError> {
         let (page, file) = SharedMemory::shareable(REGISTERS)?;
         let queue_pairs = self.doorbells.pairs() - 1;

@@ -23,7 +23,7 @@ const ENTRY: u64 = 8;
 /// Bytes of the namespace that an entry is for.
 const MAPPED: u64 = 4096;
 
-/// What the host has lent: the list, and the ranges that it names.
+/// The memory that the host has lent: the list, and the ranges that it names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Loan {
     pages: u32,
@@ -64,7 +64,7 @@ impl HostMemory {
         pages(self.demand.minimum).min(self.preferred())
     }
 
-    /// What Get Features returns: dword 0, and the data.
+    /// Returns the data of Get Features: dword 0, and the attributes.
     pub(super) fn status(&self) -> (HostMemoryBuffer, HostMemoryAttributes) {
         let mut attributes = HostMemoryAttributes::new_zeroed();
         if self.enabled {
@@ -135,7 +135,7 @@ impl HostMemory {
         })
     }
 
-    /// Looks up where the first block of an I/O is.
+    /// Reads the map entry of an I/O's first block from the lent memory, where that is enabled.
     pub(super) fn look_up(
         &self,
         io: &Io,
@@ -195,7 +195,7 @@ impl Loan {
     }
 }
 
-/// What a host lends has any contents.
+/// Zeroes the lent ranges, which may have any content.
 fn clear(loan: &Loan, guest: &GuestMemory) -> Result<(), Unmapped> {
     let zeroes = [0; PAGE as usize];
     for range in &loan.ranges {

@@ -62,7 +62,7 @@ impl InService {
         self.heap.len()
     }
 
-    /// When the first of them finishes.
+    /// Time at which the first of them finishes.
     #[inline]
     pub(super) fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|entry| entry.io.finish)

@@ -23,7 +23,7 @@ struct Entry {
     event: Option<Event>,
     /// Completions posted since the last interrupt.
     posted: u32,
-    /// When the first of them was.
+    /// Time at which the first of them was posted.
     since: Nanos,
     /// The admin queue is among them, which nothing delays.
     urgent: bool,
@@ -278,7 +278,7 @@ impl Interrupts {
         next
     }
 
-    /// When the vector's interrupt is to be raised, should no more completions be posted.
+    /// Time at which the vector's interrupt is to be raised, if no more completions are posted.
     fn due_at(&self, vector: u16) -> Nanos {
         let entry = &self.table[usize::from(vector)];
         let delay = u64::from(self.coalescing.time()) * COALESCING_UNIT;
@@ -301,7 +301,7 @@ impl Interrupts {
         self.send(vector, guest);
     }
 
-    /// Puts the function's write on the bus, which is an interrupt or not by its address.
+    /// Sends the vector's message: an interrupt, or a write to memory, by its address.
     fn send(&mut self, vector: u16, guest: &GuestMemory) {
         let entry = &self.table[usize::from(vector)];
         let sent = if INTERRUPT_WINDOW.contains(&entry.address) {

@@ -9,8 +9,7 @@ use joulio_units::Nanos;
 const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
 impl EmulatedController {
-    /// Takes a command of I/O submission queue `sqid` into service, or completes it at once when
-    /// it is not sound.
+    /// Takes a command of I/O submission queue `sqid` into service, or completes it at once when it is invalid.
     #[inline]
     pub(super) fn submit(&mut self, sqid: u16, command: &Command) {
         let cid = command.dword0().cid();

@@ -152,7 +152,7 @@ impl EmulatedController {
         })
     }
 
-    /// Makes `len` bytes from `offset` of `memory` reachable at `iova`.
+    /// Maps `len` bytes from `offset` of `memory` at `iova`.
     ///
     /// # Errors
     /// [`MapError`] when the range overlaps another, or lies outside of the memory.
@@ -252,8 +252,8 @@ impl EmulatedController {
         }
     }
 
-    /// Does all that there is to do at `now`: completes what has finished, fetches what was
-    /// submitted, raises interrupts. Time does not go back: an earlier `now` is the latest one.
+    /// Advances the controller to `now`: completes finished commands, fetches submitted ones, raises interrupts. Time
+    /// does not go back: an earlier `now` counts as the latest one.
     pub fn step(&mut self, now: Nanos) -> Progress {
         let mut progress = self.step_to_sync(now);
         while self.sync() {
@@ -306,7 +306,7 @@ impl EmulatedController {
         }
     }
 
-    /// Does what there is to do in the admin queue alone, at the time of the latest step.
+    /// Advances the admin queue alone, at the time of the latest step.
     pub fn step_admin(&mut self) {
         if self.faults.is_some() {
             self.meet_due_faults();

@@ -19,7 +19,7 @@ pub(super) struct SubmissionQueue {
     pub(super) entries: u32,
     /// The next entry to fetch.
     pub(super) head: u32,
-    /// One past the last entry submitted.
+    /// Index after the last entry submitted.
     tail: u32,
     /// The doorbell's value at the last poll, valid or not.
     taken: u32,
@@ -50,7 +50,7 @@ impl SubmissionQueue {
         }
     }
 
-    /// Takes the doorbell's value over. One that is no entry of the queue is taken for none.
+    /// Accepts the doorbell's value as the new tail. A value that is no entry of the queue is ignored.
     #[inline]
     pub(super) fn poll(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
         if value == self.taken {
@@ -64,7 +64,7 @@ impl SubmissionQueue {
         Ok(())
     }
 
-    /// Whether there is something to fetch.
+    /// Whether there are commands to fetch.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         self.head != self.tail
@@ -129,7 +129,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Takes the doorbell's value over. A head can only move on towards the tail.
+    /// Accepts the doorbell's value as the new head, which can only move on towards the tail.
     pub(super) fn poll(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
         if value == self.taken {
             return Ok(());
@@ -171,7 +171,7 @@ fn next(index: u32, entries: u32) -> u32 {
     if index + 1 == entries { 0 } else { index + 1 }
 }
 
-/// All queues of a controller, by identifier; 0 is the admin pair.
+/// The queues of a controller, by identifier; 0 is the admin pair.
 #[derive(Debug)]
 pub(super) struct Queues {
     pub(super) submission: Vec<Option<SubmissionQueue>>,
@@ -185,7 +185,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// No queues, with room for `pairs` of them.
+    /// Makes an empty table with room for `pairs` queue pairs.
     pub(super) fn new(pairs: u16) -> Queues {
         Queues {
             submission: (0..pairs).map(|_| None).collect(),
@@ -215,7 +215,7 @@ impl Queues {
         self.completion.get_mut(usize::from(qid))?.as_mut()
     }
 
-    /// Whether there is a completion queue `qid` that raises `vector`.
+    /// Whether completion queue `qid` exists and raises `vector`.
     pub(super) fn completes_to(&mut self, qid: u16, vector: u16) -> bool {
         let queue = self.completion(qid);
         queue.is_some_and(|queue| queue.vector == Some(vector))

@@ -52,7 +52,7 @@ impl Registers {
         self.vs
     }
 
-    /// Whether Identify has CNS 02h and above (since NVMe 1.1).
+    /// Whether Identify supports CNS 02h and above (since NVMe 1.1).
     pub(super) fn has_lists(&self) -> bool {
         (self.vs.major(), self.vs.minor()) >= (1, 1)
     }
@@ -146,7 +146,7 @@ impl EmulatedController {
         self.registers.read(offset)
     }
 
-    /// Whether there is a doorbell that it would poll.
+    /// Whether the controller is enabled, so that doorbells have a meaning.
     pub(crate) fn is_enabled(&self) -> bool {
         self.registers.running()
     }
@@ -219,7 +219,7 @@ impl EmulatedController {
         self.registers.csts.set_rdy(true);
     }
 
-    /// Whether CC and the admin queue's registers are sound (Base 3.1.4.5 and 3.1.4.8 to 10).
+    /// Whether CC and the admin queue's registers are valid (Base 3.1.4.5 and 3.1.4.8 to 10).
     fn can_enable(&self) -> bool {
         let Registers {
             cc, aqa, asq, acq, ..

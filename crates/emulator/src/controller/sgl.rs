@@ -55,7 +55,7 @@ impl DataWalker {
         Ok(&self.segments)
     }
 
-    /// Takes a descriptor in: the segment that it is of, when it is not of data.
+    /// Adds a data descriptor to the list; returns any other, which describes the next segment.
     fn take(
         &mut self,
         guest: &GuestMemory,

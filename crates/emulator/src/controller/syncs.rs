@@ -156,7 +156,7 @@ impl EmulatedController {
         })
     }
 
-    /// Takes note of a sync that has ended. Its command completes in the next step.
+    /// Records that a sync has ended. Its command completes in the next step.
     pub(crate) fn end_sync(&mut self, synced: Synced) {
         match synced.requester {
             Requester::Command(number) => self.in_service.synced(number, synced.outcome),
@@ -172,7 +172,7 @@ impl EmulatedController {
         }
     }
 
-    /// Does every sync that there is to do.
+    /// Executes every sync that is requested.
     pub(crate) fn sync(&mut self) -> bool {
         let mut any = false;
         while let Some(sync) = self.begin_sync() {

@@ -29,7 +29,7 @@ impl EmulatedController {
         transfer.service += service;
     }
 
-    /// Does what an I/O requests.
+    /// Transfers the data of an I/O.
     #[inline]
     pub(super) fn work(&mut self, io: &Io) -> Result<(), Status> {
         match io.work {

@@ -72,7 +72,7 @@ impl Draw {
         due.map(|(_, fault)| fault)
     }
 
-    /// When the next timed fault is due, from when CC.EN first rose.
+    /// Time of the next timed fault, since CC.EN was first set.
     pub(crate) fn next(&self) -> Option<Nanos> {
         self.times.last().map(|&(time, _)| time)
     }

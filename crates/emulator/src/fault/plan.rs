@@ -105,7 +105,7 @@ fn planned(part: &str) -> Result<Planned, &'static str> {
 }
 
 impl When {
-    /// When `fault` happens if nothing is said.
+    /// Returns when `fault` happens by default.
     fn usual(fault: Fault) -> When {
         if fault.is_of_a_command() {
             When::Rate(1.0)

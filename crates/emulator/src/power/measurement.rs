@@ -14,13 +14,13 @@ const MINUTE: u64 = 60_000_000_000;
 /// A power measurement, of which there is one at a time.
 #[derive(Debug)]
 pub(super) struct Measurement {
-    /// When the interval that is being measured ends; never when none is.
+    /// End of the interval under measurement; never, when there is no measurement.
     pub(super) edge: Nanos,
     /// Feature 25h, as it was started with.
     requested: PowerMeasurement,
     /// PMGN.
     generation: u8,
-    /// When it stops by itself.
+    /// Time at which the measurement stops by itself.
     stops: Nanos,
     stopped: Option<Nanos>,
     /// The energy at the latest edge.

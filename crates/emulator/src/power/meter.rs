@@ -27,11 +27,11 @@ pub(super) struct Meter {
     spent: Joules,
     /// The work that it is the cost of.
     worked: Worked,
-    /// When it was closed.
+    /// Time up to which the work is accounted for.
     closed: Nanos,
     /// The energy since the controller was switched on, at the latest samples.
     samples: VecDeque<(Nanos, Joules)>,
-    /// When the next sample is due.
+    /// Time of the next sample.
     next_sample: Nanos,
     pub(super) measurement: Measurement,
 }
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// Takes account of all work until `at`, where edges are passed up to it.
+    /// Accounts for all work until `at`, where edges are passed up to it.
     pub(super) fn close(&mut self, at: Nanos, worked: Worked, states: &PowerStates) {
         let window = at.since(self.closed);
         let more = worked.since(&self.worked);

@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// Takes descriptors from now on.
+    /// Accepts file descriptors from now on.
     pub(super) fn take_fds(&mut self) {
         self.takes_fds = true;
     }

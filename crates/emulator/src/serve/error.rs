@@ -31,7 +31,7 @@ pub enum ServeError {
         /// Why it failed.
         source: io::Error,
     },
-    /// No asynchronous I/O, by which hosts' eventfds are signalled.
+    /// The kernel has no asynchronous I/O, through which hosts' eventfds are signalled.
     #[error(
         "cannot prepare to signal interrupts: {0} (io_setup); the kernel needs CONFIG_AIO, and fs.aio-nr to be below fs.aio-max-nr (sysctl)"
     )]

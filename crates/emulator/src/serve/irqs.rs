@@ -30,7 +30,8 @@ pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
 const DATA: u32 = IrqSet::DATA_NONE | IrqSet::DATA_BOOL | IrqSet::DATA_EVENTFD;
 const ACTION: u32 = IrqSet::MASK | IrqSet::UNMASK | IrqSet::TRIGGER;
 
-/// Does what `requested` says, with the `data` and `fds` behind it; `by` signals them from now on.
+/// Executes the request `requested`, with the `data` and `fds` behind it; the eventfds are signalled through `by` from
+/// now on.
 pub(super) fn set(
     shared: &Shared,
     by: &Arc<Signaller>,

@@ -25,7 +25,7 @@ pub(super) enum Place {
     Table(usize),
     /// A dword of the pending bits.
     Pending(usize),
-    /// Nothing.
+    /// An offset without a register.
     Hole,
 }
 

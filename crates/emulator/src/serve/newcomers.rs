@@ -19,7 +19,7 @@ pub(super) struct Newcomer {
 pub(super) struct Newcomers(pub(super) VecDeque<Newcomer>);
 
 impl Newcomers {
-    /// Takes one more, which is cut off at `deadline`; whether that cuts the oldest off.
+    /// Adds a connection, which is closed at `deadline`; returns whether the oldest was closed for it.
     pub(super) fn push(&mut self, connection: Connection, deadline: Instant) -> bool {
         let oldest = match self.0.len() {
             MAX => self.0.pop_front(),
@@ -44,7 +44,7 @@ impl Newcomers {
         cut
     }
 
-    /// When the next of them is cut off.
+    /// Time at which the next of them is closed.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.0.front().map(|first| first.deadline)
     }

@@ -40,7 +40,7 @@ impl Range {
     }
 }
 
-/// All of them, sorted.
+/// The mapped regions, sorted.
 #[derive(Debug)]
 pub(super) struct Regions {
     ranges: Vec<Range>,
@@ -130,7 +130,7 @@ impl Regions {
     }
 }
 
-/// Gives the controller reach of memory that the host has sent a descriptor of.
+/// Maps memory for the controller that the host has sent a descriptor of.
 fn reach(shared: &Shared, requested: &DmaMap, fd: &OwnedFd) -> Result<(), Errno> {
     let len = usize::try_from(requested.size).map_err(|_| Errno::INVAL)?;
     let writable = requested.flags & DmaMap::WRITE != 0;

@@ -183,7 +183,7 @@ impl Server {
         })
     }
 
-    /// Does what the host requests, as far as it has.
+    /// Executes the host's requests that have arrived.
     fn attend(&mut self, host: &mut Host) -> Result<(), End> {
         let attended = self.attend_to(host);
         attended.inspect_err(|&end| self.count_end(end))
@@ -258,7 +258,7 @@ impl Server {
         Ok(())
     }
 
-    /// Gives a host the controller.
+    /// Gives the controller to a newcomer.
     fn let_in(&mut self, mut newcomer: Newcomer) -> Option<Host> {
         let doorbells = match self.options.doorbells {
             DoorbellMode::Mapped => match self.shared.controller_first().map_doorbells() {

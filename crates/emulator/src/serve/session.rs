@@ -75,7 +75,7 @@ impl Session {
         self.settled
     }
 
-    /// Does what a message requests. The reply, unless it wants none.
+    /// Executes a message's request and returns the reply, if the message wants one.
     pub(super) fn handle(&mut self, message: Message) -> Reply {
         let header = message.header;
         let answer = self.answer(message);

@@ -59,8 +59,8 @@ fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
     Ok(UnixListener::from(socket))
 }
 
-/// Gives the socket at `path` the permissions that the umask took. By a descriptor: who may write
-/// to the directory could put a link there, to a file of another's.
+/// Sets the permissions of the socket at `path` that the umask removed. Through a descriptor: whoever may write to the
+/// directory could put a link there, to another user's file.
 fn permit(path: &Path, mode: Mode) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(CWD, path, flags, Mode::empty())?;

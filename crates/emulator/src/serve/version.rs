@@ -38,8 +38,8 @@ pub(super) fn negotiate(body: &[u8], options: &ServeOptions) -> Result<Vec<u8>, 
     Ok(reply)
 }
 
-/// No capabilities, or an object in JSON with a NUL behind it. There is none that this server has
-/// to heed: it sends one descriptor at a time, and only as much data as was requested.
+/// Checks the client's capabilities: none, or an object in JSON with a NUL behind it. There is none that this server
+/// has to heed: it sends one descriptor at a time, and only as much data as was requested.
 fn check(json: &[u8]) -> Result<(), Errno> {
     let text = match json {
         [] | [0] => return Ok(()),

@@ -31,9 +31,9 @@ impl Store {
         }
     }
 
-    /// Gives up the room of `len` bytes from `position` on, which then read as zeroes. A file
-    /// system that has no holes keeps the room, and the bytes as they are: that is allowed (NVM
-    /// 3.2.3), and writing zeroes to all of them could take a host as long as it likes.
+    /// Deallocates `len` bytes from `position` on, which then read as zeroes. A file system without holes keeps the
+    /// room, and the bytes as they are: that is allowed (NVM 3.2.3), and writing zeroes to all of them could take a
+    /// host as long as it likes.
     pub(crate) fn deallocate(&self, position: u64, len: u64) -> io::Result<()> {
         match self {
             Store::Ram(store) => store.zero(position as usize, len as usize),

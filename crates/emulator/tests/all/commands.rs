@@ -36,7 +36,7 @@ fn fill(host: &Host, pair: &mut Pair, blocks: u32) {
     }
 }
 
-/// Which of the first `blocks` blocks are zero; the others must be as [`fill`] left them.
+/// Returns which of the first `blocks` blocks are zero; the others must be as [`fill`] left them.
 fn zero_blocks(host: &Host, pair: &mut Pair, blocks: u32) -> Vec<u64> {
     let buffer = host.buffer(512);
     let mut zero = Vec::new();

@@ -82,7 +82,7 @@ fn options_that_make_no_controller_are_refused() {
     ));
 }
 
-/// One thing that a hostile host does.
+/// An action of a hostile host.
 #[derive(Clone, Debug)]
 enum Act {
     Admin(Vec<u8>),

@@ -307,7 +307,7 @@ impl Layout {
         }
     }
 
-    /// Where byte `at` of the transfer is in the buffer.
+    /// Returns the place in the buffer of byte `at` of the transfer.
     fn place(&self, at: usize) -> usize {
         let at = at + self.offset;
         self.order[at / PAGE] * PAGE + at % PAGE

@@ -60,7 +60,7 @@ impl Evo {
         PowerManagement::from(self.host.must(get).dw0.get()).ps()
     }
 
-    /// When a read of 4 KiB that comes at `now` finishes.
+    /// Returns the time at which a read of 4 KiB that comes at `now` finishes.
     fn read(&mut self, now: u64) -> u64 {
         self.host.step(now);
         self.pair

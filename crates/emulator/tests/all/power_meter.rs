@@ -27,7 +27,7 @@ struct Evo {
 }
 
 impl Evo {
-    /// One whose reads all take 69 us.
+    /// Makes a controller whose reads all take 69 us.
     fn new() -> Evo {
         Evo::but(|_| {})
     }
@@ -95,7 +95,7 @@ impl Evo {
         self.host.must(set);
     }
 
-    /// To PS3 after 86 ms, from there to PS4 after 410 ms.
+    /// Sets the autonomous transitions: to PS3 after 86 ms idle, from there to PS4 after 410 ms.
     fn set_transitions(&mut self, now: u64) {
         let mut table = ApstTable::new_zeroed();
         let to = |state: u8, ms: u32| ApstEntry::new().with_itps(state).with_itpt(ms).into();
@@ -247,7 +247,7 @@ fn a_capped_state_draws_its_cap_for_longer() {
     assert_eq!(work(2), microwatts(2.0 + share * 2.08 * 5.3 / 4.08));
 }
 
-/// One that serves one I/O at a time: a read costs 228 uJ beyond idling.
+/// Changes the profile to serve one I/O at a time, where a read costs 228 uJ beyond idling.
 fn alone(profile: &mut DeviceProfile) {
     profile.service.parallelism.value = 1.0;
 }

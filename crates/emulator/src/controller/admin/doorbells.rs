@@ -10,9 +10,8 @@ use std::sync::Arc;
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 
 impl EmulatedController {
-    /// Takes the doorbells of I/O queues from now on from the page at PRP1; the one at PRP2 says
-    /// at which values the host writes the registers too. Both belong to the controller until a
-    /// reset.
+    /// Reads the doorbells of I/O queues from the page at PRP1 from now on; the page at PRP2 holds the values at which
+    /// the host writes the registers too. Both belong to the controller until a reset.
     pub(super) fn configure_doorbell_buffers(&mut self, command: &Command) -> Result<u32, Status> {
         let doorbells = self.page(command.prp1.get())?;
         let events = self.page(command.prp2.get())?;

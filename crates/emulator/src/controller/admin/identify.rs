@@ -56,7 +56,7 @@ impl EmulatedController {
         Ok(0)
     }
 
-    /// Whether writes may be lost until they are flushed: the profile's word, or a file's cache.
+    /// Whether writes may be lost until they are flushed: as the profile says, or because a file is cached.
     pub(super) fn has_volatile_cache(&self) -> bool {
         self.profile.volatile_write_cache || self.is_volatile()
     }
@@ -182,7 +182,7 @@ impl EmulatedController {
         Ok(page)
     }
 
-    /// One descriptor (Base figure 277): type 3h, a UUID.
+    /// Builds the list of Namespace Identification Descriptors: one (Base figure 277), of type 3h, a UUID.
     fn namespace_descriptors(&self, nsid: u32) -> Result<[u8; PAGE], Status> {
         let exists = self.namespace_index(nsid).is_some();
         if !exists || self.is_inactive(nsid) {

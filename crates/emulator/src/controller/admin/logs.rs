@@ -123,7 +123,7 @@ fn data_units(bytes: u64) -> u128 {
     u128::from(bytes.div_ceil(512_000))
 }
 
-/// One slot, active, with the revision that Identify has.
+/// Builds the Firmware Slot Information log: one active slot, with the revision that Identify reports.
 fn firmware_slots() -> [u8; 512] {
     let mut page = [0; 512];
     page[0] = 1;

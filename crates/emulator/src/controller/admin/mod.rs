@@ -12,7 +12,7 @@ use joulio_nvme_spec::{AdminOpcode, Command, Status};
 
 /// The answer to a command.
 enum Reply {
-    /// At once, with this in dword 0 of the completion.
+    /// Completes at once, with this value in dword 0 of the completion.
     Now(u32),
     /// Completes when there is something to report: not a command in service, as requests for events may outnumber
     /// the queue's entries.
@@ -22,7 +22,7 @@ enum Reply {
 }
 
 impl EmulatedController {
-    /// Does an admin command.
+    /// Executes an admin command.
     pub(super) fn admin(&mut self, command: &Command) {
         let cid = command.dword0().cid();
         match self.administer(command) {

@@ -82,7 +82,7 @@ impl EmulatedController {
         Some(cqid)
     }
 
-    /// Lets go of the completions of queue `cqid` that have waited to be overtaken.
+    /// Posts the completions of queue `cqid` that were held to be overtaken.
     fn release_overtaken(&mut self, cqid: u16) {
         let Some(faults) = &mut self.faults else {
             return;
@@ -98,7 +98,7 @@ impl EmulatedController {
         }
     }
 
-    /// Lets go of the completions that have been kept for long enough.
+    /// Posts the completions that were held for their time.
     pub(in crate::controller) fn release_withheld(&mut self) {
         let now = self.now;
         let Some(faults) = &mut self.faults else {
@@ -126,7 +126,7 @@ impl EmulatedController {
         }
     }
 
-    /// When the first of the completions that are kept back is to be let go.
+    /// Time at which the first of the withheld completions is to be posted.
     pub(super) fn withheld_until(&self) -> Option<Nanos> {
         let faults = self.faults.as_ref()?;
         faults.withheld.iter().map(|each| each.due).min()

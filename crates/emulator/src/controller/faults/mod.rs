@@ -50,7 +50,7 @@ struct Withheld {
 pub(super) struct Faults {
     draw: Draw,
     places: Pcg64,
-    /// When it was first enabled, by the first step after that.
+    /// Time of the first step after the controller was first enabled.
     origin: Option<Nanos>,
     enabled: bool,
     /// The commands in service that are struck, by queue and identifier.
@@ -137,7 +137,7 @@ impl Faults {
         at.map(|at| self.dropped.remove(at)).is_some()
     }
 
-    /// Whether command `cid` of submission queue `sqid` is done, and its completion owed.
+    /// Whether command `cid` of submission queue `sqid` is done and its completion not posted yet.
     fn owes(&self, sqid: u16, cid: u16) -> bool {
         let withheld = self.withheld.iter();
         withheld

@@ -54,8 +54,8 @@ impl EmulatedController {
         }
     }
 
-    /// Lets happen what is due. The first step of an enabled controller starts the clock: a
-    /// register write has no time of its own.
+    /// Applies the timed faults that are due. The first step of an enabled controller starts the clock, since a
+    /// register write carries no time.
     #[cold]
     pub(in crate::controller) fn meet_due_faults(&mut self) {
         let Some(faults) = self.faults.as_mut().filter(|faults| faults.enabled) else {
@@ -75,7 +75,7 @@ impl EmulatedController {
         }
     }
 
-    /// When a fault will happen, or end, without anyone doing anything.
+    /// Time of the next fault that begins or ends without a command of the host.
     #[inline]
     pub(crate) fn alarm(&self) -> Option<Nanos> {
         let faults = self.faults.as_ref()?;

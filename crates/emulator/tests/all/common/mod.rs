@@ -142,7 +142,7 @@ impl Pair {
         Some(completion)
     }
 
-    /// All completions that are there, by their command identifiers.
+    /// Reaps all completions, and returns their command identifiers.
     pub fn reap_all(&mut self) -> Vec<CommandId> {
         std::iter::from_fn(|| self.reap())
             .map(|completion| completion.command_id())
@@ -204,7 +204,7 @@ impl Host {
         self.stepper.as_ref().unwrap().step(Nanos(now))
     }
 
-    /// Does an admin command to its end.
+    /// Executes an admin command and returns its completion.
     pub fn admin(&mut self, command: Command) -> CompletionEntry {
         self.admin.submit(0x77, command);
         loop {

@@ -84,7 +84,7 @@ fn ten_thousand_commands_with_faults_leave_nothing_behind() {
     clean_run(&mut faulty);
 }
 
-/// As many commands as the queue takes at a time, many times over: each completes, once.
+/// Runs as many commands as the queue takes at a time, many times over: each completes once.
 fn clean_run(faulty: &mut Faulty) {
     let before = faulty.done();
     for round in 0..1000 {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Where the client's memory is for the device.
+/// Address of the client's memory in the device's space.
 pub const BASE: u64 = 0x4000_0000;
 /// Length in bytes.
 pub const MEMORY: usize = 4 << 20;
@@ -364,7 +364,7 @@ impl Client {
         }
     }
 
-    /// Puts a command into a ring; whose tail is not rung.
+    /// Writes a command into a ring, and does not ring the doorbell.
     pub fn put(&mut self, ring: &mut Ring, mut command: Command, cid: u16) {
         let dword0 = command.cdw0.get() & 0xffff | u32::from(cid) << 16;
         command.cdw0.set(dword0);

@@ -52,7 +52,7 @@ impl Disk {
         drop(self.changed.wait_while(state, |state| state.0 < number));
     }
 
-    /// Lets the syncs up to `number` go.
+    /// Lets the syncs up to `number` end.
     fn end(&self, number: u32) {
         self.state.lock().unwrap().1 = number;
         self.changed.notify_all();

@@ -3,7 +3,7 @@
 use crate::meter::{About, MeterError, Source};
 use crate::{bmc, rapl};
 
-/// For the meter `about`, which failed with `error`; None: no command would.
+/// Returns the command that permits the meter `about`, which failed with `error`; `None` when no command would.
 pub(crate) fn command(about: &About, error: &MeterError) -> Option<String> {
     match (about.source, error) {
         (Source::Powercap | Source::PowercapMmio, MeterError::Denied { what }) => {

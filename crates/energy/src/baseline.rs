@@ -35,7 +35,7 @@ pub struct Host {
     pub governors: Vec<String>,
 }
 
-/// One meter's idle power.
+/// Idle power of a meter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdlePower {
@@ -49,7 +49,7 @@ pub struct IdlePower {
     pub watts: f64,
     /// Error bound of the power in watts, against what the meter's hardware counted.
     pub error_watts: f64,
-    /// For how long it was measured.
+    /// Seconds that it was measured for.
     pub seconds: f64,
 }
 
@@ -157,7 +157,7 @@ impl Baseline {
         }
     }
 
-    /// Whether `text` is a baseline's, of whatever machine and version.
+    /// Whether `text` is a baseline, of any machine and version.
     pub fn is_one(text: &str) -> bool {
         let value = serde_json::from_str::<serde_json::Value>(text);
         value.is_ok_and(|value| {

@@ -17,7 +17,7 @@ use crate::finding::Found;
 use crate::root::Root;
 use crate::select::Select;
 
-/// Without a client.
+/// Replacement of the client in a build without one.
 #[cfg(not(feature = "redfish"))]
 pub(crate) mod client {
     use std::io;

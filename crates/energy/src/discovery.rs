@@ -13,15 +13,14 @@ use std::sync::Arc;
 pub struct Discovery {
     /// Meters that are chosen and readable, no two of one zone by RAPL's different interfaces.
     pub meters: Meters,
-    /// All others, with the reason.
+    /// Meters that are not read, each with the reason.
     pub others: Vec<MeterFinding>,
     /// The words of the choice that name nothing that was found.
     pub unmatched: Vec<String>,
 }
 
 impl Meters {
-    /// Looks for every meter of `root`, opens those that `select` chooses, and says of each other
-    /// why not.
+    /// Looks for every meter of `root`, opens those that `select` chooses, and gives the reason for each other one.
     pub fn discover(root: &Root, select: &Select) -> Discovery {
         let mut found = rapl::perf(root);
         found.extend(rapl::powercap(root));

@@ -13,7 +13,7 @@ pub enum FindingState {
         /// The command that would allow it.
         allow: Option<String>,
     },
-    /// No meter of this kind.
+    /// There is no meter of this kind.
     Absent {
         /// The places that were searched, and the reason.
         why: String,

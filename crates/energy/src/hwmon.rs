@@ -11,7 +11,7 @@ use crate::select::Select;
 use chip::{CLASS, Chip};
 use sensor::Sensor;
 
-/// Every energy and power sensor.
+/// Finds every energy and power sensor.
 pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
     let chips = Chip::all(root);
     let found: Vec<_> = chips

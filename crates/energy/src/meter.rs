@@ -29,7 +29,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Every one, the preferred reader of a zone first.
+    /// All sources; of two that read one zone, the preferred one comes first.
     pub const ALL: [Source; 8] = [
         Source::Perf,
         Source::Powercap,

@@ -58,7 +58,7 @@ pub struct PowerLogFields {
     pub measuring: bool,
     /// Whether the power is estimated by the device, not measured.
     pub estimated: bool,
-    /// Whether there are gaps in what it measured.
+    /// Whether the measurement has gaps.
     pub gaps: bool,
     /// Seconds measured since the start.
     pub intervals: u32,
@@ -90,7 +90,7 @@ struct Counting {
     generation: u8,
     /// Started here: otherwise it goes on for whoever started it.
     ours: bool,
-    /// When it began, as far as that is known.
+    /// Time at which the measurement began, as far as that is known.
     began: Nanos,
     /// The latest reading, which stands until the next interval ends.
     last: Reading,

@@ -12,7 +12,7 @@ pub struct Select {
     terms: Vec<Term>,
 }
 
-/// One word of a choice.
+/// A word of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Term {
     All,
@@ -49,7 +49,7 @@ impl Term {
         }
     }
 
-    /// Whether `found` says why there is no meter for the word.
+    /// Whether `found` explains why there is no meter for the word.
     pub(crate) fn concerns(&self, found: &MeterFinding) -> bool {
         match self {
             Term::All | Term::None => false,
@@ -88,7 +88,7 @@ impl Select {
         self.terms.iter()
     }
 
-    /// Every meter that can be read.
+    /// Chooses every meter that can be read.
     pub fn all() -> Select {
         Select::default()
     }
@@ -105,8 +105,8 @@ impl Select {
         self.terms.extend(other.terms);
     }
 
-    /// Says how the meter `about` is chosen. Declared sensors and a BMC's URL add to a choice of
-    /// all; beside other words they add themselves.
+    /// Returns how the meter `about` was chosen. Declared sensors and a BMC's URL add to a choice of all; beside other
+    /// words they add themselves.
     pub(crate) fn choice(&self, about: &About) -> Choice {
         let picks = |term: &Term| match term {
             _ if !term.picks(about) => Choice::Left,

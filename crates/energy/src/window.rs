@@ -44,7 +44,7 @@ impl Meters {
         new
     }
 
-    /// One more.
+    /// Adds a meter.
     pub fn push(&mut self, meter: Box<dyn Meter>) {
         let at = match meter.about().slow {
             true => self.tracks.len(),
@@ -54,7 +54,7 @@ impl Meters {
             .insert(at, Arc::new(Mutex::new(Track::new(meter))));
     }
 
-    /// No meter of this kind.
+    /// Whether there are no meters.
     pub fn is_empty(&self) -> bool {
         self.tracks.is_empty()
     }

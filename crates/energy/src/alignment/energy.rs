@@ -8,9 +8,9 @@ use joulio_units::{Nanos, Watts};
 /// Samples at each edge that are not used: one may be of a second that is half outside, and an
 /// alignment is good to half a sample.
 const DISCARDED: u64 = 2;
-/// Nothing shorter is a figure.
+/// Shortest window that has a figure.
 const SHORTEST: Nanos = Nanos::from_millis(1_000);
-/// One sample in this many may be missing.
+/// Samples of which one may be missing.
 const MISSING: u64 = 10;
 
 /// Why a window has no energy.

@@ -3,7 +3,7 @@
 /// Why there is no alignment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AlignError {
-    /// No marker was made.
+    /// There is no marker.
     #[error(
         "no marker: without one the logger's clock cannot be aligned; make one before and after the run"
     )]

@@ -39,8 +39,7 @@ impl<'a> Search<'a> {
         (index as f64 - (self.count / 2) as f64) * self.step
     }
 
-    /// Every marker's offset and correlation, and the best correlation elsewhere relative to the
-    /// best.
+    /// Returns every marker's offset and correlation, and the best correlation elsewhere relative to the best.
     pub fn run(&self) -> Result<(Vec<(f64, f64)>, f64), AlignError> {
         let scores: Vec<Vec<f64>> = self.patterns.iter().map(|one| self.scores(one)).collect();
         let reaches: Vec<usize> = self.patterns.iter().map(|one| self.reach(one)).collect();

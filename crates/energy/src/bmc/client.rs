@@ -14,7 +14,7 @@ use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// For all of a request.
+/// Time limit of a whole request.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A reading has a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -55,7 +55,7 @@ impl Client {
     }
 }
 
-/// Of a file these kinds say that it is gone; a connection that breaks off is made again.
+/// Changes the kinds of errors that callers take for a file that is gone; a connection that breaks off is made again.
 fn error(error: ureq::Error) -> io::Error {
     use io::ErrorKind::{NotFound, UnexpectedEof};
     match error {

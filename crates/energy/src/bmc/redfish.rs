@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 /// BMCs measure about once a second, and are disturbed by more.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
-/// No machine draws it.
+/// Highest reading that is believed, in watts.
 const MAX_WATTS: f64 = 1e6;
 
 pub(super) fn discover(root: &Root, select: &Select) -> Vec<Found> {

@@ -16,7 +16,7 @@ pub struct RedfishUrl {
 }
 
 impl RedfishUrl {
-    /// Without the pointer: what is fetched.
+    /// The URL without the pointer: the document to fetch.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -82,7 +82,7 @@ impl FromStr for RedfishUrl {
     }
 }
 
-/// Without port and brackets.
+/// Returns the host of `authority`, without port and brackets.
 pub(super) fn host(authority: &str) -> Option<&str> {
     match authority.strip_prefix('[') {
         Some(six) => Some(six.split_once(']')?.0),

@@ -10,7 +10,7 @@ pub(super) const CLASS: &str = "/sys/class/hwmon";
 /// Update interval of a driver that reports none.
 const USUAL_UPDATE: Nanos = Nanos::from_millis(1_000);
 
-/// One `hwmonN`.
+/// A chip, `hwmonN`.
 #[derive(Clone, Debug)]
 pub(super) struct Chip {
     folder: String,
@@ -21,7 +21,7 @@ pub(super) struct Chip {
 }
 
 impl Chip {
-    /// Every one.
+    /// Finds all chips.
     pub(super) fn all(root: &Root) -> Vec<Chip> {
         let folders = root.names(CLASS);
         let drivers: Vec<_> = folders

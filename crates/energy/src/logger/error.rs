@@ -6,8 +6,8 @@ pub enum ImportError {
     /// The bytes are UTF-16, as some spreadsheets save text.
     #[error("the file is UTF-16: save it as CSV in UTF-8")]
     Utf16,
-    /// No line is HOBOware's header. The offset of the times stands there and nowhere
-    /// else, so without it no sample has a time.
+    /// The file has no header of HOBOware. The offset of the times stands there and nowhere else, so without it no
+    /// sample has a time.
     #[error(
         "no header with the times' offset from UTC, as in \"Date Time, GMT-05:00\": \
          export from HOBOware with the column headings"
@@ -19,7 +19,7 @@ pub enum ImportError {
         /// The column as the file has it.
         heading: String,
     },
-    /// No column is a power.
+    /// The file has no column of power.
     #[error(
         "no column is an active power in W, kW or mW; the columns are {columns}: export the Active \
          Power series"
@@ -48,7 +48,7 @@ pub enum ImportError {
         /// The line, counted from 1.
         line: u64,
     },
-    /// Not a date and time in any known order.
+    /// A field is not a date and time in any known order.
     #[error("line {line}: '{text}' is not a date and a time")]
     Date {
         /// The line, counted from 1.

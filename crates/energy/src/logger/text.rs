@@ -117,8 +117,8 @@ fn split(line: &str, separator: char) -> Vec<Part> {
     parts
 }
 
-/// Puts together what unquoted commas took apart: HOBOware writes a space after the comma within a
-/// heading, and none between headings.
+/// Joins parts that unquoted commas separated: HOBOware writes a space after a comma within a heading, and none between
+/// headings.
 fn joined(parts: Vec<Part>) -> Vec<Part> {
     let mut whole: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 
-/// In which order a date's numbers stand.
+/// Order of the numbers of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
     /// 07/14/22: HOBOware's own.
@@ -19,7 +19,7 @@ pub enum DateOrder {
 }
 
 impl DateOrder {
-    /// Every order.
+    /// All orders.
     pub const ALL: [DateOrder; 3] = [
         DateOrder::MonthDayYear,
         DateOrder::DayMonthYear,
@@ -148,8 +148,8 @@ pub enum TimeTrouble {
 /// A row's time, and whether the row is a sample or only an event.
 pub type RowTime = (Stamp, bool);
 
-/// Gives every row its time since the epoch: in the order that was said, or in the only one in
-/// which samples never go back and are most often one interval apart.
+/// Computes every row's time since the epoch: in the order given, or in the only one in which samples never go back and
+/// are most often one interval apart.
 pub fn resolve(
     rows: &[RowTime],
     offset: i32,

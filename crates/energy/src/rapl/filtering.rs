@@ -31,7 +31,7 @@ pub enum Filtering {
 }
 
 impl Filtering {
-    /// On the first processor of `root`.
+    /// Returns the filtering on the first processor of `root`.
     pub fn of(root: &Root) -> Filtering {
         if Processor::of(root).vendor != Vendor::Intel {
             return Filtering::None;

@@ -18,7 +18,7 @@ const USUAL_STEP: Joules = Joules(1.0 / 16384.0);
 /// The platform's counts whole joules on Sapphire Rapids, and perf does not report it.
 const COARSE_STEP: Joules = Joules(1.0);
 
-/// Every event of the PMU on every CPU that it is to be read on.
+/// Finds every event of the PMU, on every CPU that it is to be read on.
 pub(crate) fn discover(root: &Root) -> Vec<Found> {
     let events = root.names(&format!("{PMU}/events"));
     let events: Vec<_> = events

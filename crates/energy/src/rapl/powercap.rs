@@ -19,7 +19,7 @@ const COARSE: f64 = 0.5;
 /// and a thread that waits for a CPU between the reading and the clock.
 const LATE: Nanos = Nanos::from_millis(1_000);
 
-/// Every zone of the tree; those that are memory-mapped last, as they are the others again.
+/// Finds every zone of the tree; the memory-mapped ones come last, as they repeat the others.
 pub(crate) fn discover(root: &Root) -> Vec<Found> {
     let names = root.names(CLASS);
     let zones = |prefix: &'static str| {
@@ -141,7 +141,7 @@ struct Powercap {
     path: String,
     counter: Wrapping,
     max_watts: f64,
-    /// When it was last read.
+    /// Time of the last reading.
     read_at: Nanos,
 }
 
@@ -186,7 +186,7 @@ impl Powercap {
     }
 }
 
-/// In watts; zero if the zone has none.
+/// Returns the highest power limit of a zone in watts; zero if the zone has none.
 fn highest_limit(root: &Root, folder: &str) -> f64 {
     let limits = (0..3).flat_map(|n| {
         ["max_power_uw", "power_limit_uw"]

@@ -37,7 +37,7 @@ pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
     waits.into_iter().map(Wait::end).collect()
 }
 
-/// One meter's search for its edge.
+/// A meter's search for the edge of its update.
 enum Wait {
     /// The first reading and the latest, which are the same.
     For {

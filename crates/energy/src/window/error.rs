@@ -31,7 +31,7 @@ pub enum WindowError {
     /// may have been anything.
     #[error("not read for {:.1} s, and it has to be every {:.1} s", .gap.seconds(), .limit.seconds())]
     Unread {
-        /// For how long.
+        /// Time without a reading.
         gap: Nanos,
         /// Longest time allowed between two readings.
         limit: Nanos,
@@ -39,7 +39,7 @@ pub enum WindowError {
     /// The machine slept.
     #[error("the machine was suspended for {:.1} s", .slept.seconds())]
     Suspended {
-        /// For how long.
+        /// Time that the machine slept.
         slept: Nanos,
     },
 }

@@ -15,9 +15,9 @@ pub struct MeterResult {
 /// A figure of one meter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeterFigure {
-    /// All of the window's energy.
+    /// Energy of the whole window.
     pub total: Energy,
-    /// Without what the idle machine would have used; None if the baseline does not know the
-    /// meter, or there is none.
+    /// Energy without what the idle machine would have used; `None` if there is no baseline, or it does not have the
+    /// meter.
     pub above_idle: Option<Energy>,
 }

@@ -52,12 +52,12 @@ impl Run {
         }
     }
 
-    /// When it was last tried.
+    /// Time of the last attempt to read.
     pub(super) fn tried(&self) -> Nanos {
         self.tried
     }
 
-    /// When its latest reading was.
+    /// Time of the latest reading.
     pub(super) fn reached(&self) -> Nanos {
         self.last.at
     }

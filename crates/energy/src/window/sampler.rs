@@ -30,8 +30,8 @@ struct Ended {
 }
 
 impl Sampler {
-    /// One thread for all meters that are quickly read, one for each of the others; none for
-    /// counters that do not wrap.
+    /// Starts one thread for all meters that are read quickly and one for each of the others; none for counters that do
+    /// not wrap.
     pub(super) fn start(tracks: &[Shared], clock: &Arc<dyn Clock>) -> io::Result<Sampler> {
         let due = tracks.iter().filter(|track| lock(track).due().is_some());
         let (slow, fast): (Vec<_>, Vec<_>) = due.cloned().partition(|track| lock(track).slow());
@@ -67,7 +67,7 @@ impl Drop for Sampler {
 
 /// Reads each when it is due, until the end.
 fn run(lane: &[Shared], clock: &dyn Clock, ended: &Ended) {
-    /// When all have failed, the next lap may have them again.
+    /// Time until the next round when no meter is due: all have failed, and may work again.
     const RETRY_INTERVAL: Nanos = Nanos::from_millis(1_000);
     loop {
         let due = lane.iter().filter_map(|track| tick(track, clock)).min();

@@ -59,7 +59,7 @@ impl Track {
         self.release();
     }
 
-    /// Takes what was held.
+    /// Adds the readings that were held.
     fn release(&mut self) {
         let limit = self.limit();
         for reading in self.held.take().unwrap_or_default() {
@@ -75,7 +75,7 @@ impl Track {
         }
     }
 
-    /// When it has to be read next; None: not before the end.
+    /// Time at which it has to be read next; `None`: not before the end.
     pub(super) fn due(&self) -> Option<Nanos> {
         let run = self.run.as_ref()?.as_ref().ok()?;
         Some(run.tried() + self.period()?)

@@ -259,7 +259,7 @@ fn another_meters_idle_power_is_not_taken_off() {
     assert_eq!(known, [false, true]);
 }
 
-/// As on a busy machine, the thread is preempted between the two counters of an edge.
+/// Two counters of one edge add up even when the thread is preempted between them, as on a busy machine.
 #[test]
 fn packages_add_up_though_one_is_read_later_than_the_other() {
     let mut machine = watts(10.0);

@@ -40,12 +40,12 @@ impl Scripted {
         self
     }
 
-    /// How often it was read.
+    /// Number of readings so far.
     pub fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// From now on it shows `steps`.
+    /// Makes the meter show `steps` from now on.
     pub fn show(&self, steps: impl IntoIterator<Item = Step>) {
         *self.steps.lock().unwrap() = steps.into_iter().collect();
     }

@@ -91,7 +91,7 @@ enum Moves {
 }
 
 impl Moves {
-    /// As two bits of an opcode say (Base figure 87).
+    /// Returns the direction of data that two bits of an opcode encode (Base figure 87).
     fn of(opcode: u8) -> Moves {
         match opcode & 0b11 {
             0b01 => Moves::Out,

@@ -35,10 +35,10 @@ pub(crate) trait Commands: Send {
 
 /// A queue pair, whatever its back end, alone or in a group: in the [`crate::seat::Seat`] that its calls are for.
 pub(crate) trait AnyQueue: Commands {
-    /// What is done for each I/O.
+    /// Returns the queue's functions for each I/O.
     fn calls(&self) -> Calls;
     fn counters(&mut self) -> WaitCounters;
-    /// Lets interrupts through; whether nothing is there.
+    /// Enables interrupts, then polls; true if nothing was found.
     fn arm(&mut self) -> Result<bool, Failure>;
     fn fd(&self) -> Result<c_int, Failure>;
     /// The queue as one of the group, whose commands are those of `handle`; this one is empty after that.
@@ -56,8 +56,9 @@ pub(crate) trait AnyQueue: Commands {
 pub(crate) type SubmitCall =
     unsafe extern "C" fn(*mut Queue, u64, u32, *mut joulio_buffer, u64) -> c_int;
 
-/// What is done for each I/O, without a way to unwind, so that who calls them needs none either. Each gets the
-/// queue whose calls they are, which nobody else uses meanwhile, and borrows of it what it needs.
+/// The functions of a queue that are called for each I/O. They do not unwind, so that their callers need no code for
+/// that. Each is called with the queue that it belongs to, which nobody else uses meanwhile, and borrows what it needs
+/// of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Calls {
     pub(crate) read: SubmitCall,
@@ -67,7 +68,7 @@ pub(crate) struct Calls {
     pub(crate) submit_and_wait: SubmitAndWaitCall,
 }
 
-/// As joulio_submit_and_wait(), whose arguments were checked, but for the I/Os.
+/// Function behind joulio_submit_and_wait(), whose arguments, apart from the I/Os, were checked.
 pub(crate) type SubmitAndWaitCall = unsafe extern "C" fn(
     *mut Queue,
     *const joulio_io,
@@ -83,7 +84,7 @@ pub(crate) type SubmitAndWaitCall = unsafe extern "C" fn(
 pub(crate) type ReapCall =
     unsafe extern "C" fn(*mut Queue, u32, u32, i64, *mut joulio_completion) -> c_int;
 
-/// What a queue keeps between calls.
+/// The state that a queue keeps between calls.
 pub(crate) struct Backlog {
     /// Tags of commands without a buffer.
     pub(crate) slots: Slots,

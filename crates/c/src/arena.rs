@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
-/// One memory that a device reaches, mapped for it once, from which buffers of any size are taken. A
-/// buffer that is freed goes back.
+/// One memory that a device reaches, mapped for it once, from which buffers of any size are allocated. A buffer that is
+/// freed returns to it.
 pub struct joulio_arena {
     _private: [u8; 0],
 }
@@ -238,8 +238,8 @@ fn pages_of(base: *mut c_void, length: usize) -> PageKind {
     }
 }
 
-/// Has the kernel put pages behind all of the range, which it refuses where nothing is mapped or may be
-/// written: a device would find that out by a fault.
+/// Asks the kernel to populate the pages of the whole range, which it refuses where nothing is mapped or writable: a
+/// device would only find that out by a fault.
 fn check_mapped(base: *mut c_void, length: usize) -> Result<(), Failure> {
     // SAFETY: what is there stays as it is.
     let populate = |length| unsafe { madvise(base, length, Advice::LinuxPopulateWrite) };

@@ -23,7 +23,7 @@ impl Handle for joulio_buffer {
     }
 }
 
-/// What a buffer's handle stands for.
+/// State behind a buffer's handle.
 pub(crate) struct Buffer {
     /// None while it is the device's.
     memory: Option<DmaBuffer>,
@@ -67,13 +67,13 @@ impl Buffer {
         Some(memory)
     }
 
-    /// Makes the buffer the caller's again.
+    /// Returns the buffer to the caller.
     #[inline]
     pub(crate) fn put(&mut self, memory: DmaBuffer) {
         self.put_from(&mut Some(memory));
     }
 
-    /// Makes the buffer the caller's again, and takes its memory from there.
+    /// Returns the buffer to the caller, with the memory taken out of `memory`.
     #[inline(always)]
     pub(crate) fn put_from(&mut self, memory: &mut Option<DmaBuffer>) {
         // There is none to drop, while the device has it.

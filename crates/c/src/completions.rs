@@ -102,8 +102,8 @@ impl Sink {
     }
 }
 
-/// Takes notice of how a call ended that has handed out `found` completions in all; the negative errno where it is to
-/// return that.
+/// Evaluates how a call ended that has handed out `found` completions in all: an `Err` holds the negative errno that it
+/// is to return.
 pub(crate) fn ended(
     reaped: Result<usize, NvmeError>,
     found: u32,
@@ -121,7 +121,7 @@ pub(crate) fn ended(
 }
 
 impl Backlog {
-    /// Whether there is something for the next call.
+    /// Whether anything is left for the next call.
     pub(crate) fn has_some(&self) -> bool {
         !self.left.is_empty() || self.ended.is_some()
     }
@@ -243,7 +243,7 @@ pub(crate) unsafe fn hand_out(
     count as c_uint
 }
 
-/// What a call returns that has handed out `found`, and behind them `more`, or a negative errno.
+/// Returns the result of a call that has handed out `found` completions, and after them `more`, or a negative errno.
 pub(crate) fn with_more(found: c_uint, more: c_int) -> c_int {
     match found {
         0 => more,

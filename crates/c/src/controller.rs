@@ -27,7 +27,7 @@ impl Handle for joulio_controller {
     }
 }
 
-/// What a controller's handle stands for.
+/// State behind a controller's handle.
 pub(crate) struct OpenController {
     opened: Box<dyn AnyController>,
     may_write: bool,

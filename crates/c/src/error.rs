@@ -10,8 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const TEXT: usize = 1024;
 
 thread_local! {
-    /// What the last call of this thread that failed says. It has no destructor: exit handlers fail too, and
-    /// the main thread's values are destroyed before they run.
+    /// Message of this thread's last call that failed. It has no destructor: exit handlers fail too, and the main
+    /// thread's values are destroyed before they run.
     static LAST: Cell<[u8; TEXT]> = const { Cell::new([0; TEXT]) };
 }
 

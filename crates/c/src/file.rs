@@ -30,7 +30,7 @@ impl Handle for joulio_file {
     }
 }
 
-/// One read of several.
+/// One of several reads.
 #[repr(C)]
 pub struct joulio_file_part {
     /// Bytes from the start of the file to the first byte.

@@ -25,7 +25,7 @@ impl Handle for joulio_group {
     }
 }
 
-/// What a group's handle stands for.
+/// State behind a group's handle.
 pub(crate) struct Group {
     opened: Box<dyn AnyGroup>,
 }

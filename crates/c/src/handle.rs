@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A kind of handles.
 pub(crate) trait Handle {
-    /// What a handle of the kind stands for.
+    /// Type of the state behind a handle of this kind.
     type Value: 'static;
     /// Name of the kind, as arguments are called.
     const NAME: &'static str;

@@ -166,7 +166,7 @@ unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failur
     Ok(list)
 }
 
-/// Gives the buffers of a list, whose handles begin at `first`, back to the caller.
+/// Returns the buffers of a list, whose handles begin at `first`, to the caller.
 pub(crate) fn give_back(first: *mut joulio_buffer, list: BufferList) {
     let mut memory = list.into_iter();
     each(first, |held| match memory.next() {

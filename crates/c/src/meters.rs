@@ -42,11 +42,11 @@ pub struct joulio_energy {
     pub modelled: c_int,
 }
 
-/// What the handle of meters stands for.
+/// State behind a handle of meters.
 pub(crate) enum Reader {
     Idle(Meters),
     Open(Window),
-    /// Its thread was lost.
+    /// The thread of the meters was lost.
     Over,
 }
 

@@ -24,7 +24,7 @@ pub(crate) trait AnyGroup: Send + Any {
     fn count(&self) -> usize;
     fn outstanding(&self) -> usize;
     fn counters(&self) -> WaitCounters;
-    /// Lets interrupts through; whether nothing is there.
+    /// Enables interrupts, then polls; true if nothing was found.
     fn arm(&self) -> Result<bool, Failure>;
     fn fd(&self) -> c_int;
     /// Reaps as [`crate::any_queue::ReapCall`].
@@ -46,7 +46,7 @@ pub(crate) struct Members<D: Device>(Arc<Mutex<Joined<D>>>);
 
 struct Joined<D: Device> {
     events: EventGroup<D>,
-    /// Of each queue, in the order of the group.
+    /// The place of each queue, in the order of the group.
     places: Vec<Place>,
     /// Some queue may have completions that the caller's array had no room for.
     some_left: bool,
@@ -68,7 +68,7 @@ const NOWHERE: usize = usize::MAX;
 unsafe impl Send for Place {}
 
 impl<D: Device> Joined<D> {
-    /// What each queue keeps that was not destroyed.
+    /// Returns the backlog of each queue that was not destroyed.
     fn backlogs(&mut self) -> impl Iterator<Item = &mut Backlog> {
         let handles = self.places.iter().map(|place| place.handle);
         let handles = handles.filter(|handle| !handle.is_null());
@@ -91,7 +91,7 @@ impl<D: Device> Joined<D> {
         found
     }
 
-    /// Takes the queue `index` out.
+    /// Removes the queue `index` from the group and returns it.
     fn remove(&mut self, index: usize) -> Result<QueuePair<D>, Failure> {
         let removed = self.events.group().remove(index);
         let pair = removed.map_err(|error| Failure::new(Errno::IO, error))?;

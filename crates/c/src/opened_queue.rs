@@ -33,7 +33,7 @@ impl<D: Device> OpenedQueue<D> {
         })
     }
 
-    /// Puts the queue pair there, which serves the namespace.
+    /// Puts a queue pair in, which then serves the namespace.
     pub(crate) fn put(&mut self, pair: QueuePair<D>) {
         self.group.group().push(pair);
     }
@@ -161,7 +161,7 @@ unsafe extern "C" fn submit_and_wait<D: Device>(
     }
 }
 
-/// How many completions a call wants, and the caller's array of `max`.
+/// Number of completions that a call wants, and the caller's array of `max`.
 #[derive(Clone, Copy)]
 struct Room {
     min: u32,
@@ -370,7 +370,7 @@ unsafe extern "C" fn wait<D: Device>(
     with_more(found, reaped)
 }
 
-/// When a wait for `min` completions with a timeout ends.
+/// Time at which a wait for `min` completions with a timeout ends.
 #[inline]
 pub(crate) fn deadline(min: u32, timeout_ns: i64) -> Option<Nanos> {
     match u64::try_from(timeout_ns) {

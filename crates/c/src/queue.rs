@@ -32,7 +32,7 @@ impl Handle for joulio_queue {
     }
 }
 
-/// What a queue's handle stands for.
+/// State behind a queue's handle.
 pub(crate) struct Queue {
     opened: Box<dyn AnyQueue>,
     /// Calls of `opened`.
@@ -89,7 +89,7 @@ unsafe fn policy(completion: *const c_char) -> Result<AnyPolicy, Failure> {
     unsafe { policies(completion) }.map(|policy| policy())
 }
 
-/// What makes policies, each for a queue, by the name of their completion mode.
+/// Returns a function that makes policies, one for each queue, from the name of their completion mode.
 ///
 /// # Safety
 /// `completion` is NULL or a C string.
@@ -194,10 +194,9 @@ impl Queue {
         &mut *self.opened
     }
 
-    /// Its seat, and what it keeps between calls.
+    /// Returns the queue's seat and its backlog.
     ///
-    /// # Safety
-    /// Its seat is an `S`.
+    /// # Safety The queue's seat is an `S`.
     #[inline(always)]
     pub(crate) unsafe fn parts<S: Seat>(&mut self) -> (&mut S, &mut Backlog) {
         let seat: *mut S = (&raw mut *self.opened).cast();
@@ -215,8 +214,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Has the next call that reaps hand out what there was no room for, if there is something, or say why the
-    /// controller is used no more.
+    /// Makes the next call that reaps take the slow path, where completions are left over or the controller is used no
+    /// more.
     pub(crate) fn note_left(&mut self) {
         if self.backlog.has_some() {
             self.calls_left = 1;

@@ -27,7 +27,7 @@ impl DriverTag {
         DriverTag::of_buffer(first) | LIST
     }
 
-    /// Whether it is the tag of one buffer.
+    /// Whether the tag is of a command with one buffer.
     #[inline]
     pub(crate) fn is_buffer(tag: u64) -> bool {
         tag & (SLOT | LIST) == 0

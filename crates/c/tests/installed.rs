@@ -11,7 +11,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// What `command` prints; its failure with all that it says.
+/// Returns the output of `command`; if it fails, an error with all that it printed.
 fn said(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     let text = String::from_utf8(output.stdout)?;

@@ -65,7 +65,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// One that waits as deep as `depth`, for whichever thread registers first.
+    /// Opens a receiver that waits at most as deep as `depth`, for whichever thread registers first.
     ///
     /// # Errors
     /// Anything that this CPU, this system or this user lacks.
@@ -140,7 +140,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Whether user interrupts are let through between waits.
+    /// Whether interrupts are delivered between waits.
     fn lets_through(&self) -> bool {
         self.low_power.is_none() && !self.in_waits_only
     }
@@ -167,7 +167,7 @@ impl Receiver {
         })
     }
 
-    /// Gives the interrupt back to the kernel.
+    /// Returns the interrupt to the kernel.
     ///
     /// # Errors
     /// The module's.

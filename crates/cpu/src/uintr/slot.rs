@@ -12,7 +12,7 @@ pub(crate) const SLOTS: usize = 64;
 #[allow(dead_code, reason = "some fields are read by assembly alone")]
 #[repr(C, align(64))]
 pub(crate) struct HandlerState {
-    /// Not zero: the handler ran since this was cleared.
+    /// Not zero: the handler has run since this was cleared.
     pub(crate) mark: AtomicU32,
     /// Number of times that the handler ran.
     pub(crate) count: AtomicU64,

@@ -22,7 +22,7 @@ impl From<TestSource> for OwnedFd {
 }
 
 impl TestSource {
-    /// One that signals `eventfd`, directed at `cpu` at first.
+    /// Opens a source that signals `eventfd`, directed at `cpu` at first.
     ///
     /// # Errors
     /// Anything that this CPU, this system or this user lacks; the module's.

@@ -3,7 +3,7 @@
 
 use std::arch::asm;
 
-/// As [`crate::mmio::read32`].
+/// Implements [`crate::mmio::read32`].
 ///
 /// # Safety
 /// That of [`crate::mmio::read32`].
@@ -17,7 +17,7 @@ pub(crate) unsafe fn read32(at: *const u32) -> u32 {
     value
 }
 
-/// As [`crate::mmio::write32`].
+/// Implements [`crate::mmio::write32`].
 ///
 /// # Safety
 /// That of [`crate::mmio::write32`].

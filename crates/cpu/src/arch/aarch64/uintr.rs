@@ -8,7 +8,7 @@ use crate::{Depth, Feature, MissingFeature};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UserInterrupts {}
 
-/// No code, as there is no handler.
+/// Returns no code, as there is no handler.
 pub(crate) fn code() -> Code {
     Code {
         handler: 0..0,

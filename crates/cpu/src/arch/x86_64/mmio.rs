@@ -1,6 +1,6 @@
 //! Registers of devices, which are uncached memory.
 
-/// As [`crate::mmio::read32`].
+/// Implements [`crate::mmio::read32`].
 ///
 /// # Safety
 /// That of [`crate::mmio::read32`].
@@ -10,7 +10,7 @@ pub(crate) unsafe fn read32(at: *const u32) -> u32 {
     unsafe { at.read_volatile() }
 }
 
-/// As [`crate::mmio::write32`].
+/// Implements [`crate::mmio::write32`].
 ///
 /// # Safety
 /// That of [`crate::mmio::write32`].

@@ -33,7 +33,7 @@ impl Waits {
         }
     }
 
-    /// As [`crate::UserWait::pause`].
+    /// Implements [`crate::UserWait::pause`].
     #[inline]
     pub(crate) fn pause(self, depth: Depth, tsc: Tsc, time: Nanos) -> Ended {
         match self {
@@ -46,7 +46,7 @@ impl Waits {
         }
     }
 
-    /// As [`crate::UserWait::arm`].
+    /// Implements [`crate::UserWait::arm`].
     #[inline]
     pub(crate) fn arm(self, line: CacheLine<'_>) {
         match self {
@@ -55,7 +55,7 @@ impl Waits {
         }
     }
 
-    /// As [`crate::UserWait::wait`].
+    /// Implements [`crate::UserWait::wait`].
     #[inline]
     pub(crate) fn wait(self, depth: Depth, tsc: Tsc, time: Nanos) -> Ended {
         match self {

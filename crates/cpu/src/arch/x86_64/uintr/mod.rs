@@ -41,7 +41,7 @@ impl UserInterrupts {
         shadow_stack::has_shadow_stack()
     }
 
-    /// Lets user interrupts through from here on: a thread begins without.
+    /// Enables delivery of user interrupts (STUI): a thread begins with them disabled.
     ///
     /// # Safety
     /// The thread is registered, so that the module has user interrupts on.
@@ -50,8 +50,7 @@ impl UserInterrupts {
         unsafe { code::allow() };
     }
 
-    /// Holds user interrupts back from here on, until [`UserInterrupts::allow`] or
-    /// [`UserInterrupts::wait_at`].
+    /// Disables delivery of user interrupts (CLUI) until [`UserInterrupts::allow`] or [`UserInterrupts::wait_at`].
     ///
     /// # Safety
     /// That of [`UserInterrupts::allow`].

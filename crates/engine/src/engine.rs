@@ -64,8 +64,8 @@ pub trait Engine {
         sink: impl FnMut(Completion<Self::Buffer, Self::Failure>),
     ) -> Result<usize, Self::Error>;
 
-    /// Gives up the requests in flight: dropping the engine no longer waits for them, and leaks
-    /// their buffers where the device may still write them.
+    /// Abandons the requests in flight: dropping the engine no longer waits for them, and leaks their buffers where the
+    /// device may still write them.
     fn abandon(&mut self) {}
 
     /// Name of the effective completion mode.

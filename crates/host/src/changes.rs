@@ -79,8 +79,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Has the knobs that are set from here on outlast this, once [`Changes::leave`] leaves them: no
-    /// later run takes them for those of a killed one.
+    /// Keeps the knobs that are set from here on after the process ends, once [`Changes::leave`] leaves them: no later
+    /// run takes them for those of a killed one.
     pub fn staying(mut self) -> Changes<'a> {
         self.stays = true;
         self

@@ -44,8 +44,8 @@ pub fn irq_affinity(root: &Path, irq: u32) -> Result<IrqAffinity, KnobError> {
 }
 
 impl Changes<'_> {
-    /// Has interrupt `irq` of the system whose file tree begins at `root` taken by `cpus` only, and
-    /// returns what it is then. Put back with the other changes.
+    /// Directs interrupt `irq` of the system whose file tree begins at `root` to `cpus` only, and returns its affinity
+    /// after that. Put back with the other changes.
     ///
     /// # Errors
     /// There is no such interrupt; a CPU is not online; the kernel keeps the interrupt where it is,

@@ -22,7 +22,7 @@ pub(super) struct Inner {
 /// Result of putting back all changes of a process that is about to be ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ForcedRestore {
-    /// All put back, or there were none: lines about that.
+    /// All changes were put back, or there were none; with lines about that.
     Restored(Vec<String>),
     /// Some kept in the journal: why.
     Kept(String),

@@ -28,7 +28,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Permissions of the group and of others to write.
 const WRITABLE: u32 = 0o022;
-/// In such a directory (/tmp) others cannot rename or remove what is not theirs.
+/// Sticky bit: others cannot rename or remove files that are not theirs in such a directory (/tmp).
 const STICKY: u32 = 0o1000;
 
 /// An open directory of one's own. Files in it are opened below it, never through a link.
@@ -129,7 +129,7 @@ impl Folder {
         Ok(fd.into())
     }
 
-    /// Makes the file `name`, which must not be there, for nobody else to read.
+    /// Creates the file `name`, which must not exist, readable by its owner alone.
     pub(super) fn make(&self, name: &OsStr) -> Result<File, JournalError> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -140,7 +140,7 @@ impl Folder {
             .into())
     }
 
-    /// Gives the file `from` the name `to` too. False: that is there already.
+    /// Links the file `from` to the name `to` as well; `false` if `to` exists.
     pub(super) fn link(&self, from: &OsStr, to: &OsStr) -> Result<bool, JournalError> {
         match linkat(&self.fd, from, &self.fd, to, AtFlags::empty()) {
             Ok(()) => Ok(true),
@@ -155,7 +155,7 @@ impl Folder {
             .map_err(|errno| failed(&self.path_of(name), errno))
     }
 
-    /// Has entries that were made and removed outlive a power failure.
+    /// Makes created and removed entries durable.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         fsync(&self.fd).map_err(|errno| failed(&self.path, errno))
     }

@@ -74,7 +74,7 @@ impl Knob {
         }
     }
 
-    /// All settings but interrupts': of `disk`, if there is one, and of the CPUs.
+    /// Returns all settings but interrupts': of `disk`, if there is one, and of the CPUs.
     pub fn all(disk: Option<&str>) -> Vec<Knob> {
         let queue = disk.into_iter().flat_map(|disk| {
             let settings = Setting::ALL.iter();
@@ -124,7 +124,7 @@ impl Knob {
 }
 
 impl Setting {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Setting; 7] = [
         Setting::Scheduler,
         Setting::NrRequests,
@@ -150,7 +150,7 @@ impl Setting {
 }
 
 impl UmwaitSetting {
-    /// All of them.
+    /// All settings of umwait.
     pub const ALL: [UmwaitSetting; 2] = [UmwaitSetting::EnableC02, UmwaitSetting::MaxTime];
 
     /// Name of its file.

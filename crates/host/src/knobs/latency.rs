@@ -17,7 +17,7 @@ pub struct CpuLatency {
 }
 
 impl CpuLatency {
-    /// Holds it at `microseconds`, in the system whose file tree begins at `root`. 0 lets CPUs only
+    /// Holds the CPU latency limit at `microseconds`, in the system whose file tree begins at `root`. 0 lets CPUs only
     /// poll.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct KnobReading {
 /// Values that a setting can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnobValues {
-    /// One of these words.
+    /// One of a list of words.
     OneOf(Vec<String>),
     /// A number in a range.
     Number {

@@ -25,7 +25,7 @@ impl Content {
         Pcg64Mcg::seed_from_u64(seed).fill_bytes(&mut block[24..]);
     }
 
-    /// Whether `block` is this content, every byte of it.
+    /// Whether every byte of `block` is this content.
     pub fn is(self, block: &[u8]) -> bool {
         let mut wanted = vec![0; block.len()];
         self.fill(&mut wanted);

@@ -107,7 +107,7 @@ pub fn endure<D: Device>(
     Ok(run.endured)
 }
 
-/// Takes in what the device still posts unrequested: all of it is bad.
+/// Reaps what the device still posts unrequested, and counts all of it as bad.
 fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<()> {
     let mut idle_polls = 0;
     while idle_polls < 3 {

@@ -47,7 +47,7 @@ impl Turns {
     }
 }
 
-/// Lets a group with nothing outstanding wait once, so that its vectors are unmasked.
+/// Waits once in a group with nothing outstanding, so that its vectors are unmasked.
 ///
 /// A queue unmasks its vector when it first blocks, and a device that is done by the first poll is
 /// never blocked for: without this, whether a run sees interrupts is a matter of luck.

@@ -18,11 +18,11 @@ use joulio_device::Device;
 pub struct Claim<D: Device> {
     /// The claim as a sentence.
     pub name: &'static str,
-    /// Puts it to the test; returns a line that reports what was seen.
+    /// Tests the claim; returns a line that reports what was seen.
     pub check: fn(&Bench<D>) -> Result<String>,
 }
 
-/// All claims for a back end. The last one stamps blocks for a check from outside.
+/// Returns all claims for a back end. The last one stamps blocks for a check from outside.
 pub fn claims<D: Device>() -> Vec<Claim<D>> {
     macro_rules! claims {
         ($($room:ident::$name:ident),* $(,)?) => {

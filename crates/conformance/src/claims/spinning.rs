@@ -44,7 +44,7 @@ impl Policy for BlockOnceIn {
     }
 }
 
-/// Every policy that blocks, but not always.
+/// Returns every policy that blocks, but not always.
 fn policies() -> Vec<AnyPolicy> {
     let once_in = |every| {
         AnyPolicy::Other(Box::new(BlockOnceIn {

@@ -19,7 +19,7 @@ pub trait BackEnd: Sized {
     fn faulted(&self) -> Faulted;
 }
 
-/// In this process, with a thread of its own.
+/// A device in this process, with a thread of its own.
 pub struct InProcess(EmulatedDevice);
 
 impl BackEnd for InProcess {

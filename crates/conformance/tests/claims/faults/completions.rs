@@ -42,7 +42,7 @@ fn completions_out_of_order_find_their_commands<B: BackEnd>() {
     });
 }
 
-/// Not by messages: a message for each doorbell leaves this device the time to be done by the first
+/// Tests the back ends without messages: a message for each doorbell leaves the device time to be done by the first
 /// poll, so that nobody waits for an interrupt.
 fn lost_interrupts_are_found_and_the_mode_is_kept<B: BackEnd>() {
     Scenario::of("lost-irq@0.01,seed=10").all::<B>(|mode, endured, faulted| {

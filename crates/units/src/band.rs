@@ -18,7 +18,7 @@ pub struct Band {
 }
 
 impl Band {
-    /// Whether `joules` lies inside, the ends included.
+    /// Whether `joules` lies inside the band, the ends included.
     pub fn holds(&self, joules: Joules) -> bool {
         self.low <= joules && joules <= self.high
     }

@@ -7,6 +7,6 @@ pub enum Direction {
     Read,
     /// A write: data go from memory to the device.
     Write,
-    /// No data.
+    /// Neither: no data.
     Other,
 }

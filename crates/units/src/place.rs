@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// One of the parts that a boundary has in a machine.
+/// A part that a boundary has in a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 pub enum Place {
     /// The whole machine, or all of what the boundary names in it.
     Machine,
-    /// One processor package, or one of its dies where each has counters of its own.
+    /// A processor package, or one of its dies where each has counters of its own.
     Package {
         /// The package, as `physical_package_id` numbers it.
         package: u32,

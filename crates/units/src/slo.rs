@@ -85,10 +85,10 @@ pub struct SloLimit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SloError {
-    /// There is none.
+    /// The list has no percentile.
     #[error("an empty promise: give one as p99=15us")]
     Empty,
-    /// There are too many.
+    /// The list has too many percentiles.
     #[error("more than {} percentiles: leave some out", Slo::MAX)]
     TooMany,
     /// A promise that limits no percentile.
@@ -97,7 +97,7 @@ pub enum SloError {
     /// A percentile is given twice.
     #[error("{0} is given twice: leave one out")]
     Twice(Percentile),
-    /// No I/O can keep it.
+    /// The latency of a percentile is 0, which no I/O can keep.
     #[error("{0}: a promise of no time cannot be kept")]
     Zero(Percentile),
     /// A percentile above another has the shorter latency.

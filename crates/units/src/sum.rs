@@ -17,7 +17,7 @@ pub enum SumError {
     /// Both are of one zone, or of zones that overlap.
     #[error("{one} and {other} are the same joules, read twice")]
     Same {
-        /// One energy: its zone and source.
+        /// Zone and source of one energy.
         one: String,
         /// The other energy.
         other: String,
@@ -25,7 +25,7 @@ pub enum SumError {
     /// Two energies beside one another whose sum has no name.
     #[error("{one} and {other} have different boundaries: a sum would have none")]
     Boundaries {
-        /// One energy: its zone and source.
+        /// Zone and source of one energy.
         one: String,
         /// The other energy.
         other: String,
@@ -33,7 +33,7 @@ pub enum SumError {
     /// Figures of different kinds: only one is modelled, or has its idle energy taken off.
     #[error("{one} and {other}: only one of them is {what}")]
     Kinds {
-        /// One energy: its zone and source.
+        /// Zone and source of one energy.
         one: String,
         /// The other energy.
         other: String,
@@ -43,7 +43,7 @@ pub enum SumError {
     /// Windows of different lengths.
     #[error("{one} and {other} are of windows of {:.3} s and {:.3} s, too far apart to be added", .windows.0.seconds(), .windows.1.seconds())]
     Windows {
-        /// One energy: its zone and source.
+        /// Zone and source of one energy.
         one: String,
         /// The other energy.
         other: String,

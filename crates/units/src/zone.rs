@@ -32,7 +32,7 @@ impl Zone {
         }
     }
 
-    /// Whether `self` holds `other`, all or some of it: their joules are the same joules.
+    /// Whether `self` includes all or some of `other`, so that joules of `other` are counted in `self` too.
     ///
     /// The wall holds everything. The platform holds whatever its vendor wired into it, which is
     /// not to be known: everything but the wall. A package holds its cores. Memory and devices are

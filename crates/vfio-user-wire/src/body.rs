@@ -68,7 +68,7 @@ wire! {
 }
 
 impl DmaUnmap {
-    /// All that was ever mapped; address and size are 0.
+    /// Flag: unmap everything that was ever mapped; address and size are 0.
     pub const ALL: u32 = 1 << 2;
 }
 
@@ -187,7 +187,7 @@ wire! {
     IrqSet, 20 {
         /// [`IrqSet::BYTES`] and the data behind it.
         argsz: u32,
-        /// One `DATA_*` and one action.
+        /// One of the `DATA_*` flags and one action.
         flags: u32,
         /// Index of the kind.
         index: u32,

@@ -38,7 +38,7 @@ pub struct Header {
     pub size: u32,
     /// See [`flags`].
     pub flags: u32,
-    /// In a reply with [`flags::ERROR`]: an errno, or 0.
+    /// An errno, in a reply with [`flags::ERROR`]; 0 otherwise.
     pub error: u32,
 }
 
@@ -97,7 +97,7 @@ pub mod command {
     pub const DMA_READ: u16 = 11;
     /// The server's: writes memory that was mapped without a descriptor.
     pub const DMA_WRITE: u16 = 12;
-    /// No body: resets the device.
+    /// Resets the device; has no body.
     pub const DEVICE_RESET: u16 = 13;
 
     /// A command's name, as the specification has it.

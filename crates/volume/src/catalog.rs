@@ -53,7 +53,7 @@ fn extent_bytes(id: FileId, extent: Extent) -> u64 {
     1 + varint(id.0) + varint(extent.start.into()) + varint(extent.units.into())
 }
 
-/// What a commit has to make durable.
+/// The changes that a commit has to make durable.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// Changes in their order.
@@ -123,7 +123,7 @@ impl Catalog {
         }
     }
 
-    /// Makes `change` here, on the way to the journal or from there.
+    /// Applies `change` to the catalog, on the way to the journal or from it.
     fn apply(&mut self, change: &Change) -> Result<(), VolumeError> {
         match change {
             Change::Create { id, name } => {
@@ -212,7 +212,7 @@ impl Catalog {
         }
     }
 
-    /// Takes the name from a file; its units are freed by [`Catalog::forget`], unless it is open.
+    /// Removes the name of a file; its units are freed by [`Catalog::forget`], unless it is open.
     fn unlink(&mut self, name: &str) -> Result<(), VolumeError> {
         let id = self.names.remove(name).ok_or_else(|| missing(name))?;
         let inode = self.inode_mut(id)?;
@@ -234,7 +234,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Makes `change` of the file `id`: one without a name is not in the journal.
+    /// Applies `change` to the file `id`: a change of a file without a name is not written to the journal.
     fn change_file(&mut self, id: FileId, change: Change) -> Result<(), VolumeError> {
         match self.inode_mut(id)?.name {
             Some(_) => self.change(change),
@@ -317,7 +317,7 @@ impl Catalog {
         Ok(id)
     }
 
-    /// Takes the file's name; returns the file.
+    /// Removes the file's name; returns the file.
     ///
     /// # Errors
     /// There is no such file.
@@ -327,7 +327,7 @@ impl Catalog {
         Ok(id)
     }
 
-    /// Gives a file another name; returns the file that had it.
+    /// Renames a file; returns the file that had the new name.
     ///
     /// # Errors
     /// There is no file `from`, `to` is no name, or the journal has no room for it.
@@ -370,7 +370,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives a file units until it has `units`.
+    /// Extends a file to `units` units.
     ///
     /// # Errors
     /// The volume is full, or the journal has no room for so many extents: the file keeps what it had.
@@ -395,7 +395,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes `units` units, of those that are free, to follow the last of the file.
+    /// Allocates `units` free units, to follow the last of the file.
     fn take_units(&mut self, id: FileId, units: u64) -> Result<Vec<Extent>, VolumeError> {
         let last = self.inode_mut(id)?.extents.last().copied();
         let (mut after, mut left) = (last.map(Extent::end), units);
@@ -443,7 +443,7 @@ impl Catalog {
         }
     }
 
-    /// Puts a batch back that could not be made durable, before what came later.
+    /// Restores a batch that could not be made durable, in front of later changes.
     pub fn restore(&mut self, batch: Batch) {
         let later = std::mem::replace(&mut self.pending, batch.changes);
         self.pending.extend(later);

@@ -63,7 +63,7 @@ impl FreeUnits {
         self.total
     }
 
-    /// Gives `extent` back. None of its units is free.
+    /// Frees `extent`, none of whose units is free.
     pub fn free(&mut self, extent: Extent) {
         self.total += u64::from(extent.units);
         let mut run = extent;
@@ -83,8 +83,8 @@ impl FreeUnits {
         self.runs.insert(run.start, run.units);
     }
 
-    /// Takes up to `units` units that follow each other, those from `after` if they are free, else
-    /// from the first run that has them all, else the largest.
+    /// Allocates up to `units` adjacent units: those from `after` if they are free, else from the first run that has
+    /// them all, else from the largest.
     pub fn take(&mut self, units: u32, after: Option<u32>) -> Option<Extent> {
         let next = after.filter(|after| self.runs.contains_key(after));
         let first = || self.runs.iter().find(|run| *run.1 >= units);

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 /// Zeroes that one write puts into a gap.
 const ZEROES: usize = 256 << 10;
 
-/// One read of several that are done side by side.
+/// One of several reads that are done side by side.
 #[derive(Debug)]
 pub struct FileRead<'a> {
     /// Bytes from the start of the file to the first byte.
@@ -60,7 +60,7 @@ impl<S: BlockStore> VolumeFile<S> {
         Ok(reads[0].done)
     }
 
-    /// Does all `reads` side by side.
+    /// Executes all `reads` side by side.
     ///
     /// # Errors
     /// The device failed; what the reads hold is then not known.
@@ -99,7 +99,7 @@ impl<S: BlockStore> VolumeFile<S> {
         Ok(offset)
     }
 
-    /// Makes the file `size` bytes long: what is beyond is lost, and what is new is zeroes.
+    /// Sets the file's size to `size` bytes: data beyond it is lost, new bytes are zeroes.
     ///
     /// # Errors
     /// As [`VolumeFile::write_at`].
@@ -114,8 +114,7 @@ impl<S: BlockStore> VolumeFile<S> {
         Ok(())
     }
 
-    /// Makes what was written to the file, and its name and size, durable; and with them every change of
-    /// the directory until now.
+    /// Makes the file's data, name and size durable, and with them every change of the directory until now.
     ///
     /// # Errors
     /// The device failed, now or earlier.
@@ -146,7 +145,7 @@ impl<S: BlockStore> VolumeFile<S> {
         })
     }
 
-    /// What reads `into` from `offset` of the file.
+    /// Splits a read into `into` from `offset` of the file into the parts to be read.
     fn read_parts<'a>(
         &self,
         offset: u64,
@@ -172,7 +171,7 @@ impl<S: BlockStore> VolumeFile<S> {
         Ok(())
     }
 
-    /// Gives the file units for `end` bytes.
+    /// Allocates units to the file for `end` bytes.
     fn reserve(&self, end: u64) -> Result<(), VolumeError> {
         let layout = &self.volume.layout;
         let most = layout.max_file();
@@ -244,7 +243,7 @@ impl<S: BlockStore> VolumeFile<S> {
         Ok(())
     }
 
-    /// What the file has in block `index`, with zeroes beyond its end.
+    /// Reads block `index` of the file into `into`, with zeroes beyond its end.
     fn old_block(
         &self,
         tail: &Tail,

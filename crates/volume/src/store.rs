@@ -49,7 +49,7 @@ pub trait BlockStore: Send + Sync {
     /// is then not known.
     fn write(&self, parts: &[WritePart<'_>]) -> Result<(), StoreError>;
 
-    /// Makes what was written durable.
+    /// Makes all data written so far durable.
     ///
     /// # Errors
     /// The device failed.

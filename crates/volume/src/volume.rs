@@ -30,7 +30,7 @@ impl<S: BlockStore> Clone for Volume<S> {
     }
 }
 
-/// What all handles of a volume share. Locks are taken in the order journal, open files, catalog, and a
+/// The state that all handles of a volume share. Locks are taken in the order journal, open files, catalog, and a
 /// file's own before the catalog.
 #[derive(Debug)]
 pub(crate) struct Inner<S> {
@@ -92,7 +92,7 @@ impl<S: BlockStore> Volume<S> {
         &self.0.store
     }
 
-    /// Makes a file, which is there after a crash once it, or the volume, was synced.
+    /// Creates a file, which survives a crash once it, or the volume, was synced.
     ///
     /// # Errors
     /// There is a file of that name, the name is none, or the directory has no room for another.
@@ -152,7 +152,7 @@ impl<S: BlockStore> Volume<S> {
         self.unlink(|catalog| catalog.remove(name).map(Some))
     }
 
-    /// Gives the file `from` the name `to`, durably and at once; a file that had it is removed.
+    /// Renames the file `from` to `to`, durably and atomically; a file that had the name is removed.
     ///
     /// # Errors
     /// There is no file `from`, `to` is no name, or the directory has no room for it; or the store failed.
@@ -160,7 +160,7 @@ impl<S: BlockStore> Volume<S> {
         self.unlink(|catalog| catalog.rename(from, to))
     }
 
-    /// Makes `change`, durably, and forgets the file that it took the name from, unless that is open.
+    /// Applies `change`, durably, and forgets the file whose name it removed, unless that is open.
     fn unlink(
         &self,
         change: impl FnOnce(&mut Catalog) -> Result<Option<FileId>, VolumeError>,
@@ -175,7 +175,7 @@ impl<S: BlockStore> Volume<S> {
         self.0.commit()
     }
 
-    /// Makes all that was written and changed until now durable, in all files.
+    /// Makes all data and changes until now durable, of all files.
     ///
     /// # Errors
     /// The store failed, now or earlier.
@@ -205,7 +205,7 @@ impl<S> Inner<S> {
 }
 
 impl<S: BlockStore> Inner<S> {
-    /// Makes data and directory durable. Data first: what the journal says of a size is then on the
+    /// Makes data and directory durable. Data first: the bytes that a size in the journal covers are then on the
     /// device.
     pub fn commit(&self) -> Result<(), VolumeError> {
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);

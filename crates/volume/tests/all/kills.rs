@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// What was opened is durable.
+    /// Checks the volume that was opened against the model; from then on the files found count as durable.
     fn opened<S: BlockStore>(&mut self, volume: &Volume<S>) {
         self.check(volume);
         let there = (0..NAMES.len()).filter(|&file| volume.exists(NAMES[file]));

@@ -50,7 +50,7 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the files are, and what of that a crash may not take away.
+/// The content of the files, and what of it a crash may not take away.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     pub now: BTreeMap<usize, Vec<u8>>,

@@ -28,7 +28,7 @@ enum Kind<'a> {
     Any(&'a str),
 }
 
-/// What stands for a number.
+/// A word in the place of a number.
 #[derive(Arbitrary, Debug)]
 enum Word<'a> {
     Time(u64, Option<u32>, u8),

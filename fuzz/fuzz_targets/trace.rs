@@ -40,7 +40,7 @@ struct AnyEvent {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum At {
-    /// So long after the one before.
+    /// At so long after the event before.
     After(u16),
     Any(u64),
 }
@@ -129,7 +129,7 @@ fn whole(thread: &Thread) -> Vec<Event> {
     recorded.filter(|it| it.at >= begin).copied().collect()
 }
 
-/// Every submission and completion is of one I/O, and every other event is somewhere.
+/// Checks that every submission and completion is of one I/O, and every other event is somewhere.
 fn check_events(threads: &[Thread], timeline: &Timeline) {
     for (thread, core) in threads.iter().zip(&timeline.cores) {
         assert_eq!(core.events, whole(thread).len() as u64);

@@ -11,7 +11,7 @@ pub enum AnyFault {
     /// An error: SCT, SC and DNR.
     Status(u8, u8, bool),
     Drop,
-    /// By so many microseconds.
+    /// Delays by so many microseconds.
     Late(u16),
     Double,
     Reorder,
@@ -62,7 +62,7 @@ impl From<AnyFault> for Fault {
 /// Any [`When`].
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum AnyWhen {
-    /// In parts of 65535.
+    /// Probability in parts of 65535.
     Rate(u16),
     Command(u8),
     /// Nanoseconds.

@@ -23,7 +23,7 @@ fuzz_target!(|input: Input| {
     }
 });
 
-/// What a driver does with a device, in any order.
+/// Makes the calls of a driver on a device, in any order.
 fn drive(device: &VfioUserDevice, calls: &[Call]) {
     let mut vectors: Vec<Vector> = Vec::new();
     let mut memory: Vec<DmaMemory> = Vec::new();

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Where the MSI-X capability stands, and its table in BAR0: beyond what can be written.
+/// Offset of the MSI-X capability, whose table is in BAR0: beyond what can be written.
 const MSIX: usize = 0x40;
 const TABLE: u32 = 0x2000;
 const BAR: usize = 0x3000;
@@ -251,7 +251,7 @@ impl Server {
         (sent == bytes.len()).then_some(())
     }
 
-    /// What an honest server answers; `None`: it refuses.
+    /// Returns an honest server's answer; `None`: it refuses.
     fn reply(
         &mut self,
         requested: &Header,

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 #[derive(Arbitrary, Debug)]
 pub struct Input {
-    /// One for each message; the server closes when there is none left.
+    /// A twist for each message; the server closes when there is none left.
     pub twists: Vec<Twist>,
     pub calls: Vec<Call>,
 }
@@ -26,7 +26,7 @@ pub enum Twist {
     Twice,
     /// Files with the answer.
     Files(Files, u8),
-    /// What the server does to the eventfds that it was given.
+    /// The server uses the eventfds that it was given.
     Events(Events),
     /// Holes in the driver's memory.
     Punch,
@@ -34,7 +34,7 @@ pub enum Twist {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Files {
-    /// As long as a page of doorbells needs, or not.
+    /// So much memory: as much as a page of doorbells needs, or not.
     Memory(u8),
     Pipe,
     Directory,

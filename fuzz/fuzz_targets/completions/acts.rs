@@ -5,11 +5,11 @@ use joulio_fuzz::faults::AnyFault;
 
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Act {
-    /// What the driver requested is done.
+    /// The device executes the commands that the driver submitted.
     Work,
-    /// Nothing else for so many milliseconds, but that.
+    /// The device executes commands for so many milliseconds, and nothing else happens.
     WorkFor(u8),
-    /// Nothing for so many milliseconds.
+    /// Nothing happens for so many milliseconds.
     Rest(u8),
     /// A completion, so many places ahead of where the driver polls next.
     Forge {
@@ -48,9 +48,9 @@ pub enum Act {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Cid {
-    /// Of the command in this place of the submission queue.
+    /// Identifier of the command at this place of the submission queue.
     Of(u8),
-    /// Of a request for events.
+    /// Identifier of an Asynchronous Event Request.
     Event(u8),
     Any(u16),
 }

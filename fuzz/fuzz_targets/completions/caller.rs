@@ -14,10 +14,10 @@ use joulio_units::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// No call takes longer, whatever the device does: some resets, each with all its time limits.
+/// Longest time that a call may take, whatever the device does: some resets, each with all its time limits.
 const LONGEST: Nanos = Nanos::from_millis(3_600_000);
-/// How much later than requested a wait may end when no reset came between: an interrupt that is
-/// not delivered yet, the admin commands of a check.
+/// Time by which a wait may end later than requested when no reset came between: an interrupt that is not delivered
+/// yet, the admin commands of a check.
 const LATE: Nanos = Nanos::from_millis(250);
 
 /// A command that was submitted and has not ended.
@@ -68,7 +68,7 @@ impl<'a> Caller<'a> {
         (index, &mut queues[index])
     }
 
-    /// Does `step`; `false`: there is nothing left to do it with.
+    /// Executes `step`; `false`: there is nothing left to execute it with.
     pub fn take(&mut self, step: &Step) -> bool {
         match *step {
             Step::Submit {
@@ -198,8 +198,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// There is no controller any more, and it does not come back: whatever is requested of it
-    /// ends.
+    /// Checks that whatever is requested of a controller that was lost for good ends.
     fn check_end(&mut self) {
         let namespace = self.namespace;
         let requested = self.controller.smart_log();

@@ -27,7 +27,7 @@ use steps::Step;
 #[derive(Arbitrary, Debug)]
 struct Input {
     how: How,
-    /// What the device does while it is opened.
+    /// Actions of the device while it is opened.
     opening: Vec<Act>,
     moves: Vec<Move>,
 }
@@ -37,9 +37,9 @@ struct How {
     /// Bits of CAP that are turned over.
     cap: Option<u64>,
     queues: u8,
-    /// In milliseconds.
+    /// Timeout of an I/O in milliseconds.
     io_timeout: u8,
-    /// In tenths of a millisecond.
+    /// Timeout of an admin command in tenths of a millisecond.
     admin_timeout: u8,
     retries: u8,
     sgls: bool,
@@ -47,7 +47,7 @@ struct How {
     works: bool,
 }
 
-/// What the caller does, and what the device has done by the end of it.
+/// A call of the caller, and the actions of the device until its end.
 #[derive(Arbitrary, Debug)]
 struct Move {
     acts: Vec<Act>,

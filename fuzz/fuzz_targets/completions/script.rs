@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Of I/O queues.
+/// Depth of the I/O queues.
 pub const DEPTH: usize = 4;
 /// CAP.TO but for its lowest bits: how long the driver waits for a controller to come up.
 const TIMEOUT: u64 = 0xfc << 24;
-/// Where the admin queue's data page stands in its memory.
+/// Offset of the admin queue's data page in its memory.
 const DATA: usize = 8192;
 const PAGE: usize = 4096;
 
@@ -45,7 +45,7 @@ struct State {
 /// A completion queue, as far as its doorbells show.
 #[derive(Clone, Copy, Default)]
 struct Ring {
-    /// Where its memory is in the list.
+    /// Index of its memory in the list.
     memory: usize,
     head: u32,
     /// The phase tag of entries before the head.

@@ -16,7 +16,7 @@ pub enum Step {
         queue: u8,
         max: u8,
     },
-    /// For completions, up to a time in milliseconds.
+    /// Waits for completions, up to a time in milliseconds.
     Wait {
         min: u8,
         within: Option<u8>,

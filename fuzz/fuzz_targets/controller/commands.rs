@@ -12,7 +12,7 @@ const FEATURES: [u8; 8] = [0x02, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0c, 0x10];
 const LOGS: [u8; 6] = [0x01, 0x02, 0x03, 0x04, 0x05, 0x70];
 
 impl Host {
-    /// Does a step that is a command.
+    /// Executes a step that is a command.
     pub fn command(&mut self, step: &Step) {
         let some_queue = |queue: u8| u16::from(queue) % (QUEUES + 2);
         let (queue, command) = match *step {

@@ -21,7 +21,7 @@ pub struct Host {
     pub memory: DmaMemory,
     second: Option<DmaMemory>,
     vectors: Vec<Vector>,
-    /// All that may have gone wrong on purpose.
+    /// The faults that were planned, and so may have happened.
     faults: Vec<Fault>,
     /// Tail and length of each submission queue, as far as this host knows.
     queues: [(u16, u16); QUEUES as usize + 2],
@@ -45,7 +45,7 @@ impl Host {
         self.faults.iter().any(is)
     }
 
-    /// Gives all vectors back.
+    /// Drops all vectors.
     pub fn drop_vectors(&mut self) {
         self.vectors = self.device.enable_vectors(0).expect("it has as many");
     }
@@ -126,7 +126,7 @@ impl Host {
         self.memory.write(at, bytes);
     }
 
-    /// Does a step that is none.
+    /// Executes a step that is not a command.
     pub fn act(&mut self, step: &Step) {
         match *step {
             Step::Write32(offset, value) => {

@@ -117,7 +117,7 @@ fn check_back(host: &mut Host, clock: &mut Clock) {
     assert_eq!(bytes, [0xa5; BLOCK]);
 }
 
-/// Does the first I/O of that kind on queue 1, a write before a read.
+/// Executes the first I/O of that kind on queue 1, a write before a read.
 fn io(host: &mut Host, clock: &mut Clock, opcode: NvmOpcode, page: usize) -> Status {
     let mut command = Command::transfer(opcode, NamespaceId(1), 3, 1);
     command.prp1.set(host.page(page));

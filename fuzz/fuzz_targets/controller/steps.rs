@@ -22,7 +22,7 @@ pub enum Step {
     /// Bytes for a command in a queue's next place, with addresses that may be good ones.
     Command {
         queue: u8,
-        /// Of the opcode, CID, NSID and dwords 10 to 12 only the low bits count.
+        /// Whether only the low bits of the opcode, CID, NSID and dwords 10 to 12 count.
         small: bool,
         opcode: u8,
         bytes: [u8; 20],
@@ -144,7 +144,7 @@ impl Descriptor {
 pub enum Value {
     Page(u8),
     Inside(u32),
-    /// In the second piece of memory, if it is there.
+    /// An address in the second piece of memory, if it is there.
     Second(u16),
     Any(u64),
 }

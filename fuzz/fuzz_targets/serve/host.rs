@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
-/// Where the host's memory is for the device.
+/// Address of the host's memory in the device's space.
 pub const BASE: u64 = 0x4000_0000;
 pub const MEMORY: u64 = PAGES * PAGE;
 pub const PAGES: u64 = 256;
@@ -24,7 +24,7 @@ pub const PAGE: u64 = 4096;
 /// The first page that is no queue's.
 pub const FREE: u64 = 32;
 const BLOCK: usize = 512;
-/// How long an I/O may take, on a machine that has other things to do.
+/// Time limit of an I/O, on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub struct Host {
@@ -180,7 +180,7 @@ impl Host {
         }
     }
 
-    /// Does all that a host does that means well, up to a write, and a read of what was written.
+    /// Executes all steps of a well-behaved host, up to a write, and a read of the same data.
     pub fn begin(&mut self) {
         self.version();
         let access = DmaMap::READ | DmaMap::WRITE;

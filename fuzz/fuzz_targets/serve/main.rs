@@ -18,9 +18,9 @@ use std::time::Duration;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// Which of the two servers: seldom that with mapped doorbells, which it polls only so often.
+    /// Choice of one of two servers: seldom the one with mapped doorbells, which are polled at intervals.
     doorbells: u8,
-    /// Whether it begins as it should, and has done a write and a read before the rest.
+    /// Whether the host begins as it should, with a write and a read before the rest.
     mannered: bool,
     says: Vec<Say>,
 }

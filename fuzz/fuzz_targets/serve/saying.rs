@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use zerocopy::IntoBytes;
 
 impl Host {
-    /// Says something.
+    /// Sends a message.
     pub fn say(&mut self, say: &Say) {
         match *say {
             Say::Raw(ref bytes) => self.send(bytes, Fds::None),

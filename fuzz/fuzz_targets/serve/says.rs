@@ -54,7 +54,7 @@ pub enum Say {
     },
     Command {
         queue: u8,
-        /// Of the opcode and the dwords only the low bits count.
+        /// Whether only the low bits of the opcode and the dwords count.
         small: bool,
         opcode: u8,
         nsid: u8,

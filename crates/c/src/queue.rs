@@ -196,7 +196,8 @@ impl Queue {
 
     /// Returns the queue's seat and its backlog.
     ///
-    /// # Safety The queue's seat is an `S`.
+    /// # Safety
+    /// The queue's seat is an `S`.
     #[inline(always)]
     pub(crate) unsafe fn parts<S: Seat>(&mut self) -> (&mut S, &mut Backlog) {
         let seat: *mut S = (&raw mut *self.opened).cast();

@@ -1,12 +1,12 @@
-//! Arenas: one memory, mapped for the device once, and many buffers of any size out of it.
+//! Arenas: one memory, mapped for the device once, from which many buffers of any size are allocated.
 
 use crate::{DmaBuffer, DmaMemory, Iova, IovaSpace, TrustedBuffer, TrustedMemory};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Alignment in bytes of a buffer that is a page or more: a page, so that it takes the fewest data
-/// pointers; a smaller one stays within a page.
+/// Alignment in bytes of a buffer of a page or more: a page, so that it needs the fewest data pointers. A smaller
+/// buffer does not cross a page boundary.
 const MAX_ALIGNMENT: usize = crate::iova::PAGE;
-/// Smallest piece in bytes: a dword.
+/// Smallest allocation in bytes: a dword.
 const DWORD: usize = 4;
 
 /// A DMA memory from which buffers of any size are allocated. A buffer returns to it when dropped; the memory lives
@@ -20,7 +20,7 @@ pub struct Arena {
     trusted: bool,
 }
 
-/// Ranges of an arena that no buffer has.
+/// The free ranges of an arena.
 pub(crate) struct Home(Mutex<IovaSpace>);
 
 impl Home {
@@ -91,7 +91,7 @@ fn whole_dwords(len: usize) -> Option<usize> {
     (len > 0 && u32::try_from(len).is_ok()).then_some(len)
 }
 
-/// [`Arena`] of memory of a trusted device: its buffers are slices.
+/// An [`Arena`] in memory of a trusted device: its buffers can be used as slices.
 #[derive(Clone)]
 pub struct TrustedArena(Arena);
 

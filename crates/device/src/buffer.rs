@@ -1,9 +1,8 @@
-//! Data buffers: pieces of DMA memory, which move into a queue with their command and come back with
-//! its completion.
+//! Data buffers: pieces of DMA memory that move into a queue with their command and come back with its completion.
 //!
-//! Sound because a byte belongs to one buffer at a time: buffers are cut from a memory that they keep
-//! and that nobody else names any more, are split without overlap, and are joined by ending one of them.
-//! Whether a reference may point into one is [`crate::trusted`]'s to say; all else here copies.
+//! Sound because a byte belongs to one buffer at a time: buffers are cut from a memory that they keep alive and to
+//! which nobody else has a reference, they are split without overlap, and joining two ends one of them.
+//! [`crate::trusted`] decides whether a reference may point into a buffer; everything else here copies.
 
 use crate::arena::Home;
 use crate::{DmaDomain, DmaMemory, Iova};
@@ -15,11 +14,11 @@ use std::sync::Arc;
 /// Multiple in bytes that a buffer can be split at: data pointers name whole dwords (Base 4.1.1).
 const DWORD: usize = 4;
 
-/// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the
-/// device's. It is moved into the queue with the command and comes back with the completion, so
-/// that a use in between does not compile. One word, so that moving it costs nothing.
+/// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the device's. It is moved into
+/// the queue with the command and comes back with the completion, so that a use in between does not compile. A buffer
+/// is one word, so that moving it costs nothing.
 ///
-/// The bytes are copied in and out. Where the device is trusted they are a slice too
+/// The bytes are copied in and out. Where the device is trusted they can be used as a slice too
 /// ([`DmaBuffer::as_slice`], [`TrustedBuffer`](crate::TrustedBuffer)).
 pub struct DmaBuffer(pub(crate) Box<Piece>);
 
@@ -27,23 +26,23 @@ pub(crate) struct Piece {
     at: NonNull<u8>,
     iova: Iova,
     len: u32,
-    /// Bytes of it in the page that it begins in.
+    /// Bytes of the buffer in its first page.
     in_page: u32,
     domain: DmaDomain,
-    /// The device writes these bytes during commands only, and nobody else names them.
+    /// Whether the device writes these bytes during commands only, and nobody else has a reference to them.
     trusted: bool,
-    /// Part of it that a list moves: offset and length in bytes.
+    /// Offset and length in bytes of the part that a list transfers.
     pub(crate) part: (u32, u32),
-    /// The buffer behind it, of a list.
+    /// The next buffer of a list.
     pub(crate) next: Option<DmaBuffer>,
-    /// The arena that the bytes go back to.
+    /// The arena that the bytes return to.
     home: Option<Arc<Home>>,
-    /// Held for its drop, and to tell neighbours of one memory.
+    /// The memory, kept alive, and compared to find out whether two buffers are of the same one.
     owner: Arc<DmaMemory>,
 }
 
-// SAFETY: the bytes belong to this buffer alone; accesses are volatile, or by slices of a trusted
-// memory, which borrow it; the memory lives as long as the owner.
+// SAFETY: the bytes belong to this buffer alone; accesses are volatile, or through slices of trusted memory, which
+// borrow the buffer; the memory lives as long as the owner.
 unsafe impl Send for DmaBuffer {}
 // SAFETY: through `&self` the memory is only read.
 unsafe impl Sync for DmaBuffer {}
@@ -55,7 +54,7 @@ impl Piece {
     }
 }
 
-/// Bytes of `len` from `iova` on that are in the page of the first.
+/// Returns how many of `len` bytes from `iova` on are in the page of the first.
 fn in_page(iova: Iova, len: u32) -> u32 {
     let page = crate::iova::PAGE;
     len.min((page - iova.0 as usize % page) as u32)
@@ -90,7 +89,7 @@ impl DmaBuffer {
         (0..count).map(piece).collect()
     }
 
-    /// The buffer of `len` bytes at `offset` of `owner`, which no other buffer overlaps.
+    /// Makes the buffer of `len` bytes at `offset` of `owner`, which no other buffer overlaps.
     pub(crate) fn cut(
         owner: &Arc<DmaMemory>,
         offset: usize,
@@ -114,7 +113,7 @@ impl DmaBuffer {
         }))
     }
 
-    /// Distance in bytes between buffers of `len` bytes.
+    /// Returns the distance in bytes between buffers of `len` bytes that [`DmaBuffer::carve`] makes.
     pub fn stride(len: usize) -> usize {
         len.max(1).next_multiple_of(crate::iova::PAGE)
     }
@@ -132,7 +131,7 @@ impl DmaBuffer {
         self.0.iova
     }
 
-    /// Length in bytes of its part in the page that it begins in.
+    /// Returns how many bytes of the buffer are in its first page.
     #[inline]
     pub fn len_in_page(&self) -> u32 {
         self.0.in_page
@@ -144,10 +143,9 @@ impl DmaBuffer {
         self.0.domain
     }
 
-    /// Address of the first byte in this process, which stays the same while the buffer is the
-    /// device's. For callers that read and write in place: what is there changes while a command has
-    /// the buffer, and, with a device that is not trusted, at any time; so that no reference to it may
-    /// be made there.
+    /// Returns the address of the first byte in this process, which stays the same while the device has the buffer. For
+    /// callers that read and write in place. The bytes may change while a command has the buffer, and at any time if
+    /// the device is not trusted: then no reference to them may be made.
     #[inline]
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.at.as_ptr()
@@ -160,24 +158,25 @@ impl DmaBuffer {
         self.0.trusted
     }
 
-    /// The bytes, where the device is trusted.
+    /// Returns the bytes as a slice if the device is trusted, else `None`.
     #[inline]
     pub fn as_slice(&self) -> Option<&[u8]> {
-        // SAFETY: initialised since they were mapped. A trusted device writes them while a command has
-        // this buffer, and then the caller has not; nobody else names them. `trusted` has the rest.
+        // SAFETY: initialised since they were mapped. A trusted device writes them only while a command has this
+        // buffer, and then the caller does not have it; nobody else has a reference to them. `trusted` gives the whole
+        // argument.
         (self.0.trusted)
             .then(|| unsafe { std::slice::from_raw_parts(self.0.at.as_ptr(), self.len()) })
     }
 
-    /// The bytes, to be written, where the device is trusted.
+    /// Returns the bytes as a mutable slice if the device is trusted, else `None`.
     #[inline]
     pub fn as_mut_slice(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as in `as_slice`; `&mut self` is the only way to them.
+        // SAFETY: as in `as_slice`; `&mut self` is the only access to them.
         (self.0.trusted)
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.0.at.as_ptr(), self.len()) })
     }
 
-    /// Address of the first byte in this process: to ask the system about its page, not to reach it.
+    /// Returns the address of the first byte in this process: to ask the system about its page, not to access it.
     pub fn address(&self) -> u64 {
         self.0.at.as_ptr() as u64
     }
@@ -202,8 +201,8 @@ impl DmaBuffer {
         unsafe { copy_shared(from.as_ptr(), to, from.len()) }
     }
 
-    /// Cuts the buffer in two: keeps what is before `at`, and returns the rest. Both are the caller's,
-    /// and go their ways with commands of their own.
+    /// Splits the buffer in two: keeps the bytes before `at`, and returns the rest. Both are the caller's and can be
+    /// used by different commands.
     ///
     /// # Panics
     /// When `at` is past the end, or no multiple of 4: a data pointer names whole dwords.
@@ -236,7 +235,7 @@ impl DmaBuffer {
     /// Joins the buffer with `rest`, which begins where it ends.
     ///
     /// # Errors
-    /// `rest` comes back: it is not of the same memory, or begins elsewhere.
+    /// Returns `rest` when it is not of the same memory, or does not begin where this buffer ends.
     pub fn join(&mut self, mut rest: DmaBuffer) -> Result<(), DmaBuffer> {
         let (piece, behind) = (&mut *self.0, &mut *rest.0);
         let adjacent = piece.at.as_ptr().wrapping_add(piece.len as usize) == behind.at.as_ptr();
@@ -245,13 +244,13 @@ impl DmaBuffer {
         let (Some(len), true) = (len, adjacent && same) else {
             return Err(rest);
         };
-        // Its bytes are this one's now, and go back with it.
+        // Its bytes belong to this buffer now, and return to the arena with it.
         behind.home = None;
         piece.set_len(len);
         Ok(())
     }
 
-    /// The pointer to `offset`, which `len` bytes of this buffer follow.
+    /// Returns the pointer to `offset`, checked to be followed by `len` bytes of this buffer.
     fn at(&self, offset: usize, len: usize) -> *mut u8 {
         assert!(
             offset <= self.len() && len <= self.len() - offset,

@@ -9,20 +9,19 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names one device's address space within this process: an address means nothing in another.
+/// Identifies one device's address space within this process: an address is valid only in its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaDomain(u32);
 
 impl DmaDomain {
-    /// A domain unlike every other.
+    /// Makes a domain that is equal to no other.
     pub fn unique() -> DmaDomain {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         DmaDomain(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// A mapping that keeps memory reachable for a device; dropping it ends the reach before it
-/// returns.
+/// A mapping that keeps memory reachable for a device: when dropping it returns, the device reaches the memory no more.
 pub trait DmaMapping: Send + Sync + 'static {
     /// The address space that the memory is reachable in.
     fn domain(&self) -> DmaDomain;
@@ -36,7 +35,7 @@ pub struct DmaMemory {
 }
 
 impl DmaMemory {
-    /// `memory`, which `mapping` keeps reachable at `iova`.
+    /// Makes DMA memory of `memory`, which `mapping` keeps reachable at `iova`.
     pub fn new(memory: Arc<SharedMemory>, iova: Iova, mapping: impl DmaMapping) -> DmaMemory {
         DmaMemory {
             mapping: Box::new(mapping),
@@ -60,17 +59,17 @@ impl DmaMemory {
         &self.memory
     }
 
-    /// The bytes, to keep beyond this mapping of them.
+    /// Returns the memory, to be kept beyond this mapping of it.
     pub fn share(&self) -> Arc<SharedMemory> {
         Arc::clone(&self.memory)
     }
 
-    /// The allocated pages.
+    /// Returns the kind of the pages.
     pub fn pages(&self) -> PageKind {
         self.memory.pages()
     }
 
-    /// `entries` values of `T` from `offset` on: a ring, a queue, a table.
+    /// Returns an array of `entries` values of `T` from `offset` on: a ring, a queue, a table.
     ///
     /// # Panics
     /// When the range is not inside or not aligned.
@@ -88,13 +87,13 @@ impl DmaMemory {
     }
 }
 
-/// A type that may stand in memory shared with a device: any bytes are a value, without padding.
+/// A type that may be placed in memory shared with a device: any bytes are a valid value, and there is no padding.
 ///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid value, none of them padding.
 pub unsafe trait Entry: Copy + Send + 'static {
-    /// Writes `value` by volatile stores. Words go out one by one, straight from registers: a
-    /// volatile store of a whole array would go over the stack.
+    /// Writes `value` by volatile stores. Words are stored one by one from registers: a volatile store of a whole array
+    /// would be copied to the stack first.
     ///
     /// # Safety
     /// `at` is valid for a write, and aligned.
@@ -121,8 +120,8 @@ unsafe impl<const N: usize> Entry for [u64; N] {
 // SAFETY: as above.
 unsafe impl<const N: usize> Entry for [u32; N] {}
 
-/// Entries in DMA memory: queues and PRP lists. Keeps the memory alive. Whoever holds two that
-/// overlap writes them from one thread only: the other writer is the device.
+/// Entries in DMA memory: queues and PRP lists. Keeps the memory alive. Two arrays that overlap must be written from
+/// one thread only: the other writer is the device.
 pub struct DmaArray<T> {
     at: NonNull<T>,
     entries: usize,
@@ -151,7 +150,7 @@ impl<T: Entry> DmaArray<T> {
         self.entries
     }
 
-    /// The memory this stands in.
+    /// Returns the memory that contains the array.
     pub fn owner(&self) -> &Arc<DmaMemory> {
         &self.owner
     }
@@ -178,7 +177,7 @@ impl<T: Entry> DmaArray<T> {
         unsafe { T::store(self.at.as_ptr().add(index), value) }
     }
 
-    /// The cache line of entry `index`, to be watched.
+    /// Returns the cache line of entry `index`, to be monitored.
     ///
     /// # Panics
     /// When there is no such entry.
@@ -189,8 +188,8 @@ impl<T: Entry> DmaArray<T> {
         unsafe { CacheLine::new(self.at.add(index).cast()) }
     }
 
-    /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: reads of the
-    /// entry that follow see at least what the device wrote before that word.
+    /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: later reads of the entry see at
+    /// least the device's writes before that word.
     ///
     /// # Panics
     /// When the word is not inside entry `index`.
@@ -199,7 +198,7 @@ impl<T: Entry> DmaArray<T> {
         const { assert!(size_of::<T>() >= 4 && size_of::<T>().is_multiple_of(4)) };
         assert!(index < self.entries);
         assert!(offset <= size_of::<T>() - 4 && offset.is_multiple_of(4));
-        // SAFETY: inside as checked; `array` saw to the alignment, and entries are whole words.
+        // SAFETY: inside as checked; `array` has checked the alignment, and entries are whole words.
         let value = unsafe {
             let word = self.at.as_ptr().add(index).cast::<u8>().add(offset);
             AtomicU32::from_ptr(word.cast()).load(Ordering::Relaxed)

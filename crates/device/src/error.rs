@@ -1,4 +1,4 @@
-//! Errors under the driver, each with what to do about it.
+//! Errors of the back ends, each with what to do about it.
 
 use crate::pci::Neighbour;
 use std::io;
@@ -7,28 +7,28 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// Not there, or not an NVMe controller.
+    /// The PCI function does not exist, or is not an NVMe controller.
     #[error(transparent)]
     Pci(#[from] crate::pci::PciError),
-    /// The server at the other end of a socket.
+    /// Failure of the server at the other end of a socket.
     #[error(transparent)]
     VfioUser(#[from] crate::vfio_user::VfioUserError),
-    /// A controller that the kernel's driver has.
+    /// Failure of a controller that the kernel's driver has.
     #[error(transparent)]
     Kernel(#[from] crate::kernel::KernelError),
-    /// Another driver has it.
+    /// Another driver than vfio-pci has the device.
     #[error(
         "{device} is held by the {driver} driver; `joulio bind {arguments}` moves it to vfio-pci"
     )]
     HeldByKernel {
         /// Name of the device, as the user gave it.
         device: String,
-        /// PCI address of the device, and the word for one without an IOMMU.
+        /// PCI address of the device, and the option that allows one without an IOMMU.
         arguments: String,
         /// The driver that has it, or "no".
         driver: String,
     },
-    /// The group holds a device that a kernel driver still has.
+    /// The IOMMU group contains a device that a kernel driver still has.
     #[error(
         "{device}: VFIO does not open IOMMU group {group} while kernel drivers hold devices of it{}: `joulio bind` those that are NVMe controllers, release the others", held(.others)
     )]
@@ -61,7 +61,7 @@ pub enum DeviceError {
     Busy {
         /// Name of the device, as the user gave it.
         device: String,
-        /// The file that is open.
+        /// The device node that is open.
         path: String,
     },
     /// The device is open in this process already.
@@ -72,7 +72,7 @@ pub enum DeviceError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// Another process has the device's IOMMU group.
+    /// Another process has the device's IOMMU group open.
     #[error(
         "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (/sys/kernel/iommu_groups/{group}/devices)"
     )]
@@ -97,7 +97,7 @@ pub enum DeviceError {
     Memory {
         /// Requested size in bytes.
         wanted: usize,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
     /// The device's address space is full.
@@ -106,19 +106,19 @@ pub enum DeviceError {
         /// Requested size in bytes.
         wanted: usize,
     },
-    /// A device without an IOMMU has no memory in one piece.
+    /// There are not enough adjacent huge pages for a device without an IOMMU.
     #[error(
         "a device without an IOMMU takes huge pages, for {wanted} bytes so many of 2 MiB in one piece: {pages}; free in one piece are {found}: reserve more, best at boot (hugepages=128), or now by `echo 128 > /proc/sys/vm/nr_hugepages`"
     )]
     HugePages {
         /// Requested size in bytes.
         wanted: usize,
-        /// Huge pages that it takes.
+        /// Huge pages needed.
         pages: usize,
-        /// Free huge pages that follow each other, at most.
+        /// Largest number of adjacent free huge pages.
         found: usize,
     },
-    /// A device without an IOMMU takes rights of root's.
+    /// The process lacks the rights that a device without an IOMMU needs.
     #[error(
         "{device}: to drive a device without an IOMMU takes CAP_SYS_RAWIO, and CAP_SYS_ADMIN to see physical addresses: run as root"
     )]
@@ -126,7 +126,7 @@ pub enum DeviceError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// A doorbell beyond the mapped registers.
+    /// The doorbell is beyond the mapped registers.
     #[error(
         "doorbell at {offset:#x} lies outside of the device's registers ({size:#x} bytes): use fewer queues"
     )]
@@ -136,7 +136,7 @@ pub enum DeviceError {
         /// Bytes that are mapped.
         size: usize,
     },
-    /// The device has fewer vectors.
+    /// The device has fewer vectors than were requested.
     #[error("{wanted} interrupt vectors requested, the device has {have}")]
     Vectors {
         /// Vectors requested.
@@ -149,10 +149,10 @@ pub enum DeviceError {
     VectorTable {
         /// The vector.
         vector: u16,
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
-    /// The device does not do what the back end needs.
+    /// The device lacks a feature that the back end needs.
     #[error("{device}: {reason}")]
     Unsupported {
         /// Name of the device, as the user gave it.
@@ -160,19 +160,19 @@ pub enum DeviceError {
         /// The feature that is missing.
         reason: String,
     },
-    /// Memory of the caller's own is not whole pages.
+    /// Memory of the caller is not made of whole pages.
     #[error(
         "{len} bytes at {address:#x} are not whole pages of {page} bytes: map them on such a boundary, and in whole pages"
     )]
     Pages {
-        /// First byte.
+        /// Address of the first byte.
         address: usize,
         /// Length in bytes.
         len: usize,
         /// Size of a page in bytes.
         page: usize,
     },
-    /// Memory that others may write too cannot be a slice.
+    /// The memory can be written by others, so that its buffers cannot be slices.
     #[error(
         "memory of a file can be written by whoever else has the file: its buffers are copied in and out (DmaBuffer)"
     )]
@@ -188,13 +188,13 @@ pub enum DeviceError {
     Os {
         /// The call that failed.
         what: String,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl DeviceError {
-    /// An [`DeviceError::Os`] of the last error of this thread.
+    /// Makes a [`DeviceError::Os`] of this thread's last error.
     pub(crate) fn last_os(what: impl Into<String>) -> DeviceError {
         DeviceError::Os {
             what: what.into(),
@@ -203,7 +203,7 @@ impl DeviceError {
     }
 }
 
-/// `others` in parentheses, if there are any.
+/// Returns `others` in parentheses, or nothing if there are none.
 fn held(others: &[Neighbour]) -> String {
     let others: Vec<String> = others.iter().map(ToString::to_string).collect();
     match others.as_slice() {

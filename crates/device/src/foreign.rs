@@ -1,9 +1,8 @@
-//! Memory that is a file: one of ours that another process shall map, or one of another process.
+//! Memory in a file: a file of ours that another process is to map, or one of another process.
 //!
-//! A mapping of somebody else's file has a trap: when the file is truncated, an access beyond its
-//! new end is a SIGBUS; one to a hole in a file of huge pages may be too. The size is checked when
-//! the file is mapped; for what happens later [`crate::bus`] answers the signal with a page of
-//! zeroes, so that only the file's owner loses by it.
+//! When another process truncates its file, an access to our mapping beyond the new end raises SIGBUS; an access to a
+//! hole in a file of huge pages may do so too. The size is checked when the file is mapped; if it changes later,
+//! [`crate::bus`] handles the signal with a page of zeroes, so that only the file's owner loses data.
 
 use crate::{DeviceError, PageKind, SharedMemory};
 use rustix::fs::{
@@ -17,8 +16,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const HUGETLBFS: i64 = 0x9584_58f6;
 
 impl SharedMemory {
-    /// Zeroed memory of at least `len` bytes that another process can map by the descriptor, and
-    /// cannot resize.
+    /// Allocates zeroed memory of at least `len` bytes that another process can map by the descriptor, and cannot
+    /// resize.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] when the kernel has no memory or no descriptor left.
@@ -45,11 +44,10 @@ impl SharedMemory {
         })
     }
 
-    /// Maps `len` bytes from `offset` of a file that another process handed over, which holds
-    /// them all and is memory: of tmpfs (a memfd is) or hugetlbfs. At least `len`: whole pages of
-    /// the file.
+    /// Maps at least `len` bytes from `offset` of a file that another process handed over, in whole pages. The file
+    /// must contain them all and be on tmpfs (as a memfd is) or hugetlbfs.
     ///
-    /// Unless `writable`, what this side writes stays in this side's copy.
+    /// Unless `writable`, writes of this side go to a private copy.
     ///
     /// # Errors
     /// `Unsupported` when the file is of another file system, `InvalidInput` when it does not hold
@@ -92,15 +90,15 @@ impl SharedMemory {
     }
 }
 
-/// Whether the pages of `file` are memory: it is a regular file of tmpfs or hugetlbfs. Others may
-/// make an access wait for ever, on a process (FUSE) or a network; and so may asking which file
-/// system it is (fstatfs(2)). Only files of these two can be sealed (fcntl(2), F_GET_SEALS), which
-/// the kernel knows by itself.
+/// Whether the pages of `file` are memory: it is a regular file of tmpfs or hugetlbfs. An access to a file of another
+/// file system may wait for ever, for a process (FUSE) or a network; and so may asking which file system it is
+/// (fstatfs(2)). Only files of these two can be sealed: fcntl(2), F_GET_SEALS, which the kernel answers without the
+/// file system.
 pub(crate) fn is_memory(file: BorrowedFd<'_>) -> bool {
     fcntl_get_seals(file).is_ok()
 }
 
-/// Bytes of a page of `file`, which is memory, if its pages are huge.
+/// Returns the page size in bytes of `file`, which is memory, if its pages are huge.
 pub(crate) fn huge_page(file: BorrowedFd<'_>) -> io::Result<Option<usize>> {
     let system = fstatfs(file)?;
     let page = usize::try_from(system.f_bsize).unwrap_or(crate::iova::PAGE);
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
     use std::fs::File;
 
-    /// A file that its owner can cut short.
+    /// A file that its owner can truncate.
     fn in_memory(len: u64) -> File {
         let file = File::from(memfd_create("file", MemfdFlags::CLOEXEC).unwrap());
         file.set_len(len).unwrap();

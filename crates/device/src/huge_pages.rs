@@ -1,12 +1,12 @@
-//! Kind of the pages that the kernel has put behind memory.
+//! Kind of the pages that back memory.
 
 use crate::PageKind;
 use std::fs;
 
 const HUGE_KILOBYTES: u64 = 2048;
 
-/// Returns the kind of the pages that the mapping around `address` has now, as `/proc/self/smaps` has them (proc(5)):
-/// transparent huge ones only if all that is resident is in such.
+/// Returns the kind of the pages that the mapping around `address` has now, as `/proc/self/smaps` reports them
+/// (proc(5)): transparent huge pages only if all resident memory of it is in such.
 pub fn memory_pages(address: u64) -> PageKind {
     let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     mapping(&smaps, address).map_or(PageKind::Ordinary, of_fields)
@@ -34,12 +34,12 @@ fn of_fields(fields: &str) -> PageKind {
     }
 }
 
-/// The lines behind the heading of the mapping that `address` is in.
+/// Returns the lines after the heading of the mapping that contains `address`.
 fn mapping(smaps: &str, address: u64) -> Option<&str> {
     let mut rest = smaps;
     loop {
         let (heading, fields) = rest.split_once('\n')?;
-        // The next heading begins with an address, a field with a capital letter.
+        // The next heading begins with an address, a field line with a capital letter.
         let end = fields
             .match_indices('\n')
             .map(|(at, _)| at + 1)

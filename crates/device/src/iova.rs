@@ -1,15 +1,15 @@
-//! Addresses as the device sees them, and who hands them out.
+//! Addresses in the device's space, and their allocation.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::RangeInclusive;
 
-/// The smallest piece handed out.
+/// Page size of the IOMMU in bytes: the smallest allocation from a device's address space.
 pub(crate) const PAGE: usize = 4096;
 
-/// Checks that pages of the kernel are of [`PAGE`] bytes, as it takes to map registers and other
-/// processes' memory piece by piece: arm64 has kernels with others.
+/// Checks that the kernel's pages are of [`PAGE`] bytes, which mapping registers and other processes' memory piece by
+/// piece requires: arm64 has kernels with larger ones.
 pub(crate) fn check_pages() -> io::Result<()> {
     check_page(rustix::param::page_size())
 }
@@ -22,12 +22,12 @@ fn check_page(bytes: usize) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 
-/// An address in the device's space: what goes into PRPs and queue bases.
+/// An address in the device's space, as used in PRPs and queue base registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Iova(pub u64);
 
 impl Iova {
-    /// The address `bytes` further on.
+    /// Returns the address `bytes` further on.
     #[inline]
     pub const fn offset(self, bytes: usize) -> Iova {
         Iova(self.0.wrapping_add(bytes as u64))
@@ -40,15 +40,15 @@ impl fmt::LowerHex for Iova {
     }
 }
 
-/// First-fit allocation of a device's address space.
+/// First-fit allocator of a device's address space.
 #[derive(Debug)]
 pub struct IovaSpace {
-    /// Start to length, neither adjacent nor overlapping.
+    /// Free ranges, start to length, neither adjacent nor overlapping.
     free: BTreeMap<u64, u64>,
 }
 
 impl IovaSpace {
-    /// All of `ranges`, except the first page (a zero PRP is too often a mistake) and the window
+    /// Makes an address space of `ranges`, except the first page (a zero PRP is often a mistake) and the window
     /// FEE00000h to FEEFFFFFh, where x86 takes writes for interrupts.
     pub fn new(ranges: impl IntoIterator<Item = RangeInclusive<u64>>) -> IovaSpace {
         const RESERVED: [(u64, u64); 2] = [(0, PAGE as u64 - 1), (0xfee0_0000, 0xfeef_ffff)];
@@ -71,7 +71,7 @@ impl IovaSpace {
         IovaSpace { free }
     }
 
-    /// `len` bytes aligned to `align`, a power of two; both multiples of the page.
+    /// Allocates `len` bytes aligned to `align`, a power of two; both are multiples of the page.
     pub fn allocate(&mut self, len: usize, align: usize) -> Option<Iova> {
         let (len, align) = (len as u64, align as u64);
         let (start, room, at) = self.free.iter().find_map(|(&start, &room)| {
@@ -85,7 +85,7 @@ impl IovaSpace {
         Some(Iova(at))
     }
 
-    /// The `len` bytes at `at`, if all of them are free.
+    /// Allocates the `len` bytes at `at`, if all of them are free.
     pub fn allocate_at(&mut self, at: Iova, len: usize) -> Option<Iova> {
         let end = at.0.checked_add(len as u64)?;
         let (&start, &room) = self.free.range(..=at.0).next_back()?;
@@ -98,7 +98,7 @@ impl IovaSpace {
         Some(at)
     }
 
-    /// Takes back what [`IovaSpace::allocate`] or [`IovaSpace::allocate_at`] gave.
+    /// Frees a range of [`IovaSpace::allocate`] or [`IovaSpace::allocate_at`].
     pub fn free(&mut self, iova: Iova, len: usize) {
         let (mut start, mut end) = (iova.0, iova.0 + len as u64);
         if let Some((&before, &room)) = self.free.range(..start).next_back()

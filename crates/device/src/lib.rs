@@ -1,9 +1,8 @@
-//! The seam under the driver: what every NVMe controller offers, wherever it is.
+//! The interface between the driver and NVMe controllers, wherever they are.
 //!
-//! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back
-//! ends: a PCIe function by VFIO ([`vfio`]), a controller in another process behind a socket
-//! ([`vfio_user`]), and the emulated controller of `joulio-emulator`.
-//! Beside them a controller that the kernel's driver has can report its power ([`kernel`]).
+//! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back ends: a PCIe function
+//! through VFIO ([`vfio`]), a controller in another process behind a socket ([`vfio_user`]), and the emulated
+//! controller of `joulio-emulator`. In addition, a controller that the kernel drives can report its power ([`kernel`]).
 //! The driver is generic over the device, so that nothing on the path of an I/O is a virtual call.
 //!
 //! Data buffers are pieces of memory that a device can reach: copied in and out, or slices where the
@@ -78,22 +77,20 @@ pub use vector_set::VectorSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A controller under the driver.
-///
-/// Register reads cannot fail: a device that is gone reads as all ones, as it does on PCIe.
+/// A controller as the driver accesses it, whatever its back end.
 pub trait Device: Send + Sync + 'static {
     /// The doorbell of this back end.
     type Doorbell: Doorbell;
 
-    /// The name a user gave it, for messages: `pcie:0000:01:00.0`.
+    /// Returns the name that the user gave the device, for messages: `pcie:0000:01:00.0`.
     fn name(&self) -> &str;
 
-    /// PCI identifiers of the device; `None` for what is no PCI function.
+    /// Returns the PCI identifiers of the device; `None` for a device that is no PCI function.
     fn pci_id(&self) -> Option<pci::PciId> {
         None
     }
 
-    /// NUMA node that it is attached to; `None`: not known, or there is none.
+    /// Returns the NUMA node that the device is attached to; `None` if it is not known, or there is none.
     fn numa_node(&self) -> Option<u32> {
         None
     }
@@ -121,14 +118,14 @@ pub trait Device: Send + Sync + 'static {
     /// [`DeviceError::Doorbell`] when the offset lies outside of the mapped registers.
     fn doorbell(&self, offset: u32) -> Result<Self::Doorbell, DeviceError>;
 
-    /// `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
+    /// Allocates `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
     ///
     /// # Errors
-    /// [`DeviceError::Memory`], [`DeviceError::MemoryLock`], [`DeviceError::IovaSpace`] or
-    /// [`DeviceError::HugePages`], by what is exhausted.
+    /// [`DeviceError::Memory`], [`DeviceError::MemoryLock`], [`DeviceError::IovaSpace`] or [`DeviceError::HugePages`],
+    /// whichever is exhausted.
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError>;
 
-    /// Memory of another device of the same kind, or of this one, made reachable for this one too.
+    /// Maps memory of another device of the same kind, or of this one, for this device too.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] when the back end cannot share memory; else as
@@ -141,46 +138,46 @@ pub trait Device: Send + Sync + 'static {
         })
     }
 
-    /// The most interrupt vectors that [`Device::enable_vectors`] can give: those of the device.
+    /// Returns the number of interrupt vectors of the device: the most that [`Device::enable_vectors`] can enable.
     fn max_vectors(&self) -> u16;
 
-    /// Enables `count` vectors, all of them masked, or the first of them where the system has no
-    /// more to give; a later call replaces the earlier one's.
+    /// Enables `count` vectors, all of them masked, or fewer where the system has no more; a later call replaces the
+    /// vectors of an earlier one.
     ///
     /// # Errors
-    /// [`DeviceError::Vectors`] when the device has fewer, and what the back end says.
+    /// [`DeviceError::Vectors`] when the device has fewer, and errors of the back end.
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
 
-    /// Resets the whole function, where a reset of its controller (CC.EN) does not help: registers
-    /// and MSI-X table are as when it was switched on, and it lets go of all memory, which stays
-    /// mapped. The vectors that were enabled stay so: masked, and not redirected.
+    /// Resets the whole function, for when a reset of its controller (CC.EN) does not help. Registers and MSI-X table
+    /// are then as after power on, and the device accesses no memory any more, although it stays mapped. Vectors that
+    /// were enabled stay enabled: masked, and not redirected.
     ///
     /// # Errors
-    /// [`DeviceError::NoFunctionReset`] when the device has none, and what the back end says.
+    /// [`DeviceError::NoFunctionReset`] when the device has no such reset, and errors of the back end.
     fn reset_function(&self) -> Result<(), DeviceError> {
         Err(DeviceError::NoFunctionReset {
             device: self.name().into(),
         })
     }
 
-    /// Waits until nobody else is resetting the function, and has it answer and write memory again if it
-    /// does neither; at once where nobody else can reset it.
+    /// Waits until nobody else is resetting the function, and enables its BARs and bus mastering again if they are
+    /// disabled; returns at once where nobody else can reset it.
     fn settle_function(&self) {}
 
-    /// Reports whether the device is a thread of this process, which needs a CPU while it works: a
-    /// core that spins for it must not keep it from the only one.
+    /// Returns whether the device is emulated by a thread of this process, which needs a CPU while it works: a core
+    /// that spins for the device must not occupy the only CPU.
     fn spins_in_process(&self) -> bool {
         false
     }
 
-    /// Sets the flag that cancels waits for another process inside this device: they end soon after `flag` is set. A
-    /// device without such waits ignores it.
+    /// Sets the flag that cancels this device's waits for another process: they end soon after `flag` is set. A device
+    /// without such waits ignores it.
     fn cancel_on(&self, flag: &Arc<AtomicBool>) {
         let _ = flag;
     }
 
-    /// Whether the system requests the device's removal, to unplug it: whoever has it open then closes it. Cheap enough
-    /// to be checked some times a second.
+    /// Returns whether the system requests the device's removal, to unplug it: its user is then to close it. Cheap
+    /// enough to be checked some times a second.
     fn is_removal_requested(&self) -> bool {
         false
     }
@@ -188,7 +185,7 @@ pub trait Device: Send + Sync + 'static {
 
 /// A doorbell register.
 pub trait Doorbell: Send + 'static {
-    /// Writes `value`. What was written to DMA memory before is visible to the device first, and what was
-    /// read was read before the device may write there ([`fence::dma_release`]).
+    /// Writes `value`. Earlier writes to DMA memory are visible to the device first, and earlier reads are complete
+    /// before the device may write there ([`fence::dma_release`]).
     fn ring(&self, value: u32);
 }

@@ -1,11 +1,11 @@
-//! Lists of buffers: what one command scatters to, or gathers from.
+//! Lists of buffers: the memory that one command scatters to, or gathers from.
 
 use crate::{DmaBuffer, Iova};
 use std::fmt;
 use std::ops::Range;
 
-/// Buffers of one command, in the order of its data; of each a part, or all of it. Buffers hold
-/// each other, so that a list of any length takes no memory of its own.
+/// Buffers of one command, in the order of its data; a part of each, or all of it. Each buffer holds the next, so that
+/// a list of any length takes no memory of its own.
 ///
 /// ```
 /// # use joulio_device::{BufferList, DmaBuffer};
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// ```
 #[derive(Default)]
 pub struct BufferList {
-    /// First to last, each the `next` of the one before.
+    /// First buffer of the chain; each holds the next.
     first: Option<DmaBuffer>,
 }
 
@@ -28,14 +28,14 @@ impl BufferList {
         BufferList::default()
     }
 
-    /// Adds all of `buffer` behind the others. Takes a step for each of them.
+    /// Appends all of `buffer`. Takes a step for each buffer of the list.
     pub fn push(&mut self, buffer: impl Into<DmaBuffer>) {
         let buffer = buffer.into();
         let all = 0..buffer.len();
         self.push_part(buffer, all);
     }
 
-    /// Adds the bytes `part` of `buffer` behind the others.
+    /// Appends the bytes `part` of `buffer`.
     ///
     /// # Panics
     /// When the part is not inside the buffer.
@@ -47,7 +47,7 @@ impl BufferList {
         *end = Some(part_of(buffer.into(), part));
     }
 
-    /// Adds the bytes `part` of `buffer` before the others, in one step.
+    /// Prepends the bytes `part` of `buffer`, in one step.
     ///
     /// # Panics
     /// When the part is not inside the buffer.
@@ -64,12 +64,12 @@ impl BufferList {
         Some(first)
     }
 
-    /// The buffers, first to last.
+    /// Iterates over the buffers, first to last.
     pub fn iter(&self) -> impl Iterator<Item = &DmaBuffer> {
         std::iter::successors(self.first.as_ref(), |buffer| buffer.0.next.as_ref())
     }
 
-    /// Device address and length in bytes of each part, first to last.
+    /// Iterates over the device address and length in bytes of each part, first to last.
     pub fn parts(&self) -> impl Iterator<Item = (Iova, u32)> {
         self.iter().map(|buffer| {
             let (offset, len) = buffer.0.part;
@@ -77,28 +77,28 @@ impl BufferList {
         })
     }
 
-    /// Bytes that a command may move: of all parts together.
+    /// Returns the total length of all parts in bytes.
     pub fn bytes(&self) -> u64 {
         self.parts().map(|(_, len)| u64::from(len)).sum()
     }
 
-    /// Whether there is no buffer.
+    /// Returns whether the list has no buffer.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// The first buffer, which holds the others: as a queue keeps a list.
+    /// Returns the first buffer, which holds the others: the form in which a queue keeps a list.
     pub fn into_chain(mut self) -> Option<DmaBuffer> {
         self.first.take()
     }
 
-    /// The list that `first` holds: what [`BufferList::into_chain`] made.
+    /// Makes a list of the chain `first` that [`BufferList::into_chain`] returned.
     pub fn from_chain(first: Option<DmaBuffer>) -> BufferList {
         BufferList { first }
     }
 }
 
-/// The buffer, of which a list is to have the bytes `part`.
+/// Sets the bytes `part` as the buffer's part in a list.
 fn part_of(mut buffer: DmaBuffer, part: Range<usize>) -> DmaBuffer {
     assert!(
         part.start <= part.end && part.end <= buffer.len(),
@@ -107,7 +107,7 @@ fn part_of(mut buffer: DmaBuffer, part: Range<usize>) -> DmaBuffer {
     );
     // Below the buffer's length, which is below 4 GiB.
     buffer.0.part = (part.start as u32, (part.end - part.start) as u32);
-    // Of a list that it was the first of, and that was not taken apart.
+    // The buffer may still hold the rest of a list that it was the first of.
     buffer.0.next = None;
     buffer
 }
@@ -124,7 +124,7 @@ impl<B: Into<DmaBuffer>> FromIterator<B> for BufferList {
     }
 }
 
-/// Buffers of a list, first to last.
+/// Iterator over the buffers of a list, first to last.
 pub struct IntoBuffers(BufferList);
 
 impl Iterator for IntoBuffers {
@@ -146,7 +146,7 @@ impl IntoIterator for BufferList {
 
 impl Drop for BufferList {
     fn drop(&mut self) {
-        // One by one: a buffer that drops the one that it holds, and so on, would take the stack.
+        // One by one: recursive drops of a long list would overflow the stack.
         while self.pop().is_some() {}
     }
 }

@@ -1,8 +1,8 @@
 //! Memory that a device, or another process, may read and write at any time.
 //!
-//! Why no reference points into it: the other side does not know our aliasing rules. Every
-//! access here is a volatile or atomic one through a raw pointer, checked against the length. The
-//! exception is memory whose other side is trusted to keep to commands: [`crate::trusted`].
+//! No reference points into it, because the other side does not know Rust's aliasing rules. Every access here is a
+//! volatile or atomic one through a raw pointer, checked against the length. The exception is memory of a device that
+//! is trusted to write during commands only: [`crate::trusted`].
 
 use crate::bus::{self, Fill, Guard};
 use crate::huge_pages::memory_pages;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 impl PageKind {
-    /// Alignment of the memory's addresses, here and for a device, in bytes.
+    /// Returns the alignment in bytes of the memory's addresses, in this process and for a device.
     pub(crate) fn alignment(self) -> usize {
         match self {
             PageKind::Ordinary => crate::iova::PAGE,
@@ -32,9 +32,9 @@ pub struct SharedMemory {
     base: NonNull<u8>,
     len: usize,
     pages: PageKind,
-    /// Made by `reserve`.
+    /// Whether `reserve` made it.
     reserved: bool,
-    /// Guard of a file's mapping, whose pages another process may take away.
+    /// Guard of the mapping of a file whose pages another process may take away.
     guard: Option<Guard>,
     /// Whether the pages can be reached through this value alone, and by the devices that it was mapped for.
     private: bool,
@@ -87,7 +87,7 @@ impl SharedMemory {
         })
     }
 
-    /// Memory that is only reserved until it is touched: the store of a RAM namespace.
+    /// Reserves memory that takes no room until it is touched: the store of a RAM namespace.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] when the kernel has no address space.
@@ -102,15 +102,15 @@ impl SharedMemory {
         Ok(memory)
     }
 
-    /// `len` bytes, whole huge pages and aligned to them, which the kernel is asked to back with such. The IOMMU has
-    /// large pages only where address and memory are aligned alike.
+    /// Allocates `len` bytes, a multiple of a huge page and aligned to it, which the kernel is asked to back with
+    /// transparent huge pages. The IOMMU uses large pages only where address and memory have the same alignment.
     fn transparent(len: usize) -> io::Result<SharedMemory> {
         let mut memory = Self::aligned(len, libc::PROT_READ | libc::PROT_WRITE, 0)?;
         let base = memory.at(0, len).cast::<libc::c_void>();
         // SAFETY: the range is ours.
         unsafe {
             if libc::madvise(base, len, libc::MADV_HUGEPAGE) == 0 {
-                // Now: a device's first access must not find them missing, nor the timed path.
+                // Faulted in now: a device's first access must not find the pages missing, nor must the timed path.
                 libc::madvise(base, len, libc::MADV_POPULATE_WRITE);
             }
         }
@@ -118,7 +118,7 @@ impl SharedMemory {
         Ok(memory)
     }
 
-    /// An anonymous mapping of `len` bytes, whole huge pages, at a multiple of them.
+    /// Makes an anonymous mapping of `len` bytes, a multiple of a huge page, aligned to one.
     fn aligned(len: usize, access: i32, flags: i32) -> io::Result<SharedMemory> {
         let more = len.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let mut memory = Self::map_for(access, more, flags, PageKind::Ordinary)?;
@@ -162,7 +162,7 @@ impl SharedMemory {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // A child that writes first would take the pages that the device knows: keep it out.
+        // After fork(2) a child that writes first would get the pages that the device has mapped: exclude the child.
         // SAFETY: the range was just mapped and is ours.
         unsafe { libc::madvise(base, len, libc::MADV_DONTFORK) };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -177,14 +177,13 @@ impl SharedMemory {
         })
     }
 
-    /// Memory of the caller's own: `len` bytes at `base`, whole pages of that kind, which `owner` keeps
-    /// mapped and unmaps when it is dropped. One piece serves many buffers
-    /// ([`DmaBuffer::carve`](crate::DmaBuffer::carve), [`Arena`](crate::Arena)).
+    /// Wraps memory of the caller: `len` bytes at `base`, whole pages of that kind, which `owner` keeps mapped and
+    /// unmaps when it is dropped. One memory serves many buffers ([`DmaBuffer::carve`](crate::DmaBuffer::carve),
+    /// [`Arena`](crate::Arena)).
     ///
     /// # Safety
-    /// Until `owner` is dropped the bytes are initialised, readable and writable, the mapping stays as
-    /// it is, and nobody reaches it but through this value: no other process, no other pointer, no
-    /// child (`MADV_DONTFORK`).
+    /// Until `owner` is dropped the bytes are initialised, readable and writable, the mapping stays unchanged, and it
+    /// is accessed only through this value: by no other process, no other pointer, no child (`MADV_DONTFORK`).
     ///
     /// # Errors
     /// [`DeviceError::Pages`] when the range is not of whole pages, or empty.
@@ -219,7 +218,7 @@ impl SharedMemory {
         }
     }
 
-    /// Part of this memory, which nobody reaches but through the part until `taken` is dropped with it.
+    /// Returns a part of this memory, which is accessed only through the part until `taken` is dropped with it.
     ///
     /// # Panics
     /// When the range is not inside.
@@ -233,8 +232,8 @@ impl SharedMemory {
         SharedMemory::owned(base, len, self.pages, (taken, Arc::clone(self)))
     }
 
-    /// The huge pages at `offsets` of `file`, a memfd of such that nobody else has, one behind the other in the
-    /// order given, all of them there.
+    /// Maps the huge pages at `offsets` of `file`, one after the other in the order given, and faults all of them in.
+    /// `file` is a memfd of huge pages that nobody else has.
     pub(crate) fn map_huge_pages(
         file: BorrowedFd<'_>,
         offsets: &[u64],
@@ -248,7 +247,7 @@ impl SharedMemory {
         for (index, &offset) in offsets.iter().enumerate() {
             let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
             let at = memory.at(index * HUGE, HUGE);
-            // SAFETY: it takes the place of a part of the mapping that was just made, to which nobody has a pointer.
+            // SAFETY: it replaces a part of the mapping that was just made, to which nobody has a pointer.
             let mapped = unsafe {
                 libc::mmap(
                     at.cast(),
@@ -263,7 +262,7 @@ impl SharedMemory {
                 return Err(io::Error::last_os_error());
             }
         }
-        // SAFETY: the range is ours. A child must not keep the pages, nor write them.
+        // SAFETY: the range is ours. After fork(2) a child must neither keep the pages nor write them.
         unsafe { libc::madvise(memory.at(0, len).cast(), len, libc::MADV_DONTFORK) };
         Ok(memory)
     }
@@ -275,12 +274,12 @@ impl SharedMemory {
         // SAFETY: as in `load_u32`.
         let word = unsafe { AtomicU32::from_ptr(at.cast()) };
         let value = word.load(Ordering::Relaxed);
-        // A write, so that the page is this mapping's own; it changes nothing, whoever else writes there.
+        // A write, so that the page becomes this mapping's own; it changes nothing, even if others write there.
         let _ = word.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages,
-    /// which are of `page` bytes. Accesses go on where the file loses pages.
+    /// Maps `len` bytes of `file` from `offset`, with `flags` of mmap(2); both are multiples of the file's pages, which
+    /// have `page` bytes. Accesses continue where the file loses pages ([`crate::bus`]).
     pub(crate) fn map_file(
         file: BorrowedFd<'_>,
         offset: u64,
@@ -291,8 +290,8 @@ impl SharedMemory {
     ) -> io::Result<SharedMemory> {
         crate::iova::check_pages()?;
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: a new mapping, placed by the kernel, aliases nothing of ours. What others do to
-        // the file is what the module's head is about; `foreign` has the rest.
+        // SAFETY: a new mapping, placed by the kernel, aliases nothing of ours. The head of this module says why others
+        // may change the file; `foreign` says the rest.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -326,12 +325,12 @@ impl SharedMemory {
         self.len
     }
 
-    /// Never: a mapping has at least one page.
+    /// Returns `false`: a mapping has at least one page.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The allocated pages.
+    /// Returns the kind of the pages.
     pub fn pages(&self) -> PageKind {
         self.pages
     }
@@ -352,7 +351,7 @@ impl SharedMemory {
         self.base.as_ptr() as u64
     }
 
-    /// The pointer to `offset`, which `len` bytes follow.
+    /// Returns the pointer to `offset`, after checking that `len` bytes follow.
     ///
     /// # Panics
     /// When the range is not inside.
@@ -387,7 +386,7 @@ impl SharedMemory {
         unsafe { copy_shared(from.as_ptr(), dst, from.len()) }
     }
 
-    /// Copies `len` bytes from `offset` to `to_offset` of `to`, which is another memory.
+    /// Copies `len` bytes from `offset` to `to_offset` of `to`, another memory.
     ///
     /// # Panics
     /// When a range is not inside, or `to` is this very memory.
@@ -398,8 +397,8 @@ impl SharedMemory {
         unsafe { copy_shared(src, dst, len) }
     }
 
-    /// Loads the 32-bit word at `offset` with acquire ordering: what the other side wrote before
-    /// it is visible after it.
+    /// Loads the 32-bit word at `offset` with acquire ordering: writes of the other side before the word are visible
+    /// after it.
     ///
     /// # Panics
     /// When the word is not inside or not aligned.
@@ -456,7 +455,7 @@ impl SharedMemory {
     /// Writes `len` bytes from `offset` to `file` at `position`.
     ///
     /// # Errors
-    /// The kernel's error of the write; `WriteZero` when it takes nothing more.
+    /// The kernel's error of the write; `WriteZero` when the file accepts no more bytes.
     pub fn write_file(
         &self,
         file: &File,
@@ -520,7 +519,7 @@ mod tests {
             if thp.is_ok_and(|thp| thp.contains("[never]")) {
                 assert_ne!(memory.pages(), PageKind::Transparent);
             }
-            // All of it is there, and nobody else's is gone.
+            // All the memory can be written, and it overlaps no other.
             memory.write(memory.len() - 6, b"joules");
             let mut back = [0; 6];
             memory.read(memory.len() - 6, &mut back);
@@ -550,7 +549,7 @@ mod tests {
 
     #[test]
     fn huge_pages_are_used_where_there_are_any_and_ordinary_ones_where_not() {
-        // Free 2 MiB pages not promised to anybody (Documentation/admin-guide/mm/hugetlbpage.rst).
+        // Free 2 MiB pages that are not reserved (Documentation/admin-guide/mm/hugetlbpage.rst).
         let pool = |file| {
             let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{file}");
             let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -558,10 +557,10 @@ mod tests {
         };
         let free = pool("free_hugepages").saturating_sub(pool("resv_hugepages"));
         let large = SharedMemory::allocate(2 << 20).unwrap();
-        // Transparent ones, or none: as the system has it, and memory in one piece.
+        // Transparent huge pages or ordinary ones, as the system is configured.
         assert_eq!(large.pages() == PageKind::Huge, free > 0);
         large.write((2 << 20) - 6, b"joules");
-        // A queue does not take a huge page for a few kilobytes.
+        // A queue of a few kilobytes does not take a huge page.
         let small = SharedMemory::allocate(24 << 10).unwrap();
         assert_eq!((small.pages(), small.len()), (PageKind::Ordinary, 24 << 10));
     }

@@ -1,4 +1,4 @@
-//! Places of this process' memory and threads: NUMA nodes.
+//! NUMA nodes of this process' memory and threads.
 
 use std::io;
 
@@ -8,7 +8,7 @@ pub fn memory_node(address: u64) -> Option<u32> {
     // linux/mempolicy.h: MPOL_F_NODE, MPOL_F_ADDR.
     const OF_PAGE: libc::c_ulong = 1 | 2;
     let mut node: libc::c_int = -1;
-    // SAFETY: the kernel writes one int, and looks at the address without reading it.
+    // SAFETY: the kernel writes one int, and does not read the memory at the address.
     let result = unsafe {
         libc::syscall(
             libc::SYS_get_mempolicy,
@@ -50,7 +50,7 @@ pub fn allocate_on(node: u32) -> io::Result<()> {
     let mut nodes: [libc::c_ulong; 1024 / BITS as usize] = [0; 1024 / BITS as usize];
     let word = nodes.get_mut((node / BITS) as usize);
     *word.ok_or(io::ErrorKind::InvalidInput)? |= 1 << (node % BITS);
-    // SAFETY: the kernel reads the nodes, one bit less than it is told.
+    // SAFETY: the kernel reads the nodes, one bit less than the number passed.
     let result = unsafe {
         libc::syscall(
             libc::SYS_set_mempolicy,

@@ -1,7 +1,7 @@
 //! Device registers in a mapped BAR.
 //!
-//! Sound because every pointer stands inside one mapping that an `Arc` keeps, each access is one of
-//! [`joulio_cpu::mmio`], aligned and checked against the length, and nothing here makes a reference.
+//! Sound because every pointer is inside one mapping that an `Arc` keeps, each access is one of [`joulio_cpu::mmio`],
+//! aligned and checked against the length, and no reference is made.
 
 use crate::bus::{self, Fill, Guard};
 use crate::{DeviceError, Doorbell};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct MappedBar {
     base: NonNull<u8>,
     len: usize,
-    /// The device, or the file's end, may go away under it. None only while it is unmapped.
+    /// Guard for when the device, or the end of the file, goes away. `None` only while it is being unmapped.
     guard: Option<Guard>,
 }
 
@@ -82,8 +82,8 @@ impl MappedBar {
         unsafe { mmio::write32(self.at(offset), value) }
     }
 
-    /// A 64-bit register as two 32-bit accesses, low half first, which every controller must
-    /// accept (PCIe 3.1.1); some bridges split a single 64-bit access in the other order.
+    /// Reads a 64-bit register by two 32-bit accesses, low half first, which every controller must accept (PCIe 3.1.1);
+    /// some bridges split a single 64-bit access in the other order.
     pub(crate) fn read64(&self, offset: usize) -> u64 {
         u64::from(self.read32(offset)) | u64::from(self.read32(offset + 4)) << 32
     }
@@ -130,8 +130,7 @@ impl MmioDoorbell {
 impl Doorbell for MmioDoorbell {
     #[inline]
     fn ring(&self, value: u32) {
-        // Entries first, then the doorbell.
-        // SAFETY: inside the mapping that `_bar` keeps, aligned.
+        // Orders the entries before the doorbell. SAFETY: inside the mapping that `_bar` keeps, aligned.
         unsafe { mmio::write32(self.at.as_ptr(), value) }
     }
 }
@@ -155,7 +154,7 @@ mod tests {
         doorbell.ring(3);
         assert_eq!(bar.read64(0x2000), u64::MAX);
         assert_eq!(bar.read32(0x1ffc), u32::MAX);
-        // The rest is still there.
+        // The other pages are still there.
         assert_eq!(bar.read32(0x1c), 7);
     }
 
@@ -163,7 +162,7 @@ mod tests {
     fn a_mapping_leaves_nothing_behind() {
         let file = memfd_create("bar", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, 4096).unwrap();
-        // More than are guarded at the same time.
+        // More mappings than are guarded at the same time.
         for _ in 0..1000 {
             let bar = MappedBar::map(file.as_fd(), 0..4096).unwrap();
             ftruncate(&file, 0).unwrap();

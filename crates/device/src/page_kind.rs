@@ -1,6 +1,6 @@
-//! Kinds of pages of memory that is made for a device.
+//! Kinds of pages of memory that is allocated for a device.
 
-/// The pages behind a piece of memory.
+/// Kind of the pages behind a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
     /// The kernel's ordinary 4 KiB pages.

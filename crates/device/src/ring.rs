@@ -1,20 +1,20 @@
 //! A ring of entries in DMA memory.
 //!
-//! Sound because the place is always inside the array that the ring is made of, whose memory the
-//! array keeps: it begins at the first entry, goes on by one, and from the last one to the first.
+//! Sound because the position is always inside the ring's array, which keeps its memory: it begins at the first entry,
+//! advances by one, and wraps from the last to the first.
 
 use crate::{DmaArray, Entry};
 use joulio_cpu::CacheLine;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A ring of entries in DMA memory and a place in it, which only goes on: a queue's tail or head.
-/// Nothing has to be checked where it is read or written.
+/// A ring of entries in DMA memory with a position that only advances: a queue's tail or head. Accesses at the position
+/// need no check.
 pub struct DmaRing<T> {
-    /// The place.
+    /// The current position.
     at: NonNull<T>,
     first: NonNull<T>,
-    /// Behind the last.
+    /// End of the last entry.
     end: NonNull<T>,
     array: DmaArray<T>,
 }
@@ -23,7 +23,7 @@ pub struct DmaRing<T> {
 unsafe impl<T: Entry> Send for DmaRing<T> {}
 
 impl<T: Entry> DmaRing<T> {
-    /// A ring of the entries of `array`, at the first.
+    /// Makes a ring of the entries of `array`, positioned at the first.
     ///
     /// # Panics
     /// When the array has no entries.
@@ -40,7 +40,7 @@ impl<T: Entry> DmaRing<T> {
         }
     }
 
-    /// The entries.
+    /// Returns the array of the ring.
     pub fn array(&self) -> &DmaArray<T> {
         &self.array
     }
@@ -52,14 +52,14 @@ impl<T: Entry> DmaRing<T> {
         self.array.len()
     }
 
-    /// Index of the place.
+    /// Returns the index of the current position.
     #[inline]
     pub fn index(&self) -> usize {
         // SAFETY: both are in the array.
         unsafe { self.at.offset_from(self.first) as usize }
     }
 
-    /// Goes on by one entry; true if that was the last, and the next is the first.
+    /// Advances by one entry; returns true if it wrapped to the first.
     #[inline]
     pub fn advance(&mut self) -> bool {
         // SAFETY: `at` is before `end`, so that this is at most the end.
@@ -71,35 +71,34 @@ impl<T: Entry> DmaRing<T> {
         wrapped
     }
 
-    /// Goes back to the first entry.
+    /// Returns to the first entry.
     pub fn restart(&mut self) {
         self.at = self.first;
     }
 
-    /// Writes the entry at the place.
+    /// Writes the entry at the current position.
     #[inline]
     pub fn write(&self, value: T) {
         // SAFETY: inside and aligned: the ring's invariant.
         unsafe { T::store(self.at.as_ptr(), value) }
     }
 
-    /// Loads the 32-bit word at byte `OFFSET` of the entry at the place, in no order with other loads.
-    /// Behind the one that shows that the device has written the entry stands
-    /// [`fence::dma_read`](crate::fence::dma_read).
+    /// Loads the 32-bit word at byte `OFFSET` of the current entry, unordered with other loads: after the word that
+    /// shows that the device has written the entry, the caller needs [`fence::dma_read`](crate::fence::dma_read).
     #[inline]
     pub fn load_word<const OFFSET: usize>(&self) -> u32 {
         const {
             assert!(size_of::<T>().is_multiple_of(4) && OFFSET.is_multiple_of(4));
             assert!(OFFSET + 4 <= size_of::<T>());
         };
-        // SAFETY: inside; `DmaMemory::array` saw to the alignment, and entries are whole words.
+        // SAFETY: inside; `DmaMemory::array` has checked the alignment, and entries are whole words.
         unsafe {
             let word = self.at.cast::<u8>().add(OFFSET).cast::<u32>();
             AtomicU32::from_ptr(word.as_ptr()).load(Ordering::Relaxed)
         }
     }
 
-    /// The cache line of the entry at the place, to be watched.
+    /// Returns the cache line of the current entry, to be monitored.
     pub fn cache_line(&self) -> CacheLine<'_> {
         self.array.cache_line(self.index())
     }

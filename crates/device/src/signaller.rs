@@ -1,22 +1,21 @@
-//! Signals eventfds that another process shares, without ever waiting for it.
+//! Signals eventfds that another process shares, without ever blocking on it.
 //!
-//! Whether write(2) to an eventfd waits is up to everybody who has it: O_NONBLOCK belongs to the
-//! open file, which a process at the other end of a socket can change between a check of the flag
-//! and the write, and fill the counter. The kernel itself never waits when it signals one, and
-//! does so on behalf of a request for asynchronous I/O that names it (`aio_resfd`, io_submit(2)).
-//! The request here is a read of nothing, from an empty file of this process, which is complete
-//! when io_submit returns.
+//! Whether write(2) to an eventfd blocks depends on everybody who has it: O_NONBLOCK belongs to the open file, and a
+//! process at the other end of a socket can clear it between a check of the flag and the write, and fill the counter.
+//! The kernel itself never waits when it signals one, which it does at the end of a request for asynchronous I/O that
+//! names it (`aio_resfd`, io_submit(2)). The request used here is a read of 0 bytes from an empty file of this process,
+//! which is complete when io_submit returns.
 //!
-//! Sound because a request carries no address: the read is of no bytes.
+//! Sound because a request has no address: it reads no bytes.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Requests that the context has room for. What is complete is taken out at half of them.
+/// Requests that the context has room for. Completed ones are removed when half of them are used.
 const ROOM: u32 = 64;
-/// Times that a signal is tried while there is no room.
+/// Attempts to signal while there is no room.
 const TRIES: u32 = 1000;
 /// IOCB_CMD_PREAD and IOCB_FLAG_RESFD of linux/aio_abi.h.
 const READ: u16 = 0;
@@ -47,20 +46,20 @@ struct Done {
     words: [u64; 4],
 }
 
-/// Raises interrupts whose eventfds are a stranger's.
+/// Signals the eventfds of interrupts that another process has given.
 #[derive(Debug)]
 pub struct Signaller {
     context: libc::c_ulong,
     nothing: OwnedFd,
-    /// Requests since the last that were taken out.
+    /// Requests since completed ones were last removed.
     submitted: AtomicU32,
 }
 
 impl Signaller {
-    /// A context for asynchronous I/O of its own.
+    /// Makes a signaller with its own context for asynchronous I/O.
     ///
     /// # Errors
-    /// ENOSYS where the kernel has none (CONFIG_AIO), EAGAIN where fs.aio-max-nr are in use.
+    /// ENOSYS where the kernel has none (CONFIG_AIO), EAGAIN when fs.aio-max-nr requests are in use.
     pub fn new() -> io::Result<Signaller> {
         let nothing = memfd_create("joulio-nothing", MemfdFlags::CLOEXEC)?;
         let mut context: libc::c_ulong = 0;
@@ -76,11 +75,11 @@ impl Signaller {
         })
     }
 
-    /// Adds 1 to the count of `event`, unless it is full already: then it stays so. Does not
-    /// block, whatever its flags are.
+    /// Adds 1 to the counter of `event`, unless it is at its maximum. Does not block, whatever the flags of `event`
+    /// are.
     ///
     /// # Errors
-    /// EINVAL: it is no eventfd.
+    /// EINVAL when it is no eventfd.
     pub fn signal(&self, event: BorrowedFd<'_>) -> io::Result<()> {
         if self.submitted.fetch_add(1, Ordering::Relaxed) >= ROOM / 2 {
             self.submitted.store(0, Ordering::Relaxed);
@@ -125,7 +124,7 @@ impl Signaller {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: room for as many events as are requested; no time is waited.
+        // SAFETY: there is room for as many events as are requested; the call does not wait.
         unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,

@@ -1,23 +1,22 @@
-//! Memory of a device that is trusted, whose buffers are slices while the caller has them.
+//! Memory of a trusted device, whose buffers can be used as slices while the caller has them.
 //!
-//! A `&[u8]` says that nobody writes the bytes while it lives. Four can: the device, other code of
-//! this process, another process, and the device again at somebody else's word. So a slice is only made
-//! of memory that
+//! A `&[u8]` requires that nobody writes the bytes while it lives. Four could: the device, other code of this process,
+//! another process, and the device on somebody else's command. So a slice is only made of memory that satisfies all of
+//! these:
 //!
-//! - a device reaches which writes during commands only: its type promises that ([`TrustedDevice`]). A
-//!   PCIe function behind an IOMMU and the emulated controller do; the peer at the other end of a socket
-//!   is another process, and does not;
-//! - no other code names: [`TrustedMemory`] is made from a [`SharedMemory`] by value, and hands out nothing but
-//!   buffers that do not overlap. Memory of [`DmaMemory::new`], which others may share
-//!   ([`DmaMemory::share`]), is never trusted;
-//! - no other process maps: not that of a file ([`SharedMemory::is_private`]);
-//! - no command names that does not have the buffer: the driver sets every data pointer itself, refuses
-//!   commands that come with one or whose length it does not know, and keeps the buffer until the
-//!   completion, or until the device has been seen to let go (CSTS.RDY = 0).
+//! - It is reached by a device that writes during commands only, as its type promises ([`TrustedDevice`]). A PCIe
+//!   function and the emulated controller do; the peer at the other end of a socket is another process, and does not.
+//! - No other code of this process has a reference to it: [`TrustedMemory`] is made from a [`SharedMemory`] by value,
+//!   and hands out nothing but buffers that do not overlap. Memory of [`DmaMemory::new`], which others may share
+//!   ([`DmaMemory::share`]), is never trusted.
+//! - No other process maps it: it is not that of a file ([`SharedMemory::is_private`]).
+//! - No command names it but the one that has the buffer: the driver sets every data pointer itself, refuses
+//!   commands that come with one or whose length it does not know, and keeps the buffer until the completion, or
+//!   until the device has stopped (CSTS.RDY = 0).
 //!
-//! The device's stores come before its completion entry, behind whose phase tag the queue has an acquire fence;
-//! the caller's loads and stores come before the doorbell, which is a release ([`crate::fence`]). So both
-//! sides' plain accesses are ordered by the I/O itself.
+//! The device's stores come before its completion entry, and the queue executes an acquire fence after it has read
+//! the phase tag; the caller's loads and stores come before the doorbell, which is a release ([`crate::fence`]). So
+//! the I/O itself orders both sides' plain accesses.
 
 use crate::{Device, DeviceError, DmaBuffer, DmaMemory, Iova, PageKind, SharedMemory};
 use std::ops::{Deref, DerefMut};
@@ -26,12 +25,12 @@ use std::sync::Arc;
 /// A device that is trusted to write memory during commands only.
 ///
 /// # Safety
-/// [`Device::allocate`] gives memory that nobody else names. As long as a driver alone writes the device's
-/// registers and queues, the device writes into that memory, and what [`Device::reach`] was given, only what
-/// a command, outstanding, was given the address for; and into no other.
+/// [`Device::allocate`] returns memory that nobody else has a reference to. As long as only a driver writes the
+/// device's registers and queues, the device writes into that memory, and into memory passed to [`Device::reach`], only
+/// at addresses that an outstanding command names; and into no other memory.
 pub unsafe trait TrustedDevice: Device {}
 
-/// Memory that a trusted device can reach, and that nobody else names. Buffers are made of it:
+/// Memory that a trusted device can reach, and that nobody else has a reference to. Buffers are made of it:
 /// [`TrustedMemory::carve`], [`TrustedArena`](crate::TrustedArena).
 pub struct TrustedMemory(DmaMemory);
 
@@ -48,7 +47,7 @@ impl TrustedMemory {
         }
     }
 
-    /// Maps `memory` for `device`: for instance the caller's own, by [`SharedMemory::from_raw`].
+    /// Maps `memory` for `device`: the caller's own, made with [`SharedMemory::from_raw`].
     ///
     /// # Errors
     /// [`DeviceError::NotPrivate`] for memory of a file, which other processes may write; else as
@@ -74,12 +73,12 @@ impl TrustedMemory {
         self.0.memory().len()
     }
 
-    /// The pages behind it.
+    /// Returns the kind of the pages.
     pub fn pages(&self) -> PageKind {
         self.0.pages()
     }
 
-    /// Cuts it into `count` buffers of `len` bytes, each starting on a page.
+    /// Cuts the memory into `count` buffers of `len` bytes, each starting on a page.
     ///
     /// # Panics
     /// When they do not fit.
@@ -93,19 +92,19 @@ impl TrustedMemory {
     }
 }
 
-/// A data buffer whose bytes are a slice while the caller has it: of memory of a trusted device. It
-/// goes into a command as a [`DmaBuffer`], and comes back as one (`TrustedBuffer::try_from`).
+/// A data buffer in memory of a trusted device, whose bytes are a slice while the caller has it. It is passed to a
+/// command as a [`DmaBuffer`], and comes back as one (`TrustedBuffer::try_from`).
 #[derive(Debug)]
 pub struct TrustedBuffer(DmaBuffer);
 
 impl TrustedBuffer {
-    /// A buffer that is known to be trusted.
+    /// Wraps a buffer that is known to be trusted.
     pub(crate) fn of(buffer: DmaBuffer) -> TrustedBuffer {
         debug_assert!(buffer.is_trusted());
         TrustedBuffer(buffer)
     }
 
-    /// Cuts the buffer in two, as [`DmaBuffer::split_off`].
+    /// Splits the buffer in two, as [`DmaBuffer::split_off`].
     ///
     /// # Panics
     /// When `at` is past the end, or no multiple of 4.
@@ -117,7 +116,7 @@ impl TrustedBuffer {
     /// Joins the buffer with `rest`, which begins where it ends.
     ///
     /// # Errors
-    /// `rest` comes back: it is not of the same memory, or begins elsewhere.
+    /// Returns `rest` when it is not of the same memory, or does not begin where this buffer ends.
     pub fn join(&mut self, rest: TrustedBuffer) -> Result<(), TrustedBuffer> {
         self.0.join(rest.0).map_err(TrustedBuffer)
     }
@@ -147,7 +146,7 @@ impl From<TrustedBuffer> for DmaBuffer {
 }
 
 impl TryFrom<DmaBuffer> for TrustedBuffer {
-    /// The buffer, of a device that is not trusted.
+    /// The buffer itself, when its device is not trusted.
     type Error = DmaBuffer;
 
     #[inline]

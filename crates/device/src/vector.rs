@@ -1,4 +1,4 @@
-//! Interrupt vectors: an eventfd, and the MSI-X table entry behind it.
+//! Interrupt vectors: an eventfd and an MSI-X table entry each.
 
 use crate::{DeviceError, Iova};
 use joulio_units::CpuList;
@@ -8,12 +8,12 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Control of a device's MSI-X table entries (PCI 3.0, 6.8.2), by its back end.
+/// Control of a device's MSI-X table entries (PCI 3.0, 6.8.2), implemented by its back end.
 pub trait VectorControl: Send + Sync + 'static {
-    /// Sets or clears the vector's mask bit. Clearing it delivers what became pending meanwhile.
+    /// Sets or clears the vector's mask bit. Clearing it delivers interrupts that became pending meanwhile.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError>;
 
     /// Whether a vector is masked by a store to a mapped table, not by a message or a call.
@@ -21,22 +21,22 @@ pub trait VectorControl: Send + Sync + 'static {
         false
     }
 
-    /// [`VectorControl::set_mask`] by one posted store: nothing is read back, so that it takes
-    /// effect a moment later, in the order of stores to the device. For vectors that were masked or
-    /// unmasked by the call before, where masking is a store.
+    /// Masks or unmasks as [`VectorControl::set_mask`] does, but by one posted store: nothing is read back, so that it
+    /// takes effect a moment later, in the order of stores to the device. For vectors that an earlier call of
+    /// `set_mask` has masked or unmasked, where masking is a store.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     fn post_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
         self.set_mask(vector, masked)
     }
 
-    /// Checks that the entry is masked, if it is to be, and points at `target`, if it is to be
-    /// redirected, and sets it again if not. Whether it was so. Who owns the table may write it: a
-    /// kernel that moves an interrupt to another CPU, without interrupt remapping, does.
+    /// Checks that the entry is still masked, if it is to be, and still points at `target`, if it is redirected, and
+    /// sets it again if not; returns whether it was right. The owner of the table may write it: a kernel does when it
+    /// moves an interrupt to another CPU without interrupt remapping.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     fn keep(
         &self,
         vector: u16,
@@ -57,11 +57,11 @@ pub trait VectorControl: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
-    /// longer reaches the eventfd. `None` puts the entry back.
+    /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no longer reaches the
+    /// eventfd. `None` restores the entry.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
 }
 
@@ -73,7 +73,7 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// An eventfd for each of `count` vectors of a device that has `have`.
+    /// Makes an eventfd for each of `count` vectors of a device that has `have`.
     ///
     /// # Errors
     /// [`DeviceError::Vectors`] when the device has fewer; [`DeviceError::Os`] without a descriptor
@@ -88,7 +88,7 @@ impl Vector {
         (0..count).map(|_| Vector::eventfd()).collect()
     }
 
-    /// Vectors 0 and up, which signal `events` and whose table entries `control` reaches; masked.
+    /// Makes masked vectors, numbered from 0, which signal `events` and whose table entries `control` accesses.
     pub(crate) fn masked(
         events: Vec<OwnedFd>,
         control: &Arc<impl VectorControl>,
@@ -102,7 +102,7 @@ impl Vector {
             .collect()
     }
 
-    /// A non-blocking, close-on-exec eventfd for a vector.
+    /// Makes a non-blocking, close-on-exec eventfd for a vector.
     ///
     /// # Errors
     /// [`DeviceError::Os`] without a descriptor left.
@@ -115,7 +115,7 @@ impl Vector {
         })
     }
 
-    /// Vector `index`, which signals `event` and whose table entry `control` reaches.
+    /// Makes vector `index`, which signals `event` and whose table entry `control` accesses.
     pub fn new(index: u16, event: OwnedFd, control: Arc<dyn VectorControl>) -> Vector {
         Vector {
             index,
@@ -124,12 +124,12 @@ impl Vector {
         }
     }
 
-    /// Number of the vector, as Create I/O Completion Queue takes it.
+    /// Returns the number of the vector, as Create I/O Completion Queue takes it.
     pub fn index(&self) -> u16 {
         self.index
     }
 
-    /// Readable when the vector was raised since the last [`Vector::take`].
+    /// Returns the eventfd, which is readable when the vector was raised since the last [`Vector::take`].
     pub fn event(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }
@@ -153,18 +153,18 @@ impl Vector {
         self.control.direct(self.index, cpu)
     }
 
-    /// Stops delivery; what happens meanwhile becomes pending.
+    /// Masks the vector: interrupts become pending instead of being delivered.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn mask(&self) -> Result<(), DeviceError> {
         self.control.set_mask(self.index, true)
     }
 
-    /// Starts delivery; what is pending is delivered now.
+    /// Unmasks the vector; a pending interrupt is delivered at once.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn unmask(&self) -> Result<(), DeviceError> {
         self.control.set_mask(self.index, false)
     }
@@ -174,18 +174,18 @@ impl Vector {
         self.control.masks_by_store()
     }
 
-    /// [`Vector::mask`] that takes effect a moment later: an interrupt may still come meanwhile.
+    /// Masks the vector as [`Vector::mask`] does, but a moment later: an interrupt may still come meanwhile.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn post_mask(&self) -> Result<(), DeviceError> {
         self.control.post_mask(self.index, true)
     }
 
-    /// [`Vector::unmask`] that takes effect a moment later: so may the delivery of what is pending.
+    /// Unmasks the vector as [`Vector::unmask`] does, but a moment later: a pending interrupt may be late by as much.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn post_unmask(&self) -> Result<(), DeviceError> {
         self.control.post_mask(self.index, false)
     }
@@ -193,35 +193,35 @@ impl Vector {
     /// Redirects the interrupt: from now on it writes `data` to the DMA memory at `target` instead of signalling the
     /// eventfd. The memory must stay mapped until [`Vector::restore`].
     ///
-    /// # Errors [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn redirect(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
         self.control.redirect(self.index, Some((target, data)))
     }
 
-    /// Sets the entry again if somebody else has written it since; whether it was as it should be.
+    /// Sets the entry again if somebody else has written it since; returns whether it was unchanged.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn keep(&self, masked: bool, target: Option<(Iova, u32)>) -> Result<bool, DeviceError> {
         self.control.keep(self.index, masked, target)
     }
 
-    /// Undoes [`Vector::redirect`].
+    /// Restores the entry that [`Vector::redirect`] changed: interrupts signal the eventfd again.
     ///
     /// # Errors
-    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
+    /// [`DeviceError::VectorTable`] when the table cannot be accessed, and errors of the back end.
     pub fn restore(&self) -> Result<(), DeviceError> {
         self.control.redirect(self.index, None)
     }
 }
 
-/// Interrupts that a vector is believed to have raised since the last read: far more than a
-/// device can, and few enough that their sum never overflows.
+/// Most interrupts that are believed of a vector since the last read: far more than a device can raise, and few enough
+/// that their sum never overflows.
 const MAX_RAISED: u64 = u32::MAX as u64;
 
-/// The count of an eventfd, which is zero afterwards. Does not block: O_NONBLOCK is not enough for
-/// that, since whoever else has the eventfd can clear it at any time (Linux 5.9; older kernels
-/// go by the flag).
+/// Reads the counter of an eventfd and resets it. Does not block: O_NONBLOCK is not enough for that, since any other
+/// owner of the eventfd can clear it at any time (Linux 5.9; older kernels go by the flag).
 pub(crate) fn take(event: BorrowedFd<'_>) -> u64 {
     let mut count = [0u8; 8];
     let mut parts = [IoSliceMut::new(&mut count)];
@@ -235,7 +235,7 @@ pub(crate) fn take(event: BorrowedFd<'_>) -> u64 {
     }
 }
 
-/// -1: as read(2), at no position (preadv2(2)).
+/// Offset -1 of preadv2(2): reads as read(2) does, at no position.
 const NO_POSITION: u64 = u64::MAX;
 
 #[cfg(test)]

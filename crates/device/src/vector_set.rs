@@ -1,30 +1,29 @@
-//! The eventfds of several vectors, ready to be polled again and again.
+//! The eventfds of several vectors, prepared for repeated calls of poll(2).
 //!
-//! What poll(2) takes is an array of descriptors with no owner. Here it is beside the descriptors'
-//! owners and changes only together with them, so that nothing polls a number that is another
-//! file's by now.
+//! poll(2) takes an array of descriptors without owners. Here the array is kept beside the owners and changes only
+//! together with them, so that a number that belongs to another file by now is never polled.
 
 use crate::Vector;
 use rustix::event::{PollFd, PollFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Vectors to wait for together: made once, polled for each wait.
+/// Vectors to wait for together: built once, polled for each wait.
 #[derive(Default)]
 pub struct VectorSet {
-    /// Poll entries of `events`, in their order. Lent with a lifetime that nobody can name, so that
-    /// no descriptor which lives shorter gets in.
+    /// Poll entries of `events`, in their order. Lent only with a lifetime that callers cannot name, so that no
+    /// descriptor with a shorter lifetime can be put in.
     fds: Vec<PollFd<'static>>,
     events: Vec<Arc<OwnedFd>>,
 }
 
 impl VectorSet {
-    /// A set without vectors.
+    /// Makes a set without vectors.
     pub fn new() -> VectorSet {
         VectorSet::default()
     }
 
-    /// Makes room for `vectors` altogether.
+    /// Reserves room for `vectors` in total.
     pub fn reserve(&mut self, vectors: usize) {
         self.fds.reserve(vectors.saturating_sub(self.fds.len()));
         let more = vectors.saturating_sub(self.events.len());
@@ -42,7 +41,7 @@ impl VectorSet {
         self.push_event(vector.event_shared());
     }
 
-    /// Adds an eventfd that is no vector's.
+    /// Adds an eventfd that is not of a vector.
     pub fn push_event(&mut self, event: Arc<OwnedFd>) {
         // SAFETY: `events` keeps the descriptor open for as long as `fds` has it, and `fds` is
         // lent only with a shorter lifetime than its own (`poll`).
@@ -51,12 +50,12 @@ impl VectorSet {
         self.events.push(event);
     }
 
-    /// Lends what poll(2) takes.
+    /// Calls `poll` with the array that poll(2) takes.
     pub fn poll<R>(&mut self, poll: impl for<'fd> FnOnce(&mut [PollFd<'fd>]) -> R) -> R {
         poll(&mut self.fds)
     }
 
-    /// Whether the vector that was added as number `index` was raised when it was last polled.
+    /// Returns whether the vector that was added as number `index` was raised at the last poll.
     ///
     /// # Panics
     /// When there is none.

@@ -1,11 +1,11 @@
-//! Making memory zero, and giving its pages back where that is the same.
+//! Zeroing memory, where possible by releasing its pages.
 
 use crate::SharedMemory;
 use crate::iova::PAGE;
 
 impl SharedMemory {
-    /// Zeroes `len` bytes from `offset` on. Memory that was only reserved gives back the whole
-    /// pages among them: they take no room until they are written again.
+    /// Zeroes `len` bytes from `offset` on. In memory made by [`SharedMemory::reserve`], whole pages are released
+    /// instead: they take no room until they are written again.
     ///
     /// # Panics
     /// When the range is not inside.
@@ -27,8 +27,8 @@ impl SharedMemory {
     /// MADV_DONTNEED). `false`: nothing was done.
     fn give_back(&self, offset: usize, len: usize) -> bool {
         let at = self.at(offset, len);
-        // SAFETY: the range is inside our mapping, and nothing points into it (see `memory`): that
-        // its bytes change is no more than a write by the other side.
+        // SAFETY: the range is inside our mapping, and no reference points into it (see `memory`): its bytes change as
+        // they would by a write of the other side.
         unsafe { libc::madvise(at.cast(), len, libc::MADV_DONTNEED) == 0 }
     }
 

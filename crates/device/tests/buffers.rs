@@ -1,4 +1,4 @@
-//! Buffers cut, split, joined, taken from arenas and given back: no byte is two buffers'.
+//! Buffers cut, split, joined, allocated from arenas and freed: no byte belongs to two buffers.
 
 use joulio_device::{
     Arena, BufferList, Device, DeviceError, DmaBuffer, DmaDomain, DmaMapping, DmaMemory, Doorbell,
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const BASE: u64 = 0x10_0000;
 
-/// Memory and nothing else.
+/// A device that has memory only.
 struct MemoryOnly;
 
 struct NoDoorbell;
@@ -74,7 +74,7 @@ impl Device for MemoryOnly {
     }
 }
 
-// SAFETY: it writes nothing at all.
+// SAFETY: it never writes.
 unsafe impl TrustedDevice for MemoryOnly {}
 
 fn arena(len: usize) -> TrustedArena {
@@ -121,14 +121,14 @@ fn a_buffer_is_split_and_joined_and_others_are_not() {
     let end = middle.split_off(1024);
     middle.fill(2);
     assert_eq!((whole.len(), middle.len(), end.len()), (512, 1024, 2560));
-    // Not adjacent: it comes back.
+    // Not adjacent: it is returned.
     let end = whole.join(end).unwrap_err();
     whole.join(middle).unwrap();
     whole.join(end).unwrap();
     assert_eq!(whole.len(), 4096);
     assert!(whole[512..1536].iter().all(|&byte| byte == 2));
     assert!(whole[1536..].iter().all(|&byte| byte == 1));
-    // Neighbours of one memory join too, those of another do not.
+    // Adjacent buffers of one memory join too, those of another do not.
     let foreign = arena(4096).take(4096).unwrap();
     assert!(other.join(foreign).is_err());
     whole.join(other).unwrap();
@@ -142,7 +142,7 @@ fn a_buffer_knows_its_bytes_in_its_first_page_after_a_split_and_a_join() {
     assert_eq!(DmaBuffer::from(whole.split_off(12284)).len_in_page(), 4);
     let mut whole = DmaBuffer::from(whole);
     assert_eq!((whole.len_in_page(), other.len_in_page()), (4096, 100));
-    // It begins in the midst of a page, and ends in the next but one.
+    // It begins in the middle of a page, and ends in the next but one.
     let mut rest = whole.split_off(512);
     assert_eq!((whole.len_in_page(), rest.len_in_page()), (512, 3584));
     let mut end = rest.split_off(3584);
@@ -263,16 +263,16 @@ fn a_list_has_its_parts_in_order_and_gives_all_buffers_back() {
     let parts: Vec<_> = list.parts().collect();
     assert_eq!(parts, [(Iova(BASE + 512), 512), (Iova(BASE + 4096), 100)]);
     assert_eq!((list.bytes(), list.iter().count()), (612, 2));
-    // A queue keeps it as one buffer; one that is not taken apart does not drag others along.
+    // A queue keeps it as one buffer; a buffer popped from a list does not drag others along.
     let first = list.into_chain().unwrap();
     let mut list = BufferList::new();
     list.push(first);
     assert_eq!(list.bytes(), 4096);
     let lens: Vec<_> = list.into_iter().map(|buffer| buffer.len()).collect();
     assert_eq!(lens, [4096]);
-    // All of them went back.
+    // All of them were returned.
     assert!(arena.take(1 << 16).is_some());
-    // However long, dropping it takes no stack.
+    // However long the list is, dropping it does not overflow the stack.
     let many = DmaBuffer::carve(MemoryOnly.allocate(4096).unwrap(), 1, 4096).remove(0);
     let mut rest = vec![many];
     for _ in 0..1000 {
@@ -300,7 +300,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A buffer whose bytes all have its number.
+/// Checks that all bytes of a buffer are its number.
 fn is_whole(buffer: &TrustedBuffer, number: u8) -> bool {
     buffer.iter().all(|&byte| byte == number)
 }

@@ -1,8 +1,8 @@
-//! A program that links the driver keeps its SIGBUS: only what the driver itself mapped is
-//! answered for it, and everything else goes to the action that was there before.
+//! A program that links the driver keeps its action for SIGBUS: only faults in the driver's own mappings are handled,
+//! and every other signal is passed to the action that was there before.
 //!
-//! Each case runs in a child process, since an action belongs to a process, and some cases end it: not
-//! under QEMU's user emulation, which starts programs of the host's architecture alone.
+//! Each case runs in a child process, since an action belongs to a process, and some cases end it. They do not run
+//! under QEMU's user emulation, which starts only programs of the host's architecture.
 
 use joulio_device::SharedMemory;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -14,10 +14,10 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const PAGE: usize = 4096;
-/// Set in a child, which then is the program that links the driver.
+/// Environment variable that makes the child the program that links the driver.
 const CHILD: &str = "JOULIO_SIGBUS_CHILD";
 
-/// Runs the test `name` once more, in a child.
+/// Runs the test `name` once more, in a child process.
 fn in_a_child(name: &str, program: fn()) -> Option<Output> {
     if std::env::var_os(CHILD).is_some() {
         program();
@@ -46,7 +46,7 @@ fn dies_of_sigbus(name: &str, program: fn()) {
     }
 }
 
-/// A file of `pages` pages that the program maps itself, and where.
+/// Makes a file of `pages` pages that the program maps itself; returns its address too.
 fn mapped(pages: usize) -> (File, *mut u8) {
     let file = tempfile::tempfile().unwrap();
     file.set_len((pages * PAGE) as u64).unwrap();
@@ -65,7 +65,7 @@ fn mapped(pages: usize) -> (File, *mut u8) {
     (file, base.cast())
 }
 
-/// Memory of another process, guarded by the driver, whose second page is gone already.
+/// Makes memory of another process, guarded by the driver, whose second page is gone already.
 fn truncated_by_a_peer() -> SharedMemory {
     let file = File::from(memfd_create("peer", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(2 * PAGE as u64).unwrap();
@@ -95,7 +95,7 @@ fn install(handler: usize, flags: i32, masked: &[i32]) {
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 static BLOCKED: AtomicUsize = AtomicUsize::new(0);
-/// The page that the handler puts memory under.
+/// Address of the page where the handler maps memory.
 static UNDER: AtomicUsize = AtomicUsize::new(0);
 
 fn mend() {
@@ -156,7 +156,7 @@ fn every_access_of_the_program_to_a_truncated_file_reaches_its_own_handler() {
                 unsafe { at.write_volatile(1) };
                 assert_eq!(calls(), page + 1);
                 assert_eq!(ADDRESS.load(Ordering::SeqCst), at as usize);
-                // What the driver mapped is answered in between, and without the handler.
+                // A fault in the driver's mapping is handled in between, without the program's handler.
                 guarded.store_u32(PAGE, page as u32);
                 assert_eq!(guarded.load_u32(PAGE), page as u32);
             }

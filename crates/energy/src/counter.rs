@@ -26,8 +26,9 @@ impl Wrapping {
     /// Adds a reading, and returns the units counted since the first. Right if the counter has wrapped at most once
     /// since the reading before.
     ///
-    /// # Errors Returns the reading before if the counter would have had to count more than `most` from it to wrap to
-    /// this one: it was reset. Counting goes on from here.
+    /// # Errors
+    /// Returns the reading before if the counter would have had to count more than `most` from it to wrap to this one:
+    /// it was reset. Counting goes on from here.
     pub(crate) fn advance(&mut self, raw: u64, most: u64) -> Result<u64, u64> {
         let from = self.last.replace(raw).unwrap_or(raw);
         let more = elapsed(from, raw, self.max, self.step);

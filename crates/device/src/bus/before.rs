@@ -1,9 +1,9 @@
-//! The action for SIGBUS that the program had before this crate's: kept, and taken for every
-//! signal that is not about a mapping of joulio's.
+//! The action for SIGBUS that the program had before this crate installed its own: kept, and called for every signal
+//! that is not about a mapping of joulio.
 //!
-//! The handler is installed with the flags and the mask of the program's own, so that when it
-//! calls on to that, the kernel has prepared everything as for a direct delivery (sigaction(2)).
-//! A program that changes its action afterwards replaces this one, and may call on to it likewise.
+//! The handler is installed with the flags and the mask of the program's own, so that when it calls that one, the
+//! kernel has prepared everything as for a direct delivery (sigaction(2)). A program that changes its action afterwards
+//! replaces this one, and may call it in turn.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// The program's action; null where it is the default. Never freed, since the handler may be at it.
+/// The program's action; null where it is the default. Never freed, since a handler may be reading it.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Installs `handler` in front of the program's own action, once per process.
@@ -22,7 +22,7 @@ pub(super) fn install(handler: Handler) -> io::Result<()> {
     if *installed {
         return Ok(());
     }
-    // Known before the handler can be called.
+    // Stored before the handler can be called.
     let mut found = action(None)?;
     loop {
         keep(found);
@@ -31,14 +31,14 @@ pub(super) fn install(handler: Handler) -> io::Result<()> {
         if replaced.sa_sigaction == found.sa_sigaction || replaced.sa_sigaction == ours {
             break;
         }
-        // Another thread has installed its own in between.
+        // Another thread has installed its own handler in between.
         found = replaced;
     }
     *installed = true;
     Ok(())
 }
 
-/// Sets the action for SIGBUS, if there is one to set; the one until now.
+/// Sets the action for SIGBUS, if one is given, and returns the one before.
 fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
     let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
     let mut old = DEFAULT;
@@ -65,14 +65,14 @@ fn keep(found: libc::sigaction) {
     BEFORE.store(kept, SeqCst);
 }
 
-/// `handler`, prepared for as `found` is.
+/// Returns an action for `handler` with the flags and the mask of `found`.
 fn with(found: &libc::sigaction, handler: Handler) -> libc::sigaction {
     let mut ours = DEFAULT;
     ours.sa_sigaction = handler as usize;
     ours.sa_flags = libc::SA_SIGINFO;
     if is_handler(found) {
         ours.sa_mask = found.sa_mask;
-        // One shot is seen to in `forward`: an answer for joulio's memory is no shot.
+        // SA_RESETHAND is emulated in `forward`: an answer for joulio's memory does not use up the program's one shot.
         ours.sa_flags |= found.sa_flags & !libc::SA_RESETHAND;
     } else {
         ours.sa_flags |= libc::SA_ONSTACK | libc::SA_RESTART;
@@ -98,8 +98,8 @@ pub(super) fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
     if before.sa_flags & libc::SA_RESETHAND != 0 {
         BEFORE.store(std::ptr::null_mut(), SeqCst);
     }
-    // SAFETY: neither the default nor to be ignored, hence the address of a handler, which takes
-    // three arguments with SA_SIGINFO and one without (sigaction(2)).
+    // SAFETY: neither the default nor SIG_IGN, hence the address of a handler, which takes three arguments with
+    // SA_SIGINFO and one without (sigaction(2)).
     unsafe {
         if before.sa_flags & libc::SA_SIGINFO != 0 {
             let handler: Handler = std::mem::transmute(before.sa_sigaction);
@@ -111,8 +111,8 @@ pub(super) fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
     }
 }
 
-/// The default action, which ends the process: the signal comes once more, as it was, to this
-/// thread when the handler returns.
+/// Sets the default action, which ends the process: the signal is raised once more, as it was, for this thread, and is
+/// delivered when the handler returns.
 fn by_default(info: *mut libc::siginfo_t) {
     // SAFETY: plain system calls, with a valid action and the kernel's own `siginfo_t`.
     unsafe {
@@ -132,5 +132,5 @@ fn by_default(info: *mut libc::siginfo_t) {
     }
 }
 
-/// [`DEFAULT`], with an address.
+/// The address of [`DEFAULT`] as a static.
 static DEFAULT_ACTION: libc::sigaction = DEFAULT;

@@ -1,25 +1,25 @@
-//! The mappings that the handler answers for, in a list that it can read without a lock.
+//! The mappings that the handler of SIGBUS serves, in a list that it can read without a lock.
 //!
-//! Slots are never freed, only used again; each has a version, odd while the slot changes. The
-//! handler searches the mapping whose access it interrupted: that one's slot does not change
-//! meanwhile, and any other that does is skipped.
+//! Slots are never freed, only reused; each has a version, which is odd while the slot changes. The handler searches
+//! for the mapping whose access it interrupted: the slot of that mapping does not change meanwhile, and a slot that
+//! does change is skipped.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The content found where a page vanished.
+/// The content that replaces a page that vanished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// Memory whose file ended.
+    /// Zeroes: memory whose file was truncated.
     Zeroes,
-    /// Registers whose device is gone.
+    /// All ones: registers whose device is gone.
     Ones,
 }
 
 /// A mapping that contains an address.
 pub(super) struct Place {
-    /// Bytes of its pages.
+    /// Size of its pages in bytes.
     pub(super) page: usize,
     pub(super) fill: Fill,
 }
@@ -40,13 +40,13 @@ struct Chunk {
     next: *const Chunk,
 }
 
-/// The chunk that was made last.
+/// The chunk that was allocated last.
 static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The slots that nobody has.
+/// The free slots.
 static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
-/// A mapping that is answered for; no longer when dropped, which is before it is unmapped.
+/// A guarded mapping: no longer guarded when this is dropped, which is before it is unmapped.
 #[derive(Debug)]
 pub(crate) struct Guard(&'static Slot);
 
@@ -70,7 +70,7 @@ fn free() -> MutexGuard<'static, Vec<&'static Slot>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Another chunk: its first slot; the others are free.
+/// Allocates another chunk and returns its first slot; the others become free.
 fn more(free: &mut Vec<&'static Slot>) -> &'static Slot {
     let chunk: &'static Chunk = Box::leak(Box::new(Chunk {
         slots: std::array::from_fn(|_| Slot::default()),
@@ -116,10 +116,10 @@ impl std::fmt::Debug for Slot {
     }
 }
 
-/// The guarded mapping that `address` is in. Takes no lock.
+/// Finds the guarded mapping that contains `address`. Takes no lock.
 pub(super) fn find(address: usize) -> Option<Place> {
     let mut chunk: *const Chunk = CHUNKS.load(SeqCst);
-    // SAFETY: chunks are leaked: a pointer to one stays good, and only atomics of it change.
+    // SAFETY: chunks are leaked: a pointer to one stays valid, and only its atomics change.
     while let Some(some) = unsafe { chunk.as_ref() } {
         if let Some(place) = some.slots.iter().find_map(|slot| slot.find(address)) {
             return Some(place);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_range_is_found_as_long_as_it_is_guarded() {
-        // Addresses that no mapping has.
+        // Addresses that are in no mapping.
         let base = 1 << 60;
         let guards: Vec<_> = (0..3 * SLOTS)
             .map(|index| {
@@ -163,7 +163,7 @@ mod tests {
         let mut slots: Vec<_> = before.collect();
         slots.sort_unstable();
         slots.dedup();
-        // Other tests take some meanwhile.
+        // Other tests use some meanwhile.
         assert!(slots.len() < 50, "{}", slots.len());
     }
 }

@@ -1,18 +1,17 @@
-//! An answer to SIGBUS, for mappings of files that another process may cut short, and of registers
-//! of a device that may be removed.
+//! A handler of SIGBUS, for mappings of files that another process may truncate, and of registers of a device that may
+//! be removed.
 //!
-//! Such an access cannot be checked beforehand without a race. The handler puts a page where there
-//! is none any more, and the access goes on: zeroes where a file ended, so that the process that
-//! shortened its own memory loses by it and this one lives; all ones where registers were, as PCIe
-//! answers for a device that is not there.
+//! Such an access cannot be checked beforehand without a race. The handler maps a page where there is none any more,
+//! and the access continues: it reads zeroes where a file ended, so that only the process that truncated its memory
+//! loses data; all ones where registers were, as PCIe returns for a device that is not there.
 //!
-//! Only mappings that joulio made are answered ([`guarded`]). Every other SIGBUS is the program's
-//! and goes to the action that it had ([`before`]).
+//! Only mappings that joulio made are served ([`guarded`]). Every other SIGBUS is passed on to the program's own action
+//! ([`before`]).
 //!
-//! What makes it sound: a page is only replaced on a SIGBUS that the kernel raised because nothing
-//! is behind it (`BUS_ADRERR`), and only inside of a mapping whose owner keeps its [`Guard`] for as
-//! long as it is mapped; no reference ever points into such memory. The handler takes no lock and
-//! allocates nothing: it reads atomics and makes system calls.
+//! Sound because a page is replaced only on a SIGBUS that the kernel raised because nothing backs the address
+//! (`BUS_ADRERR`), and only inside a mapping whose owner keeps its [`Guard`] for as long as it is mapped; no reference
+//! ever points into such memory. The handler takes no lock and allocates nothing: it reads atomics and makes system
+//! calls.
 
 mod before;
 mod guarded;
@@ -61,8 +60,8 @@ fn replace(place: &Place, address: usize) -> bool {
         return false;
     }
     if place.fill == Fill::Ones {
-        // SAFETY: the page was just mapped, and nobody else knows of it. Volatile, so that it
-        // does not become a call.
+        // SAFETY: the page was just mapped, and nobody else knows of it. The write is volatile, so that the compiler
+        // does not turn it into a call of memset.
         unsafe {
             let words = page.cast::<u64>();
             for index in 0..place.page / size_of::<u64>() {
@@ -70,8 +69,8 @@ fn replace(place: &Place, address: usize) -> bool {
             }
         }
     }
-    // SAFETY: the page at `address` has nothing behind it, as the signal says, and stands in a
-    // mapping of joulio's: no live data is replaced.
+    // SAFETY: nothing backs the page at `address`, as the signal says, and it is in a mapping of joulio: no live data
+    // is replaced.
     unsafe {
         let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         let to = start as *mut libc::c_void;

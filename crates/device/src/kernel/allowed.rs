@@ -1,7 +1,7 @@
-//! Admin commands that may be run on a controller of the kernel's.
+//! Admin commands that may be sent to a controller that the kernel drives.
 //!
-//! The length matters as much as the command: the kernel maps as much memory as the length says,
-//! and the controller writes as much as the command says.
+//! The length matters as much as the command: the kernel maps memory for the given length, but the controller writes as
+//! many bytes as the command asks for.
 
 use super::Refusal;
 use crate::AdminData;
@@ -22,7 +22,7 @@ const SAVE: u32 = 1 << 31;
 /// SEL of Get Features (Base figure 191).
 const SELECT: u32 = 7 << 8;
 
-/// Refuses what is not on the list.
+/// Refuses commands that are not on the list.
 pub(super) fn check(command: &Command, data: &AdminData<'_>) -> Result<(), Refusal> {
     let dword0 = command.dword0();
     if dword0.fuse() != 0 || dword0.psdt() != 0 {
@@ -43,7 +43,7 @@ pub(super) fn check(command: &Command, data: &AdminData<'_>) -> Result<(), Refus
     }
 }
 
-/// Get Log Page: NUMD dwords, 0's based, of a page that is at least as long, from its beginning.
+/// Checks Get Log Page: NUMD dwords, 0's based, of a page that is at least as long, from its beginning.
 fn log(command: &Command) -> Result<Transfer, Refusal> {
     let [dword10, dword11, low, high, ..] = command.cdw10.map(|dword| dword.get());
     let max = match LogId(dword10 as u8) {
@@ -61,7 +61,7 @@ fn log(command: &Command) -> Result<Transfer, Refusal> {
     Ok(Transfer::In(bytes))
 }
 
-/// Get or Set Features, with none of the bits `not` of dword 10.
+/// Checks Get or Set Features, with none of the bits `not` of dword 10.
 fn feature(
     command: &Command,
     not: u32,
@@ -73,7 +73,7 @@ fn feature(
         | FeatureId::INTERRUPT_COALESCING
         | FeatureId::POWER_MEASUREMENT => Transfer::None,
         FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => transfer(size_of::<ApstTable>()),
-        // To read it: the memory is the kernel's to lend.
+        // Get Features only: the kernel decides which memory it lends.
         FeatureId::HOST_MEMORY_BUFFER if not == SELECT => {
             transfer(size_of::<HostMemoryAttributes>())
         }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the command: one that passes transfers as much as there is room for.
+        /// Whatever the command is, one that passes transfers no more than its data has room for.
         #[test]
         fn no_command_writes_past_its_data(
             bytes in any::<[u8; 64]>(),

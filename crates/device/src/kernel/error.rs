@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a controller of the kernel's does not do what was requested.
+/// Reason why a controller that the kernel drives does not do what was requested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
@@ -12,7 +12,7 @@ pub enum KernelError {
         /// Path of the device.
         device: String,
     },
-    /// Something else.
+    /// The file is not the character device of an NVMe controller.
     #[error("{device} is not an NVMe controller: name one as /dev/nvme0, not a namespace of it")]
     NotAController {
         /// Path of the device.
@@ -24,20 +24,20 @@ pub enum KernelError {
         /// Path of the device.
         device: String,
     },
-    /// A controller that is being removed, or has failed.
+    /// The controller is being removed, or has failed.
     #[error("{device}: the controller was removed")]
     Removed {
         /// Path of the device.
         device: String,
     },
-    /// The command is not one of those that may be run.
+    /// The command is not one of those that are allowed.
     #[error(
         "{device}: {refusal}: only power and interrupt coalescing are reached through the kernel's driver"
     )]
     Refused {
         /// Path of the device.
         device: String,
-        /// Why.
+        /// Reason for the refusal.
         refusal: Refusal,
     },
     /// The kernel did not run a command.
@@ -45,18 +45,18 @@ pub enum KernelError {
     Os {
         /// Path of the device.
         device: String,
-        /// Why.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Why a command is not run.
+/// Reason why a command is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// An opcode, a log page or a feature that is not on the list.
+    /// The opcode, log page or feature is not on the list.
     #[error("this command is not allowed")]
     Command,
-    /// Something is set in it that changes what it does: fuse, PSDT, save, select, an offset.
+    /// A field is set that changes what the command does: fuse, PSDT, save, select, an offset.
     #[error("this variant of the command is not allowed")]
     Variant,
     /// The data is not as long as the command says, or goes in the other direction.

@@ -1,8 +1,8 @@
 //! NVME_IOCTL_ADMIN_CMD (include/uapi/linux/nvme_ioctl.h).
 //!
-//! Sound because the one caller has checked that the data has the length which the command makes
-//! the controller transfer, and the direction that its opcode's low bits say; the kernel copies no
-//! more than `data_len` bytes, from or to memory that is borrowed for the call.
+//! Sound because the only caller has checked that the data has the length that the command makes the controller
+//! transfer, and the direction that the low bits of its opcode encode; the kernel copies no more than `data_len` bytes,
+//! from or to memory that is borrowed for the call.
 
 use super::CommandEnd;
 use crate::AdminData;
@@ -38,7 +38,7 @@ const ADMIN: libc::Ioctl =
     (3_u32 << 30 | (size_of::<Passthrough>() as u32) << 16 | (b'N' as u32) << 8 | 0x41)
         as libc::Ioctl;
 
-/// Runs a command that is checked.
+/// Sends a command that was checked.
 pub(super) fn admin(
     fd: BorrowedFd<'_>,
     command: &Command,
@@ -47,26 +47,26 @@ pub(super) fn admin(
     let (addr, len) = match data {
         AdminData::None => (0, 0),
         AdminData::In(bytes) => (bytes.as_mut_ptr() as u64, bytes.len()),
-        // Only commands whose opcode says "to the controller" get here with it: the kernel reads.
+        // Only commands whose opcode says "to the controller" get here with `Out` data: the kernel only reads it.
         AdminData::Out(bytes) => (bytes.as_ptr() as u64, bytes.len()),
     };
     let mut passed = Passthrough {
         opcode: command.dword0().opc(),
         nsid: command.nsid.get(),
         addr,
-        // A page at most.
+        // At most a page.
         data_len: len as u32,
         cdw10: command.cdw10.map(|dword| dword.get()),
         ..Passthrough::default()
     };
-    // SAFETY: the request takes this structure, which is valid for the call; `addr` and `data_len`
-    // are a slice's that the caller lends for it, mutable where the controller writes.
+    // SAFETY: the request takes this structure, which is valid for the call; `addr` and `data_len` are those of a slice
+    // that is borrowed for the call, mutably where the controller writes.
     let ended = unsafe { libc::ioctl(fd.as_raw_fd(), ADMIN, std::ptr::from_mut(&mut passed)) };
     if ended < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(CommandEnd {
-        // Above zero it is the status field, phase tag shifted out.
+        // A value above zero is the status field, phase tag shifted out.
         status: Status::from_field(ended as u16),
         dw0: passed.result,
     })
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_request_is_the_kernels() {
-        // What nvme-cli passes: strace prints 0xc0484e41.
+        // The number that nvme-cli passes: strace prints 0xc0484e41.
         assert_eq!(ADMIN, 0xc048_4e41);
     }
 }

@@ -1,7 +1,7 @@
-//! A controller that the kernel's driver has, by its character device: `/dev/nvme0`.
+//! A controller that the kernel drives, through its character device: `/dev/nvme0`.
 //!
-//! The kernel passes admin commands on as they are, to a controller that holds somebody's data. So
-//! only those that report power, or set it, get through: see [`KernelNvme::admin`].
+//! The kernel passes admin commands on unchanged, to a controller that holds somebody's data. So only those that report
+//! or set power are allowed: see [`KernelNvme::admin`].
 
 mod allowed;
 mod error;
@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// The end of a command.
+/// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandEnd {
     /// The status of its completion.
@@ -25,7 +25,7 @@ pub struct CommandEnd {
     pub dw0: u32,
 }
 
-/// A controller of the kernel's.
+/// A controller that the kernel drives.
 #[derive(Debug)]
 pub struct KernelNvme {
     name: String,
@@ -36,7 +36,7 @@ impl KernelNvme {
     /// Opens the character device of a controller.
     ///
     /// # Errors
-    /// [`KernelError`]: there is none, or it is something else.
+    /// [`KernelError`] when there is no such device, or it is not a controller.
     pub fn open(path: &Path) -> Result<KernelNvme, KernelError> {
         let name = path.display().to_string();
         let os = |source: io::Error| KernelError::open(&name, source);
@@ -56,13 +56,12 @@ impl KernelNvme {
         &self.name
     }
 
-    /// Runs one of the commands that may be run: Identify; Get Log Page of the SMART and the power
-    /// measurement log; Get and Set Features 02h, 0Ch and 25h, not saved. The data must have the
-    /// length that the command says.
+    /// Sends one of the allowed commands: Identify; Get Log Page of the SMART and the power measurement log; Get and
+    /// Set Features 02h, 0Ch and 25h, not saved. The data must be as long as the command's transfer.
     ///
     /// # Errors
-    /// [`KernelError::Refused`] before anything is done, or what the kernel says. A controller that
-    /// fails the command is no error: the status says so.
+    /// [`KernelError::Refused`] before anything is sent, or the kernel's error. A command that the controller fails is
+    /// no error: see its status.
     pub fn admin(&self, command: &Command, data: AdminData<'_>) -> Result<CommandEnd, KernelError> {
         allowed::check(command, &data).map_err(|refusal| KernelError::Refused {
             device: self.name.clone(),

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 /// The address of one PCI function, as sysfs names it (`0000:01:00.0`).
 ///
-/// The fields are private, so that one that exists has a device below 32 and a
-/// function below 8. Source: Documentation/PCI/sysfs-pci.rst.
+/// The fields are private, so that every value has a device below 32 and a function below 8. Source:
+/// Documentation/PCI/sysfs-pci.rst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PciAddress {
     domain: u32,
@@ -16,8 +16,8 @@ pub struct PciAddress {
 }
 
 impl PciAddress {
-    /// The address with these parts, or `None` if the device is not below 32 or
-    /// the function not below 8 (five and three bits of a routing ID).
+    /// Makes an address of its parts; `None` if the device is not below 32 or the function not below 8 (five and three
+    /// bits of a routing ID).
     pub const fn new(domain: u32, bus: u8, device: u8, function: u8) -> Option<Self> {
         if device < 32 && function < 8 {
             Some(Self {
@@ -31,29 +31,28 @@ impl PciAddress {
         }
     }
 
-    /// The domain (segment). Sixteen bits in ACPI; Linux counts on from
-    /// `0x10000` for the domains behind Intel VMD.
+    /// Returns the domain (segment). Sixteen bits in ACPI; Linux numbers the domains behind Intel VMD from `0x10000`.
     pub const fn domain(self) -> u32 {
         self.domain
     }
 
-    /// The bus in its domain.
+    /// Returns the bus, within the domain.
     pub const fn bus(self) -> u8 {
         self.bus
     }
 
-    /// The device on its bus, below 32.
+    /// Returns the device on its bus, below 32.
     pub const fn device(self) -> u8 {
         self.device
     }
 
-    /// The function of its device, below 8.
+    /// Returns the function of its device, below 8.
     pub const fn function(self) -> u8 {
         self.function
     }
 }
 
-/// Always the long form, with the domain: the name of the directory in sysfs.
+/// Writes the long form, with the domain: the name of the directory in sysfs.
 impl fmt::Display for PciAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -77,7 +76,7 @@ pub struct ParsePciAddressError {
 impl FromStr for PciAddress {
     type Err = ParsePciAddressError;
 
-    /// Reads `0000:01:00.0`, or the short `01:00.0` of domain 0.
+    /// Parses `0000:01:00.0`, or the short `01:00.0` of domain 0.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse(text).map_err(|reason| ParsePciAddressError {
             text: text.to_owned(),
@@ -104,7 +103,7 @@ fn parse(text: &str) -> Result<PciAddress, &'static str> {
     PciAddress::new(domain, bus as u8, device as u8, function as u8).ok_or("it is out of range")
 }
 
-/// Only digits: `from_str_radix` alone would take a sign as well.
+/// Parses hexadecimal digits only: `from_str_radix` alone would accept a sign as well.
 fn hex(digits: &str, width: std::ops::RangeInclusive<usize>) -> Option<u32> {
     (width.contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()))
         .then(|| u32::from_str_radix(digits, 16).ok())

@@ -1,5 +1,5 @@
-//! The seam through which the kernel is touched: all that this module does to a
-//! machine besides reading goes through these two functions.
+//! The interface through which this module changes the machine: everything but reading goes through these two
+//! functions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use rustix::fs::{Mode, OFlags};
 
 /// Reads and writes of sysfs: the real ones ([`Live`]), or a test's.
 pub(super) trait Attributes: Send + Sync {
-    /// Stores a value in a sysfs attribute, in one write as sysfs wants it
-    /// (Documentation/filesystems/sysfs.rst, "Attributes").
+    /// Writes a value to a sysfs attribute, in one write as sysfs requires (Documentation/filesystems/sysfs.rst,
+    /// "Attributes").
     fn write(&self, path: &Path, value: &[u8]) -> io::Result<()>;
 
-    /// Opens a block device for nobody else: `EBUSY` if the kernel itself or a
-    /// process holds it or one of its partitions (open(2), `O_EXCL`).
+    /// Opens a block device exclusively: `EBUSY` if the kernel itself or a process has claimed it or one of its
+    /// partitions (open(2), `O_EXCL`).
     fn claim(&self, node: &Path) -> io::Result<File>;
 }
 
@@ -31,7 +31,7 @@ impl Attributes for Live {
     fn claim(&self, node: &Path) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = File::from(rustix::fs::open(node, flags, Mode::empty())?);
-        // On anything else O_EXCL means nothing, and success would prove nothing.
+        // On any other file O_EXCL has no effect, and success would prove nothing.
         if !file.metadata()?.file_type().is_block_device() {
             return Err(io::Error::other("it is not a block device"));
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::owner::{VFIO_PCI, may_be_taken};
 use super::{NoIommu, PciAddress, PciError, PciNvme, Sysfs, Undone, VfioGroup};
 
-/// The controller is on `vfio-pci` now.
+/// Result of a bind that succeeded: the controller is on `vfio-pci` now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindOutcome {
     /// The controller was moved there.
@@ -17,7 +17,7 @@ pub enum BindOutcome {
         /// The VFIO group to open.
         group: VfioGroup,
     },
-    /// The controller was there before; nothing was written.
+    /// The controller was on `vfio-pci` before; nothing was written.
     Already {
         /// The VFIO group to open.
         group: VfioGroup,
@@ -25,7 +25,7 @@ pub enum BindOutcome {
 }
 
 impl BindOutcome {
-    /// The group through which the controller is opened.
+    /// Returns the group through which the controller is opened.
     pub fn group(&self) -> &VfioGroup {
         match self {
             Self::Moved { group, .. } | Self::Already { group } => group,
@@ -47,27 +47,27 @@ impl fmt::Display for BindOutcome {
 }
 
 impl Sysfs {
-    /// Moves a controller to `vfio-pci`, by `driver_override`, `unbind` and
-    /// `drivers_probe` (Documentation/ABI/testing/sysfs-bus-pci), if nothing
-    /// uses it and the IOMMU can isolate it. What fails halfway is undone.
+    /// Moves a controller to `vfio-pci`, by `driver_override`, `unbind` and `drivers_probe`
+    /// (Documentation/ABI/testing/sysfs-bus-pci), if nothing uses it and the IOMMU can isolate it. A move that fails
+    /// halfway is undone.
     ///
     /// Other NVMe controllers of its IOMMU group have to be bound as well before
     /// the group can be opened ([`Sysfs::group_held_by`]), in any order.
     ///
     /// # Errors
     ///
-    /// When it is in use, when its group holds what could not be bound as well,
-    /// or when a step of the move fails.
+    /// When the controller is in use, when its group contains a device that could not be bound as well, or when a step
+    /// of the move fails.
     pub fn bind(&self, address: PciAddress) -> Result<BindOutcome, PciError> {
         self.bind_with(address, NoIommu::Refused)
     }
 
-    /// Moves a controller as [`Sysfs::bind`] does, one that no IOMMU stands before too where that is allowed.
+    /// Moves a controller as [`Sysfs::bind`] does, where allowed also one without an IOMMU.
     ///
     /// # Errors
     ///
-    /// As [`Sysfs::bind`]; [`PciError::NoIommuModeMissing`] and [`PciError::NoIommuModeOff`] by what the
-    /// kernel lacks for it.
+    /// As [`Sysfs::bind`]; [`PciError::NoIommuModeMissing`] and [`PciError::NoIommuModeOff`] when the kernel lacks what
+    /// that needs.
     pub fn bind_with(
         &self,
         address: PciAddress,
@@ -115,11 +115,11 @@ impl Sysfs {
         if let Some(driver) = &nvme.driver {
             self.unbind_from(nvme.address, driver)?;
         }
-        // The disks are gone, and nobody came to use one meanwhile.
+        // The disks are gone, and nobody began to use one meanwhile.
         drop(claims);
         self.probe(nvme.address)?;
         match self.driver(nvme.address)?.as_deref() {
-            // Only now is there a group if there is no IOMMU.
+            // Without an IOMMU the group exists only from here on.
             Some(VFIO_PCI) => self.group_of(nvme.address),
             _ => Err(PciError::NotTaken {
                 driver: VFIO_PCI.to_owned(),
@@ -132,7 +132,7 @@ impl Sysfs {
         self.vfio_group(group.ok_or(PciError::NoIommuGroup { address })?)
     }
 
-    /// The device as it was found: its override, and its driver if it had one.
+    /// Restores the device as it was found: its override, and its driver if it had one.
     fn put_back(&self, nvme: &PciNvme, before: Option<&str>) -> Undone {
         let back = || {
             self.set_driver_override(nvme.address, before)?;
@@ -160,13 +160,13 @@ impl Sysfs {
         }
     }
 
-    /// Reads what overrides the match of drivers; `None` if nothing does.
+    /// Reads `driver_override`; `None` if it is not set.
     pub(super) fn driver_override(&self, address: PciAddress) -> Result<Option<String>, PciError> {
         let text = self.text(&self.device_dir(address).join("driver_override"))?;
         Ok(text.filter(|text| !text.is_empty() && text != "(null)"))
     }
 
-    /// A lone newline clears it.
+    /// Writes `driver_override`; a lone newline clears it.
     pub(super) fn set_driver_override(
         &self,
         address: PciAddress,

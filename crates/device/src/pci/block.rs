@@ -1,4 +1,4 @@
-//! The users of a disk: its partitions, and what was stacked on any of them.
+//! The users of a disk: its partitions, and the block devices stacked on any of them.
 
 use super::{PciError, Sysfs};
 
@@ -6,7 +6,7 @@ use super::{PciError, Sysfs};
 pub(super) struct Stack {
     /// The disk first, then partitions and holders.
     pub(super) blocks: Vec<Block>,
-    /// Pairs of a holder and what it holds.
+    /// Pairs of a holder and the device that it holds.
     pub(super) holds: Vec<Hold>,
 }
 
@@ -17,7 +17,7 @@ pub(super) struct Block {
     pub(super) number: Option<String>,
 }
 
-/// `below` is held by `by`.
+/// A pair of block devices: `below` is held by `by`.
 pub(super) struct Hold {
     pub(super) below: String,
     pub(super) by: String,
@@ -26,21 +26,21 @@ pub(super) struct Hold {
 }
 
 impl Stack {
-    /// The block device with this `major:minor`.
+    /// Finds the block device with this `major:minor`.
     pub(super) fn numbered(&self, number: &str) -> Option<&Block> {
         self.blocks
             .iter()
             .find(|block| block.number.as_deref() == Some(number))
     }
 
-    /// The block device with this kernel name.
+    /// Finds the block device with this kernel name.
     pub(super) fn named(&self, name: &str) -> Option<&Block> {
         self.blocks.iter().find(|block| block.name == name)
     }
 }
 
 impl Sysfs {
-    /// Everything above `disk`.
+    /// Collects `disk` and everything stacked on it.
     pub(super) fn stack(&self, disk: &str) -> Result<Stack, PciError> {
         let mut stack = Stack {
             blocks: Vec::new(),
@@ -67,11 +67,11 @@ impl Sysfs {
     }
 
     fn block_path(&self, name: &str) -> std::path::PathBuf {
-        // Holds disks and partitions alike, unlike /sys/block.
+        // This directory has disks and partitions alike, unlike /sys/block.
         self.path("sys/class/block").join(name)
     }
 
-    /// The subdirectories with a partition number (Documentation/ABI/testing/sysfs-block).
+    /// Lists the subdirectories with a partition number (Documentation/ABI/testing/sysfs-block).
     fn partitions(&self, name: &str) -> Result<Vec<String>, PciError> {
         let dir = self.block_path(name);
         let mut names = self.names(&dir)?;
@@ -79,9 +79,8 @@ impl Sysfs {
         Ok(names)
     }
 
-    /// The disks made of this one: device mapper, md and bcache register
-    /// themselves in `holders` (`bd_link_disk_holder`, block/holder.c); a loop
-    /// device over a disk does not, and reports its file instead.
+    /// Lists the disks made of this one: device mapper, md and bcache register themselves in `holders`
+    /// (`bd_link_disk_holder`, block/holder.c); a loop device over a disk does not, and reports its file instead.
     fn holders(&self, name: &str) -> Result<Vec<String>, PciError> {
         let mut holders = self.names(&self.block_path(name).join("holders"))?;
         for other in self.names(&self.path("sys/class/block"))? {
@@ -95,7 +94,7 @@ impl Sysfs {
         Ok(holders)
     }
 
-    /// The kernel's name for a path in `/dev`: `/dev/mapper/home` is `dm-0`.
+    /// Returns the kernel's name for a path in `/dev`: `dm-0` for `/dev/mapper/home`.
     pub(super) fn node_name(&self, path: &str) -> Option<String> {
         let below = path.strip_prefix('/')?;
         if !below.starts_with("dev/") {

@@ -13,7 +13,7 @@ pub enum Use {
         /// The mount point.
         on: String,
     },
-    /// A swap area (proc_swaps(5)).
+    /// It is a swap area (proc_swaps(5)).
     Swap {
         /// The disk, a partition, or what was stacked on them.
         device: String,
@@ -34,17 +34,17 @@ pub enum Use {
         /// The NQN of the subsystem that serves it.
         subsystem: String,
     },
-    /// Somebody claimed it for himself, and no table says who: a mount in a
-    /// container, a pool of ZFS, a program (open(2), `O_EXCL`).
+    /// It is claimed exclusively, and no table says by whom: a mount in a container, a pool of ZFS, a program (open(2),
+    /// `O_EXCL`).
     OpenedExclusively {
         /// The disk.
         device: String,
     },
-    /// A process has it open, if not exclusively (proc_pid_fd(5)).
+    /// A process has it open, not exclusively (proc_pid_fd(5)).
     Opened {
-        /// The node: `/dev/nvme0n1`, `/dev/ng0n1`, `/dev/nvme0`.
+        /// The device node: `/dev/nvme0n1`, `/dev/ng0n1`, `/dev/nvme0`.
         node: String,
-        /// The process.
+        /// Process ID.
         pid: u32,
         /// Name of the process.
         command: String,

@@ -1,4 +1,4 @@
-//! Errors of finding or moving a controller, each with what to do then.
+//! Errors of finding or moving a controller, each with what to do about it.
 
 use std::fmt;
 use std::io;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{PciAddress, Use};
 
-/// Why a controller could not be found or moved. Each message is one line that
-/// ends in what to do. Causes stand in the message, so none is given as `source`.
+/// Reason why a controller could not be found or moved. Each message is one line that ends in what to do. Causes are
+/// part of the message, so none is given as `source`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PciError {
@@ -18,7 +18,7 @@ pub enum PciError {
         address: PciAddress,
     },
 
-    /// A PCI function of another class.
+    /// The PCI function is not an NVMe controller.
     #[error(
         "{address} is not an NVMe controller (its class is {class}, not 0x010802): choose another address"
     )]
@@ -38,7 +38,7 @@ pub enum PciError {
         uses: Vec<Use>,
     },
 
-    /// A driver that is neither the kernel's `nvme` nor `vfio-pci` has it.
+    /// A driver that is neither the kernel's `nvme` nor `vfio-pci` has the controller.
     #[error(
         "{address} is bound to {driver}, neither nvme nor vfio-pci: release it from {driver} first"
     )]
@@ -74,8 +74,8 @@ pub enum PciError {
     #[error("the vfio-pci driver is not loaded: run `modprobe vfio-pci`")]
     VfioPciMissing,
 
-    /// Other devices of the IOMMU group stand under host drivers, and are no NVMe
-    /// controllers that could be bound as well.
+    /// Other devices of the IOMMU group are bound to host drivers, and are no NVMe controllers that could be moved as
+    /// well.
     #[error(
         "IOMMU group {group} of {address} also holds {}: release these from their drivers first, or move the controller to another slot",
         join(.others)
@@ -89,8 +89,8 @@ pub enum PciError {
         others: Vec<Neighbour>,
     },
 
-    /// A process has the VFIO group or device open; the kernel would block the
-    /// unbinding, unkillably, until it closes.
+    /// A process has the VFIO group or device open; the kernel would block the unbinding, uninterruptibly, until it
+    /// closes.
     #[error(
         "{address} is open through {node} by process {pid} ({command}): end that process first"
     )]
@@ -99,16 +99,16 @@ pub enum PciError {
         address: PciAddress,
         /// Device node that the process has open.
         node: String,
-        /// The process.
+        /// Process ID.
         pid: u32,
         /// Name of the process, from `/proc/PID/comm`.
         command: String,
     },
 
-    /// The probe ran and the wanted driver does not have the device.
+    /// The kernel matched the device again, but the wanted driver did not take it.
     #[error("{driver} did not take it: `dmesg` says why")]
     NotTaken {
-        /// The driver that was to take it.
+        /// The driver that should have taken it.
         driver: String,
     },
 
@@ -126,15 +126,15 @@ pub enum PciError {
     MoveFailed {
         /// The controller.
         address: PciAddress,
-        /// The driver it was to go to.
+        /// The driver that the controller was to be moved to.
         to: &'static str,
         /// The step that failed.
         cause: Box<PciError>,
-        /// State of the steps before the failed one.
+        /// State of the device after the steps before the failed one were undone.
         undone: Undone,
     },
 
-    /// A file may not be touched by this user.
+    /// This user may not access a file.
     #[error("no permission to {verb} {}: run as root", .path.display())]
     NotPermitted {
         /// The operation that failed: read, write, open.
@@ -154,7 +154,7 @@ pub enum PciError {
         error: io::Error,
     },
 
-    /// A file holds what it should not.
+    /// The content of a file is not as expected.
     #[error("{} holds `{text}`, not {wanted}: check that it is the kernel's own /sys", .path.display())]
     Malformed {
         /// The file.
@@ -167,7 +167,7 @@ pub enum PciError {
 }
 
 impl PciError {
-    /// The error of trying `verb` on `path`; the lack of a right is an error of its own.
+    /// Makes the error of `verb` on `path`; a missing permission is an error of its own.
     pub(super) fn io(verb: &'static str, path: &Path, error: io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
@@ -177,14 +177,14 @@ impl PciError {
     }
 }
 
-/// Another device in the IOMMU group, and the driver that has it.
+/// Another device in the IOMMU group, with its driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// Name of the device on its bus: a PCI address, mostly.
     pub device: String,
     /// Driver of the device.
     pub driver: String,
-    /// Uses of it, as far as they were looked up.
+    /// Uses of the device, where they were looked up.
     pub uses: Vec<Use>,
 }
 
@@ -198,12 +198,12 @@ impl fmt::Display for Neighbour {
     }
 }
 
-/// State after a half done move.
+/// State after a move that failed halfway.
 #[derive(Debug)]
 pub enum Undone {
-    /// The device is where it was: under this driver, or under none.
+    /// The device is as it was: with this driver, or with none.
     Back(Option<String>),
-    /// Putting it back failed as well.
+    /// Undoing the move failed as well.
     Failed(Box<PciError>),
 }
 

@@ -1,4 +1,4 @@
-//! A machine of plain files, and a kernel that reacts to what is written to it.
+//! A fake machine of plain files, and a fake kernel that reacts to writes to them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ pub(super) struct Machine {
     kernel: Arc<Kernel>,
 }
 
-/// Behaviour of the fake kernel, and what was written to it.
+/// Behaviour of the fake kernel, and the writes it received.
 #[derive(Default)]
 struct Kernel {
     state: Mutex<State>,
@@ -33,8 +33,7 @@ struct State {
 }
 
 impl Machine {
-    /// A machine with the drivers `nvme` and `vfio-pci`, a root disk elsewhere,
-    /// and no controller.
+    /// Makes a machine with the drivers `nvme` and `vfio-pci`, a root disk elsewhere, and no controller.
     pub(super) fn new() -> Self {
         let machine = Self {
             dir: tempfile::tempdir().unwrap(),
@@ -156,25 +155,25 @@ impl Machine {
         }
     }
 
-    /// Writing to (or claiming) this path fails with this errno.
+    /// Makes writing to (or claiming) this path fail with this errno.
     pub(super) fn deny(&self, path: &str, errno: rustix::io::Errno) {
         let mut state = self.kernel.state.lock().unwrap();
         state.denied.insert(path.to_owned(), errno.raw_os_error());
     }
 
-    /// Somebody claimed this disk.
+    /// Makes this disk claimed by somebody.
     pub(super) fn busy(&self, disk: &str) {
         let mut state = self.kernel.state.lock().unwrap();
         state.busy.insert(disk.to_owned());
     }
 
-    /// The probe of this driver fails.
+    /// Makes the probe of this driver fail.
     pub(super) fn refuse(&self, driver: &str) {
         let mut state = self.kernel.state.lock().unwrap();
         state.refusing.insert(driver.to_owned());
     }
 
-    /// The writes so far: the last part of each path, and the value.
+    /// Returns the writes so far: the last part of each path, and the value.
     pub(super) fn writes(&self) -> Vec<(String, String)> {
         self.kernel.state.lock().unwrap().writes.clone()
     }
@@ -185,7 +184,7 @@ impl Machine {
     }
 }
 
-/// The directory of a function, below the root.
+/// Returns the directory of a function, below the root.
 pub(super) fn device(address: PciAddress) -> String {
     format!("sys/bus/pci/devices/{address}")
 }

@@ -1,4 +1,4 @@
-//! The IOMMU group: what VFIO hands out, and what has to be free for that.
+//! The IOMMU group: the unit that VFIO hands out, and the conditions for that.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct VfioGroup {
     pub number: u32,
     /// Device node of the group: `/dev/vfio/NUMBER`, or `/dev/vfio/noiommu-NUMBER`.
     pub node: PathBuf,
-    /// True if no IOMMU stands before its device ([`NoIommu`](super::NoIommu)).
+    /// Whether the group's device has no IOMMU ([`NoIommu`](super::NoIommu)).
     pub no_iommu: bool,
 }
 
@@ -35,7 +35,7 @@ impl Sysfs {
         })
     }
 
-    /// The group's node as the kernel names it, whatever our root.
+    /// Returns the group's node as the kernel names it, whatever the root of this view.
     pub(super) fn vfio_group_node(&self, number: u32) -> Result<String, PciError> {
         let prefix = match self.is_no_iommu(number)? {
             true => "noiommu-",
@@ -44,8 +44,8 @@ impl Sysfs {
         Ok(format!("/dev/vfio/{prefix}{number}"))
     }
 
-    /// The devices of group `number` because of which VFIO would not open it:
-    /// each has a driver that does its own DMA.
+    /// Returns the devices because of which VFIO would not open group `number`: each has a driver that does its own
+    /// DMA.
     ///
     /// # Errors
     ///
@@ -68,9 +68,9 @@ impl Sysfs {
         Ok(held)
     }
 
-    /// Refuses a group that could not be opened even after all of its NVMe
-    /// controllers were bound: each other device must have no driver, one that
-    /// leaves the DMA to the group's owner, or be a controller that may follow.
+    /// Refuses a group that could not be opened even after all of its NVMe controllers were bound: each other device
+    /// must have no driver, a driver that leaves the DMA to the group's owner, or be a controller that can be bound as
+    /// well.
     pub(super) fn group_can_be_had(&self, address: PciAddress, group: u32) -> Result<(), PciError> {
         let own = address.to_string();
         let mut others = Vec::new();
@@ -107,8 +107,8 @@ impl Sysfs {
     }
 }
 
-/// The PCI drivers that set `driver_managed_dma` (include/linux/pci.h):
-/// `vfio-pci` and its variants for one device, the stub, the bridges.
+/// Whether `driver` is a PCI driver that sets `driver_managed_dma` (include/linux/pci.h): `vfio-pci` and its variants
+/// for one device, the stub, the bridges.
 fn leaves_dma_alone(driver: &str) -> bool {
     matches!(driver, "pci-stub" | "pcieport")
         || driver.ends_with("vfio-pci")

@@ -1,6 +1,6 @@
 //! Identifiers of a PCI function.
 
-/// Identifiers of a PCI function (PCI 3.0, 6.2.1): what a drive is, before it has been asked anything.
+/// Identifiers of a PCI function (PCI 3.0, 6.2.1): the model of a drive, before any command was sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PciId {
     /// Vendor identifier.
@@ -10,7 +10,7 @@ pub struct PciId {
 }
 
 impl PciId {
-    /// The identifiers in the first four bytes of a configuration space; `None` where nobody answers.
+    /// Reads the identifiers from the first four bytes of a configuration space; `None` where no function answers.
     pub(crate) fn of_config(bytes: [u8; 4]) -> Option<PciId> {
         let [v0, v1, d0, d1] = bytes;
         let id = PciId {

@@ -1,10 +1,8 @@
-//! Uses of a controller's disks: mounts, swap, and whoever else holds one open.
+//! Uses of a controller's disks: mounts, swap, and any others that have one open.
 //!
-//! Two kinds of search, because neither is enough. The tables name what is
-//! wrong (which mount, which swap), but miss what they do not know, like a pool
-//! of ZFS. An exclusive open is answered by the kernel itself and misses nobody
-//! who claimed the disk, but does not say who, and misses those who claimed
-//! nothing.
+//! There are two kinds of search, because neither is enough. The tables name the use (which mount, which swap), but
+//! miss uses that they do not list, like a pool of ZFS. An exclusive open finds every claim of the disk, since the
+//! kernel itself decides, but does not name the claimant, and misses users without a claim.
 
 use std::fs::File;
 use std::io;
@@ -14,13 +12,12 @@ use super::mounts::{Export, Mount};
 use super::{PciAddress, PciError, PciNvme, Sysfs, Use};
 
 impl Sysfs {
-    /// Everything that uses a disk of the controller; empty if it is free.
+    /// Returns everything that uses a disk of the controller; nothing if it is free.
     ///
-    /// Wants root: what may not be inspected is an error, never "free".
+    /// Requires root: a file that may not be inspected is an error, never "free".
     ///
     /// # Errors
-    /// [`PciError::NotPermitted`] when something may not be inspected, and [`PciError`] when
-    /// sysfs cannot be read.
+    /// [`PciError::NotPermitted`] when a file may not be inspected, and [`PciError`] when sysfs cannot be read.
     pub fn in_use(&self, address: PciAddress) -> Result<Vec<Use>, PciError> {
         self.uses_of(&self.controller(address)?)
     }
@@ -74,9 +71,8 @@ impl Sysfs {
         Ok(claims)
     }
 
-    /// The disk opened for us alone, or the use that forbids it; no file if the
-    /// disk has no node. A claim of a partition is one of the disk as well
-    /// (`bd_may_claim`, block/bdev.c), so that the disk answers for both.
+    /// Opens the disk exclusively, or returns the use that forbids it; no file if the disk has no node. A claim of a
+    /// partition is one of the disk as well (`bd_may_claim`, block/bdev.c), so that claiming the disk covers both.
     fn claim(&self, disk: &str) -> Result<Result<Option<File>, Use>, PciError> {
         let node = self.path("dev").join(disk);
         match self.attributes.claim(&node) {
@@ -99,7 +95,7 @@ fn add_holds(uses: &mut Vec<Use>, stack: &Stack) {
     }));
 }
 
-/// Adds mounts by number; and by source, for file systems that report a number of their own.
+/// Adds mounts by device number; and by source, for file systems that report a number of their own.
 fn add_mounts(uses: &mut Vec<Use>, stack: &Stack, mounts: &[Mount]) {
     for mount in mounts {
         let by_source = || mount.source.as_deref().and_then(|s| stack.named(s));

@@ -1,14 +1,12 @@
 //! Finding NVMe controllers in sysfs, and moving one between the kernel's
 //! `nvme` driver and `vfio-pci`.
 //!
-//! Taking a disk from the kernel is the one step of joulio that can lose
-//! somebody's data, so it is refused unless every question has an answer: is it
-//! an NVMe controller, does anything use one of its disks ([`Use`]), can the
-//! IOMMU isolate it? Nothing is written before the last answer, and a move that
-//! fails halfway is undone.
+//! Taking a disk from the kernel is the one step of joulio that can lose somebody's data, so it is refused unless every
+//! check succeeds: the function is an NVMe controller, nothing uses one of its disks ([`Use`]), the IOMMU can isolate
+//! it. Nothing is written before the last check, and a move that fails halfway is undone.
 //!
-//! Everything is read below one root ([`Sysfs::at`]) and written through one
-//! narrow seam (`attributes.rs`), so that the tests run on trees of plain files.
+//! Everything is read below one root ([`Sysfs::at`]) and written through one narrow interface (`attributes.rs`), so
+//! that the tests run on trees of plain files.
 //!
 //! Sources: Documentation/ABI/testing/sysfs-bus-pci,
 //! Documentation/ABI/testing/sysfs-kernel-iommu_groups and

@@ -10,22 +10,21 @@ pub(super) struct Mount {
     pub(super) number: String,
     /// Mount point.
     pub(super) on: String,
-    /// The kernel's name of its source, where that is a device.
+    /// The kernel's name of its source, if that is a device.
     pub(super) source: Option<String>,
 }
 
 /// A namespace or controller that the kernel's NVMe target serves to others.
 pub(super) struct Export {
-    /// The kernel's name of what is served.
+    /// The kernel's name of the served device.
     pub(super) device: String,
     /// The subsystem that serves it.
     pub(super) subsystem: String,
 }
 
 impl Sysfs {
-    /// The mounts of the machine: those of process 1, or ours where its table
-    /// may not be read. Source: proc_pid_mountinfo(5). What is mounted in
-    /// another namespace alone still claims its disk.
+    /// Reads the mounts of the machine: those of process 1, or of this process where the former may not be read.
+    /// Source: proc_pid_mountinfo(5). A file system that is mounted in another namespace only still claims its disk.
     pub(super) fn mounts(&self) -> Result<Vec<Mount>, PciError> {
         let own = self.path("proc/self/mountinfo");
         let table = fs::read(self.path("proc/1/mountinfo"))
@@ -49,20 +48,20 @@ impl Sysfs {
         })
     }
 
-    /// The kernel's names of the devices that are swapped to. A swap *file* is
-    /// found by the mount of its file system. Source: proc_swaps(5).
+    /// Reads the kernel's names of the devices with swap areas. A swap *file* is found by the mount of its file system.
+    /// Source: proc_swaps(5).
     pub(super) fn swaps(&self) -> Result<Vec<String>, PciError> {
         let table = self.text(&self.path("proc/swaps"))?.unwrap_or_default();
         let paths = table.lines().skip(1).filter_map(|l| l.split(' ').next());
-        // One column, padded by spaces or a tab.
+        // A single column, padded with spaces or a tab.
         let paths = paths.filter_map(|p| p.split('\t').next());
         Ok(paths
             .filter_map(|path| self.node_name(unescape(path).trim_end_matches(" (deleted)")))
             .collect())
     }
 
-    /// Lists the disks that the kernel's NVMe target serves. It opens them for everyone,
-    /// so that no claim finds it. Source: Documentation/ABI/stable/configfs-nvmet.
+    /// Lists the disks that the kernel's NVMe target serves. The target opens them without a claim, so that an
+    /// exclusive open does not find it. Source: Documentation/ABI/stable/configfs-nvmet.
     pub(super) fn exports(&self) -> Result<Vec<Export>, PciError> {
         let mut exports = Vec::new();
         let subsystems = self.path("sys/kernel/config/nvmet/subsystems");
@@ -86,7 +85,7 @@ impl Sysfs {
     }
 }
 
-/// Blanks and backslashes stand as `\040` in these tables.
+/// Decodes `\040` and the like, which these tables write for blanks and backslashes.
 fn unescape(field: &str) -> String {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();

@@ -1,10 +1,10 @@
-//! Controllers that no IOMMU stands before: VFIO's no-IOMMU mode (CONFIG_VFIO_NOIOMMU), whose groups
-//! the kernel makes up when vfio-pci takes the device.
+//! Controllers without an IOMMU: VFIO's no-IOMMU mode (CONFIG_VFIO_NOIOMMU), in which the kernel makes a group when
+//! vfio-pci takes the device.
 
 use super::{PciAddress, PciError, PciNvme, Sysfs};
 
-/// Permission to take a controller that no IOMMU keeps from memory: it then reads and writes by physical
-/// addresses, and a wrong one corrupts whatever is there.
+/// Permission to drive a controller that no IOMMU confines: it then reads and writes by physical addresses, and a wrong
+/// one corrupts whatever is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoIommu {
     /// Refused: the controller needs an IOMMU.
@@ -15,7 +15,7 @@ pub enum NoIommu {
 }
 
 impl NoIommu {
-    /// The danger, in one line.
+    /// Returns a one-line warning of the danger.
     pub fn danger(address: PciAddress) -> String {
         format!(
             "no IOMMU guards this machine from {address}: it can read and write all memory, and a wrong address corrupts it"
@@ -23,12 +23,11 @@ impl NoIommu {
     }
 }
 
-/// VFIO's switch, which the kernel has only with CONFIG_VFIO_NOIOMMU.
+/// Module parameter of the no-IOMMU mode, which VFIO has only with CONFIG_VFIO_NOIOMMU.
 const MODE: &str = "sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
 
 impl Sysfs {
-    /// Checks that an IOMMU guards the machine from `nvme`, or that it may be done without. Returns the group,
-    /// if there is one yet.
+    /// Checks that an IOMMU isolates `nvme`, or that it may be driven without. Returns the group, if it exists yet.
     pub(crate) fn check_guard(
         &self,
         nvme: &PciNvme,

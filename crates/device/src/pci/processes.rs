@@ -15,18 +15,16 @@ pub(super) struct Opener {
 }
 
 impl Sysfs {
-    /// The processes that have one of `nodes` (`/dev/...`) open, this one too.
+    /// Finds the processes that have one of `nodes` (`/dev/...`) open, including this one.
     ///
-    /// Processes that may not be inspected, or end meanwhile, are passed over:
-    /// only root sees them all, and only root can move a device.
-    /// Source: proc_pid_fd(5).
+    /// Processes that may not be inspected, or that end meanwhile, are skipped: only root sees them all, and only root
+    /// can move a device. Source: proc_pid_fd(5).
     pub(super) fn openers(&self, nodes: &[String]) -> Vec<Opener> {
         self.scan(|file, _| nodes.iter().any(|node| node == file))
     }
 
-    /// The processes that have `nodes` or this very VFIO device open. The
-    /// device's descriptor is anonymous; since Linux 6.18 its fdinfo names the
-    /// device (Documentation/filesystems/proc.rst, "VFIO Device files").
+    /// Finds the processes that have `nodes` or this VFIO device open. The device's descriptor is anonymous; since
+    /// Linux 6.18 its fdinfo names the device (Documentation/filesystems/proc.rst, "VFIO Device files").
     pub(super) fn vfio_openers(&self, address: PciAddress, nodes: &[String]) -> Vec<Opener> {
         let last = format!("/{address}");
         self.scan(|file, info| {

@@ -1,4 +1,4 @@
-//! Reading: which NVMe controllers are there, and what the kernel made of them.
+//! Reading sysfs: the NVMe controllers of the machine, and what the kernel made of them.
 
 use std::fs;
 use std::io;
@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use super::attributes::{Attributes, Live};
 use super::{PciAddress, PciError};
 
-/// Mass storage, non-volatile memory, NVM Express (PCI Code and ID Assignment).
-/// Programming interface 3 of the same subclass is an *administrative*
-/// controller, which has no I/O queues: not ours.
+/// Mass storage, non-volatile memory, NVM Express (PCI Code and ID Assignment). Programming interface 3 of the same
+/// subclass is an *administrative* controller, which has no I/O queues, and is not driven.
 const CLASS_NVME: u32 = 0x01_08_02;
 
 /// A view of `/sys`, `/proc` and `/dev` below one root.
@@ -18,7 +17,7 @@ pub struct Sysfs {
     pub(super) attributes: Box<dyn Attributes>,
 }
 
-/// An NVMe controller on the PCI bus, bound or not.
+/// An NVMe controller on the PCI bus, with or without a driver.
 ///
 /// Source: Documentation/ABI/testing/sysfs-bus-pci and Documentation/PCI/sysfs-pci.rst.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +28,12 @@ pub struct PciNvme {
     pub vendor: u16,
     /// PCI device ID.
     pub device: u16,
-    /// The driver that has it: the target of `driver`.
+    /// The driver of the function: the target of the link `driver`.
     pub driver: Option<String>,
-    /// IOMMU group: the target of `iommu_group`
-    /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). None without an IOMMU.
+    /// IOMMU group: the target of the link `iommu_group` (Documentation/ABI/testing/sysfs-kernel-iommu_groups). None
+    /// without an IOMMU.
     pub iommu_group: Option<u32>,
-    /// The NUMA node it hangs on, where the firmware reports it.
+    /// NUMA node that the controller is attached to, if the firmware reports it.
     pub numa_node: Option<u32>,
     /// The kernel's names of the controller: `nvme0`, one at most in practice.
     pub controllers: Vec<String>,
@@ -54,7 +53,7 @@ impl Default for Sysfs {
 }
 
 impl Sysfs {
-    /// The view below `root`; `/` is this machine.
+    /// Makes a view below `root`; `/` is this machine.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self::with(root, Box::new(Live))
     }
@@ -89,7 +88,7 @@ impl Sysfs {
         Ok(found)
     }
 
-    /// The NVMe controller at `address`.
+    /// Reads the NVMe controller at `address`.
     ///
     /// # Errors
     /// [`PciError::Absent`] or [`PciError::NotNvme`] for another address, and [`PciError`] when
@@ -120,7 +119,7 @@ impl Sysfs {
         })
     }
 
-    /// The block and the generic devices below the controllers of `dir`.
+    /// Lists the block and the generic devices below the controllers of `dir`.
     fn namespaces(
         &self,
         dir: &Path,
@@ -143,7 +142,7 @@ impl Sysfs {
         Ok((in_order(blocks), in_order(generics)))
     }
 
-    /// The driver that has the device now.
+    /// Returns the driver that has the device now.
     pub(super) fn driver(&self, address: PciAddress) -> Result<Option<String>, PciError> {
         self.link_name(&self.device_dir(address).join("driver"))
     }
@@ -152,24 +151,24 @@ impl Sysfs {
         self.path("sys/bus/pci/devices").join(address.to_string())
     }
 
-    /// `below` (no leading slash) under the root.
+    /// Returns the path of `below` (no leading slash) under the root.
     pub(super) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// Reads an attribute, trimmed; `None` if it is not there.
+    /// Reads an attribute, trimmed; `None` if it does not exist.
     pub(super) fn text(&self, path: &Path) -> Result<Option<String>, PciError> {
         let bytes = present(path, fs::read(path))?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
     }
 
-    /// The last part of a link's target; `None` if it is not there.
+    /// Returns the last part of a link's target; `None` if the link does not exist.
     pub(super) fn link_name(&self, path: &Path) -> Result<Option<String>, PciError> {
         let target = present(path, fs::read_link(path))?;
         Ok(target.and_then(|t| Some(t.file_name()?.to_string_lossy().into_owned())))
     }
 
-    /// The entries of a directory, in order; none if it is not there.
+    /// Lists the entries of a directory, sorted; none if it does not exist.
     pub(super) fn names(&self, dir: &Path) -> Result<Vec<String>, PciError> {
         let mut names = Vec::new();
         for entry in present(dir, fs::read_dir(dir))?.into_iter().flatten() {
@@ -206,7 +205,7 @@ fn malformed(path: &Path, text: String, wanted: &'static str) -> PciError {
     }
 }
 
-/// An absence is an answer, not an error.
+/// Turns the error of a missing file into `None`.
 fn present<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, PciError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -219,15 +218,15 @@ fn hex(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// `nvme0n2` before `nvme0n10`; each once.
+/// Sorts `nvme0n2` before `nvme0n10` and removes duplicates.
 fn in_order(mut names: Vec<String>) -> Vec<String> {
     names.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     names.dedup();
     names
 }
 
-/// The name of a namespace's block device, taken apart: `nvmeAnN`, or as a path
-/// of multipath `nvmeAcCnN`, where A is the subsystem and C the controller.
+/// Parts of the name of a namespace's block device: `nvmeAnN`, or of a multipath path, `nvmeAcCnN`, where A is the
+/// subsystem and C the controller.
 struct Namespace<'a> {
     instance: &'a str,
     number: &'a str,

@@ -1,21 +1,21 @@
-//! Giving a function back from `vfio-pci` to its kernel driver.
+//! Returning a function from `vfio-pci` to its kernel driver.
 
 use std::fmt;
 
 use super::owner::VFIO_PCI;
 use super::{PciAddress, PciError, PciNvme, Sysfs, Undone};
 
-/// State of a controller after it was given back.
+/// Result of returning a controller to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnbindOutcome {
-    /// The controller was given back.
+    /// The controller was returned.
     Returned {
-        /// The driver that has it now: `nvme`, or none if that is not loaded.
+        /// The driver that has the controller now: `nvme`, or none if that is not loaded.
         driver: Option<String>,
     },
     /// The controller was not on `vfio-pci`; nothing was written.
     NotOnVfio {
-        /// The driver that has it.
+        /// The driver that has the controller.
         driver: Option<String>,
     },
 }
@@ -41,8 +41,8 @@ impl fmt::Display for UnbindOutcome {
 
 impl Sysfs {
     /// Returns a controller to the driver that the kernel's own match chooses (Documentation/ABI/testing/sysfs-bus-pci,
-    /// `driver_override`), unless a process still has it open. So is a controller without a driver that an interrupted
-    /// move left behind.
+    /// `driver_override`), unless a process still has it open. Also returns a controller without a driver that an
+    /// interrupted move left behind.
     ///
     /// # Errors
     /// [`PciError::Absent`] or [`PciError::NotNvme`] for another address,
@@ -79,10 +79,9 @@ impl Sysfs {
         }
     }
 
-    /// The kernel waits in `unbind`, and cannot be interrupted, until the last
-    /// descriptor of the device is closed (`vfio_unregister_group_dev`,
-    /// drivers/vfio/vfio_main.c). An open group may be open for a neighbour's
-    /// sake; that cannot be seen from here, so it counts.
+    /// The kernel waits in `unbind`, and cannot be interrupted, until the last descriptor of the device is closed
+    /// (`vfio_unregister_group_dev`, drivers/vfio/vfio_main.c). An open group may be open for another device of it;
+    /// that cannot be found out here, so it counts as in use.
     fn not_open(&self, nvme: &PciNvme) -> Result<(), PciError> {
         let address = nvme.address;
         let mut nodes = Vec::new();

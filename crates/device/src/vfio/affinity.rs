@@ -1,5 +1,5 @@
-//! CPUs of a function's interrupts (Documentation/core-api/irq/irq-affinity.rst). They are VFIO's, and end with it:
-//! there is nothing to put back.
+//! CPU affinity of a function's interrupts (Documentation/core-api/irq/irq-affinity.rst). The interrupts are VFIO's and
+//! end with it, so that nothing has to be restored.
 
 use crate::DeviceError;
 use crate::vfio::container::os;
@@ -37,7 +37,7 @@ pub(super) fn direct(
         .map_err(|error| os(&what)(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
 }
 
-/// Number of the interrupt whose action has that name.
+/// Finds the number of the interrupt whose action has that name.
 fn irq<'a>(interrupts: &'a str, name: &str) -> Option<&'a str> {
     let line = interrupts.lines().find(|line| {
         let last = line.split_whitespace().next_back();

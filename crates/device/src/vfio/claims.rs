@@ -1,7 +1,6 @@
-//! The functions that this process drives, each once.
+//! The functions that this process drives, each opened once.
 //!
-//! VFIO opens a function of a group as often as anyone requests it, and each time the same one: who
-//! opened it again would reset it under whoever has it already.
+//! VFIO opens a function of a group any number of times: opening it a second time would reset it under its first user.
 
 use crate::DeviceError;
 use crate::pci::PciAddress;
@@ -10,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TAKEN: Mutex<BTreeSet<PciAddress>> = Mutex::new(BTreeSet::new());
 
-/// A function that nobody else in this process may open.
+/// A claim of a function, which nobody else in this process may open meanwhile.
 #[derive(Debug)]
 pub(super) struct Claim(PciAddress);
 
 impl Claim {
-    /// Claims the function at `address`, which a user named `name`.
+    /// Claims the function at `address`, which the user calls `name`.
     pub(super) fn take(name: &str, address: PciAddress) -> Result<Claim, DeviceError> {
         if taken().insert(address) {
             Ok(Claim(address))
@@ -43,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_function_is_opened_once_and_again_when_it_was_closed() {
-        // Addresses that no machine has.
+        // Addresses that exist on no machine.
         let [one, other] = ["fffe:00:1f.6", "fffe:00:1f.7"].map(|it| it.parse().unwrap());
         let first = Claim::take("one", one).unwrap();
         let second = Claim::take("other", other).unwrap();

@@ -1,4 +1,4 @@
-//! The words of PCI configuration space that are read here (PCI 3.0, 6.1 and 6.8.2).
+//! Registers of PCI configuration space (PCI 3.0, 6.1 and 6.8.2).
 
 use crate::DeviceError;
 
@@ -14,7 +14,7 @@ pub(crate) const COMMAND_INTX_DISABLE: u8 = 1 << 2;
 const CAPABILITIES: u16 = 0x34;
 const CAPABILITY_MSIX: u8 = 0x11;
 
-/// Place of the MSI-X table.
+/// Location of the MSI-X table.
 pub(crate) struct MsiXTable {
     /// Offset of the capability in configuration space, in bytes.
     pub(crate) capability: u16,
@@ -23,13 +23,13 @@ pub(crate) struct MsiXTable {
     pub(crate) offset: usize,
 }
 
-/// The MSI-X capability of the function whose configuration space `read` reads.
+/// Finds the MSI-X capability of the function whose configuration space `read` reads.
 pub(crate) fn msix(
     read: impl Fn(u16, &mut [u8]) -> Result<(), DeviceError>,
 ) -> Result<Option<MsiXTable>, DeviceError> {
     let mut pointer = [0u8; 1];
     read(CAPABILITIES, &mut pointer)?;
-    // 48 capabilities fill the space: a chain that loops ends there.
+    // 48 capabilities fill the space: a chain with a loop ends there.
     for _ in 0..48 {
         let at = u16::from(pointer[0] & 0xfc);
         if at < 0x40 {

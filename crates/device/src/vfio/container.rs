@@ -1,4 +1,4 @@
-//! Group, container, and the memory that the device may reach.
+//! Group, container, and the memory that is mapped for the device.
 
 use super::groups::{Groups, Shared};
 use super::huge_pool::HugePool;
@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vfio_bindings::bindings::vfio as sys;
 
-/// The group of `address`, once it is sure that vfio-pci has the device.
+/// Returns the group of `address`, after checking that vfio-pci has the device.
 pub(super) fn check_bound(
     name: &str,
     address: PciAddress,
@@ -38,18 +38,18 @@ pub(super) fn check_bound(
 }
 
 pub(super) struct Container {
-    /// Before the container: closed first.
+    /// The group; declared before the container, so that it is closed first.
     pub(super) group: File,
     container: File,
     addresses: Addresses,
     domain: DmaDomain,
 }
 
-/// Addresses that the group's devices take.
+/// Allocator of the addresses that the group's devices use.
 enum Addresses {
-    /// The IOMMU's, which maps them.
+    /// Addresses that an IOMMU maps.
     Iommu(Mutex<IovaSpace>),
-    /// Physical ones.
+    /// Physical addresses, without an IOMMU.
     Physical(HugePool),
 }
 
@@ -57,7 +57,7 @@ enum Addresses {
 static CONTAINERS: Groups<Container> = Groups::new();
 
 impl Container {
-    /// The container of `group`, which its devices share.
+    /// Returns the container of `group`, which its devices share.
     pub(super) fn of_group(
         name: &str,
         group: &VfioGroup,
@@ -133,7 +133,7 @@ impl Container {
         matches!(self.addresses, Addresses::Iommu(_))
     }
 
-    /// Memory that the device can reach.
+    /// Allocates memory that the device can reach.
     pub(super) fn allocate(
         this: &Arc<Shared<Container>>,
         len: usize,
@@ -199,7 +199,7 @@ fn lock(space: &Mutex<IovaSpace>) -> MutexGuard<'_, IovaSpace> {
     space.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory by its physical address, which nothing keeps from the device until that is closed.
+/// Memory mapped by its physical address, which the device can reach until it is closed.
 struct Reached(Arc<Shared<Container>>);
 
 impl DmaMapping for Reached {
@@ -208,7 +208,7 @@ impl DmaMapping for Reached {
     }
 }
 
-/// Memory in the IOMMU; gone from it when dropped, before the memory itself goes.
+/// Memory mapped in the IOMMU; unmapped when dropped, before the memory itself is freed.
 struct Mapping {
     container: Arc<Shared<Container>>,
     iova: crate::Iova,
@@ -233,8 +233,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Device addresses that the IOMMU maps; everything up to 39 bits, the minimum of VT-d, where the
-/// kernel does not say (before 5.4).
+/// Returns the ranges of device addresses that the IOMMU maps; up to 39 bits, the minimum of VT-d, where the kernel
+/// does not report them (before 5.4).
 fn ranges(container: &File) -> Result<Vec<RangeInclusive<u64>>, DeviceError> {
     let (first, chain) = ioctl::iommu_info(container.as_fd()).map_err(os("VFIO_IOMMU_GET_INFO"))?;
     let id = sys::VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE as u16;
@@ -275,7 +275,8 @@ fn open_rw(name: &str, path: &str) -> Result<File, DeviceError> {
         })
 }
 
-/// A group that is open has one of its devices in use, and not always the one that was requested.
+/// Rewrites an error for a group that is already open: one of its devices is in use, not necessarily the one that was
+/// requested.
 fn of_group(error: DeviceError, group: u32) -> DeviceError {
     match error {
         DeviceError::Busy { device, .. } => DeviceError::GroupBusy { device, group },

@@ -14,10 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use vfio_bindings::bindings::vfio as sys;
 
-/// Longest time that somebody else's reset of the function is waited for: on a busy machine it takes
-/// seconds.
+/// Longest wait for somebody else's reset of the function, which takes seconds on a busy machine.
 const OTHERS_RESET: Duration = Duration::from_secs(10);
-/// Time between two tries of a reset.
+/// Time between two attempts to reset.
 const RETRY: Duration = Duration::from_millis(10);
 
 pub(super) struct Function {
@@ -26,9 +25,10 @@ pub(super) struct Function {
     can_reset: bool,
     /// Offset of the configuration space in the device's file, in bytes.
     config: u64,
-    /// Given back when the file is closed: fields are dropped in their order.
+    /// Claim of the function, released after the file is closed: fields are dropped in their order.
     _claim: Claim,
-    /// The function's memory, released after the file is closed: until then a device without an IOMMU reaches it.
+    /// Container of the function, released after the file is closed: until then a device without an IOMMU reaches its
+    /// memory.
     pub(super) container: Arc<Shared<Container>>,
 }
 
@@ -59,7 +59,7 @@ impl Function {
         self.device.as_fd()
     }
 
-    /// Maps another BAR, or hands out BAR0 again.
+    /// Maps another BAR, or returns BAR0 again.
     pub(super) fn bar(&self, name: &str, index: u8) -> Result<Arc<MappedBar>, DeviceError> {
         match index {
             0 => Ok(Arc::clone(&self.bar0)),
@@ -72,9 +72,8 @@ impl Function {
         self.can_reset
     }
 
-    /// Resets the function. The kernel puts its configuration space back, and the entries of
-    /// enabled vectors, unmasked. It refuses while somebody else resets the function (EAGAIN): that is
-    /// waited for.
+    /// Resets the function. The kernel restores its configuration space, and the entries of enabled vectors, unmasked.
+    /// It refuses while somebody else resets the function (EAGAIN): then this waits.
     pub(super) fn reset(&self) -> Result<(), DeviceError> {
         let mut tries = OTHERS_RESET.as_millis() / RETRY.as_millis();
         loop {

@@ -6,14 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The open groups, each for as long as somebody has it.
 pub(super) struct Groups<T: 'static> {
-    /// An entry that nobody has any more is being closed.
+    /// Open groups by number; an entry without users is being closed.
     open: Mutex<BTreeMap<u32, Weak<Shared<T>>>>,
     closed: Condvar,
 }
 
-/// An open group; closed, and only then out of the list, when the last of its devices is dropped.
+/// An open group; closed when the last of its devices is dropped, and only then removed from the list.
 pub(super) struct Shared<T: 'static> {
-    /// Before its entry: closed first.
+    /// The group; declared before its entry, so that it is closed first.
     group: T,
     _entry: Entry<T>,
 }
@@ -31,14 +31,14 @@ impl<T> Groups<T> {
         }
     }
 
-    /// Gets the container of group `number`: the one that is open, or what `open` makes. One that
-    /// another thread is closing is waited for, as the kernel would call the group busy.
+    /// Returns the container of group `number`: the one that is open, or the one that `open` makes. Waits for another
+    /// thread that is closing it, as the kernel would call the group busy.
     pub(super) fn get<E>(
         &'static self,
         number: u32,
         open: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<Shared<T>>, E> {
-        // Held while it is opened, so that two threads do not open it both.
+        // Held while it is opened, so that two threads do not both open it.
         let mut all = self.lock();
         while let Some(shared) = all.get(&number) {
             if let Some(shared) = shared.upgrade() {
@@ -86,14 +86,14 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread;
 
-    /// Groups as the kernel has them: each is busy until its file is closed.
+    /// A fake of the kernel's groups: each is busy until its file is closed.
     #[derive(Clone, Default)]
     struct Kernel(Arc<Mutex<Vec<u32>>>);
 
     struct File {
         group: u32,
         kernel: Kernel,
-        /// Closing says so on the one, and goes on after a word on the other.
+        /// Closing sends on the first channel, and continues after a message on the second.
         slow: Mutex<Option<(Sender<()>, Receiver<()>)>>,
     }
 
@@ -138,7 +138,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &other));
         drop(first);
         assert_eq!(kernel.busy(), [7, 8]);
-        // Closed with the last, and opened anew.
+        // Closed with the last device, and opened again.
         drop(second);
         assert_eq!(kernel.busy(), [8]);
         GROUPS.get(7, || kernel.open(7)).unwrap();

@@ -1,8 +1,8 @@
-//! Memory for a device that no IOMMU stands before: huge pages, handed out by their physical addresses.
+//! Memory for a device without an IOMMU: huge pages, used by their physical addresses.
 //!
-//! An allocation is in one piece for the device, so that it lies within one huge page or in several that follow
-//! each other in memory. They are pages of a file that nobody else has, and mapped in the order of their addresses.
-//! What was once handed out stays here until the device is closed: nothing but its reset ends its reach.
+//! An allocation is contiguous for the device, so that it lies within one huge page or in several with adjacent
+//! physical addresses. They are pages of a file that nobody else has, mapped in the order of their addresses. Pages
+//! that were once allocated stay in the pool until the device is closed: only its reset stops it from accessing them.
 
 use super::physical::{HUGE, NoAddress, PageMap};
 use crate::huge_pages::is_huge;
@@ -15,11 +15,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of the file, of which only pages that were handed out take memory.
+/// Size of the file in bytes, of which only allocated pages take memory.
 const SIZE: u64 = 64 << 30;
 
 pub(super) struct HugePool {
-    /// The device, for messages.
+    /// Name of the device, for messages.
     name: String,
     file: OwnedFd,
     map: PageMap,
@@ -29,13 +29,13 @@ pub(super) struct HugePool {
 #[derive(Default)]
 struct State {
     chunks: Vec<Arc<Chunk>>,
-    /// Pages of the file that were never allocated begin here.
+    /// Offset of the first page of the file that was never allocated.
     end: u64,
-    /// Pages before that which are not allocated.
+    /// Offsets of pages below `end` that are free.
     holes: Vec<u64>,
 }
 
-/// Huge pages in one piece, here and in memory.
+/// Huge pages that are contiguous both in this process and in physical memory.
 struct Chunk {
     memory: Arc<SharedMemory>,
     physical: u64,
@@ -75,7 +75,7 @@ impl HugePool {
     /// Allocates at least `len` zeroed bytes at adjacent physical addresses; returns them with their address.
     pub(super) fn allocate(&self, len: usize) -> Result<(SharedMemory, Iova), DeviceError> {
         let too_long = || DeviceError::IovaSpace { wanted: len };
-        // As elsewhere: what fills half a huge page has whole ones.
+        // As elsewhere: an allocation of half a huge page or more gets whole ones.
         let page = if len >= HUGE / 2 { HUGE } else { PAGE };
         let len = len.max(1).checked_next_multiple_of(page);
         let len = len.filter(|len| *len as u64 <= SIZE).ok_or_else(too_long)?;
@@ -93,7 +93,7 @@ impl HugePool {
         Ok(piece)
     }
 
-    /// Address of memory that is the caller's, if it is such that it stays.
+    /// Returns the physical address of the caller's memory, if its pages stay in place.
     pub(super) fn reach(&self, memory: &SharedMemory) -> Result<Iova, DeviceError> {
         let refused = |why: &str| DeviceError::Unsupported {
             device: self.name.clone(),
@@ -187,7 +187,7 @@ impl HugePool {
         })
     }
 
-    /// Allocates one more page of the file; none: the machine has none left.
+    /// Allocates one more page of the file; `None` if the machine has none left.
     fn page(&self, state: &mut State) -> Result<Option<Page>, DeviceError> {
         let offset = state.holes.pop().unwrap_or(state.end);
         if offset >= SIZE {
@@ -248,7 +248,7 @@ impl Chunk {
     }
 }
 
-/// A part of a chunk; the chunk's again when dropped.
+/// An allocated part of a chunk; returned to the chunk when dropped.
 struct Taken {
     chunk: Arc<Chunk>,
     iova: Iova,
@@ -261,14 +261,14 @@ impl Drop for Taken {
     }
 }
 
-/// Index of the first of so many pages that follow each other; `pages` are in the order of their addresses.
+/// Returns the index of the first of `wanted` adjacent pages; `pages` are sorted by address.
 fn run(pages: &[Page], wanted: usize) -> Option<usize> {
     pages
         .windows(wanted)
         .position(|run| run[wanted - 1].physical - run[0].physical == ((wanted - 1) * HUGE) as u64)
 }
 
-/// Number of the most pages that follow each other.
+/// Returns the length of the longest run of adjacent pages.
 fn longest(pages: &[Page]) -> usize {
     let follows = |a: &Page, b: &Page| b.physical - a.physical == HUGE as u64;
     pages
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((longest(&all), longest(&[])), (3, 0));
     }
 
-    /// A chunk of any pages, at an invented address.
+    /// Makes a chunk of arbitrary pages, at an invented address.
     fn chunk() -> Arc<Chunk> {
         let memory = SharedMemory::allocate(2 * HUGE).unwrap();
         let physical = 3 << 30;
@@ -347,7 +347,7 @@ mod tests {
         let Ok(pool) = HugePool::new("pcie:none") else {
             return;
         };
-        // More than the file has: nothing of the machine's is taken for it.
+        // More than the size of the file: none of the machine's pages is used for it.
         let error = pool.allocate(SIZE as usize + 1).err();
         assert!(matches!(error, Some(DeviceError::IovaSpace { .. })));
         match pool.allocate(1) {

@@ -1,8 +1,8 @@
-//! MSI-X: eventfds by VFIO, masked and redirected by the mapped table.
+//! MSI-X: eventfds through VFIO, masked and redirected through the mapped table.
 //!
-//! VFIO has no call to mask an MSI-X vector; the mask bit of its table entry does it, and clearing
-//! the bit delivers what became pending. An entry may also be pointed at DMA memory: the IOMMU
-//! then translates the interrupt's write like any other of the device's.
+//! VFIO has no call to mask an MSI-X vector; the mask bit of its table entry is used, and clearing it delivers a
+//! pending interrupt. An entry may also be pointed at DMA memory: the IOMMU then translates the interrupt's write like
+//! any other of the device's.
 
 use super::container::os;
 use super::function::Function;
@@ -26,19 +26,19 @@ const MASKED: u32 = 1;
 
 pub(super) struct MsiX {
     function: Arc<Function>,
-    /// PCI address, by which the kernel names its interrupts.
+    /// PCI address, which the kernel uses in the names of the interrupts.
     address: String,
     table: Arc<MappedBar>,
     offset: usize,
     entries: u16,
-    /// The control dword of each entry when it was read last: what is not the mask bit stays.
+    /// Control dword of each entry when it was last read: all bits but the mask bit are preserved.
     controls: Box<[AtomicU32]>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Number of enabled vectors. VFIO refuses to disable what is not enabled.
+    /// Number of enabled vectors. VFIO refuses to disable vectors that are not enabled.
     enabled: usize,
     /// Address and data of redirected entries as the kernel had written them.
     redirected: HashMap<u16, [u32; 3]>,
@@ -82,8 +82,8 @@ impl MsiX {
     pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
         let mut events = Vector::eventfds(count, this.entries)?;
         let raw: Vec<i32> = events.iter().map(AsRawFd::as_raw_fd).collect();
-        // The kernel cannot add vectors to some that are enabled (VFIO_IRQ_INFO_NORESIZE): all at
-        // once, from none.
+        // The kernel cannot add vectors to enabled ones (VFIO_IRQ_INFO_NORESIZE): all are disabled, then enabled at
+        // once.
         let index = sys::VFIO_PCI_MSIX_IRQ_INDEX;
         let mut state = this.lock();
         this.disable(&mut state)?;
@@ -97,8 +97,8 @@ impl MsiX {
         Vector::masked(events, this)
     }
 
-    /// Masks every vector that is enabled, after a reset of the function: the kernel has put back
-    /// its own entries, which are neither masked nor redirected.
+    /// Masks every enabled vector, after a reset of the function: the kernel has restored its own entries, which are
+    /// neither masked nor redirected.
     pub(super) fn mask_all(&self) -> Result<(), DeviceError> {
         let enabled = {
             let mut state = self.lock();
@@ -132,7 +132,7 @@ impl MsiX {
     }
 }
 
-/// `control` with its mask bit set or cleared.
+/// Returns `control` with its mask bit set or cleared.
 fn with_mask(control: u32, masked: bool) -> u32 {
     if masked {
         control | MASKED
@@ -147,7 +147,7 @@ impl VectorControl for MsiX {
         let control = self.table.read32(at);
         self.controls[usize::from(vector)].store(control, Ordering::Relaxed);
         self.table.write32(at, with_mask(control, masked));
-        // The write is posted: reading it back makes sure that it has arrived.
+        // The write is posted: reading it back ensures that it has arrived.
         self.table.read32(at);
         Ok(())
     }
@@ -170,13 +170,13 @@ impl VectorControl for MsiX {
         target: Option<(Iova, u32)>,
     ) -> Result<bool, DeviceError> {
         let at = self.entry(vector)?;
-        // One that is masked for a moment is being written by the kernel just now: it opens it.
+        // An entry that is masked for a moment is being written by the kernel just now, which unmasks it.
         let mut kept = !masked || self.table.read32(at + 12) & MASKED != 0;
         if let Some((iova, data)) = target {
             let words = [0, 4, 8].map(|word| self.table.read32(at + word));
             if words != [iova.0 as u32, (iova.0 >> 32) as u32, data] {
                 kept = false;
-                // What the kernel wants there has changed too.
+                // The entry that the kernel wants there has changed too.
                 self.lock().redirected.insert(vector, words);
                 self.redirect(vector, target)?;
             }
@@ -220,7 +220,7 @@ impl VectorControl for MsiX {
 
 impl Drop for MsiX {
     fn drop(&mut self) {
-        // The last close would do it too; this does it before that.
+        // The last close would do it too; this does it earlier.
         let mut state = std::mem::take(&mut *self.lock());
         let _ = self.disable(&mut state);
     }

@@ -1,7 +1,7 @@
 //! The ioctls of VFIO (include/uapi/linux/vfio.h), one function each.
 //!
-//! Sound because each passes a descriptor that the type owns or borrows, and a structure whose
-//! `argsz` says its true length, which the kernel honours.
+//! Sound because each passes a descriptor that is owned or borrowed, and a structure whose `argsz` is its true length,
+//! which the kernel honours.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -82,7 +82,7 @@ pub(super) fn device_info(device: BorrowedFd<'_>) -> io::Result<sys::vfio_device
     Ok(info)
 }
 
-/// A region's description and the capability chain behind it.
+/// Reads a region's description and the capability chain after it.
 pub(super) fn region_info(
     device: BorrowedFd<'_>,
     index: u32,
@@ -96,7 +96,7 @@ pub(super) fn region_info(
     let all = with_chain(device, 8, info.argsz as usize, |head| {
         head[8..12].copy_from_slice(&index.to_ne_bytes());
     })?;
-    // Only an answer that had room for the chain says where it starts.
+    // The answer gives the offset of the chain only if there was room for it.
     info.cap_offset = all.get(12..16).map_or(0, word);
     Ok((info, all))
 }
@@ -109,12 +109,12 @@ pub(super) fn iommu_info(container: BorrowedFd<'_>) -> io::Result<(u32, Vec<u8>)
     // SAFETY: VFIO_IOMMU_GET_INFO takes this structure.
     unsafe { by_pointer(container, 12, &mut info)? };
     let all = with_chain(container, 12, info.argsz as usize, |_| {})?;
-    // cap_offset stands behind argsz, flags and the page sizes; older kernels end before it.
+    // cap_offset follows argsz, flags and the page sizes; older kernels end before it.
     let first = all.get(16..20).map_or(0, word);
     Ok((first, all))
 }
 
-/// Asks again with `len` bytes of room, as much as the kernel said its answer needs.
+/// Repeats the call with `len` bytes of room, as many as the kernel said its answer needs.
 fn with_chain(
     fd: BorrowedFd<'_>,
     nr: u32,
@@ -142,7 +142,7 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_ne_bytes(bytes.try_into().unwrap_or_default())
 }
 
-/// The capability `id` of a chain that starts at `first`: the bytes from its header on.
+/// Finds the capability `id` of a chain that starts at `first`; returns the bytes from its header on.
 pub(super) fn capability(chain: &[u8], first: u32, id: u16) -> Option<&[u8]> {
     let mut at = first as usize;
     // A chain cannot have more members than fit; a loop in it ends here.
@@ -167,8 +167,8 @@ pub(super) fn irq_count(device: BorrowedFd<'_>, index: u32) -> io::Result<u32> {
     Ok(info.count)
 }
 
-/// Connects interrupts 0.. of `index` to `events`; with none, disables them all. Not 0: none is
-/// enabled, and so many could be.
+/// Connects interrupts 0.. of `index` to `events`; with none, disables them all. A result other than 0: none is
+/// enabled, and the result is how many could be.
 pub(super) fn set_irqs(device: BorrowedFd<'_>, index: u32, events: &[i32]) -> io::Result<u32> {
     const HEADER: usize = 5;
     let data = if events.is_empty() {

@@ -1,10 +1,10 @@
-//! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU or, by a word,
+//! A PCIe function through VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU or, if allowed,
 //! without.
 //!
-//! One container a group, and a group is most often one device: what it can reach is exactly what
-//! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot distinguish, share the
-//! container, and one process has them all. Where there is no IOMMU a device takes physical addresses and can reach
-//! all there is ([`NoIommu`]).
+//! There is one container for each group, and a group is most often one device, which can reach exactly the memory that
+//! [`Device::allocate`] and [`Device::reach`] mapped. Devices of one group, which the IOMMU cannot distinguish, share
+//! the container, and one process has them all. Without an IOMMU a device uses physical addresses and can reach all
+//! memory ([`NoIommu`]).
 
 mod affinity;
 mod claims;
@@ -38,27 +38,26 @@ pub struct VfioDevice {
 }
 
 impl VfioDevice {
-    /// Opens the function at `address`, resets it, and lets it master the bus. One that no IOMMU stands before is
-    /// refused.
+    /// Opens the function at `address`, resets it, and enables bus mastering. A function without an IOMMU is refused.
     ///
     /// # Errors
-    /// [`DeviceError::HeldByKernel`], [`DeviceError::Busy`] and [`DeviceError::GroupBusy`] say how
-    /// the device is to be had; others name what the device or the kernel lacks.
+    /// [`DeviceError::HeldByKernel`], [`DeviceError::Busy`] and [`DeviceError::GroupBusy`] say how to get the device;
+    /// others name what the device or the kernel lacks.
     pub fn open(address: PciAddress) -> Result<VfioDevice, DeviceError> {
         VfioDevice::open_with(address, NoIommu::Refused)
     }
 
-    /// Opens a function as [`VfioDevice::open`] does, one that no IOMMU stands before too where that is allowed.
+    /// Opens a function as [`VfioDevice::open`] does, where allowed also one without an IOMMU.
     ///
     /// # Errors
-    /// As [`VfioDevice::open`]; [`DeviceError::NoIommuRights`] and [`DeviceError::HugePages`] by what a device
-    /// without an IOMMU takes.
+    /// As [`VfioDevice::open`]; [`DeviceError::NoIommuRights`] and [`DeviceError::HugePages`] when a device without an
+    /// IOMMU lacks what it needs.
     pub fn open_with(address: PciAddress, no_iommu: NoIommu) -> Result<VfioDevice, DeviceError> {
         let name = format!("pcie:{address}");
         let group = container::check_bound(&name, address, no_iommu)?;
         let container = Container::of_group(&name, &group)?;
         let function = Arc::new(Function::open(&name, container, address)?);
-        // Where it cannot be reset, the reset of the controller that follows is all there is.
+        // Where the function cannot be reset, the reset of the controller that follows has to do.
         if function.can_reset() {
             function.reset()?;
         }
@@ -81,9 +80,9 @@ impl VfioDevice {
     }
 }
 
-// SAFETY: memory is allocated anew, or a part of a pool that nobody else has. The IOMMU keeps the function from all
-// else; of what it reaches, which is everything where there is none, a function is trusted as the kernel's driver
-// trusts it: it writes by its commands.
+// SAFETY: memory is newly allocated, or a part of a pool that nobody else has. The IOMMU keeps the function from all
+// other memory. Within its reach, which is everything without an IOMMU, a function is trusted as the kernel's driver
+// trusts it: to write only as its commands say.
 unsafe impl TrustedDevice for VfioDevice {}
 
 impl Device for VfioDevice {
@@ -153,7 +152,7 @@ impl Device for VfioDevice {
     }
 
     fn settle_function(&self) {
-        // Who has removed it finds that out otherwise.
+        // A removal by anyone else is noticed in other ways.
         let _ = self.function.enable_bus_master();
     }
 

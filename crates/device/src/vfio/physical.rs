@@ -1,9 +1,9 @@
 //! Physical addresses of this process' memory, from `/proc/self/pagemap` (Linux'
-//! Documentation/admin-guide/mm/pagemap.rst): what a device that no IOMMU stands before takes.
+//! Documentation/admin-guide/mm/pagemap.rst): used by a device without an IOMMU.
 //!
-//! A page's address must stay while the device has it. Huge pages of the hugetlb pool are neither swapped
-//! nor merged nor moved by compaction or NUMA balancing; only whoever unplugs or soft-offlines memory, or
-//! has a process' pages migrated (migrate_pages(2), cpusets), moves them: DPDK and SPDK stand on the same.
+//! A page's address must not change while the device uses it. Huge pages of the hugetlb pool are neither swapped nor
+//! merged nor moved by compaction or NUMA balancing; only whoever unplugs or soft-offlines memory, or migrates a
+//! process' pages (migrate_pages(2), cpusets), moves them. DPDK and SPDK rely on the same.
 
 use crate::iova::PAGE;
 use std::fs::File;
@@ -16,14 +16,14 @@ pub(super) const HUGE: usize = 2 << 20;
 /// The kernel's table of this process' pages.
 pub(super) struct PageMap(File);
 
-/// Why memory has no physical address that a device could be given.
+/// Reason why memory has no physical address that a device could use.
 #[derive(Debug)]
 pub(super) enum NoAddress {
-    /// A page is not there.
+    /// A page is not present.
     NotPresent,
-    /// The kernel hides the addresses.
+    /// The kernel does not show the addresses to this user.
     Hidden,
-    /// Pages that follow each other here do not in memory.
+    /// Pages that are adjacent in this process are not adjacent in physical memory.
     Apart,
     Os(io::Error),
 }
@@ -33,8 +33,8 @@ impl PageMap {
         File::open("/proc/self/pagemap").map(PageMap)
     }
 
-    /// Physical address of the first of `len` bytes at `address`, which lie in huge pages that are there and
-    /// follow each other in memory.
+    /// Returns the physical address of the first of `len` bytes at `address`, which are in huge pages that are present
+    /// and physically adjacent.
     pub(super) fn range(&self, address: u64, len: usize) -> Result<u64, NoAddress> {
         in_one_piece(address, len, |address| {
             let mut entry = [0; 8];
@@ -47,7 +47,7 @@ impl PageMap {
     }
 }
 
-/// Physical address of `len` bytes at `address`, of whose pages `entry` has the table's entries.
+/// Returns the physical address of `len` bytes at `address`; `entry` reads the page table entry of a page.
 fn in_one_piece(
     address: u64,
     len: usize,
@@ -55,7 +55,7 @@ fn in_one_piece(
 ) -> Result<u64, NoAddress> {
     let first = physical(entry(address)?)? + address % PAGE as u64;
     let end = address + len as u64;
-    // Inside of a huge page they follow each other.
+    // Inside a huge page addresses are adjacent.
     let mut next = (address + 1).next_multiple_of(HUGE as u64);
     while next < end {
         if physical(entry(next)?)? != first + (next - address) {
@@ -66,8 +66,8 @@ fn in_one_piece(
     Ok(first)
 }
 
-/// The address in an entry: bit 63, it is there; bits 0 to 54, the number of the page frame, zero for whom the
-/// kernel does not show it to.
+/// Returns the address in an entry: bit 63 is "present"; bits 0 to 54 are the number of the page frame, zero for users
+/// to whom the kernel does not show it.
 fn physical(entry: u64) -> Result<u64, NoAddress> {
     if entry >> 63 == 0 {
         return Err(NoAddress::NotPresent);
@@ -86,7 +86,7 @@ mod tests {
     const PRESENT: u64 = 1 << 63;
     const AT: u64 = 0x7f00_0000_0000;
 
-    /// An entry's place behind [`AT`], in pages, and its frame.
+    /// Entries as pairs of a place after [`AT`], in pages, and a frame.
     fn found(len: usize, frames: &[(u64, u64)]) -> Result<u64, NoAddress> {
         in_one_piece(AT + 0x10, len, |address| {
             let page = (address - AT) / PAGE as u64;
@@ -117,7 +117,7 @@ mod tests {
         let memory = SharedMemory::allocate(PAGE).unwrap();
         memory.write(0, &[1]);
         let map = PageMap::open().unwrap();
-        // Its address, or that this user may not see it.
+        // Either an address, or the error that this user may not see it.
         match map.range(memory.address(), PAGE) {
             Ok(address) => assert!(address > 0 && address % PAGE as u64 == 0),
             Err(why) => assert!(matches!(why, NoAddress::Hidden), "{why:?}"),

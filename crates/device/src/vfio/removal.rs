@@ -1,6 +1,6 @@
-//! The kernel's request to give the device back, which comes when it is unplugged or unbound.
+//! The kernel's request to release the device, when it is unplugged or unbound.
 //!
-//! Until the device is closed the one who requested it waits, and the device stays readable.
+//! The requester waits until the device is closed; until then the device stays readable.
 
 use super::container::os;
 use super::ioctl;
@@ -10,15 +10,15 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use vfio_bindings::bindings::vfio as sys;
 
-/// Hears of the request.
+/// Subscription to the kernel's request.
 pub(super) struct Removal {
-    /// Signalled by the kernel, and never read: a request is not taken back. None on kernels that
-    /// do not report it.
+    /// Eventfd that the kernel signals, and that is never read: a request is not withdrawn. `None` on kernels that do
+    /// not report it.
     event: Option<OwnedFd>,
 }
 
 impl Removal {
-    /// Subscribes to the kernel's notice (VFIO_PCI_REQ_IRQ_INDEX, Linux 4.0).
+    /// Subscribes to the kernel's request (VFIO_PCI_REQ_IRQ_INDEX, Linux 4.0).
     pub(super) fn watch(device: BorrowedFd<'_>) -> Result<Removal, DeviceError> {
         let index = sys::VFIO_PCI_REQ_IRQ_INDEX;
         if ioctl::irq_count(device, index).unwrap_or(0) == 0 {

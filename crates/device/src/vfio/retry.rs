@@ -1,12 +1,12 @@
-//! Interrupts, as many as the kernel can give.
+//! Enabling as many interrupts as the kernel can provide.
 //!
-//! VFIO_DEVICE_SET_IRQS (include/uapi/linux/vfio.h) returns a positive number where fewer vectors
-//! can be had than were requested: then none of them is enabled, and the caller asks again.
+//! VFIO_DEVICE_SET_IRQS (include/uapi/linux/vfio.h) returns a positive number where fewer vectors are available than
+//! were requested: then none of them is enabled, and the caller has to request that many.
 
 use std::io;
 
-/// Connects the first of `events` by `set`, as many as it can give; how many that are. `set`
-/// returns what the kernel does: 0, or how many could be had.
+/// Connects as many of the first `events` as `set` can, and returns how many. `set` returns the kernel's result: 0, or
+/// how many are available.
 pub(super) fn connect_up_to(
     events: &[i32],
     mut set: impl FnMut(&[i32]) -> io::Result<u32>,
@@ -16,7 +16,7 @@ pub(super) fn connect_up_to(
         match set(&events[..count])? as usize {
             0 => return Ok(count),
             fewer if fewer < count => count = fewer,
-            // Each try requests fewer than the one before: there is an end.
+            // Each attempt requests fewer than the one before, so that the loop ends.
             other => {
                 return Err(io::Error::other(format!(
                     "{count} interrupts were requested, and the kernel offers {other} instead"
@@ -30,7 +30,7 @@ pub(super) fn connect_up_to(
 mod tests {
     use super::*;
 
-    /// A kernel that answers as `answers` say, one after another; what was requested of it.
+    /// Fakes a kernel with the given `answers`, one after another; returns the requests that it received.
     fn kernel(answers: &[u32]) -> (io::Result<usize>, Vec<usize>) {
         let mut requested = Vec::new();
         let result = connect_up_to(&[3, 4, 5, 6, 7], |events| {

@@ -1,4 +1,4 @@
-//! PCI configuration space, by messages.
+//! PCI configuration space, accessed by messages.
 
 use super::VfioUserError;
 use super::session::Session;
@@ -13,7 +13,7 @@ use joulio_vfio_user_wire::pci;
 const CLASS: u16 = 0x09;
 /// Mass storage, non-volatile memory, NVM Express (PCIe 2.1.5).
 const NVME: u32 = 0x01_08_02;
-/// Message Control stands at 2 of the MSI-X capability.
+/// MSI-X Enable in Message Control, at offset 2 of the capability.
 const MSIX_ENABLE: u16 = 1 << 15;
 const MSIX_FUNCTION_MASK: u16 = 1 << 14;
 
@@ -21,16 +21,16 @@ fn read(session: &Session, offset: u16, to: &mut [u8]) -> Result<(), VfioUserErr
     session.read(pci::CONFIG, offset.into(), to)
 }
 
-/// The function's identifiers.
+/// Reads the function's identifiers.
 pub(super) fn pci_id(session: &Session) -> Result<Option<PciId>, VfioUserError> {
     let mut word = [0; 4];
     read(session, IDENTIFIERS, &mut word)?;
     Ok(PciId::of_config(word))
 }
 
-/// Refuses what is not an NVMe controller.
+/// Refuses a device that is not an NVMe controller.
 pub(super) fn check_class(session: &Session) -> Result<(), VfioUserError> {
-    // Revision and class are one word; every peer takes an aligned word.
+    // Revision and class are one word; every peer accepts an aligned word.
     let mut word = [0; 4];
     read(session, CLASS - 1, &mut word)?;
     let class = u32::from_le_bytes(word) >> 8;
@@ -53,13 +53,13 @@ pub(super) fn set_command(session: &Session) -> Result<(), VfioUserError> {
     session.write(pci::CONFIG, COMMAND.into(), &command)
 }
 
-/// The MSI-X capability.
+/// Finds the MSI-X capability.
 pub(super) fn msix(session: &Session) -> Result<Option<MsiXTable>, DeviceError> {
     crate::vfio::config::msix(|offset, to| Ok(read(session, offset, to)?))
 }
 
-/// Sets or clears MSI-X Enable, and clears the mask of the whole function. The eventfds are what
-/// counts with a peer that keeps this word to itself, by refusing or by forgetting.
+/// Sets or clears MSI-X Enable, and clears Function Mask. With a peer that refuses or forgets this word, the eventfds
+/// alone decide.
 pub(super) fn enable_msix(
     session: &Session,
     table: &MsiXTable,

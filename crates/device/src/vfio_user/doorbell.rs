@@ -1,4 +1,4 @@
-//! A doorbell: a store where the peer lets its page be mapped, else a message.
+//! A doorbell: a store where the peer's page is mapped, else a message.
 
 use super::session::Session;
 use crate::{Doorbell, MmioDoorbell, fence};
@@ -23,7 +23,7 @@ impl Doorbell for VfioUserDoorbell {
     }
 }
 
-/// A peer that is gone is found out by the command that is never completed.
+/// Sends the value. An error is ignored: a peer that is gone is noticed by commands that never complete.
 #[cold]
 #[inline(never)]
 fn send(session: &Session, offset: u64, value: u32) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A failure of the vfio-user back end. `device` is the name that the user gave.
+/// A failure of the vfio-user back end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VfioUserError {
@@ -12,7 +12,7 @@ pub enum VfioUserError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// Something else than a socket that is listened on, or nobody at it any more.
+    /// The path is not a socket, or no server listens on it.
     #[error(
         "{device}: no server listens there (not a socket, or its server has ended): start the server again"
     )]
@@ -20,7 +20,7 @@ pub enum VfioUserError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// The socket may not be written to.
+    /// This user may not write to the socket.
     #[error(
         "{device}: permission denied; run as the user who started the server, or let it give your group write permission on the socket"
     )]
@@ -28,12 +28,12 @@ pub enum VfioUserError {
         /// Name of the device, as the user gave it.
         device: String,
     },
-    /// The path cannot be a socket's.
+    /// The connection could not be made.
     #[error("{device}: cannot connect: {source}")]
     Connect {
         /// Name of the device, as the user gave it.
         device: String,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The server did not answer in time.
@@ -48,7 +48,7 @@ pub enum VfioUserError {
         /// Seconds waited for the reply.
         seconds: u64,
     },
-    /// The server says so.
+    /// Another client has the controller.
     #[error(
         "{device}: another client has this controller; stop that one, or start a second server"
     )]
@@ -66,7 +66,7 @@ pub enum VfioUserError {
         /// The command.
         command: &'static str,
     },
-    /// Another version of the protocol.
+    /// The server speaks another version of the protocol.
     #[error(
         "{device}: the server speaks vfio-user {major}.{minor}, joulio speaks 0.1: use a server of that version"
     )]
@@ -78,17 +78,17 @@ pub enum VfioUserError {
         /// The server's minor version.
         minor: u16,
     },
-    /// An error reply.
+    /// The server replied with an error.
     #[error("{device}: the server refuses {command}: {source}")]
     Refused {
         /// Name of the device, as the user gave it.
         device: String,
         /// The command.
         command: &'static str,
-        /// The error that it named.
+        /// The error that it reported.
         source: io::Error,
     },
-    /// A reply that breaks the protocol.
+    /// A reply breaks the protocol.
     #[error(
         "{device}: the answer to {command} is not vfio-user ({problem}); is that a vfio-user server?"
     )]
@@ -100,7 +100,7 @@ pub enum VfioUserError {
         /// The problem.
         problem: String,
     },
-    /// Another kind of device.
+    /// The device is not an NVMe controller.
     #[error(
         "{device}: not an NVMe controller but a device of PCI class {class:06x}h (NVMe is 010802h)"
     )]

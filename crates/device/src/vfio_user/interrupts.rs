@@ -1,12 +1,11 @@
-//! MSI-X: eventfds by messages, masked and redirected by the table.
+//! MSI-X: eventfds sent by messages, masked and redirected through the table.
 //!
-//! The table stands in a BAR. Where the peer lets that be mapped, masking is a store; else it is
-//! a message. Some peers keep no table, since they expect a virtual machine's monitor to have it,
-//! and raise what they cannot deliver as a fatal error. So each vector has its eventfd from before
-//! MSI-X is enabled until after it is disabled, and with a peer without a table MSI-X is enabled
-//! only while a vector is unmasked: queues that poll alone cost such a peer no interrupts. What was
-//! raised behind a mask is lost there, so that who unmasks must poll for completions afterwards,
-//! as the driver does anyway.
+//! The table is in a BAR. Where the peer allows mapping it, masking is a store; otherwise a message. Some peers keep no
+//! table, since they expect a virtual machine monitor to have it, and treat an interrupt that they cannot deliver as a
+//! fatal error. So each vector has its eventfd from before MSI-X is enabled until after it is disabled, and with a peer
+//! without a table MSI-X is enabled only while a vector is unmasked: queues that only poll cost such a peer no
+//! interrupts. An interrupt raised while masked is lost there, so that the caller must poll for completions after
+//! unmasking, as the driver does anyway.
 
 use super::region::Region;
 use super::session::Session;
@@ -26,7 +25,7 @@ const MASKED: u32 = 1;
 
 pub(super) struct MsiX {
     session: Arc<Session>,
-    /// None: the device has no MSI-X.
+    /// Location of the table; `None` if the device has no MSI-X.
     place: Option<MsiXTable>,
     table: Option<Table>,
     entries: u16,
@@ -41,15 +40,15 @@ enum Table {
 
 #[derive(Default)]
 struct State {
-    /// The peer has eventfds of ours.
+    /// Whether the peer has our eventfds.
     wired: bool,
-    /// MSI-X Enable is set.
+    /// Whether MSI-X Enable is set.
     enabled: bool,
-    /// The peer keeps no table that can be written.
+    /// Whether the peer keeps no table that can be written.
     tableless: bool,
-    /// Whether each vector is to raise interrupts, with a peer that cannot be masked by its table.
+    /// Whether each vector is to raise interrupts: used with a peer without a table.
     unmasked: Vec<bool>,
-    /// Ours of the eventfds.
+    /// Our copies of the eventfds.
     events: Vec<OwnedFd>,
     /// Address and data of redirected entries as they were.
     redirected: HashMap<u16, [u32; 3]>,
@@ -140,7 +139,7 @@ impl MsiX {
         let Some(place) = self.place.as_ref().filter(|_| state.wired) else {
             return Ok(());
         };
-        // Whether the reset has cleared it is the peer's to decide.
+        // The peer decides whether the reset has cleared MSI-X Enable.
         config::enable_msix(&self.session, place, false)?;
         state.enabled = false;
         state.redirected.clear();
@@ -158,14 +157,14 @@ impl MsiX {
             state.redirected.clear();
             state.events.clear();
             state.unmasked.clear();
-            // First this: a peer may fail at an interrupt that has no eventfd.
+            // This comes first: a peer may fail at an interrupt that has no eventfd.
             self.switch(state)?;
             self.session.disable_events()?;
         }
         Ok(())
     }
 
-    /// Enables or disables MSI-X, as the vectors want it.
+    /// Enables or disables MSI-X, as the vectors require.
     fn switch(&self, state: &mut State) -> Result<(), DeviceError> {
         let wanted = if state.tableless {
             state.unmasked.contains(&true)
@@ -179,7 +178,7 @@ impl MsiX {
         Ok(())
     }
 
-    /// Masks or unmasks a vector, by the table if there is one.
+    /// Masks or unmasks a vector, through the table if there is one.
     fn mask(&self, state: &mut State, vector: u16, masked: bool) -> Result<(), DeviceError> {
         if !state.tableless {
             state.tableless = !self.mask_in_table(vector, masked)?;
@@ -193,7 +192,7 @@ impl MsiX {
         };
         let was_unmasked = std::mem::replace(unmasked, !masked);
         if !was_unmasked && !masked {
-            // Raised while others were unmasked, and of no concern to anybody.
+            // Interrupts raised while other vectors were unmasked, which concern nobody.
             crate::vector::take(state.events[index].as_fd());
         }
         self.switch(state)
@@ -260,8 +259,9 @@ impl VectorControl for MsiX {
         self.mask(&mut self.lock(), vector, masked)
     }
 
-    /// A message takes longer than the interrupt that it would save, and an eventfd that is taken
-    /// away is a failure to some peers: there a vector stays as it is while the core waits.
+    /// Returns whether masking is a store. A message takes longer than the interrupt that it would save, and some peers
+    /// treat an eventfd that is taken away as a failure: without a mapped table a vector stays as it is while the core
+    /// waits.
     fn masks_by_store(&self) -> bool {
         matches!(self.table, Some(Table::Mapped { .. })) && !self.lock().tableless
     }

@@ -1,9 +1,8 @@
 //! The socket: one command and its reply at a time.
 //!
-//! The peer is not trusted. A reply must bear the command's number and fit the room that was
-//! requested; what breaks the protocol, or takes too long, ends the connection, since nobody
-//! could know any more which reply belongs to which command. After that every command fails at
-//! once.
+//! The peer is not trusted. A reply must bear the command's number and fit the room that was requested; a reply that
+//! breaks the protocol, or takes too long, ends the connection, since replies could no longer be matched to commands.
+//! After that every command fails at once.
 
 use super::VfioUserError;
 use joulio_vfio_user_wire::command::name;
@@ -24,9 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The longest time that the peer may take for a reply. No request waits for a medium.
+/// Longest time that the peer may take for a reply. No request waits for a medium.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest command: that of the version, with its JSON.
+/// Length in bytes of the longest command: the version, with its JSON.
 const LONGEST: usize = 256;
 /// Maximum number of descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
@@ -60,9 +59,9 @@ pub(super) struct Request<'a> {
     pub(super) fds: &'a [BorrowedFd<'a>],
 }
 
-/// The parts of a reply beside its bytes.
+/// Length and descriptors of a reply, beside its bytes.
 pub(super) struct Reply {
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub(super) len: usize,
     pub(super) fds: Vec<OwnedFd>,
 }
@@ -74,7 +73,7 @@ impl Link {
         Link::over(device, stream, PATIENCE)
     }
 
-    /// Speaks over `stream`, and waits for a reply as long as `patience`.
+    /// Makes a link over `stream` that waits for a reply as long as `patience`.
     pub(super) fn over(
         device: &str,
         stream: UnixStream,
@@ -131,13 +130,13 @@ impl Link {
             .and_then(|()| self.receive(&state.stream, id, request.command, to));
         if !matches!(reply, Ok(_) | Err(VfioUserError::Refused { .. })) {
             state.over = true;
-            // The peer learns of it, and lets go of our memory.
+            // Shut down, so that the peer notices and unmaps our memory.
             let _ = state.stream.shutdown(Shutdown::Both);
         }
         reply
     }
 
-    /// An answer that a caller cannot make sense of.
+    /// Makes the error for a reply that is not as expected.
     pub(super) fn malformed(&self, command: u16, problem: impl Into<String>) -> VfioUserError {
         VfioUserError::Malformed {
             device: self.device.clone(),
@@ -170,7 +169,7 @@ impl Link {
         loop {
             match sendmsg(stream, &parts, &mut control, SendFlags::NOSIGNAL) {
                 Ok(sent) if sent == size => return Ok(()),
-                // The kernel does not split what is so short.
+                // The kernel does not split messages this short.
                 Ok(_) => return Err(self.closed(request.command)),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(self.failed(request.command, error)),
@@ -189,7 +188,7 @@ impl Link {
         let mut got = 0;
         let mut fds = Vec::new();
         let mut end = None;
-        // Until the header is there, all that may come is wanted.
+        // Until the header is there, the rest of it is expected.
         let mut whole = Header::BYTES + to.len();
         let mut header = None;
         while header.is_none() || got < whole {
@@ -209,7 +208,7 @@ impl Link {
             if header.is_some() && got > whole {
                 return Err(self.malformed(command, "more bytes came than it says"));
             }
-            // A peer that sends byte by byte has no more time than one that sends nothing.
+            // A peer that sends byte by byte gets no more time than one that sends nothing.
             let end = *end.get_or_insert_with(|| Instant::now() + self.patience);
             if got < whole && Instant::now() >= end {
                 return Err(self.silent(command, self.patience));
@@ -266,7 +265,7 @@ impl Link {
         Ok(came.bytes)
     }
 
-    /// The bytes of the whole reply, when `header` is that of one.
+    /// Returns the bytes of the whole reply, after checking that `header` is that of one.
     fn check(
         &self,
         header: &Header,

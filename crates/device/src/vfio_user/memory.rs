@@ -1,9 +1,8 @@
 //! The memory that the peer may reach: pieces of files that are sent to it.
 //!
-//! Two files, neither of which takes memory before a piece of it is handed out: one of ordinary
-//! pages, one of huge pages where the machine has them. An address in the device's space says the
-//! place in the file. Both are sealed, so that a peer cannot shrink them under our feet; a hole
-//! that it punches reads as zeroes.
+//! There are two files, neither of which takes memory before a piece of it is allocated: one of ordinary pages, one of
+//! huge pages where the machine has them. An address in the device's space encodes the offset in the file. Both are
+//! sealed, so that a peer cannot shrink them; a hole that it punches reads as zeroes.
 
 use super::session::Session;
 use crate::{
@@ -17,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The size of each file: more than a client ever uses, and addresses of 37 bits.
+/// Size of each file in bytes: more than a client ever uses, and addresses of 37 bits.
 const SIZE: u64 = 64 << 30;
 const HUGE: usize = 2 << 20;
 const ORDINARY: usize = 4096;
@@ -32,7 +31,7 @@ pub(super) struct Memory {
 struct Store {
     file: OwnedFd,
     pages: PageKind,
-    /// The address of the file's first byte.
+    /// Device address of the file's first byte.
     first: u64,
     space: Mutex<IovaSpace>,
 }
@@ -47,7 +46,7 @@ impl Memory {
             session,
             domain: DmaDomain::unique(),
             ordinary,
-            // Where the kernel has no huge pages it has no such file either.
+            // A kernel without huge pages has no such file either.
             huge: Store::new(PageKind::Huge, SIZE).ok(),
         })
     }
@@ -95,7 +94,7 @@ impl Memory {
     }
 }
 
-/// A part of a store, mapped here and not yet at the peer's.
+/// A part of a store, mapped in this process and not yet for the peer.
 struct Piece {
     memory: SharedMemory,
     iova: Iova,
@@ -130,7 +129,7 @@ impl Store {
             .allocate(len, page)
             .ok_or(DeviceError::IovaSpace { wanted: len })?;
         let offset = iova.0 - self.first;
-        // Now rather than at the first touch, where want of memory would be a signal.
+        // Faulted in now rather than at the first touch, where a lack of memory would raise a signal.
         let memory = fallocate(&self.file, FallocateFlags::empty(), offset, len as u64)
             .map_err(io::Error::from)
             .and_then(|()| {
@@ -164,7 +163,7 @@ impl Store {
     }
 }
 
-/// Memory at the peer's; gone from there when dropped.
+/// Memory mapped for the peer; unmapped there when dropped.
 struct Mapping {
     iova: Iova,
     len: usize,
@@ -181,7 +180,7 @@ impl DmaMapping for Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         let gone = self.owner.session.dma_unmap(self.iova.0, self.len as u64);
-        // What a peer may still have mapped is never handed out again.
+        // Memory that a peer may still have mapped is never handed out again.
         if gone.is_ok() {
             self.owner.store(self.pages).put_back(self.iova, self.len);
         }

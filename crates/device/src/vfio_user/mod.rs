@@ -1,8 +1,8 @@
-//! A controller in another process, by the vfio-user protocol over a UNIX socket.
+//! A controller in another process, through the vfio-user protocol over a UNIX socket.
 //!
-//! Registers are read and written by messages, doorbells through the page of BAR0 that the peer
-//! lets be mapped, memory is shared by files, and interrupts are eventfds. The peer may be anyone:
-//! an answer that makes no sense is an error, and a peer that is gone reads as all ones.
+//! Registers are read and written by messages, doorbells through the page of BAR0 where the peer allows mapping it,
+//! memory is shared as files, and interrupts are eventfds. The peer is not trusted: an invalid reply is an error, and
+//! registers of a peer that is gone read as all ones.
 
 mod config;
 mod doorbell;
@@ -46,20 +46,20 @@ pub struct VfioUserDevice {
 }
 
 impl VfioUserDevice {
-    /// Connects to the server at `path`, resets the device, lets it master the bus, and disables
-    /// every interrupt that an earlier client left enabled.
+    /// Connects to the server at `path`, resets the device, enables bus mastering, and disables every interrupt that an
+    /// earlier client left enabled.
     ///
     /// # Errors
-    /// Nobody serves there, or what answers is no NVMe controller.
+    /// No server listens there, or its device is no NVMe controller.
     pub fn connect(path: &Path) -> Result<VfioUserDevice, DeviceError> {
         VfioUserDevice::connect_until(path, None)
     }
 
-    /// Connects as [`VfioUserDevice::connect`] does, for as long as `cancelled` is not set; it
-    /// counts for the device as [`Device::cancel_on`] has it.
+    /// Connects as [`VfioUserDevice::connect`] does, until `cancelled` is set. The flag then applies to the device, as
+    /// with [`Device::cancel_on`].
     ///
     /// # Errors
-    /// Nobody serves there, what answers is no NVMe controller, or nobody wants it any more.
+    /// No server listens there, its device is no NVMe controller, or `cancelled` was set.
     pub fn connect_until(
         path: &Path,
         cancelled: Option<&Arc<AtomicBool>>,
@@ -129,7 +129,7 @@ impl Device for VfioUserDevice {
             .unwrap_or(u32::MAX)
     }
 
-    /// Low half first, as every driver does it (PCIe 3.1.1).
+    /// Reads the low half first, as every driver does (PCIe 3.1.1).
     fn read64(&self, offset: u32) -> u64 {
         u64::from(self.read32(offset)) | u64::from(self.read32(offset + 4)) << 32
     }

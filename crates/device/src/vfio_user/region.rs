@@ -1,4 +1,4 @@
-//! A region of the device: what of it can be mapped, and what takes messages.
+//! A region of the device: the parts that can be mapped, and those that are accessed by messages.
 
 use super::session::Session;
 use crate::DeviceError;
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use zerocopy::FromBytes;
 
-/// A region, with everything of it mapped that the peer lets be mapped.
+/// A region, with all parts mapped that the peer allows.
 pub(super) struct Region {
     pub(super) size: u64,
     windows: Vec<Window>,
@@ -41,9 +41,9 @@ impl Region {
             size: info.size,
             windows: Vec::new(),
         };
-        // Without a file there is nothing to map, whatever the flags say; one that is not memory
-        // could make an access wait for ever; and of one of huge pages that is cut short, no page
-        // could be put in place of the one that is missing: there messages do it.
+        // Without a file there is nothing to map, whatever the flags say. A file that is not memory could make an
+        // access wait for ever. In a truncated file of huge pages, a missing page could not be replaced by another. In
+        // those cases messages are used.
         let file = files.drain(..).next();
         let file = file
             .filter(|file| is_memory(file.as_fd()) && matches!(huge_page(file.as_fd()), Ok(None)));
@@ -61,7 +61,7 @@ impl Region {
         Ok(region)
     }
 
-    /// The mapping that has all `len` bytes at `offset`, and where in it they are.
+    /// Returns the mapping that contains all `len` bytes at `offset`, and where in it they are.
     pub(super) fn mapped(&self, offset: u64, len: u64) -> Option<(&Arc<MappedBar>, usize)> {
         self.windows.iter().find_map(|window| {
             let at = offset.checked_sub(window.start)?;
@@ -71,7 +71,7 @@ impl Region {
     }
 }
 
-/// The areas that can be mapped: those of the sparse capability, or else the whole region.
+/// Returns the areas that can be mapped: those of the sparse capability, or else the whole region.
 fn areas(info: &RegionInfo, answer: &[u8]) -> Result<Vec<SparseArea>, &'static str> {
     if info.argsz as usize > answer.len() {
         return Err("more capabilities than a controller needs");
@@ -82,7 +82,7 @@ fn areas(info: &RegionInfo, answer: &[u8]) -> Result<Vec<SparseArea>, &'static s
     };
     let mut before = 0;
     while next != 0 {
-        // Forwards only: a chain that loops ends here.
+        // Offsets only increase, so that a chain with a loop ends here.
         if next <= before {
             return Err("its capabilities do not end");
         }
@@ -122,7 +122,8 @@ fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'s
     let (Some(start), Some(end)) = (start, end) else {
         return Err("an area beyond every file");
     };
-    // Both in the file, to be mapped, and in the region: registers are accessed by whole words.
+    // Aligned both to pages of the file, to be mapped, and to words of the region: registers are accessed by whole
+    // words.
     let places = [start, area.offset, area.size];
     if places.iter().any(|place| !place.is_multiple_of(PAGE)) {
         return Err("an area that does not stand on pages");

@@ -16,15 +16,15 @@ pub(super) struct Session {
     fds: usize,
 }
 
-/// Room for the JSON of the peer's version.
+/// Buffer size in bytes for the JSON of the peer's version.
 const JSON: usize = 4096;
-/// Room for a region's capabilities: more areas than any controller has.
+/// Buffer size in bytes for a region's capabilities: more areas than any controller has.
 const CAPABILITIES: usize = 1024;
 /// Maximum number of bytes of one register access.
 const WORD: usize = 8;
 
 impl Session {
-    /// Agrees with the peer on the version.
+    /// Negotiates the version with the peer.
     pub(super) fn begin(link: Link) -> Result<Session, VfioUserError> {
         let ours = Version {
             major: MAJOR,
@@ -84,7 +84,7 @@ impl Session {
         self.command(command::DEVICE_RESET, &[], &[], &[])
     }
 
-    /// The answer for a region with the capabilities behind it, and the files that came along.
+    /// Requests a region's description; returns the reply with the capabilities, and the files that came with it.
     pub(super) fn region_info(&self, index: u32) -> Result<(Vec<u8>, Vec<OwnedFd>), VfioUserError> {
         let mut answer = vec![0; RegionInfo::BYTES + CAPABILITIES];
         let request = RegionInfo {
@@ -201,7 +201,7 @@ impl Session {
         };
         let mut answer = [0; RegionAccess::BYTES];
         let len = self.link.request(&request, &mut answer)?.len;
-        // Some peers say no more than that it is done; who says how much must have done it all.
+        // Some peers reply with no more than the header; one that gives a count must have written everything.
         match RegionAccess::read_from_bytes(&answer[..len]) {
             Ok(done) if done.count != access.count => Err(self.link.malformed(
                 command::REGION_WRITE,
@@ -221,7 +221,7 @@ impl Session {
         self.write(region, offset, &word.to_le_bytes())
     }
 
-    /// A command whose answer is a structure like its own.
+    /// Sends a command whose reply is a structure like its own.
     fn query<T: FromBytes + FromZeros + IntoBytes + Immutable>(
         &self,
         command: u16,
@@ -244,8 +244,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// A command whose answer says no more than that it is done. Some peers repeat the command's
-    /// structure in it, some do not.
+    /// Sends a command whose reply has no content. Some peers repeat the command's structure in it, some do not.
     fn command(
         &self,
         command: u16,
@@ -266,7 +265,7 @@ impl Session {
     }
 }
 
-/// `max_msg_fds` of the peer's capabilities, which are JSON with a NUL behind it, or nothing.
+/// Reads `max_msg_fds` of the peer's capabilities, which are JSON with a NUL behind it, or nothing.
 fn max_fds(json: &[u8]) -> Option<usize> {
     let json = json.split(|&byte| byte == 0).next().unwrap_or_default();
     if json.is_empty() {

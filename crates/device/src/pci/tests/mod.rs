@@ -1,4 +1,4 @@
-//! The claims of this module, on machines of plain files.
+//! Tests of this module, on machines of plain files.
 
 mod finding;
 mod moving;

@@ -1,4 +1,4 @@
-//! The moves themselves, and what becomes of one that fails.
+//! The moves themselves, and the state after one that fails.
 
 use rustix::io::Errno;
 
@@ -96,7 +96,7 @@ fn a_group_without_an_iommu_has_a_node_of_another_name() {
     let sysfs = machine.sysfs();
     let outcome = sysfs.bind_with(address, NoIommu::Allowed).unwrap();
     assert!(outcome.group().node.ends_with("dev/vfio/noiommu-0"));
-    // Whoever bound it: without the word it is refused, as it is when it is opened.
+    // Whoever bound it: without the permission it is refused, as it is when it is opened.
     let error = sysfs.bind(address).unwrap_err();
     assert!(matches!(error, PciError::NoIommuGroup { .. }), "{error}");
 }

@@ -1,11 +1,11 @@
-//! Refusals, and that nothing was written then.
+//! Refusals, and that they write nothing.
 
 use rustix::io::Errno;
 
 use super::super::fake::{Machine, device};
 use super::super::{PciAddress, PciError};
 
-/// Binds, and wants a refusal that wrote nothing.
+/// Tries to bind, and returns the refusal, which must have written nothing.
 fn refused(prepare: impl FnOnce(&Machine, PciAddress)) -> String {
     let (machine, address) = Machine::with_disk();
     prepare(&machine, address);
@@ -134,7 +134,7 @@ fn a_group_with_another_controller_in_use_is_refused_and_the_use_named() {
     );
 }
 
-/// Another controller in the group of the first, with the disk `nvme1n1`.
+/// Adds another controller in the group of the first, with the disk `nvme1n1`.
 fn second(machine: &Machine) {
     let second = machine.function("0000:01:00.1", "0x010802", Some("nvme"), Some(7));
     machine.dir(&format!("{}/nvme/nvme1/nvme1n1", device(second)));

@@ -5,7 +5,7 @@ use super::super::{PciError, Sysfs};
 
 const MOUNTS: &str = "proc/1/mountinfo";
 
-/// The uses of the one disk, as the user reads them.
+/// Returns the uses of the only disk, as the user reads them.
 fn uses(prepare: impl FnOnce(&Machine)) -> Vec<String> {
     let (machine, address) = Machine::with_disk();
     prepare(&machine);
@@ -173,6 +173,6 @@ fn what_may_not_be_inspected_is_an_error_not_free() {
 
 #[test]
 fn this_machine_can_be_listed() {
-    // No claim about what is there: only that the real trees are read.
+    // Nothing is asserted about the content: only that the real trees can be read.
     Sysfs::default().nvme_controllers().unwrap();
 }

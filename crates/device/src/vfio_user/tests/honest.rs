@@ -1,4 +1,4 @@
-//! The client with a peer that keeps to the protocol.
+//! The client with a peer that follows the protocol.
 
 use super::peer::{ENTRIES, Inside, Peer, TABLE};
 use crate::{Device, Doorbell, Iova, SharedMemory};
@@ -31,7 +31,7 @@ fn a_mapped_doorbell_is_a_store_and_no_message() {
     doorbell.ring(7);
     let inside = peer.inside.lock().unwrap();
     assert_eq!(inside.seen.len(), before);
-    // The sparse area's place in the file is its place in the region.
+    // The sparse area's offset in the file is its offset in the region.
     assert_eq!(inside.page.as_ref().unwrap().0.load_u32(0x1008), 7);
 }
 
@@ -99,7 +99,7 @@ fn each_vector_has_its_event_in_messages_as_large_as_the_peer_takes() {
     assert_eq!(device.max_vectors(), ENTRIES);
     let vectors = device.enable_vectors(ENTRIES).unwrap();
     let inside = peer.inside.lock().unwrap();
-    // The peer said two.
+    // The peer's version allows two.
     assert_eq!(inside.max_fds, 2);
     assert_eq!(inside.events.len(), usize::from(ENTRIES));
     for vector in &vectors {
@@ -145,7 +145,7 @@ fn without_a_table_no_interrupt_is_raised_that_nobody_can_take() {
     let device = device.unwrap();
     device.write32(0x14, 1);
     let vectors = device.enable_vectors(3).unwrap();
-    // A change to every completion mode, and back, with completions after every message.
+    // Changes to every completion mode, and back, with completions after every message.
     for vector in &vectors {
         vector.unmask().unwrap();
         vector.mask().unwrap();

@@ -1,5 +1,4 @@
-//! The client with a peer that breaks the protocol: a clear error, and no wait without
-//! end.
+//! The client with a peer that breaks the protocol: a clear error, and no endless wait.
 
 use super::peer::{Answer, Inside, Peer};
 use crate::Device;
@@ -74,7 +73,7 @@ fn a_size_that_is_wrong_is_an_error() {
             answer.body.resize(8192, 0);
             answer.header.size = (Header::BYTES + 8192) as u32;
         }));
-        // More than it says.
+        // More than its header says.
         is_malformed(&Peer::twisted(command, |answer| {
             answer.header.size = Header::BYTES as u32;
             answer.body.resize(4, 0);
@@ -184,7 +183,7 @@ fn areas_that_cannot_be_mapped_are_an_error() {
         |body| body[56..64].copy_from_slice(&u64::MAX.to_ne_bytes()),
         // Half a page.
         |body| body[48..56].copy_from_slice(&0x1800u64.to_ne_bytes()),
-        // On a page of the file, and on no page of the region.
+        // Aligned to a page of the file, and not of the region.
         |body| {
             body[24..32].copy_from_slice(&0xfffu64.to_ne_bytes());
             body[48..56].copy_from_slice(&1u64.to_ne_bytes());
@@ -192,7 +191,7 @@ fn areas_that_cannot_be_mapped_are_an_error() {
         // Beyond the file, and beyond every file.
         |body| body[24..32].copy_from_slice(&0x10_0000u64.to_ne_bytes()),
         |body| body[24..32].copy_from_slice(&(u64::MAX - 0xfff).to_ne_bytes()),
-        // More areas than there are, a capability outside, a chain that loops.
+        // More areas than there is room for, a capability outside, a chain with a loop.
         |body| body[40..44].copy_from_slice(&1000u32.to_ne_bytes()),
         |body| body[12..16].copy_from_slice(&60u32.to_ne_bytes()),
         |body| {
@@ -212,7 +211,7 @@ fn areas_that_cannot_be_mapped_are_an_error() {
 fn a_file_of_huge_pages_which_the_peer_could_cut_short_is_not_mapped() {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::HUGETLB;
     let Ok(file) = memfd_create("bar", flags | MemfdFlags::HUGE_2MB) else {
-        // A kernel without them.
+        // A kernel without huge pages.
         return;
     };
     ftruncate(&file, 2 << 20).unwrap();

@@ -1,4 +1,4 @@
-//! The client against a peer that speaks bytes: an honest one, and dishonest ones.
+//! The client against a fake peer: an honest one, and dishonest ones.
 
 mod honest;
 mod hostile;

@@ -1,4 +1,4 @@
-//! A small vfio-user server whose every answer a test may twist.
+//! A small vfio-user server that lets a test change each of its replies.
 
 use crate::vfio_user::link::Link;
 use crate::vfio_user::{VfioUserDevice, VfioUserError};
@@ -26,18 +26,18 @@ pub(super) const TABLE: usize = 0x2000;
 pub(super) const ENTRIES: u16 = 5;
 const BAR0: usize = 0x3000;
 const MSIX: usize = 0x40;
-/// Time in which a peer that answers has done so, however busy the machine is.
+/// Time within which a peer that replies has done so, however busy the machine is.
 const ANSWERED: Duration = Duration::from_secs(120);
 
 /// The state of the peer.
 pub(super) struct Inside {
     pub(super) config: [u8; 256],
     pub(super) bar0: Vec<u8>,
-    /// The page of doorbells, as a file and as the peer sees it.
+    /// The page of doorbells, as a file and as the peer has it mapped.
     pub(super) page: Option<(SharedMemory, OwnedFd)>,
     pub(super) maps: HashMap<u64, (DmaMap, OwnedFd)>,
     pub(super) events: HashMap<u32, OwnedFd>,
-    /// Maximum number of descriptors that came in one message.
+    /// Most descriptors that came in one message.
     pub(super) max_fds: usize,
     /// Commands received so far.
     pub(super) seen: Vec<u16>,
@@ -47,7 +47,7 @@ pub(super) struct Inside {
     pub(super) like_spdk: bool,
     /// Vectors that completions raise after every message, once the controller is enabled.
     pub(super) raising: Vec<u32>,
-    /// An interrupt could not be delivered: CSTS.CFS.
+    /// Whether an interrupt could not be delivered: CSTS.CFS.
     pub(super) fatal: bool,
 }
 
@@ -73,7 +73,7 @@ impl Inside {
         }
     }
 
-    /// A peer like SPDK's target, whose admin queue raises vector 0.
+    /// Makes a peer like SPDK's target, whose admin queue raises vector 0.
     pub(super) fn like_spdk() -> Inside {
         Inside {
             like_spdk: true,
@@ -82,12 +82,12 @@ impl Inside {
         }
     }
 
-    /// Interrupt Disable of the command register is clear, or MSI-X Enable is set.
+    /// Whether the function may raise interrupts: Interrupt Disable is clear, or MSI-X Enable is set.
     pub(super) fn interrupts(&self) -> bool {
         self.config[0x05] & 0x04 == 0 || self.config[MSIX + 3] & 0x80 != 0
     }
 
-    /// Completions on all the vectors that are raised.
+    /// Posts completions on all the vectors that are raised.
     pub(super) fn complete(&mut self) {
         let enabled = self.bar0[0x14] & 1 != 0;
         if !self.like_spdk || !enabled || !self.interrupts() {
@@ -112,9 +112,9 @@ pub(super) struct Answer {
     pub(super) header: Header,
     pub(super) body: Vec<u8>,
     pub(super) fds: Vec<OwnedFd>,
-    /// Send only so many bytes, then close.
+    /// Bytes to send before closing, if only a part of the answer is sent.
     pub(super) cut: Option<usize>,
-    /// Close instead, or say nothing.
+    /// Whether to close instead, or say nothing.
     pub(super) close: bool,
     pub(super) silent: bool,
     /// Pause before each byte, where the answer is sent one byte at a time.
@@ -153,13 +153,13 @@ impl Peer {
         (peer, device)
     }
 
-    /// A peer that does what it should.
+    /// Makes a peer that follows the protocol.
     pub(super) fn honest(mapped: bool) -> (Peer, VfioUserDevice) {
         let (peer, device) = Peer::open(Inside::new(mapped), |_| {});
         (peer, device.unwrap())
     }
 
-    /// The error of opening a peer that twists its answers to `command`.
+    /// Returns the error of opening a peer that changes its replies to `command`.
     pub(super) fn twisted(
         command: u16,
         twist: impl FnMut(&mut Answer) + Send + 'static,
@@ -167,7 +167,7 @@ impl Peer {
         Peer::twisted_within(ANSWERED, command, twist)
     }
 
-    /// The error of opening a peer that twists its answers to `command`, where each is waited for as long
+    /// Returns the error of opening a peer that changes its replies to `command`, each of which is waited for as long
     /// as `timeout`.
     pub(super) fn twisted_within(
         timeout: Duration,

@@ -1,4 +1,4 @@
-//! Does reads of 4 KiB on a stepped controller, one at a time: something to count instructions of.
+//! Reads 4 KiB at a time from a stepped controller, so that instructions per read can be counted.
 //!
 //! `valgrind --tool=callgrind target/release/examples/reads 20000`
 

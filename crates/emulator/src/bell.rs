@@ -1,4 +1,4 @@
-//! The bell by which a host wakes a device that has stopped polling its doorbells.
+//! The bell with which a host wakes a device that has stopped polling its doorbells.
 //!
 //! Two parties, each of which writes its own word and then reads the other's:
 //!
@@ -38,7 +38,7 @@ pub(crate) enum Side {
     Head = 1,
 }
 
-/// The two doorbells of a queue pair, on a cache line that no other pair's host writes.
+/// The two doorbells of a queue pair, on a cache line that only this pair's host writes.
 #[repr(align(64))]
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -52,29 +52,29 @@ impl Line {
         }
     }
 
-    /// The value rung last. What the host wrote to memory before it is visible after.
+    /// Returns the value rung last. The host's earlier writes to memory are visible after it.
     #[inline]
     pub(crate) fn load(&self, side: Side) -> u32 {
         self.words[side as usize].load(Ordering::Acquire)
     }
 
-    /// The device's own write: a queue that is created or gone has doorbells of zero.
+    /// Writes 0 for the device: a queue that is created or deleted has doorbells of zero.
     pub(crate) fn clear(&self, side: Side) -> u32 {
         self.words[side as usize].swap(0, Ordering::AcqRel)
     }
 
-    /// The host's write, and the fence behind it.
+    /// Writes the value for the host, with the fence after it.
     #[inline]
     fn publish(&self, side: Side, value: u32) {
         self.words[side as usize].swap(value, Ordering::SeqCst);
-        // Loom takes a sequentially consistent access for an acquire-release one.
+        // Loom treats a sequentially consistent access as an acquire-release one.
         #[cfg(loom)]
         full_fence();
     }
 }
 
-/// The fence between a party's own word and the other's, which may be a word of memory that is shared as
-/// with a device: a shadow doorbell.
+/// Executes the fence between a party's own word and the other's, which may be a word of memory that is shared as with
+/// a device: a shadow doorbell.
 fn full_fence() {
     #[cfg(loom)]
     fence(Ordering::SeqCst);
@@ -82,28 +82,28 @@ fn full_fence() {
     joulio_device::fence::dma_full();
 }
 
-/// The end of a sleep.
+/// Reason why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slept {
-    /// A doorbell had moved, so that there was none.
+    /// A doorbell had moved before, so that the thread did not sleep.
     NotAtAll,
-    /// Somebody rang.
+    /// A doorbell was rung.
     UntilRung,
-    /// The time was up.
+    /// The deadline passed.
     UntilTimeout,
 }
 
-/// A bell that a host rings and a device sleeps by.
+/// A bell that a host rings, and at which a device's thread sleeps.
 #[repr(align(64))]
 #[derive(Debug)]
 pub(crate) struct Bell {
-    /// Per [`Side`], true while the device does not poll these doorbells and wants to be woken.
+    /// For each [`Side`], true while the device does not poll these doorbells and wants to be woken.
     asleep: [AtomicBool; 2],
     sleeper: Mutex<Option<thread::Thread>>,
 }
 
 impl Bell {
-    /// A bell that nobody sleeps by.
+    /// Makes a bell at which nobody sleeps.
     pub(crate) fn new() -> Bell {
         Bell {
             asleep: [AtomicBool::new(false), AtomicBool::new(false)],
@@ -111,7 +111,7 @@ impl Bell {
         }
     }
 
-    /// A bell whose every ring requests an answer.
+    /// Makes a bell that wants to be rung at every doorbell.
     pub(crate) fn always_asking() -> Bell {
         Bell {
             asleep: [AtomicBool::new(true), AtomicBool::new(true)],
@@ -119,14 +119,14 @@ impl Bell {
         }
     }
 
-    /// Writes a doorbell; whether the device then wants to be woken.
+    /// Writes a doorbell; returns whether the device then wants to be woken.
     #[inline]
     pub(crate) fn ring(&self, line: &Line, side: Side, value: u32) -> bool {
         line.publish(side, value);
         self.asleep[side as usize].load(Ordering::SeqCst)
     }
 
-    /// Wakes the device, when it sleeps.
+    /// Wakes the device if it sleeps.
     #[cold]
     pub(crate) fn wake(&self, side: Side) {
         if !self.asleep[side as usize].swap(false, Ordering::SeqCst) {
@@ -144,8 +144,8 @@ impl Bell {
         *sleeper = Some(thread::current());
     }
 
-    /// Sleeps until a tail is rung, or a head when `heads`, or the `deadline`; not at all when
-    /// `quiet` finds that a doorbell has moved already.
+    /// Sleeps until a tail is rung, or, with `heads`, a head, or until the `deadline`; does not sleep if `quiet` finds
+    /// that a doorbell has moved already.
     pub(crate) fn sleep(
         &self,
         heads: bool,
@@ -265,8 +265,7 @@ mod loom_tests {
         });
     }
 
-    /// The control: the device polls first and announces its sleep after. Loom finds the ring in
-    /// between.
+    /// Control: the device polls first and announces its sleep after. Loom finds the ring in between.
     #[test]
     #[should_panic(expected = "deadlock")]
     fn looking_before_saying_so_loses_a_ring() {

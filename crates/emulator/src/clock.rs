@@ -1,9 +1,9 @@
-//! The clock that a controller with a thread of its own lives by.
+//! The clock of a controller that has a thread.
 
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
-/// `CLOCK_MONOTONIC`.
+/// Returns the time of `CLOCK_MONOTONIC`.
 pub(crate) fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     // Neither field of this clock is ever negative.

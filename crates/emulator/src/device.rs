@@ -1,4 +1,4 @@
-//! The emulated controller as a back end of the seam.
+//! The emulated controller as a back end of the driver.
 
 use crate::activity::Activity;
 use crate::bell::{Bell, Line, Side};
@@ -18,8 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A controller in this process. A clone is the same controller; the last one to go stops its
-/// thread.
+/// A controller in this process. Clones share one controller; dropping the last one stops its thread.
 #[derive(Clone)]
 pub struct EmulatedDevice {
     shared: Arc<Shared>,
@@ -27,11 +26,11 @@ pub struct EmulatedDevice {
 }
 
 impl EmulatedDevice {
-    /// A controller with a thread of its own, which serves I/Os at the pace of its profile and
-    /// sleeps when there is nothing to do.
+    /// Makes a controller with a thread of its own, which serves I/Os at the speed of its profile and sleeps when there
+    /// is nothing to do.
     ///
     /// # Errors
-    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file, memory or a thread.
+    /// [`EmulatorError`] when the options are not possible: counts, sizes, a file, memory or a thread.
     pub fn spawn(options: &Options) -> Result<EmulatedDevice, EmulatorError> {
         let controller = EmulatedController::new(options, clock::now())?;
         let shared = Shared::new(controller, options);
@@ -42,11 +41,11 @@ impl EmulatedDevice {
         })
     }
 
-    /// A controller without a thread or a clock. Admin commands are done while their doorbell is
-    /// rung; everything else when the [`Stepper`] steps.
+    /// Makes a controller without a thread or a clock. Admin commands are executed while their doorbell is rung;
+    /// everything else when the [`Stepper`] steps.
     ///
     /// # Errors
-    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
+    /// [`EmulatorError`] when the options are not possible: counts, sizes, a file or memory.
     pub fn stepped(options: &Options) -> Result<(EmulatedDevice, Stepper), EmulatorError> {
         let controller = EmulatedController::new(options, options.start)?;
         let shared = Shared::new(controller, options);
@@ -58,7 +57,7 @@ impl EmulatedDevice {
         Ok((device, stepper))
     }
 
-    /// The controller's work so far.
+    /// Returns the counts of the controller's work so far.
     pub fn activity(&self) -> Activity {
         Activity {
             doorbell_polls: self.doorbell_polls(),
@@ -68,39 +67,39 @@ impl EmulatedDevice {
         }
     }
 
-    /// The power states so far: by the clock, also while the thread is parked, and until the latest
-    /// step when it is stepped.
+    /// Returns the use of the power states so far: by the clock, also while the thread is parked, and until the latest
+    /// step for a stepped controller.
     pub fn power(&self) -> PowerUse {
         let now = self.thread.as_ref().map_or(Nanos::ZERO, |_| clock::now());
         self.shared.controller().power(now)
     }
 
-    /// Commits `fault` now, or, if it is one of a command, on the next I/O command that is fetched.
+    /// Commits `fault` now, or, if it is a fault of a command, on the next I/O command that is fetched.
     pub fn inject(&self, fault: Fault) {
         self.shared.inject(fault);
     }
 
-    /// Replaces what is still planned of [`Options::faults`]; what is broken already stays so.
-    /// Commands and times count as before: from power-on, and from when CC.EN first rose. Commands
-    /// that have passed are not struck any more; what had its time already happens at once.
+    /// Replaces the faults that are still planned of [`Options::faults`]; permanent faults remain. Commands and times
+    /// count as before: from power-on, and from when CC.EN was first set. Faults of earlier commands are skipped;
+    /// faults whose time has passed happen at once.
     pub fn plan_faults(&self, plan: &FaultPlan) {
         self.shared.plan_faults(plan);
     }
 
-    /// Writes a vector's table entry as a kernel does that moves its interrupt to another CPU: it
-    /// signals its event, and is not masked. `false`: the vector is not enabled.
+    /// Rewrites a vector's table entry as a kernel does that moves its interrupt to another CPU: the vector signals its
+    /// event, and is not masked. Returns `false` when the vector is not enabled.
     pub fn rewrite_vector(&self, vector: u16) -> bool {
         let mut controller = self.shared.controller();
         controller.redirect(vector, None) && controller.set_mask(vector, false)
     }
 
-    /// Number of doorbells that the device's thread has read. Does not change while the thread is
+    /// Returns the number of doorbells that the device's thread has read. It does not change while the thread is
     /// parked.
     pub fn doorbell_polls(&self) -> u64 {
         self.shared.polls.load(Ordering::Relaxed)
     }
 
-    /// Writes registers. Without a thread, what that gives the controller to do is done at once.
+    /// Writes registers. Without a thread, the resulting admin work is executed at once.
     fn write(&self, write: impl FnOnce(&mut EmulatedController)) {
         self.shared.write_registers(write);
         if self.thread.is_none() {
@@ -108,7 +107,7 @@ impl EmulatedDevice {
         }
     }
 
-    /// The thread identifier of its thread, by which its CPU time can be distinguished.
+    /// Returns the thread identifier of the device's thread, to find its CPU time.
     pub fn thread_id(&self) -> Option<i32> {
         self.thread.as_ref().map(|thread| thread.id())
     }
@@ -201,7 +200,7 @@ pub struct EmulatedDoorbell {
     line: Arc<Line>,
     side: Side,
     bell: Arc<Bell>,
-    /// A stepped controller, which does its admin commands when they are rung for.
+    /// The controller, if it is stepped: its admin commands are executed when they are rung.
     inline: Option<Arc<Shared>>,
 }
 

@@ -1,4 +1,4 @@
-//! All doorbells of a controller, and what its thread watches of them.
+//! All doorbells of a controller, and those that its thread polls.
 
 use crate::bell::{Line, Side};
 use crate::shadow::{Shadow, position};
@@ -7,17 +7,17 @@ use joulio_nvme_spec::register::DOORBELLS;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The doorbells of queue pairs 0 up to the most the controller has. The stride is 0 (CAP.DSTRD).
+/// The doorbells of queue pairs 0 up to the last of the controller. The stride is 0 (CAP.DSTRD).
 #[derive(Debug)]
 pub(crate) struct Doorbells {
     words: Words,
-    /// Memory in which the host writes the doorbells of I/O queues instead (Base 5.8).
+    /// Memory to which the host writes the doorbells of I/O queues instead (Base 5.8).
     shadow: Option<Shadow>,
-    /// Number of times that all were zeroed. The values taken before say nothing about those after.
+    /// Number of times that all were zeroed: values from before cannot be compared with values after.
     resets: AtomicU64,
 }
 
-/// Memory of the registers.
+/// Memory of the doorbell registers.
 #[derive(Clone, Debug)]
 enum Words {
     /// In this process, one cache line per doorbell.
@@ -31,7 +31,7 @@ fn register_offset(qid: u16, side: Side) -> usize {
 }
 
 impl Doorbells {
-    /// Doorbells of the admin queue and `queue_pairs` others.
+    /// Makes doorbells of the admin queue and `queue_pairs` others.
     pub(crate) fn new(queue_pairs: u16) -> Doorbells {
         let lines = (0..=queue_pairs).map(|_| Arc::new(Line::new()));
         Doorbells::of(Words::Lines(lines.collect()))
@@ -54,7 +54,7 @@ impl Doorbells {
         }
     }
 
-    /// Copy of the doorbells with another shadow, or none.
+    /// Returns a copy of the doorbells with another shadow, or none.
     pub(crate) fn shadowed(&self, shadow: Option<Shadow>) -> Doorbells {
         Doorbells {
             words: self.words.clone(),
@@ -63,12 +63,12 @@ impl Doorbells {
         }
     }
 
-    /// Memory in which the host writes the doorbells of I/O queues instead.
+    /// Returns the memory to which the host writes the doorbells of I/O queues instead.
     pub(crate) fn shadow(&self) -> Option<&Shadow> {
         self.shadow.as_ref()
     }
 
-    /// The doorbells of queue pair `qid` in this process: there are none when they are mapped.
+    /// Returns the doorbells of queue pair `qid` in this process; `None` when they are mapped into a host.
     ///
     /// # Panics
     /// When there is no such pair.
@@ -80,8 +80,8 @@ impl Doorbells {
         }
     }
 
-    /// The value rung last, by the register or by its shadow. What the host wrote to memory
-    /// before it is visible after.
+    /// Returns the value rung last, through the register or its shadow. The host's earlier writes to memory are visible
+    /// after it.
     ///
     /// # Panics
     /// When there is no such pair.
@@ -93,7 +93,7 @@ impl Doorbells {
         }
     }
 
-    /// The value that was written to the register last.
+    /// Returns the value that was last written to the register.
     #[inline]
     pub(crate) fn register(&self, qid: u16, side: Side) -> u32 {
         match &self.words {
@@ -105,7 +105,7 @@ impl Doorbells {
         }
     }
 
-    /// The register is zero: the device's own write, for a queue that is created or gone.
+    /// Zeroes the register for the device: a queue was created or deleted.
     pub(crate) fn clear_one(&self, qid: u16, side: Side) {
         match &self.words {
             Words::Lines(lines) => {
@@ -115,7 +115,7 @@ impl Doorbells {
         }
     }
 
-    /// A write of the host to the register, where nobody sleeps by it.
+    /// Writes the register for the host, if no thread sleeps at the doorbells.
     pub(crate) fn store(&self, qid: u16, side: Side, value: u32) {
         if let Words::Page(page, pairs) = &self.words {
             assert!(qid < *pairs);
@@ -123,7 +123,7 @@ impl Doorbells {
         }
     }
 
-    /// The queue pairs, the admin one included.
+    /// Returns the number of queue pairs, the admin pair included.
     pub(crate) fn pairs(&self) -> u16 {
         match &self.words {
             Words::Lines(lines) => lines.len() as u16,
@@ -131,7 +131,7 @@ impl Doorbells {
         }
     }
 
-    /// The end of the registers.
+    /// Returns the offset of the end of the registers.
     pub(crate) fn end(&self) -> usize {
         DOORBELLS as usize + position(self.pairs(), Side::Tail)
     }
@@ -165,7 +165,7 @@ impl Doorbells {
     }
 }
 
-/// The doorbells that may give the controller work, with the value it has taken from each.
+/// The doorbells that may give the controller work, with the value last read of each.
 #[derive(Debug)]
 pub(crate) struct Watch {
     doorbells: Arc<Doorbells>,
@@ -215,14 +215,14 @@ impl Watch {
         self.entries.len()
     }
 
-    /// Polls all of them: whether one has moved.
+    /// Polls all doorbells of the list; returns whether one has moved.
     pub(crate) fn moved(&self) -> bool {
         let doorbells = &*self.doorbells;
         let moved = self
             .entries
             .iter()
             .any(|&(qid, side, taken)| doorbells.load(qid, side) != taken);
-        // After the doorbells: who saw one that was rung after a reset, sees the reset.
+        // After the doorbells: a thread that sees one that was rung after a reset sees the reset too.
         moved || doorbells.resets.load(Ordering::Acquire) != self.resets
     }
 }

@@ -1,4 +1,4 @@
-//! Why a controller could not be made, each with what to do about it.
+//! Errors of making a controller, each with what to do about it.
 
 use joulio_device::DeviceError;
 use std::io;
@@ -32,17 +32,17 @@ pub enum EmulatorError {
         /// The maximum.
         max: u16,
     },
-    /// An Identify page that no controller of these queues can answer with.
+    /// No controller with these queues can have this Identify page.
     #[error("an Identify page whose {field} is {value:#04x}: it has to allow {required}, or be 0")]
     IdentifyPage {
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// The field's value.
         value: u8,
         /// The entry size that the controller has.
         required: &'static str,
     },
-    /// The logical block size is none that joulio knows.
+    /// The logical block size is not supported.
     #[error("logical blocks of {bytes} bytes: choose 512 or 4096")]
     BlockSize {
         /// The requested size.
@@ -58,19 +58,19 @@ pub enum EmulatorError {
         /// The logical block size.
         block: u32,
     },
-    /// The file is not there, and no size to create it with was given.
+    /// The file does not exist, and no size to create it with was given.
     #[error("{}: no such file; give a size to create it", path.display())]
     NoFile {
         /// The path as given.
         path: PathBuf,
     },
-    /// A directory, a block device or another thing that is not a regular file.
+    /// The path is not a regular file, but a directory, a block device or the like.
     #[error("{}: not a regular file; a namespace is kept in a regular file or in memory", path.display())]
     NotAFile {
         /// The path as given.
         path: PathBuf,
     },
-    /// The file is there, with another size than was requested.
+    /// The file exists, with another size than was requested.
     #[error("{}: has {has} bytes, {requested} were requested; leave the size out to use the file as it is", path.display())]
     FileSize {
         /// The path as given.
@@ -86,17 +86,17 @@ pub enum EmulatorError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The file could not be used.
+    /// An operation on the file failed.
     #[error("{}: cannot {what}: {source}", path.display())]
     File {
         /// The path as given.
         path: PathBuf,
         /// The operation that failed.
         what: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
-    /// The memory of a namespace could not be had.
+    /// There is no memory for a namespace.
     #[error("cannot reserve the memory of a namespace: {0}")]
     Memory(#[from] DeviceError),
     /// The device's thread could not be started.
@@ -110,12 +110,12 @@ pub enum EmulatorError {
     Cpus {
         /// The requested CPUs.
         cpus: Vec<usize>,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// `cpus` as the kernel lists them, without ranges.
+/// Formats `cpus` as the kernel lists them, without ranges.
 fn list(cpus: &[usize]) -> String {
     let texts: Vec<_> = cpus.iter().map(usize::to_string).collect();
     texts.join(",")

@@ -1,17 +1,17 @@
 //! The memory that the host has mapped for the controller.
 //!
-//! Every access names an address in the controller's space, and is checked against the mapped
-//! regions before anything is touched.
+//! Every access gives an address in the controller's space, and is checked against the mapped regions before any byte
+//! is accessed.
 
 mod span;
 
 use joulio_device::{Iova, SharedMemory};
 use std::sync::Arc;
 
-/// The mapping granule, which is also the memory page of the controller (CAP.MPSMIN = MPSMAX = 0).
+/// The mapping granule in bytes, which is also the memory page size of the controller (CAP.MPSMIN = MPSMAX = 0).
 pub(crate) const PAGE: u64 = 4096;
 
-/// Why a piece of memory cannot be mapped.
+/// Reason why memory cannot be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// Address, offset and length must be multiples of 4096, and the length not zero.
@@ -39,7 +39,7 @@ struct Region {
     writable: bool,
 }
 
-/// A checked range inside one region. Good until the next map or unmap.
+/// A checked range inside one region. Valid until the next map or unmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     region: usize,
@@ -118,7 +118,7 @@ impl GuestMemory {
             .retain(|region| region.first < iova.0 || region.last > last);
     }
 
-    /// The `len` bytes at `address`, which must lie in one region.
+    /// Finds the `len` bytes at `address`, which must be in one region.
     #[inline]
     pub(crate) fn locate(&self, address: u64, len: usize) -> Result<Segment, Unmapped> {
         let next = self
@@ -154,7 +154,7 @@ impl GuestMemory {
         }
     }
 
-    /// The memory of a segment, and where in it the segment begins.
+    /// Returns the memory of a segment, and the segment's offset in it.
     #[inline]
     pub(crate) fn memory(&self, segment: Segment) -> (&SharedMemory, usize) {
         (&self.regions[segment.region].memory, segment.offset)
@@ -173,7 +173,8 @@ impl GuestMemory {
         self.regions.clear();
     }
 
-    /// The memory that holds the whole page at `address`, for reads and writes, and where in it.
+    /// Returns the memory that contains the whole page at `address`, readable and writable, and the page's offset in
+    /// it.
     pub(crate) fn page(&self, address: u64) -> Result<(Arc<SharedMemory>, usize), Unmapped> {
         let segment = self.locate(address, PAGE as usize)?;
         let region = &self.regions[segment.region];
@@ -215,7 +216,7 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Copies `from` to `segments` in turn, as far as they go.
+    /// Copies `from` to `segments` in turn, until either ends.
     pub(crate) fn scatter(&self, segments: &[Segment], mut from: &[u8]) {
         for &segment in segments {
             let (memory, offset) = self.memory(segment);
@@ -225,7 +226,7 @@ impl GuestMemory {
         }
     }
 
-    /// Copies `segments` in turn to `to`, as far as it goes.
+    /// Copies `segments` in turn to `to`, until either ends.
     pub(crate) fn gather(&self, segments: &[Segment], mut to: &mut [u8]) {
         for &segment in segments {
             let (memory, offset) = self.memory(segment);

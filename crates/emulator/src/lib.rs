@@ -1,13 +1,12 @@
 //! An NVMe controller in software.
 //!
-//! The [`EmulatedController`] is a deterministic state machine: registers, queues, namespaces and an MSI-X
-//! table, to which time is an argument. It trusts nothing that a host writes: every address, queue
-//! identifier, length and doorbell value is checked before use.
+//! The [`EmulatedController`] is a deterministic state machine of registers, queues, namespaces and an MSI-X table, to
+//! which time is an argument. It does not trust a host: every address, queue identifier, length and doorbell value is
+//! checked before use.
 //!
-//! [`EmulatedDevice`] puts it under a driver in the same process, as a back end of
-//! [`joulio_device::Device`]. It is run in one of two ways: by a thread of its own, which serves
-//! I/Os at the pace of a device profile ([`EmulatedDevice::spawn`]), or by hand, in a time that a
-//! test makes up ([`EmulatedDevice::stepped`]).
+//! [`EmulatedDevice`] offers it to a driver in the same process, as a back end of [`joulio_device::Device`]. It runs in
+//! one of two ways: in a thread of its own, which serves I/Os at the speed of a device profile
+//! ([`EmulatedDevice::spawn`]), or by calls, in a time that a test chooses ([`EmulatedDevice::stepped`]).
 //!
 //! ```
 //! use joulio_device::Device;

@@ -1,4 +1,4 @@
-//! A namespace: blocks over a store.
+//! A namespace: blocks in a store.
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
@@ -8,7 +8,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme_spec::{DsmRange, Status};
 use std::io;
 
-/// A namespace.
+/// A namespace: blocks in a store.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     store: Store,
@@ -39,7 +39,7 @@ impl Namespace {
         })
     }
 
-    /// Log2 of the logical block size.
+    /// Returns log2 of the logical block size.
     pub(crate) fn block_shift(&self) -> u8 {
         self.block_shift
     }
@@ -64,12 +64,12 @@ impl Namespace {
         self.store.volatile().is_some()
     }
 
-    /// The file, where what was written may be lost until that is synced.
+    /// Returns the file, if written data may be lost until the file is synced.
     pub(crate) fn volatile(&self) -> Option<Backing> {
         self.store.volatile().cloned()
     }
 
-    /// Offset in the store, in bytes, of `blocks` blocks from `slba`; None unless all are inside.
+    /// Returns the offset in the store, in bytes, of `blocks` blocks from `slba`; `None` unless all are inside.
     pub(crate) fn position(&self, slba: u64, blocks: u32) -> Option<u64> {
         let end = slba.checked_add(u64::from(blocks))?;
         (end <= self.blocks).then(|| slba << self.block_shift)
@@ -116,12 +116,12 @@ impl Namespace {
         Ok(())
     }
 
-    /// Reads `len` bytes from byte `position`, for nobody.
+    /// Reads `len` bytes from byte `position`, and discards them.
     pub(crate) fn verify(&self, position: u64, len: u32) -> Result<(), Status> {
         self.store.verify(position, len.into()).map_err(read_status)
     }
 
-    /// Zeroes `len` bytes from byte `position` on, and gives up their room when `deallocate`.
+    /// Zeroes `len` bytes from byte `position` on, or deallocates them when `deallocate`.
     pub(crate) fn write_zeroes(
         &self,
         position: u64,
@@ -157,7 +157,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// A host file system without room is a namespace without room; the rest is a broken medium.
+    /// Returns the status of a failed write: a host file system without room is a namespace without room; any other
+    /// error is one of the medium.
     pub(crate) fn write_status(error: io::Error) -> Status {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -168,7 +169,7 @@ impl Namespace {
     }
 }
 
-/// Whatever fails, the medium cannot be read.
+/// Returns the status of a failed read: whatever failed, the medium cannot be read.
 fn read_status(_: io::Error) -> Status {
     Status::UNRECOVERED_READ
 }

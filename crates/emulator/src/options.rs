@@ -1,4 +1,4 @@
-//! The parts of a controller.
+//! Options of a controller.
 
 use crate::fault::FaultPlan;
 use joulio_device::pci::PciId;
@@ -10,27 +10,27 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-/// A function that returns once what was written to a file is durable.
+/// A function that returns once the data written to a file is durable.
 pub type SyncFile = fn(&File) -> io::Result<()>;
 
-/// PCI identifiers of an emulated controller. The vendor is the letters `LJ`, which nobody is assigned.
+/// PCI identifiers of an emulated controller. The vendor is the letters `LJ`, which are assigned to nobody.
 pub(crate) const PCI_ID: PciId = PciId {
     vendor: 0x4a4c,
     device: 0x0001,
 };
 
-/// Options of a controller. Fields are open; [`Options::new`] fills in what a profile says.
+/// Options of a controller. All fields are public; [`Options::new`] takes defaults from a profile.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the device in messages.
     pub name: String,
-    /// PCI identifiers, to a driver in this process.
+    /// PCI identifiers, as a driver in this process sees them.
     pub pci_id: PciId,
-    /// The profile of the device: its identity and its service times.
+    /// Profile of the device: its identity and its service times.
     pub profile: DeviceProfile,
     /// The namespaces; the first is NSID 1.
     pub namespaces: Vec<NamespaceOptions>,
-    /// The seed of service times and of the serial number.
+    /// Seed of service times and of the serial number.
     pub seed: u64,
     /// Maximum number of I/O queue pairs, 1 to [`Options::MAX_QUEUE_PAIRS`].
     pub queue_pairs: u16,
@@ -38,35 +38,34 @@ pub struct Options {
     pub vectors: u16,
     /// The time at which a stepped controller is switched on.
     pub start: Nanos,
-    /// CPUs that the device's thread may use; none: those of the thread that starts it.
+    /// CPUs that the device's thread may use; empty: those of the thread that starts it.
     pub cpus: Vec<usize>,
     /// Time to the next completion below which the device's thread spins instead of sleeping.
     pub spin: Nanos,
     /// Time for which the device's thread polls idle doorbells before it parks.
     pub linger: Nanos,
-    /// The version of NVMe that it says it is of: 1.4, or 1.0, which has no list of active
-    /// namespaces (Identify CNS 02h and above are refused).
+    /// Version of NVMe that the controller reports: 1.4, or 1.0, which has no list of active namespaces (Identify CNS
+    /// 02h and above are refused).
     pub version: Version,
-    /// Whether hosts may configure shadow doorbells (Base 5.8): for hosts whose doorbells are
-    /// slow, as those of a virtual machine are. In this process they are not.
+    /// Whether hosts may configure shadow doorbells (Base 5.8): for hosts whose doorbell writes are slow, as a virtual
+    /// machine's are. In this process they are not.
     pub shadow_doorbells: bool,
-    /// Doorbells wake nobody: instead of parking, the device's thread polls again after this
-    /// long.
+    /// Interval in which the device's thread polls again instead of parking, where doorbells wake nobody; `None`: it
+    /// parks.
     pub nap: Option<Nanos>,
-    /// True for a controller that has weighted round robin (CAP.AMS). Where a host chooses it, the controller
-    /// takes as many commands as its model works on at once, so that the others wait in their queues.
+    /// Whether the controller has weighted round robin (CAP.AMS). If a host chooses it, the controller fetches only as
+    /// many commands as its model works on at once, so that the others wait in their queues.
     pub weighted_round_robin: bool,
-    /// Memory of the host's that the controller wants; `None`: it has its own. [`Options::identify`] says it itself.
+    /// Host memory buffer that the controller wants; `None`: none. Pages in [`Options::identify`] take precedence.
     pub host_memory: Option<HostMemoryDemand>,
-    /// Identify pages of another drive, which the controller answers with and keeps to; `None`: it answers with
-    /// pages of its own.
+    /// Identify pages of another drive, which the controller reports and follows; `None`: its own pages.
     pub identify: Option<Box<IdentifyPages>>,
-    /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
-    /// real ones, which a thread can take straight.
+    /// Whether vectors raise interrupts of the test source of `kmod/joulio_uintr` in addition to eventfds: real ones,
+    /// which a thread can take without the kernel.
     pub real_interrupts: bool,
-    /// The sync of namespaces' files: [`File::sync_data`], unless a test has another disk in mind.
+    /// Sync of namespaces' files: [`File::sync_data`], unless a test replaces it.
     pub sync: SyncFile,
-    /// The faults to commit: none, unless some are planned.
+    /// Faults to commit; none by default.
     pub faults: FaultPlan,
 }
 
@@ -75,10 +74,10 @@ impl Options {
     pub const MAX_QUEUE_PAIRS: u16 = 256;
     /// Maximum number of entries of an MSI-X table (PCI 3.0, 6.8.2.3).
     pub const MAX_VECTORS: u16 = 2048;
-    /// Maximum number of namespaces of a controller: what one Identify list holds.
+    /// Maximum number of namespaces of a controller: the length of one Identify list.
     pub const MAX_NAMESPACES: usize = 1024;
 
-    /// A controller as `profile` describes it, with one namespace in memory.
+    /// Makes the options of a controller as `profile` describes it, with one namespace in memory.
     pub fn new(profile: DeviceProfile) -> Options {
         let queue_pairs = profile.max_io_queues.count().clamp(1, 64) as u16;
         Options {
@@ -108,52 +107,51 @@ impl Options {
 
 /// Identify pages of another drive.
 ///
-/// What a page says of transfers (MDTS), events (AERL), the write cache (VWC), power states (NPSS, PSD) and memory of
-/// the host's (HMPRE, HMMIN) the controller does. Left zero, SN, SQES and CQES are its own. NN may be larger than
+/// The controller follows a page's transfer size (MDTS), events (AERL), write cache (VWC), power states (NPSS, PSD) and
+/// host memory buffer (HMPRE, HMMIN). SN, SQES and CQES that are zero are replaced by its own. NN may be larger than
 /// the number of its namespaces: the others are inactive.
 #[derive(Clone, Debug)]
 pub struct IdentifyPages {
     /// Identify Controller (CNS 01h).
     pub controller: IdentifyController,
-    /// Identify Namespace (CNS 00h) of every namespace; `None`: each has its own. The stores of the namespaces
-    /// are what they are.
+    /// Identify Namespace (CNS 00h) of every namespace; `None`: each has its own. It does not change the stores of the
+    /// namespaces.
     pub namespace: Option<IdentifyNamespace>,
 }
 
-/// Memory of the host's that a controller wants, in bytes of whole pages of 4096.
+/// Host memory buffer that a controller wants, in bytes, multiples of 4096.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostMemoryDemand {
     /// Preferred size (HMPRE).
     pub preferred: u64,
-    /// Least size that is of use (HMMIN), at most the preferred one.
+    /// Least useful size (HMMIN), at most the preferred one.
     pub minimum: u64,
 }
 
-/// A namespace.
+/// Options of a namespace.
 #[derive(Clone, Debug, Default)]
 pub struct NamespaceOptions {
-    /// Place of its data.
+    /// Store of its data.
     pub store: StoreOptions,
-    /// Bytes of a logical block, 512 or 4096; the profile's default when not said.
+    /// Bytes of a logical block, 512 or 4096; `None`: the profile's default.
     pub block: Option<u32>,
 }
 
-/// Place of a namespace's data.
+/// Store of a namespace's data.
 #[derive(Clone, Debug)]
 pub enum StoreOptions {
     /// In memory: lost with the controller.
     Ram {
-        /// Size in bytes; the profile's capacity when not said.
+        /// Size in bytes; `None`: the profile's capacity.
         bytes: Option<u64>,
     },
     /// In a regular file, which is locked so that no two controllers write it.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Size in bytes: a missing file is created with it, sparse; one that is there must have
-        /// it.
+        /// Size in bytes: a missing file is created with it, sparse; an existing one must have it.
         bytes: Option<u64>,
-        /// Opened for reading; the namespace is then write protected.
+        /// Whether the file is opened for reading only; the namespace is then write protected.
         read_only: bool,
     },
 }

@@ -1,6 +1,5 @@
-//! The features that drive the power states: 02h Power Management and 0Ch Autonomous Power State
-//! Transition (Base 5.27.1.2 and 5.27.1.10); and those that report what it draws: 25h, log 25h and
-//! the SMART log.
+//! The features that drive the power states: 02h Power Management and 0Ch Autonomous Power State Transition (Base
+//! 5.27.1.2 and 5.27.1.10); and those that report the power drawn: 25h, log 25h and the SMART log.
 
 mod interval;
 mod measurement;
@@ -16,23 +15,23 @@ use joulio_units::{Direction, Joules, Nanos};
 use meter::Meter;
 use zerocopy::FromZeros;
 
-/// The use that a controller made of its power states since it was switched on.
+/// Use of a controller's power states since it was switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PowerUse {
-    /// The power state that it is in, or on its way to.
+    /// Power state that the controller is in, or changing to.
     pub state: u8,
-    /// Time in each power state, together the whole time. The time of a transition counts to the
-    /// shallower of its two states.
+    /// Time in each power state; they add up to the whole time. A transition's time counts as the shallower of its two
+    /// states.
     pub residency: [Nanos; 32],
-    /// Energy of these states had there been no I/O: modelled, by the profile.
+    /// Energy of these states if there had been no I/O: modelled, by the profile.
     pub idle_energy: Joules,
 }
 
-/// The power states of a controller, and what its host requested of them.
+/// The power states of a controller, and the host's settings of them.
 #[derive(Debug)]
 pub(crate) struct Power {
     states: PowerStates,
-    /// 02h: WH, which is kept and changes nothing.
+    /// 02h: WH, which is stored and has no effect.
     workload_hint: u8,
     /// 0Ch: APSTE.
     autonomous: bool,
@@ -44,7 +43,7 @@ pub(crate) struct Power {
 }
 
 impl Power {
-    /// Power states of a controller that is switched on at `start`.
+    /// Makes the state of a controller that is switched on at `start`.
     pub(crate) fn new(profile: &DeviceProfile, start: Nanos) -> Power {
         Power {
             states: PowerStates::new(profile, start),
@@ -56,7 +55,7 @@ impl Power {
         }
     }
 
-    /// A controller reset at `now`: nothing is saved across it.
+    /// Resets with the controller at `now`: no setting is saved across it.
     pub(crate) fn reset(&mut self, now: Nanos) {
         self.states.reset(now);
         self.workload_hint = 0;
@@ -67,14 +66,14 @@ impl Power {
         self.fresh = now;
     }
 
-    /// 02h: the state that it is in by now, by itself or by the host.
+    /// Returns feature 02h: the power state by now, changed by the host or autonomously.
     pub(crate) fn management(&mut self, now: Nanos) -> PowerManagement {
         PowerManagement::new()
             .with_ps(self.states.current(now))
             .with_wh(self.workload_hint)
     }
 
-    /// Sets 02h, to which all that was `worked` belongs to the state before; `false`: there is no
+    /// Sets feature 02h; the work until now, `worked`, belongs to the state before. Returns `false` when there is no
     /// such power state.
     pub(crate) fn manage(
         &mut self,
@@ -92,12 +91,12 @@ impl Power {
         found
     }
 
-    /// 0Ch: the table, and APSTE.
+    /// Returns feature 0Ch: the table, and APSTE.
     pub(crate) fn transitions(&self) -> (&ApstTable, bool) {
         (&self.table, self.autonomous)
     }
 
-    /// Sets 0Ch.
+    /// Sets feature 0Ch.
     pub(crate) fn set_transitions(&mut self, table: ApstTable, enabled: bool, now: Nanos) {
         self.table = table;
         self.autonomous = enabled;
@@ -113,7 +112,7 @@ impl Power {
             .apst(if enabled { &requested } else { &off }, now);
     }
 
-    /// An I/O comes: when it can start, and how many times as long it takes.
+    /// Begins an I/O: returns the time at which it can start, and the factor by which it takes longer.
     #[inline]
     pub(crate) fn work(&mut self, now: Nanos, direction: Direction) -> (Nanos, f64) {
         let start = self.states.submitted(now);
@@ -132,20 +131,20 @@ impl Power {
         self.meter.is_due(at)
     }
 
-    /// Meters up to `at`: `worked` is all the work since it was switched on, and ended by the time
-    /// that was due first.
+    /// Meters up to `at`: `worked` is all the work since the controller was switched on, and it ended by the time that
+    /// was due first.
     #[cold]
     pub(crate) fn catch_up(&mut self, at: Nanos, worked: Worked) {
         self.meter.pass(at, worked, &self.states);
     }
 
-    /// Value of feature 25h: whether it is measuring, and what was requested.
+    /// Returns feature 25h: whether a measurement runs, and its settings.
     pub(crate) fn measuring(&self) -> PowerMeasurement {
         self.meter.measurement.feature()
     }
 
-    /// Sets 25h at `now`, up to which it is metered; `false`: no such action, or nothing that it
-    /// could measure.
+    /// Sets feature 25h at `now`, up to which power is metered. Returns `false` when there is no such action, or
+    /// nothing that could be measured.
     pub(crate) fn measure(
         &mut self,
         requested: PowerMeasurement,
@@ -166,17 +165,17 @@ impl Power {
         true
     }
 
-    /// Log 25h at `now`, up to which it is metered.
+    /// Returns log 25h at `now`, up to which power is metered.
     pub(crate) fn measured(&self, now: Nanos) -> PowerMeasurementLog {
         self.meter.measurement.log(now, self.fresh)
     }
 
-    /// The SMART log's interval power and watt-hours, where it is metered up to now.
+    /// Returns the SMART log's interval power and watt-hours; power is metered up to now.
     pub(crate) fn drawn(&self) -> (IntervalPower, u64) {
         (self.meter.interval_power(), self.meter.watt_hours())
     }
 
-    /// The use until `now`.
+    /// Returns the use until `now`.
     pub(crate) fn so_far(&self, now: Nanos) -> PowerUse {
         PowerUse {
             state: self.states.clone().current(now),

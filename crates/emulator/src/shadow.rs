@@ -1,5 +1,5 @@
-//! Shadow doorbells (Base 5.8 and 8.6): the host writes doorbells to its memory, and the register
-//! only when the controller requested it.
+//! Shadow doorbells (Base 5.8 and 8.6): the host writes doorbells to its memory, and the register only when the
+//! controller has requested it.
 //!
 //! The controller requests that by EventIdx: the host writes the register when its doorbell passes
 //! that value. Host and controller each write one word and then read the other's:
@@ -17,7 +17,7 @@ use crate::bell::Side;
 use joulio_device::SharedMemory;
 use std::sync::Arc;
 
-/// Offset in bytes of a queue's doorbell behind the first one, or in a shadow of them.
+/// Returns the offset in bytes of a queue's doorbell after the first one, or in a page of shadows.
 pub(crate) fn position(qid: u16, side: Side) -> usize {
     usize::from(qid) * 8 + side as usize * 4
 }
@@ -25,9 +25,9 @@ pub(crate) fn position(qid: u16, side: Side) -> usize {
 /// A page in the host's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// Address of the buffer, as the host named it.
+    /// Address of the page, as the host gave it.
     pub(crate) address: u64,
-    /// The host's memory as mapped here.
+    /// The host's memory, as mapped in this process.
     pub(crate) memory: Arc<SharedMemory>,
     /// Offset of the first byte in `memory`.
     pub(crate) offset: usize,
@@ -55,24 +55,24 @@ impl Shadow {
         Shadow { doorbells, events }
     }
 
-    /// The doorbell as the host has it. What it wrote to memory before is visible after.
+    /// Returns the doorbell's value in the host's memory. The host's earlier writes to memory are visible after it.
     #[inline]
     pub(crate) fn load(&self, qid: u16, side: Side) -> u32 {
         self.doorbells.load(position(qid, side))
     }
 
-    /// Asks for the register to be written when the doorbell moves on from `value`.
+    /// Requests that the host writes the register when the doorbell moves on from `value`.
     pub(crate) fn request_ring(&self, qid: u16, side: Side, value: u32) {
         self.events.store(position(qid, side), value);
     }
 
-    /// A queue begins, with the doorbell at `value`.
+    /// Sets the doorbell of a queue that begins to `value`.
     pub(crate) fn begin(&self, qid: u16, side: Side, value: u32) {
         self.doorbells.store(position(qid, side), value);
         self.request_ring(qid, side, value);
     }
 
-    /// The addresses of the pages.
+    /// Returns the addresses of the pages.
     pub(crate) fn addresses(&self) -> [u64; 2] {
         [self.doorbells.address, self.events.address]
     }

@@ -15,12 +15,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Addresses are 48 bits wide, as those of most IOMMUs.
+/// Last device address: 48 bits, as with most IOMMUs.
 const LAST_ADDRESS: u64 = (1 << 48) - 1;
-/// Large memory is aligned as its pages are.
+/// Size in bytes of a huge page, to which large memory is aligned.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A controller behind a lock, and what is reached without it.
+/// A controller behind a lock, and the state that is accessed without the lock.
 pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) pci_id: PciId,
@@ -62,7 +62,7 @@ impl Shared {
         })
     }
 
-    /// The controller, for others than its thread: that lets them go first.
+    /// Locks the controller with priority over the device's thread.
     pub(crate) fn controller_first(&self) -> MutexGuard<'_, EmulatedController> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let controller = self.controller();
@@ -70,7 +70,7 @@ impl Shared {
         controller
     }
 
-    /// Writes registers, and lets the device's thread see what that gives it to do.
+    /// Writes registers, and lets the device's thread do the resulting work.
     pub(crate) fn write_registers(&self, write: impl FnOnce(&mut EmulatedController)) {
         let mut controller = self.controller_first();
         write(&mut controller);
@@ -81,13 +81,13 @@ impl Shared {
         }
     }
 
-    /// Commits `fault`, and lets the device's thread see what that changes.
+    /// Commits `fault`, and lets the device's thread notice its effect.
     pub(crate) fn inject(&self, fault: Fault) {
         self.controller_first().inject(fault);
         self.wake_to_poll();
     }
 
-    /// Replaces what is still planned, and lets the device's thread see when that is.
+    /// Replaces the faults that are still planned, and lets the device's thread notice their times.
     pub(crate) fn plan_faults(&self, plan: &FaultPlan) {
         self.controller_first().plan_faults(plan);
         self.wake_to_poll();
@@ -107,12 +107,12 @@ impl Shared {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// The controller. A panic of another thread has left it in one of its states, not between.
+    /// Locks the controller. A panic of another thread leaves it in a consistent state.
     pub(crate) fn controller(&self) -> MutexGuard<'_, EmulatedController> {
         lock(&self.controller)
     }
 
-    /// `len` bytes that the controller can reach.
+    /// Allocates `len` bytes that the controller can reach.
     pub(crate) fn allocate(self: &Arc<Self>, len: usize) -> Result<DmaMemory, DeviceError> {
         self.map(Arc::new(SharedMemory::allocate(len)?))
     }
@@ -143,8 +143,7 @@ impl Shared {
         Ok(DmaMemory::new(memory, iova, mapping))
     }
 
-    /// A function-level reset, after which the vectors are as a kernel leaves them to their user:
-    /// enabled, and masked.
+    /// Resets the function; afterwards vectors are as a kernel leaves them: enabled and masked.
     pub(crate) fn reset_function(&self) -> Result<(), DeviceError> {
         if !self.controller_first().reset_function_for_host() {
             return Err(DeviceError::NoFunctionReset {
@@ -170,8 +169,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Finds the descriptor that the controller writes to, to raise the interrupt that signals
-    /// `event`.
+    /// Returns the descriptor to which the controller writes to raise the interrupt that signals `event`.
     fn raises(&self, event: &OwnedFd) -> Result<OwnedFd, DeviceError> {
         if !self.real_interrupts {
             return event.try_clone().map_err(|source| DeviceError::Os {
@@ -179,7 +177,7 @@ impl Shared {
                 source,
             });
         }
-        // On any CPU: who wants it moves it to its own.
+        // On any CPU: its user moves it to its own.
         let source = TestSource::open(event.as_fd(), 0);
         source
             .map(OwnedFd::from)
@@ -194,7 +192,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory's reach: ends when it is dropped.
+/// A mapping of memory; unmapped when dropped.
 struct Mapping {
     shared: Arc<Shared>,
     iova: Iova,
@@ -209,7 +207,7 @@ impl DmaMapping for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Under the lock no access is under way, and none comes after.
+        // With the lock held no access is under way, and none comes after.
         self.shared.controller().unmap(self.iova, self.len);
         lock(&self.shared.space).free(self.iova, self.len);
     }

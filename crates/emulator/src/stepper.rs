@@ -1,4 +1,4 @@
-//! A controller run by hand.
+//! A controller that is run by calls.
 
 use crate::controller::Progress;
 use crate::fault::Fault;
@@ -7,7 +7,7 @@ use joulio_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
-/// Steps a controller that has no thread, in a time that its holder makes up.
+/// Steps a controller that has no thread, in a time that the caller chooses.
 pub struct Stepper {
     shared: Arc<Shared>,
 }
@@ -27,8 +27,8 @@ impl Stepper {
         progress
     }
 
-    /// Commits `fault` at the time of the latest step, or, if it is one of a command, on the next
-    /// I/O command that is fetched.
+    /// Commits `fault` at the time of the latest step, or, if it is a fault of a command, on the next I/O command that
+    /// is fetched.
     pub fn inject(&self, fault: Fault) {
         self.shared.inject(fault);
     }

@@ -26,12 +26,12 @@ pub(crate) enum Store {
     File { file: Backing, read_only: bool },
 }
 
-/// A file, and what makes it durable.
+/// A file, and the function that makes it durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Backing {
     file: Arc<File>,
     sync: SyncFile,
-    /// Error of the first sync that failed; 0: none did.
+    /// Errno of the first sync that failed; 0 if none did.
     failed: Arc<AtomicI32>,
 }
 
@@ -45,7 +45,7 @@ impl Backing {
     }
 
     /// Makes written data durable. Linux reports a failed write-back to one sync, and drops the data: once one has
-    /// failed, no later one can say that all before it is durable.
+    /// failed, no later one proves that all data before it is durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self.failed.load(Ordering::Relaxed) {
             0 => (self.sync)(&self.file).inspect_err(|error| {
@@ -66,7 +66,7 @@ impl Deref for Backing {
 }
 
 impl Store {
-    /// Opens or creates a store, and says its size. A RAM store without a size has `capacity`.
+    /// Opens or creates a store, and returns it with its size. A RAM store without a size has `capacity`.
     pub(crate) fn open(
         options: &StoreOptions,
         capacity: u64,
@@ -91,7 +91,7 @@ impl Store {
         matches!(self, Store::File { read_only, .. } if *read_only)
     }
 
-    /// The file, where what was written may be lost until that is synced.
+    /// Returns the file, if written data may be lost until the file is synced.
     pub(crate) fn volatile(&self) -> Option<&Backing> {
         match self {
             Store::File {
@@ -163,7 +163,7 @@ fn open_file(
         }
     };
     match std::fs::metadata(path) {
-        // Before the open: opening a device can have effects of its own.
+        // Before the open: opening a device can have side effects.
         Ok(found) if !found.is_file() => return Err(EmulatorError::NotAFile { path: path.into() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match bytes {
@@ -213,7 +213,7 @@ fn create(path: &Path, bytes: u64, sync: SyncFile) -> Result<(Store, u64), Emula
         .map_err(failed("create it"))?;
     lock(&file, path, false)?;
     if let Err(error) = file.set_len(bytes) {
-        // It is ours and empty; a file of the wrong size would only be in the way.
+        // The file is new and empty; with a wrong size it would only be in the way.
         let _ = remove_file(path);
         return Err(failed("give it its size")(error));
     }
@@ -221,7 +221,7 @@ fn create(path: &Path, bytes: u64, sync: SyncFile) -> Result<(Store, u64), Emula
     Ok((Store::File { file, read_only }, bytes))
 }
 
-/// Readers may share a file; a writer has it alone.
+/// Locks a file: readers may share it; a writer has it alone.
 fn lock(file: &File, path: &Path, read_only: bool) -> Result<(), EmulatorError> {
     let operation = if read_only {
         FlockOperation::NonBlockingLockShared

@@ -1,5 +1,5 @@
-//! The device's own thread: it polls doorbells while there is something to expect, sleeps when
-//! the next completion is far, and parks without a timeout when there is nothing to do.
+//! The device's own thread: it polls doorbells while work may come soon, sleeps while the next completion is far, and
+//! parks without a timeout when there is nothing to do.
 
 use crate::bell::{Side, Slept};
 use crate::clock;
@@ -19,7 +19,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The thread of a device. Stopped and joined on drop.
+/// The thread of a device, stopped and joined on drop.
 pub(crate) struct DeviceThread {
     id: i32,
     shared: Arc<Shared>,
@@ -67,7 +67,7 @@ impl DeviceThread {
         })
     }
 
-    /// Kernel's identifier of the thread.
+    /// Returns the kernel's identifier of the thread.
     pub(crate) fn id(&self) -> i32 {
         self.id
     }
@@ -75,21 +75,21 @@ impl DeviceThread {
 
 impl Drop for DeviceThread {
     fn drop(&mut self) {
-        // Sequentially consistent as a doorbell is: a thread that parks has seen it, or is woken.
+        // Sequentially consistent like a doorbell: a thread that parks has seen it, or is woken.
         self.stop.swap(true, Ordering::SeqCst);
         self.shared.bell.wake(Side::Tail);
         if let Some(handle) = self.handle.take() {
-            // A panic of the thread has been printed; there is nobody to hand it on to.
+            // A panic of the thread has been printed; there is nobody to pass it on to.
             let _ = handle.join();
         }
     }
 }
 
-/// Binds this thread, makes its sleeps exact, registers it as one that needs a CPU, and reports who
-/// it is; nothing, if it may not go on.
+/// Binds this thread, makes its sleeps precise, registers it as one that needs a CPU, and reports its identifier;
+/// `None` if it must end.
 fn settle(cpus: &[usize], started: &Sender<io::Result<i32>>) -> Option<BusyThread> {
     let bound = bind(cpus);
-    // Without it sleeps end up to 50 us late, which is correct, only slow.
+    // Without that, sleeps end up to 50 us late, which is correct, only slow.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let id = bound.map(|()| gettid().as_raw_nonzero().get());
     // Before anybody can wait for this device.
@@ -109,14 +109,14 @@ fn bind(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// The state that the thread runs on.
+/// State of the running thread.
 struct Runner {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
     watch: Watch,
     spin: Nanos,
     linger: Nanos,
-    /// Doorbells wake nobody; this is how long to leave them unpolled.
+    /// Interval between polls where doorbells wake nobody.
     nap: Option<Nanos>,
 }
 
@@ -137,7 +137,7 @@ impl Runner {
                 (progress, controller.alarm(), controller.begin_sync())
             };
             if let Some(sync) = sync {
-                // Without the lock: a host gives a device up whose registers are not answered for some seconds.
+                // Without the lock: a host gives up a device whose registers do not answer for some seconds.
                 let synced = sync.run();
                 self.shared.controller().end_sync(synced);
                 continue;
@@ -150,7 +150,7 @@ impl Runner {
                     idle_since = at.max(now);
                     self.wait_until(at);
                 }
-                // A fault that will come is no work: until then the device is as idle as without.
+                // A planned fault is no work: until then the device is as idle as without it.
                 None => self.idle(idle_since + self.linger, alarm),
             }
         }
@@ -160,14 +160,14 @@ impl Runner {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Reads the doorbells; whether one has moved.
+    /// Polls the doorbells; returns whether one has moved.
     fn poll(&self) -> bool {
         add(&self.shared.polls, self.watch.len() as u64);
         add(&self.shared.rounds, 1);
         self.watch.moved()
     }
 
-    /// Waits for a doorbell or the time `at`: asleep while that is far, and spinning when near.
+    /// Waits for a doorbell or the time `at`: sleeps while that is far, and spins when it is near.
     fn wait_until(&self, at: Nanos) {
         loop {
             if self.poll() || self.stopped() {
@@ -190,8 +190,8 @@ impl Runner {
         }
     }
 
-    /// Waits for a doorbell, polling until the time `park`, and parked from then on; in any case
-    /// no longer than until `alarm`.
+    /// Waits for a doorbell: polls until the time `park`, and parks from then on; in any case no longer than until
+    /// `alarm`.
     fn idle(&self, park: Nanos, alarm: Option<Nanos>) {
         loop {
             if self.poll() || self.stopped() {
@@ -209,7 +209,7 @@ impl Runner {
                 };
                 let left = || alarm.map(|alarm| alarm.since(clock::now()));
                 match self.nap {
-                    // What enables a controller is a message, which wakes.
+                    // The controller is enabled by a message, which wakes the thread.
                     Some(nap) if enabled => {
                         while left() != Some(Nanos::ZERO)
                             && !self.nap(left().map_or(nap, |left| left.min(nap)))
@@ -224,8 +224,8 @@ impl Runner {
         }
     }
 
-    /// Sleeps for as long as `nap`, and then polls the doorbells once. Whether there may be
-    /// something to do: a doorbell has moved, or a message has come.
+    /// Sleeps for `nap`, and then polls the doorbells once. Returns whether there may be work: a doorbell has moved, or
+    /// a message has come.
     fn nap(&self, nap: Nanos) -> bool {
         add(&self.shared.parks, 1);
         let awake = || !self.stopped();
@@ -239,8 +239,8 @@ impl Runner {
     fn sleep(&self, deadline: Option<Instant>) {
         let heads = self.watch.heads();
         if self.watch.shadowed() {
-            // Under the lock, so that the pages that this writes to are still the host's. The
-            // fence between this and the poll comes from the bell.
+            // With the lock held, so that the pages that this writes to are still the host's. The bell executes the
+            // fence between this and the poll.
             self.shared.controller().request_ring();
         }
         let idle = || {
@@ -258,7 +258,7 @@ fn after(time: Nanos) -> Instant {
     Instant::now() + Duration::from_nanos(time.0)
 }
 
-/// Adds to a count that only this thread writes.
+/// Adds to a counter that only this thread writes.
 fn add(count: &AtomicU64, more: u64) {
     count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }

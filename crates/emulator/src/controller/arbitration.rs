@@ -1,22 +1,22 @@
 //! Weighted round robin with an urgent priority class (Base 3.4.4.2).
 //!
-//! The admin queue comes first, then queues of the urgent class. The others have rounds: so many commands of high
-//! priority, so many of medium, so many of low (feature 01h), queue by queue within a class. What the model cannot
-//! work on yet stays in its queue, since there is nothing to arbitrate among commands that were all taken.
+//! The admin queue comes first, then queues of the urgent class. The other classes are served in rounds: so many
+//! commands of high priority, so many of medium, so many of low (feature 01h), queue by queue within a class. Commands
+//! that the model cannot begin yet stay in their queues, since there is nothing to arbitrate once all were fetched.
 
 use super::EmulatedController;
 use super::fetching::ARBITRATION_BURST;
 use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::feature::{Arbitration, FeatureId};
 
-/// Place in the round.
+/// Position in the round.
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
     /// The class whose turn it is: high, medium, low.
     class: usize,
-    /// Commands that it may still have in this turn.
+    /// Commands that the class may still have in this turn.
     credits: u32,
-    /// Queue of each class that was served last, by QPRIO, and the commands that are left of its burst.
+    /// The queue of each class that was served last, by QPRIO, and the commands left of its burst.
     turns: [(u16, u32); 4],
 }
 
@@ -28,7 +28,7 @@ const WEIGHTED: [QueuePriority; 3] = [
 ];
 
 impl EmulatedController {
-    /// Polls the tails and fetches by weight, and says whether there may be more.
+    /// Polls the tails and fetches commands by weight; returns how many, and whether there may be more.
     pub(super) fn fetch_by_weight(&mut self) -> (u32, bool) {
         let arbitration = self.features.remembered(FeatureId::ARBITRATION);
         let arbitration = Arbitration::from(arbitration.map_or(0, |value| *value));
@@ -41,12 +41,12 @@ impl EmulatedController {
         if self.poll_tail(0) {
             fetched += self.fetch_burst(0, ARBITRATION_BURST);
         }
-        // Classes in a row that had nothing: after all of them there is nothing.
+        // Number of classes in a row without commands: after all of them there are none.
         let mut empty = 0;
         while empty <= WEIGHTED.len() && self.registers.running() {
             let room = self.room();
             if room == 0 || fetched >= self.registers.queue_entries() {
-                // What finishes makes room; a host that keeps ringing gets another step.
+                // Commands that finish make room; a host that keeps ringing is served in the next step.
                 return (fetched, room > 0);
             }
             let urgent = self.fetch_class(QueuePriority::URGENT, room, burst);
@@ -72,13 +72,14 @@ impl EmulatedController {
         (fetched, false)
     }
 
-    /// Commands that the model can begin at once.
+    /// Returns how many commands the model can begin at once.
     fn room(&self) -> u32 {
         let units = self.profile.parallelism().get();
         units.saturating_sub(self.in_service.len()) as u32
     }
 
-    /// Up to `max` commands of a queue of `class` that has some: the one that has a burst begun, or the next.
+    /// Fetches up to `max` commands of a queue of `class` that has some: of the one whose burst has begun, or of the
+    /// next.
     fn fetch_class(&mut self, class: QueuePriority, max: u32, burst: u32) -> u32 {
         let turn = usize::from(class.0);
         let (last, left) = self.queues.arbiter.turns[turn];
@@ -102,7 +103,7 @@ impl EmulatedController {
         0
     }
 
-    /// Up to `max` commands of queue `qid`, if it is of `class`.
+    /// Fetches up to `max` commands of queue `qid`, if it is of `class`.
     fn fetch_turn(&mut self, qid: u16, class: QueuePriority, max: u32) -> u32 {
         let queue = self.queues.submission(qid);
         let is_of_class = qid > 0 && queue.is_some_and(|queue| queue.priority == class);

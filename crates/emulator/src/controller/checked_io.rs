@@ -1,4 +1,4 @@
-//! An I/O that has passed its checks, and the work that it requests.
+//! An I/O whose command has passed its checks, and the work that it requests.
 
 use super::data::DataPointer;
 use joulio_nvme_spec::NvmOpcode;
@@ -10,26 +10,26 @@ pub(super) enum Work {
     Read,
     Write,
     Flush,
-    /// The blocks are to be as the host's data is.
+    /// Compares the blocks with the host's data.
     Compare,
-    /// The blocks are to be readable.
+    /// Verifies that the blocks can be read.
     Verify,
     WriteZeroes {
-        /// DEAC: the blocks may be given up.
+        /// DEAC: whether the blocks may be deallocated.
         deallocate: bool,
     },
     Dataset {
-        /// AD: the ranges may be given up.
+        /// AD: whether the ranges are to be deallocated.
         deallocate: bool,
     },
 }
 
-/// Bytes of the write that Write Zeroes and Dataset Management are taken to be as slow as. A
-/// guess: profiles say nothing of them, and devices do little more than write their map.
+/// Bytes of a write whose service time Write Zeroes and Dataset Management are given. A guess: profiles do not have
+/// them, and devices do little more than write their map.
 const MAP_WRITE: u32 = 4096;
 
 impl Work {
-    /// The work that `opcode` names, without the choices that its other words make.
+    /// Returns the work of `opcode`, with the options of other fields at their defaults.
     #[inline]
     pub(super) fn of(opcode: NvmOpcode) -> Option<Work> {
         let deallocate = false;
@@ -55,7 +55,7 @@ impl Work {
     }
 }
 
-/// An I/O that has passed its checks. Its data moves when it finishes.
+/// An I/O whose command has passed its checks. Its data is transferred when it finishes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Io {
     pub(super) finish: Nanos,
@@ -63,12 +63,12 @@ pub(super) struct Io {
     pub(super) cid: u16,
     /// The work that the command requests.
     pub(super) work: Work,
-    /// A flush, forced unit access, or a write with the cache off, of a file that has a cache: it is
-    /// synced before it is read, or when it is written.
+    /// Whether a sync is needed: of a flush, forced unit access, or a write with the cache off, of a file that has a
+    /// cache. A read is synced before it is done, a write after.
     pub(super) through: bool,
-    /// NSID; all ones flushes every namespace.
+    /// NSID; all ones to flush every namespace.
     pub(super) nsid: u32,
-    /// Bytes to move, or to work on where none are moved; 0 for a flush.
+    /// Bytes to transfer, or to work on where none are transferred; 0 for a flush.
     pub(super) len: u32,
     /// Offset in the namespace, in bytes.
     pub(super) position: u64,
@@ -76,7 +76,7 @@ pub(super) struct Io {
 }
 
 impl Io {
-    /// The load for the service model: a read or a write of so many bytes, or a flush.
+    /// Returns the load for the service model: a read or a write of so many bytes, or a flush.
     #[inline]
     pub(super) fn load(&self) -> (Direction, u32) {
         match self.work {

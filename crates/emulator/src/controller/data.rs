@@ -3,7 +3,7 @@
 use crate::guest::{GuestMemory, PAGE, Segment, Unmapped};
 use joulio_nvme_spec::{Command, Psdt, SglDescriptor, Status};
 
-/// Place of a command's data, as the command says.
+/// Data pointer of a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum DataPointer {
     /// PRP1 and PRP2.
@@ -13,19 +13,19 @@ pub(super) enum DataPointer {
 }
 
 impl DataPointer {
-    /// The data pointer of `command`; `None`: of a kind that is not supported.
+    /// Returns the data pointer of `command`; `None` if it is of a kind that is not supported.
     #[inline]
     pub(super) fn of(command: &Command) -> Option<DataPointer> {
         match command.dword0().psdt() {
             Psdt::PRP => Some(DataPointer::Prp(command.prp1.get(), command.prp2.get())),
             Psdt::SGL => Some(DataPointer::Sgl(command.sgl())),
-            // An SGL for metadata, of which there is none (SGLS bit 19 is clear).
+            // An SGL for metadata, which is not supported (SGLS bit 19 is clear).
             _ => None,
         }
     }
 }
 
-/// Walks data pointers, one command at a time, in memory of its own that is used again and again.
+/// Walks data pointers, one command at a time, in buffers of its own that are reused.
 #[derive(Debug)]
 pub(super) struct DataWalker {
     pub(super) segments: Vec<Segment>,
@@ -33,7 +33,7 @@ pub(super) struct DataWalker {
     pub(super) list: Box<[u8; PAGE as usize]>,
 }
 
-/// Data that a command points at is not mapped. A retry could find it so.
+/// Data pointer that is not mapped: it may be when the command is sent again.
 impl From<Unmapped> for Status {
     fn from(_: Unmapped) -> Status {
         Status::DATA_TRANSFER_ERROR
@@ -48,7 +48,7 @@ impl DataWalker {
         }
     }
 
-    /// The `len` bytes at `data`, `len` at least 1.
+    /// Finds the `len` bytes at `data`; `len` is at least 1.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -62,7 +62,7 @@ impl DataWalker {
         }
     }
 
-    /// Adds a piece, as part of the one before it where it goes on from there.
+    /// Adds a segment, merged with the one before if it continues it.
     #[inline]
     pub(super) fn add(&mut self, segment: Segment) {
         let extended = self.segments.last_mut().map(|last| last.extend(segment));

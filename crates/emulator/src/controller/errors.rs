@@ -1,5 +1,4 @@
-//! Errors as the host learns of them: the error log (Base 5.16.1.2) and asynchronous events
-//! (Base 5.2).
+//! Reporting of errors to the host: the error log (Base 5.16.1.2) and asynchronous events (Base 5.2).
 
 use joulio_nvme_spec::log::{ErrorInformation, LogId};
 use joulio_nvme_spec::{AsyncEvent, AsyncEventType};
@@ -9,15 +8,15 @@ use zerocopy::little_endian::{U16, U64};
 /// Entries of the error log (ELPE + 1).
 pub(super) const LOG_ENTRIES: usize = 64;
 
-/// Asynchronous Event Requests that may be outstanding (AERL + 1), if no other number is given.
+/// Asynchronous Event Requests that may be outstanding (AERL + 1), by default.
 pub(super) const EVENT_REQUESTS: usize = 4;
 
 /// The errors that asynchronous events report (Base figure 146, type 0h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorEvent {
-    /// A doorbell of a queue that does not exist.
+    /// A doorbell of a queue that does not exist was written.
     InvalidDoorbellRegister = 0x00,
-    /// A value that the doorbell cannot have.
+    /// A doorbell was written with an invalid value.
     InvalidDoorbellValue = 0x01,
 }
 
@@ -25,12 +24,12 @@ pub(super) enum ErrorEvent {
 #[derive(Debug, Default)]
 pub(super) struct ErrorLog {
     entries: VecDeque<ErrorInformation>,
-    /// Errors ever logged.
+    /// Number of errors ever logged.
     pub(super) count: u64,
 }
 
 impl ErrorLog {
-    /// Adds an entry, and pushes the oldest out of a full log.
+    /// Adds an entry, and drops the oldest of a full log.
     pub(super) fn add(&mut self, mut entry: ErrorInformation) {
         self.count += 1;
         entry.error_count = U64::new(self.count);
@@ -38,7 +37,7 @@ impl ErrorLog {
         self.entries.push_front(entry);
     }
 
-    /// The log page: entries that are not there are zero.
+    /// Returns the log page, with zeroes for entries that do not exist.
     pub(super) fn page(&self) -> [ErrorInformation; LOG_ENTRIES] {
         let mut page = [ErrorInformation::default(); LOG_ENTRIES];
         for (to, from) in page.iter_mut().zip(&self.entries) {
@@ -48,7 +47,7 @@ impl ErrorLog {
     }
 }
 
-/// The entry of an error that belongs to no command.
+/// Makes the entry of an error that belongs to no command.
 pub(super) fn doorbell_entry(qid: u16) -> ErrorInformation {
     ErrorInformation {
         sqid: U16::new(qid),
@@ -58,11 +57,11 @@ pub(super) fn doorbell_entry(qid: u16) -> ErrorInformation {
     }
 }
 
-/// Requests that wait for an event, and the events that wait for a request.
+/// Requests that wait for an event, and events that wait for a request.
 #[derive(Debug)]
 pub(super) struct Events {
     requests: VecDeque<u16>,
-    /// Maximum number of them.
+    /// Maximum number of requests.
     limit: usize,
     errors: Kind,
     notices: Kind,
@@ -105,13 +104,13 @@ impl Events {
         *self = Events::new(self.limit);
     }
 
-    /// An error happened.
+    /// Raises the event of an error.
     pub(super) fn raise(&mut self, event: ErrorEvent) {
         let (kind, log) = (AsyncEventType::Error, LogId::ERROR_INFORMATION);
         self.errors.raise(AsyncEvent::of(kind, event as u8, log));
     }
 
-    /// A namespace is not what it was (Base figure 148, 00h).
+    /// Raises the event that a namespace has changed (Base figure 148, 00h).
     pub(super) fn namespace_changed(&mut self) {
         let (kind, log) = (AsyncEventType::Notice, LogId::CHANGED_NAMESPACES);
         let changed = AsyncEvent::NAMESPACE_ATTRIBUTE_CHANGED;
@@ -133,7 +132,7 @@ impl Events {
         at.and_then(|at| self.requests.remove(at)).is_some()
     }
 
-    /// A request and the dword 0 (Base figure 145) that completes it, when both are there.
+    /// Returns a request and the dword 0 (Base figure 145) that completes it, if there are a request and an event.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u16, u32)> {
         if self.errors.pending.is_none() && self.notices.pending.is_none() {
@@ -144,7 +143,7 @@ impl Events {
         Some((cid, event.into()))
     }
 
-    /// The host has read the error log without retaining the event.
+    /// Unmasks error events: the host has read the error log without retaining the event.
     pub(super) fn unmask(&mut self) {
         self.errors.masked = false;
     }

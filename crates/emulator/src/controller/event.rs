@@ -1,4 +1,4 @@
-//! Receivers of the interrupts of a vector.
+//! Targets of a vector's interrupts.
 
 use joulio_device::Signaller;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// The event that a vector signals.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// An eventfd, or an interrupt's source, that nobody outside of this process has.
+    /// An eventfd, or a test source's interrupt, that only this process has.
     Ours(OwnedFd),
-    /// A host's eventfd, whose flags and count are the host's as well.
+    /// A host's eventfd, whose flags and counter the host can change.
     Theirs {
         /// The eventfd.
         event: OwnedFd,
@@ -19,10 +19,10 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Signals it; whether that went.
+    /// Signals the event; returns whether that worked.
     pub(super) fn signal(&self) -> bool {
         match self {
-            // The count cannot overflow before the driver reads it 2^64 interrupts later.
+            // The counter cannot overflow: the driver would have to miss 2^64 interrupts.
             Event::Ours(event) => rustix::io::write(event, &1u64.to_ne_bytes()).is_ok(),
             Event::Theirs { event, by } => by.signal(event.as_fd()).is_ok(),
         }

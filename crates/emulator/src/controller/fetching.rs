@@ -1,4 +1,4 @@
-//! Fetching commands: polling tails, and fetching what was submitted (Base 3.3.1).
+//! Fetching commands: polling tails, and fetching submitted commands (Base 3.3.1).
 
 use super::EmulatedController;
 use super::errors::{self, ErrorEvent};
@@ -6,11 +6,11 @@ use crate::bell::Side;
 use joulio_nvme_spec::Command;
 use zerocopy::IntoBytes;
 
-/// Maximum number of commands fetched from one queue before the next one's turn.
+/// Maximum number of commands fetched from one queue before the next one is served.
 pub(super) const ARBITRATION_BURST: u32 = 32;
 
 impl EmulatedController {
-    /// Polls the tail of queue `qid`: whether there is something to fetch.
+    /// Polls the tail of queue `qid`; returns whether there is a command to fetch.
     #[inline]
     pub(super) fn poll_tail(&mut self, qid: u16) -> bool {
         let value = self.doorbells.load(qid, Side::Tail);
@@ -41,8 +41,8 @@ impl EmulatedController {
         self.events.raise(event);
     }
 
-    /// Polls the tails and fetches what was submitted, in turns, and says whether there may be
-    /// more: a host that keeps ringing gets a queue's worth of turns, and then the step ends.
+    /// Polls the tails and fetches commands in turns; returns how many, and whether there may be more. The step ends
+    /// after as many turns as a full queue needs, even if the host keeps ringing.
     pub(super) fn fetch(&mut self) -> (u32, bool) {
         if self.registers.weighted() {
             return self.fetch_by_weight();
@@ -51,7 +51,7 @@ impl EmulatedController {
         for _ in 0..self.registers.queue_entries().div_ceil(ARBITRATION_BURST) {
             let mut again = false;
             let mut index = 0;
-            // A turn of the admin queue may create and delete queues.
+            // Commands of the admin queue may create and delete queues.
             while let Some(&qid) = self.queues.live.get(index) {
                 index += 1;
                 if self.poll_tail(qid) {
@@ -67,7 +67,7 @@ impl EmulatedController {
         (fetched, true)
     }
 
-    /// A queue's turn, of up to `max` commands.
+    /// Fetches up to `max` commands of a queue.
     pub(super) fn fetch_burst(&mut self, qid: u16, max: u32) -> u32 {
         let mut fetched = 0;
         while fetched < max
@@ -96,7 +96,7 @@ impl EmulatedController {
         let at = queue.base + u64::from(index) * size_of::<Command>() as u64;
         let mut command = Command::default();
         if self.guest.read(at, command.as_mut_bytes()).is_err() {
-            // A queue that is not there any more leaves nothing sensible to do.
+            // The memory of the queue is not mapped any more: the controller cannot continue.
             self.registers.fail();
             return None;
         }

@@ -1,5 +1,4 @@
-//! The controller as a PCI function: what lies around the NVMe registers, for those who serve it
-//! to a host that is not of this process.
+//! The controller as a PCI function: what surrounds the NVMe registers, for servers of hosts outside of this process.
 
 use super::{EmulatedController, Event};
 use crate::doorbells::Doorbells;
@@ -9,20 +8,20 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 impl EmulatedController {
-    /// The vendor of an emulated controller: the letters `LJ`, which nobody is assigned.
+    /// PCI vendor identifier of an emulated controller: the letters `LJ`, which are assigned to nobody.
     pub const VENDOR: u16 = PCI_ID.vendor;
     /// PCI device identifier.
     pub const DEVICE: u16 = PCI_ID.device;
 
-    /// A function-level reset: the registers are as when it was switched on, and all that was
-    /// under way is gone. What is mapped stays so, and events stay wired.
+    /// Resets the function: the registers are as after power-on, and all commands under way are gone. Mappings and
+    /// events remain.
     pub(crate) fn reset_function(&mut self) {
         self.reset();
         self.registers.reset_function();
     }
 
-    /// Resets the function for a host in this process, which has no configuration space: vectors
-    /// stay enabled, masked. `false`: the function takes no notice of it.
+    /// Resets the function for a host in this process, which has no configuration space: vectors stay enabled, masked.
+    /// Returns `false` when the function ignores it.
     pub(crate) fn reset_function_for_host(&mut self) -> bool {
         if self.ignores_function_reset() {
             return false;
@@ -32,7 +31,7 @@ impl EmulatedController {
         true
     }
 
-    /// The host is gone: nothing of it is left.
+    /// Clears all state that a host has left, which is gone.
     pub(crate) fn detach(&mut self) {
         self.reset_function();
         self.guest.clear();
@@ -51,13 +50,12 @@ impl EmulatedController {
         Ok(file)
     }
 
-    /// Whether the device has been pulled out: then whoever serves it reads all ones from all of
-    /// it.
+    /// Whether the device was removed: then its server reads all of it as all ones.
     pub(crate) fn is_removed(&self) -> bool {
         self.registers.is_removed()
     }
 
-    /// Wires a vector to an event, or to none. `false`: no such vector.
+    /// Connects a vector to an event, or disconnects it. Returns `false` when there is no such vector.
     pub(crate) fn wire(&mut self, vector: u16, event: Option<Event>) -> bool {
         self.interrupts.wire(vector, event)
     }
@@ -80,8 +78,8 @@ impl EmulatedController {
         self.interrupts.write_table(index, value, &self.guest);
     }
 
-    /// Before a vector is unmasked: an interrupt that is pending for completions which the host has
-    /// taken all is not sent any more (PCI 3.0, 6.8.2: the function clears the pending bit).
+    /// Clears a pending interrupt before the vector is unmasked, if the host has consumed all completions that it was
+    /// for (PCI 3.0, 6.8.2: the function clears the pending bit).
     pub(super) fn forget_satisfied(&mut self, vector: u16) {
         if !self.interrupts.is_pending(vector) {
             return;
@@ -105,6 +103,6 @@ impl EmulatedController {
     }
 }
 
-/// The registers, of which only the doorbells are in the memory; a page of those, for up to 511
-/// I/O queue pairs.
+/// Size in bytes of the registers, of which only the doorbells are in the memory: one page of them, for up to 511 I/O
+/// queue pairs.
 const REGISTERS: usize = 8192;

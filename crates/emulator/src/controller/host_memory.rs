@@ -1,8 +1,8 @@
-//! The host memory buffer (Base 5.27.1.11): memory of the host's that is the controller's alone, in which a
+//! The host memory buffer (Base 5.27.1.11): memory that the host lends the controller for exclusive use, and in which a
 //! drive without memory of its own keeps part of its map.
 //!
-//! The emulated map is one of blocks to themselves, so that it needs none. But each I/O looks its block up there
-//! as a drive does, and finds out whether somebody else wrote to the memory.
+//! The emulated drive maps each block to itself, so that it needs no map. But each I/O looks up its block there as a
+//! drive does, which finds out whether somebody else has written to the memory.
 
 use super::checked_io::Io;
 use crate::activity::Activity;
@@ -17,10 +17,10 @@ const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 /// Command Sequence Error (Base figure 94).
 const SEQUENCE_ERROR: Status = Status::from_field(0x0c).do_not_retry();
 
-/// Bytes of an entry of the map.
+/// Bytes of a map entry.
 const ENTRY: u64 = 8;
 
-/// Bytes of the namespace that an entry is for.
+/// Bytes of the namespace that a map entry covers.
 const MAPPED: u64 = 4096;
 
 /// The memory that the host has lent: the list, and the ranges that it names.
@@ -37,7 +37,7 @@ pub(super) struct HostMemory {
     demand: HostMemoryDemand,
     seed: u64,
     enabled: bool,
-    /// The latest, which a host may return after a reset.
+    /// The latest memory lent, which a host may return after a reset.
     loan: Loan,
 }
 
@@ -54,12 +54,12 @@ impl HostMemory {
         }
     }
 
-    /// HMPRE, in pages.
+    /// Returns HMPRE in pages.
     pub(super) fn preferred(&self) -> u32 {
         pages(self.demand.preferred)
     }
 
-    /// HMMIN, in pages.
+    /// Returns HMMIN in pages.
     pub(super) fn minimum(&self) -> u32 {
         pages(self.demand.minimum).min(self.preferred())
     }
@@ -75,12 +75,12 @@ impl HostMemory {
         (HostMemoryBuffer::new().with_ehm(self.enabled), attributes)
     }
 
-    /// The memory is the host's again.
+    /// Stops using the memory, which is the host's again.
     pub(super) fn disable(&mut self) {
         self.enabled = false;
     }
 
-    /// Set Features: takes the memory, or gives it back.
+    /// Executes Set Features: begins to use the memory, or returns it.
     pub(super) fn set(&mut self, command: &Command, guest: &GuestMemory) -> Result<(), Status> {
         let control = HostMemoryBuffer::from(command.cdw10[1].get());
         if !control.ehm() {
@@ -103,7 +103,7 @@ impl HostMemory {
         Ok(())
     }
 
-    /// The ranges that a command names, each checked.
+    /// Reads the ranges that a command names, and checks each.
     fn read(&self, command: &Command, guest: &GuestMemory) -> Result<Loan, Status> {
         let [pages, low, high, entries] = [2, 3, 4, 5].map(|index| command.cdw10[index].get());
         let list = u64::from(low) | u64::from(high) << 32;
@@ -123,7 +123,7 @@ impl HostMemory {
             .iter()
             .map(|range| u64::from(range.bsize.get()))
             .sum();
-        // No more than it wants: it writes to all of it.
+        // No more than it wants, since it writes to all of it.
         let fits = u64::from(pages) <= lent && lent <= u64::from(self.preferred());
         if !fits || !ranges.iter().all(sound) {
             return Err(INVALID);
@@ -161,7 +161,7 @@ impl HostMemory {
         guest
             .write(address, &self.entry_of(block).to_le_bytes())
             .map_err(|Unmapped| Status::INTERNAL_ERROR)?;
-        // Empty, or another block's; anything else the controller did not write.
+        // The entry is empty, or another block's; the controller has written no other value.
         if entry == 0 || entry == self.entry_of(found) {
             Ok(())
         } else {
@@ -169,7 +169,7 @@ impl HostMemory {
         }
     }
 
-    /// The block, and above it a check of it that is never 0.
+    /// Returns the entry of a block: its number, and in the upper half a check value that is never 0.
     fn entry_of(&self, block: u32) -> u64 {
         let mixed = (u64::from(block) ^ self.seed.rotate_left(17))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -180,7 +180,7 @@ impl HostMemory {
 }
 
 impl Loan {
-    /// Address of the entry for `block`: several blocks share one where there are not enough.
+    /// Returns the address of the entry for `block`: several blocks share one if there are too few.
     fn entry(&self, block: u64) -> u64 {
         let bytes = u64::from(self.pages) * PAGE;
         let mut offset = block * ENTRY % bytes;

@@ -1,4 +1,4 @@
-//! I/Os that the modelled device is working on, the first to finish on top.
+//! I/Os that the modelled device is working on, a heap with the first to finish on top.
 
 use super::checked_io::Io;
 use joulio_nvme_spec::Status;
@@ -6,12 +6,12 @@ use joulio_units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Sorted by finish time and, where that is the same, by arrival.
+/// An I/O in service, ordered by finish time and then by arrival.
 #[derive(Debug)]
 struct Entry {
     arrival: u64,
     io: Io,
-    /// Outcome of the sync that it needs ([`Io::through`]), once that has ended.
+    /// Outcome of the sync that the I/O needs ([`Io::through`]), once that has ended.
     synced: Option<Result<(), Status>>,
 }
 
@@ -68,8 +68,8 @@ impl InService {
         self.heap.peek().map(|entry| entry.io.finish)
     }
 
-    /// The first of them, when it has finished by `now` and needs no sync any more; and the outcome
-    /// of that.
+    /// Removes the first I/O, if it has finished by `now` and needs no sync any more; returns it with the outcome of
+    /// its sync.
     #[inline]
     pub(super) fn pop(&mut self, now: Nanos) -> Option<(Io, Option<Result<(), Status>>)> {
         let first = self.heap.peek()?;
@@ -79,8 +79,7 @@ impl InService {
         self.heap.pop().map(|entry| (entry.io, entry.synced))
     }
 
-    /// The first of them, when it has finished by `now` and its sync is still to be done; and its
-    /// number.
+    /// Returns the first I/O and its number, if it has finished by `now` and its sync is still to be done.
     #[inline]
     pub(super) fn unsynced(&self, now: Nanos) -> Option<(u64, Io)> {
         let first = self.heap.peek()?;
@@ -88,7 +87,7 @@ impl InService {
         unsynced.then_some((first.arrival, first.io))
     }
 
-    /// The sync of the first of them has ended, unless another is that by now.
+    /// Records the outcome of the first I/O's sync, unless another I/O is first by now.
     pub(super) fn synced(&mut self, number: u64, outcome: Result<(), Status>) {
         if let Some(mut first) = self.heap.peek_mut()
             && first.arrival == number
@@ -97,8 +96,8 @@ impl InService {
         }
     }
 
-    /// Writes in service are synced before they complete, on the namespaces that are `volatile`, the first of
-    /// which is 1.
+    /// Marks writes in service to be synced before they complete, on the namespaces that are `volatile`; the first
+    /// element is NSID 1.
     pub(super) fn write_through(&mut self, volatile: &[bool]) {
         let mut entries = std::mem::take(&mut self.heap).into_vec();
         for Entry { io, .. } in &mut entries {
@@ -108,7 +107,7 @@ impl InService {
         self.heap = entries.into();
     }
 
-    /// Drops the I/Os of submission queue `sqid`, and says whose they were.
+    /// Drops the I/Os of submission queue `sqid`, and returns their identifiers.
     pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
         let mut removed = Vec::new();
         self.heap.retain(|entry| {
@@ -127,8 +126,8 @@ impl InService {
         entries.any(|entry| (entry.io.sqid, entry.io.cid) == (sqid, cid))
     }
 
-    /// Drops command `cid` of submission queue `sqid`, the oldest if a host has several of that
-    /// name. Whether there was one.
+    /// Drops command `cid` of submission queue `sqid`, the oldest if a host has several of that identifier. Returns
+    /// whether there was one.
     pub(super) fn abort(&mut self, sqid: u16, cid: u16) -> bool {
         let named = self.heap.iter();
         let named = named.filter(|entry| (entry.io.sqid, entry.io.cid) == (sqid, cid));
@@ -139,8 +138,7 @@ impl InService {
         true
     }
 
-    /// Drops the I/Os of namespace `nsid`, and says which they were: queue and command, in order
-    /// of arrival.
+    /// Drops the I/Os of namespace `nsid`, and returns their queues and identifiers in order of arrival.
     pub(super) fn take_namespace(&mut self, nsid: u32) -> Vec<(u16, u16)> {
         let mut taken = Vec::new();
         self.heap.retain(|entry| {

@@ -7,13 +7,13 @@ use joulio_units::Nanos;
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
-/// Addresses at which a write is an interrupt, and no write to memory (SDM volume 3, 11.11.1).
+/// Addresses to which a write is an interrupt, not a write to memory (SDM volume 3, 11.11.1).
 const INTERRUPT_WINDOW: RangeInclusive<u64> = 0xfee0_0000..=0xfeef_ffff;
 
-/// The unit of the coalescing time: 100 us.
+/// Unit of the coalescing time: 100 us.
 const COALESCING_UNIT: u64 = 100_000;
 
-/// An entry of the table, with its pending bit and what the emulator keeps of it.
+/// An entry of the table, with its pending bit and the emulator's own state of it.
 #[derive(Debug)]
 struct Entry {
     address: u64,
@@ -25,7 +25,7 @@ struct Entry {
     posted: u32,
     /// Time at which the first of them was posted.
     since: Nanos,
-    /// The admin queue is among them, which nothing delays.
+    /// Whether the admin queue, which nothing delays, is among them.
     urgent: bool,
     /// CD of feature 09h.
     coalescing_disabled: bool,
@@ -51,9 +51,9 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct Interrupts {
     table: Vec<Entry>,
-    /// Vectors beyond these are not enabled, and send nothing.
+    /// Number of enabled vectors; the others send nothing.
     enabled: u16,
-    /// Vectors with completions that no interrupt has announced.
+    /// Vectors with completions that no interrupt has signalled yet.
     due: Vec<u16>,
     /// Feature 08h.
     pub(super) coalescing: InterruptCoalescing,
@@ -75,12 +75,12 @@ impl Interrupts {
         }
     }
 
-    /// The entries of the table.
+    /// Returns the number of entries of the table.
     pub(super) fn len(&self) -> u16 {
         self.table.len() as u16
     }
 
-    /// Enables one vector for each event; all of them masked, their interrupts going to the events.
+    /// Enables one vector for each event; all of them are masked and signal their events.
     pub(super) fn enable(&mut self, events: Vec<OwnedFd>) {
         self.enabled = events.len() as u16;
         self.due.clear();
@@ -95,8 +95,8 @@ impl Interrupts {
         }
     }
 
-    /// A controller reset: nothing is pending, features are at their defaults. Mask bits and
-    /// targets belong to PCI, and stay.
+    /// Resets with the controller: nothing is pending, features are at their defaults. Mask bits and targets belong to
+    /// PCI, and remain.
     pub(super) fn reset(&mut self) {
         self.due.clear();
         self.coalescing = InterruptCoalescing::new();
@@ -108,8 +108,7 @@ impl Interrupts {
         }
     }
 
-    /// A reset of the function, of which its events survive: every vector is masked, and goes to
-    /// its event.
+    /// Resets with the function: every vector is masked and signals its event; the events remain.
     pub(super) fn reset_function(&mut self) {
         for (index, entry) in self.table.iter_mut().enumerate() {
             *entry = Entry {
@@ -120,15 +119,15 @@ impl Interrupts {
         }
     }
 
-    /// Feature 09h of `vector`, when there is such a vector.
+    /// Returns the value of feature 09h of `vector`, if there is such a vector.
     pub(super) fn coalescing_disabled(&mut self, vector: u16) -> Option<&mut bool> {
         let entry = self.table.get_mut(usize::from(vector))?;
         Some(&mut entry.coalescing_disabled)
     }
 
-    /// Wires `vector` to an event, or to none: as a kernel sets up a vector that it hands on, the
-    /// interrupts go to the event from now on, and the mask bit is clear. Every vector of the
-    /// table is then enabled. `false`: no such vector.
+    /// Connects `vector` to an event, or disconnects it, as a kernel sets up a vector that it hands on: its interrupts
+    /// signal the event from now on, and its mask bit is clear. Every vector of the table is then enabled. Returns
+    /// `false` when there is no such vector.
     pub(super) fn wire(&mut self, vector: u16, event: Option<Event>) -> bool {
         self.enabled = self.len();
         let Some(entry) = self.table.get_mut(usize::from(vector)) else {
@@ -142,15 +141,15 @@ impl Interrupts {
         true
     }
 
-    /// Sends the interrupt of `vector`, whatever its queues hold.
+    /// Sends the interrupt of `vector`, whatever its queues contain.
     pub(super) fn trigger(&mut self, vector: u16, guest: &GuestMemory) {
         if vector < self.enabled {
             self.raise(vector, guest);
         }
     }
 
-    /// Sends an interrupt of `vector` for nothing; those that are due come all the same. `false`:
-    /// the vector is not enabled.
+    /// Sends an interrupt of `vector` without a completion; those that are due are sent all the same. Returns `false`
+    /// when the vector is not enabled.
     pub(super) fn raise_spurious(&mut self, vector: u16, guest: &GuestMemory) -> bool {
         if vector >= self.enabled {
             return false;
@@ -206,7 +205,7 @@ impl Interrupts {
         })
     }
 
-    /// Sets or clears a mask bit; clearing it delivers what is pending. `false`: no such vector.
+    /// Sets or clears a mask bit; clearing it sends a pending interrupt. Returns `false` when there is no such vector.
     pub(super) fn set_mask(&mut self, vector: u16, masked: bool, guest: &GuestMemory) -> bool {
         if vector >= self.enabled {
             return false;
@@ -220,7 +219,7 @@ impl Interrupts {
         true
     }
 
-    /// Whether an interrupt of `vector` waits behind its mask.
+    /// Whether an interrupt of `vector` is pending.
     pub(super) fn is_pending(&self, vector: u16) -> bool {
         let entry = self.table.get(usize::from(vector));
         entry.is_some_and(|entry| entry.pending)
@@ -233,7 +232,7 @@ impl Interrupts {
         }
     }
 
-    /// Points an entry at `target`, or back at its event. `false`: no such vector.
+    /// Points an entry at `target`, or back at its event. Returns `false` when there is no such vector.
     pub(super) fn redirect(&mut self, vector: u16, target: Option<(u64, u32)>) -> bool {
         if vector >= self.enabled {
             return false;
@@ -244,7 +243,7 @@ impl Interrupts {
         true
     }
 
-    /// A completion was posted to a queue of `vector`.
+    /// Records that a completion was posted to a queue of `vector`.
     #[inline]
     pub(super) fn note(&mut self, vector: u16, now: Nanos, urgent: bool) {
         if vector >= self.enabled {
@@ -259,8 +258,8 @@ impl Interrupts {
         entry.urgent |= urgent;
     }
 
-    /// Raises one interrupt for each vector that has completions to announce and need not wait for
-    /// more. When the first of those that wait is due.
+    /// Raises one interrupt for each vector that has completions to signal and need not wait for more. Returns the time
+    /// at which the first of the others is due.
     #[inline]
     pub(super) fn settle(&mut self, now: Nanos, guest: &GuestMemory) -> Option<Nanos> {
         let mut next: Option<Nanos> = None;

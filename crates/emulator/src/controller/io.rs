@@ -1,4 +1,4 @@
-//! I/O commands: checked when they are fetched, done when they finish (NVM 3.2).
+//! I/O commands: checked when they are fetched, executed when they finish (NVM 3.2).
 
 use super::EmulatedController;
 use super::checked_io::{Io, Work};
@@ -34,8 +34,8 @@ impl EmulatedController {
         }
     }
 
-    /// Reads what a sound command requests.
-    // Always: the other caller is a fault, and must not cost the path of every I/O a call.
+    /// Reads the request of a valid command.
+    // Always inlined: the other caller is a fault, and must not cost every I/O a call.
     #[inline(always)]
     pub(super) fn check(&self, sqid: u16, command: &Command) -> Result<Io, Status> {
         let dword0 = command.dword0();
@@ -61,7 +61,8 @@ impl EmulatedController {
         Ok(io)
     }
 
-    /// Flush is for one namespace or all of them (Base 7.1). Whether one of those has a cache.
+    /// Checks the NSID of a flush, which is one namespace or all of them (Base 7.1); returns whether one of those has a
+    /// cache.
     fn check_flush(&self, nsid: u32) -> Result<bool, Status> {
         match self.namespace_index(nsid) {
             Some(index) => Ok(self.namespaces[index].is_volatile()),
@@ -70,7 +71,7 @@ impl EmulatedController {
         }
     }
 
-    /// The ranges are checked when they are read.
+    /// Checks Dataset Management, except for its ranges, which are checked when they are read.
     fn check_dataset(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
         let index = self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
         io.len = (command.ranges() * size_of::<DsmRange>()) as u32;
@@ -80,7 +81,7 @@ impl EmulatedController {
         Ok(())
     }
 
-    /// The blocks that a command names.
+    /// Checks the blocks that a command names.
     #[inline]
     fn check_blocks(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
         let index = self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
@@ -98,21 +99,20 @@ impl EmulatedController {
         io.position = namespace
             .position(command.slba(), blocks)
             .ok_or(Status::LBA_OUT_OF_RANGE.do_not_retry())?;
-        // Limited retry requests less than is done anyway: nothing is tried twice.
+        // Limited retry asks for less than is done anyway: nothing is retried.
         io.through = (control.fua() || io.work.writes() && !self.features.write_cache)
             && namespace.is_volatile();
         Ok(())
     }
 
-    /// The index of the namespace `nsid`.
+    /// Returns the index of the namespace `nsid`.
     #[inline]
     pub(super) fn namespace_index(&self, nsid: u32) -> Option<usize> {
         let index = nsid.checked_sub(1)? as usize;
         (index < self.namespaces.len()).then_some(index)
     }
 
-    /// Completes an I/O that came to `outcome` after `service` of work: until here its buffer was
-    /// in use.
+    /// Completes an I/O with `outcome` after `service` of work: until here its buffer was in use.
     #[inline]
     pub(super) fn finish(&mut self, io: &Io, service: Nanos, outcome: Result<(), Status>) {
         match outcome {

@@ -1,4 +1,4 @@
-//! The likeness of another drive: a controller that answers with its Identify pages does what they say.
+//! A controller with the Identify pages of another drive behaves as they say.
 
 use crate::error::EmulatorError;
 use crate::guest::PAGE;
@@ -9,10 +9,10 @@ use joulio_nvme_spec::identify::{IdentifyController, PowerStateDescriptor};
 use joulio_nvme_spec::register::Cc;
 use zerocopy::little_endian::U32;
 
-/// Bytes that no command of NLB 65536 and blocks of 4096 is longer than: MDTS 0.
+/// Limit in bytes of MDTS 0: no command is longer than NLB 65536 in blocks of 4096.
 const NO_LIMIT: u64 = 65_536 * 4096;
 
-/// The profile of `options`, with the limits, the cache and the power states of the page.
+/// Returns the profile of `options`, with the limits, the cache and the power states of the page.
 pub(super) fn profile(options: &Options) -> Result<DeviceProfile, EmulatorError> {
     let mut profile = options.profile.clone();
     let Some(pages) = &options.identify else {
@@ -31,7 +31,7 @@ pub(super) fn profile(options: &Options) -> Result<DeviceProfile, EmulatorError>
     Ok(profile)
 }
 
-/// Bits 3:0 are the size of entries that is required, bits 7:4 the largest, as powers of two.
+/// Checks a field of entry sizes: bits 3:0 are the required size, bits 7:4 the largest, as powers of two.
 fn check_entries(
     field: &'static str,
     value: u8,
@@ -48,7 +48,7 @@ fn check_entries(
     })
 }
 
-/// Memory of the host's: what the page says, or without one the options.
+/// Returns the demand for host memory: the page's, or, without a page, the one of the options.
 pub(super) fn host_memory(options: &Options) -> Option<HostMemoryDemand> {
     let Some(pages) = &options.identify else {
         return options.host_memory;
@@ -61,11 +61,11 @@ pub(super) fn host_memory(options: &Options) -> Option<HostMemoryDemand> {
     (demand.preferred > 0).then_some(demand)
 }
 
-/// The page, but for what the controller has to say itself.
+/// Returns the page, with the fields that the controller has to fill in itself.
 pub(super) fn identity(page: &IdentifyController, own: &IdentifyController) -> IdentifyController {
     let mut page = *page;
     page.nn = U32::new(page.nn.get().max(own.nn.get()));
-    // A file has a cache whatever the drive has: a host that does not know of it never flushes.
+    // A file has a cache whether or not the drive has one: a host that does not know of it never flushes.
     page.vwc |= own.vwc & 1;
     if page.sn == [0; 20] {
         page.sn = own.sn;

@@ -50,21 +50,20 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use syncs::{CacheOffs, Shutdowns};
 
-/// The result of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Commands fetched.
     pub fetched: u32,
     /// Completions posted.
     pub posted: u32,
-    /// Time of the next work that no doorbell announces; `None`: there is none.
+    /// Time of the next work that no doorbell announces; `None` if there is none.
     pub next: Option<Nanos>,
 }
 
-/// An NVMe controller, which trusts nothing that a host says.
+/// An NVMe controller that trusts no input of a host.
 ///
-/// It acts when called: registers when they are written, everything else in
-/// [`EmulatedController::step`].
+/// It acts only when called: a register when it is written, everything else in [`EmulatedController::step`].
 #[derive(Debug)]
 pub struct EmulatedController {
     profile: DeviceProfile,
@@ -85,26 +84,26 @@ pub struct EmulatedController {
     events: Events,
     interrupts: Interrupts,
     activity: Activity,
-    /// `None`: it needs none of the host's memory.
+    /// Host memory buffer; `None` if the controller wants none.
     host_memory: Option<Box<HostMemory>>,
-    /// The faults that it commits; `None`: it never has.
+    /// Faults that the controller commits; `None` if none was ever planned.
     faults: Option<Box<Faults>>,
-    /// Doorbell Buffer Config is supported.
+    /// Whether Doorbell Buffer Config is supported.
     shadow_doorbells: bool,
-    /// The pages of the drive that it looks like; `None`: its own.
+    /// Identify pages of another drive; `None`: the controller's own.
     pages: Option<Box<IdentifyPages>>,
     posted: u32,
     /// The time of the latest step.
     now: Nanos,
-    /// The time it was switched on.
+    /// Time at which the controller was switched on.
     start: Nanos,
 }
 
 impl EmulatedController {
-    /// A controller that is switched on at `start`, and disabled.
+    /// Makes a controller that is switched on at `start`, and disabled.
     ///
     /// # Errors
-    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
+    /// [`EmulatorError`] when the options are not possible: counts, sizes, a file or memory.
     pub fn new(options: &Options, start: Nanos) -> Result<EmulatedController, EmulatorError> {
         check_counts(options)?;
         let pages = options.identify.clone();
@@ -166,7 +165,7 @@ impl EmulatedController {
         self.guest.map(iova, memory, offset, len, true)
     }
 
-    /// Maps memory that the controller may only read.
+    /// Maps memory that the controller may read, but not write.
     ///
     /// # Errors
     /// [`MapError`] when the range overlaps another, or lies outside of the memory.
@@ -180,26 +179,26 @@ impl EmulatedController {
         self.guest.map(iova, memory, offset, len, false)
     }
 
-    /// Ends the reach of what is mapped inside the `len` bytes from `iova`.
+    /// Unmaps the ranges inside the `len` bytes from `iova`.
     pub fn unmap(&mut self, iova: Iova, len: usize) {
         self.guest.unmap(iova, len);
         self.check_shadow();
     }
 
-    /// The entries of the MSI-X table.
+    /// Returns the number of entries of the MSI-X table.
     pub fn vectors(&self) -> u16 {
         self.interrupts.len()
     }
 
-    /// Enables one masked vector for each event, which the vector's interrupts signal. Events
-    /// beyond [`EmulatedController::vectors`] are dropped.
+    /// Enables one masked vector for each event, which the vector's interrupts signal. Events beyond
+    /// [`EmulatedController::vectors`] are dropped.
     pub fn enable_vectors(&mut self, mut events: Vec<OwnedFd>) {
         events.truncate(usize::from(self.vectors()));
         self.interrupts.enable(events);
     }
 
-    /// Sets or clears a vector's mask bit; clearing it delivers what is pending. `false`: the
-    /// vector is not enabled.
+    /// Sets or clears a vector's mask bit; clearing it sends a pending interrupt. Returns `false` when the vector is
+    /// not enabled.
     pub fn set_mask(&mut self, vector: u16, masked: bool) -> bool {
         if !masked {
             self.forget_satisfied(vector);
@@ -207,15 +206,14 @@ impl EmulatedController {
         self.interrupts.set_mask(vector, masked, &self.guest)
     }
 
-    /// Points a vector's interrupts at a word of DMA memory, or back at its event. `false`: the
-    /// vector is not enabled.
+    /// Points a vector's interrupts at a word of DMA memory, or back at its event. Returns `false` when the vector is
+    /// not enabled.
     pub fn redirect(&mut self, vector: u16, target: Option<(Iova, u32)>) -> bool {
         let target = target.map(|(iova, data)| (iova.0, data));
         self.interrupts.redirect(vector, target)
     }
 
-    /// Whether a vector's entry has its mask bit as `masked` and, if there is one, points at
-    /// `target`.
+    /// Whether a vector's entry has its mask bit as `masked` and, if given, points at `target`.
     pub(crate) fn is_set(&self, vector: u16, masked: bool, target: Option<(Iova, u32)>) -> bool {
         let entry = [0, 1, 2, 3].map(|word| {
             let index = usize::from(vector) * 4 + word;
@@ -225,7 +223,7 @@ impl EmulatedController {
         (entry[3] & 1 != 0) == masked && target.is_none_or(|target| entry[..3] == wanted(target))
     }
 
-    /// The controller's work until the latest step.
+    /// Returns the counts of the controller's work until the latest step.
     pub fn activity(&self) -> Activity {
         Activity {
             power_states: self.power.so_far(self.now).residency,
@@ -237,13 +235,13 @@ impl EmulatedController {
         }
     }
 
-    /// The power states until `now`, or until the latest step when that is later: transitions by
-    /// idle time need no step.
+    /// Returns the use of the power states until `now`, or until the latest step if that is later: transitions by idle
+    /// time need no step.
     pub fn power(&self, now: Nanos) -> PowerUse {
         self.power.so_far(self.now.max(now))
     }
 
-    /// Meters what ended before `at`, before more is counted.
+    /// Meters the work that ended before `at`, before more is counted.
     #[inline]
     fn meter_before(&mut self, at: Nanos) {
         if self.power.is_due(at) {
@@ -265,7 +263,7 @@ impl EmulatedController {
         progress
     }
 
-    /// A step, as far as it can be done before the next [`Controller::begin_sync`].
+    /// Steps as far as is possible before the next [`EmulatedController::begin_sync`].
     pub(crate) fn step_to_sync(&mut self, now: Nanos) -> Progress {
         self.now = self.now.max(now);
         self.posted = 0;
@@ -322,8 +320,8 @@ impl EmulatedController {
         self.interrupts.settle(self.now, &self.guest);
     }
 
-    /// Polls every doorbell that a step does not poll: those of queues that do not exist,
-    /// and heads of queues that have room.
+    /// Polls every doorbell that a step does not poll: those of queues that do not exist, and heads of completion
+    /// queues that have room.
     pub fn sweep(&mut self) {
         if !self.registers.running() {
             return;
@@ -338,17 +336,17 @@ impl EmulatedController {
         self.interrupts.settle(self.now, &self.guest);
     }
 
-    /// The doorbells, for those who ring them.
+    /// Returns the doorbells, for those who ring them.
     pub(crate) fn doorbells(&self) -> Arc<Doorbells> {
         Arc::clone(&self.doorbells)
     }
 
-    /// Lists the doorbells that may give it work.
+    /// Lists the doorbells that may give the controller work.
     pub(crate) fn watch(&self, watch: &mut Watch) {
         self.queues.watch(watch, &self.doorbells);
     }
 
-    /// Requests a ring from the host when one of the doorbells that [`EmulatedController::watch`] lists
+    /// Requests that the host rings the registers when one of the doorbells that [`EmulatedController::watch`] lists
     /// moves.
     pub(crate) fn request_ring(&self) {
         if let Some(shadow) = self.doorbells.shadow() {

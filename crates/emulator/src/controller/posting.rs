@@ -21,7 +21,7 @@ impl EmulatedController {
         }
     }
 
-    /// The completion of a command of submission queue `sqid`, and the queue it goes to.
+    /// Makes the completion of a command of submission queue `sqid`; returns it with its completion queue.
     #[inline]
     pub(super) fn answer(
         &mut self,
@@ -56,7 +56,7 @@ impl EmulatedController {
         }
     }
 
-    /// Logs what a failed command requested (Base 5.16.1.2).
+    /// Logs a failed command (Base 5.16.1.2).
     #[cold]
     pub(super) fn log_failure(&mut self, sqid: u16, cid: u16, nsid: u32, lba: u64, status: Status) {
         self.errors.add(ErrorInformation {
@@ -70,7 +70,7 @@ impl EmulatedController {
         });
     }
 
-    /// Whether completion queue `qid` can take an entry now, with none waiting before it.
+    /// Whether completion queue `qid` can take an entry now, and none waits before it.
     #[inline]
     pub(super) fn has_room(&mut self, qid: u16) -> bool {
         let Some(queue) = self.queues.completion(qid) else {
@@ -93,7 +93,7 @@ impl EmulatedController {
         self.put(cqid, completion, true);
     }
 
-    /// A command of submission queue `sqid` is in service no longer.
+    /// Counts a command of submission queue `sqid` as no longer in service.
     #[inline]
     pub(super) fn leave(&mut self, sqid: u16) {
         if let Some(queue) = self.queues.submission(sqid) {
@@ -101,8 +101,8 @@ impl EmulatedController {
         }
     }
 
-    /// Writes an entry to queue `cqid`, which has room: dword 3, which makes it valid, last. Its
-    /// `interrupt` is raised when the step ends.
+    /// Writes an entry to queue `cqid`, which has room: dword 3, which makes it valid, last. The `interrupt` is raised
+    /// when the step ends.
     #[inline]
     pub(super) fn put(&mut self, cqid: u16, mut completion: CompletionEntry, interrupt: bool) {
         let Some(queue) = self.queues.completion(cqid) else {
@@ -151,10 +151,10 @@ impl EmulatedController {
         }
     }
 
-    /// Completes asynchronous event requests, as far as there is something to report.
+    /// Completes Asynchronous Event Requests, as far as there are events to report.
     #[inline]
     pub(super) fn report_events(&mut self) {
-        // A controller that has failed meanwhile has nothing to say any more.
+        // A controller that has failed meanwhile reports no more.
         while self.registers.running()
             && !self.is_admin_stuck()
             && let Some((cid, dw0)) = self.events.take()

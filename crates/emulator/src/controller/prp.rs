@@ -9,7 +9,7 @@ const ENTRY: u64 = 8;
 const MISALIGNED: Status = Status::PRP_OFFSET_INVALID.do_not_retry();
 
 impl DataWalker {
-    /// The `len` bytes that PRP1 and PRP2 of a command describe, `len` at least 1.
+    /// Finds the `len` bytes that PRP1 and PRP2 of a command describe; `len` is at least 1.
     #[inline]
     pub(super) fn walk(
         &mut self,
@@ -33,7 +33,7 @@ impl DataWalker {
         Ok(&self.segments)
     }
 
-    /// A page after the first: it begins at its beginning.
+    /// Adds a page after the first, which begins at offset 0.
     fn page(&mut self, guest: &GuestMemory, prp: u64, len: u64) -> Result<(), Status> {
         if !prp.is_multiple_of(PAGE) {
             return Err(MISALIGNED);
@@ -42,9 +42,9 @@ impl DataWalker {
         Ok(())
     }
 
-    /// The pages of a list at `at` and of those chained to it. The first list may begin inside a
-    /// page; the last entry of a page is the next list, unless it is the last entry of all. Each
-    /// list but the first holds 511 pages or more, so that the walk ends.
+    /// Adds the pages of a list at `at` and of those chained to it. The first list may begin inside a page; the last
+    /// entry of a page is the next list, unless it is the last entry of all. Each list but the first has 511 pages or
+    /// more, so that the walk ends.
     fn lists(&mut self, guest: &GuestMemory, mut at: u64, mut rest: u64) -> Result<(), Status> {
         if !at.is_multiple_of(ENTRY) {
             return Err(MISALIGNED);

@@ -25,14 +25,14 @@ pub(super) struct SubmissionQueue {
     taken: u32,
     /// The completion queue.
     pub(super) cqid: u16,
-    /// The priority class, of which round robin takes no notice.
+    /// Priority class, which round robin ignores.
     pub(super) priority: QueuePriority,
-    /// Commands fetched whose completions are not posted yet: never more than the queue has
-    /// entries, however often a host rings.
+    /// Commands fetched whose completions are not posted yet: never more than the queue has entries, however often a
+    /// host rings.
     pub(super) in_service: u32,
 }
 
-/// A doorbell was rung with a value that makes no sense.
+/// A doorbell was rung with an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InvalidDoorbell;
 
@@ -70,7 +70,7 @@ impl SubmissionQueue {
         self.head != self.tail
     }
 
-    /// The addresses of the entries that are submitted and not fetched.
+    /// Returns the addresses of the entries that are submitted and not fetched.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
         let size = size_of::<Command>() as u64;
         let indices = std::iter::successors(Some(self.head), |&at| Some(next(at, self.entries)));
@@ -78,7 +78,7 @@ impl SubmissionQueue {
         waiting.map(move |at| self.base + u64::from(at) * size)
     }
 
-    /// The index of the next entry to fetch, when there is one and room to serve it.
+    /// Returns the index of the next entry to fetch, if there is one and room to serve it.
     #[inline]
     pub(super) fn fetch(&mut self) -> Option<u32> {
         if !self.is_waiting() || self.in_service >= self.entries {
@@ -104,9 +104,9 @@ pub(super) struct CompletionQueue {
     tail: u32,
     /// The doorbell's value at the last poll, valid or not.
     taken: u32,
-    /// The phase tag of this pass.
+    /// Phase tag of this pass.
     phase: bool,
-    /// The interrupt vector, when interrupts are enabled.
+    /// Interrupt vector, if interrupts are enabled.
     pub(super) vector: Option<u16>,
     /// Number of submission queues that complete here.
     pub(super) users: u32,
@@ -143,7 +143,7 @@ impl CompletionQueue {
         Ok(())
     }
 
-    /// Whether the host has taken every entry.
+    /// Whether the host has consumed every entry.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -155,7 +155,7 @@ impl CompletionQueue {
         next(self.tail, self.entries) == self.head
     }
 
-    /// Address and phase of the next entry; it is taken from now on.
+    /// Returns address and phase of the next entry, and moves the tail past it.
     #[inline]
     pub(super) fn advance(&mut self) -> (u64, bool) {
         let at = self.base + u64::from(self.tail) * size_of::<CompletionEntry>() as u64;
@@ -176,7 +176,7 @@ fn next(index: u32, entries: u32) -> u32 {
 pub(super) struct Queues {
     pub(super) submission: Vec<Option<SubmissionQueue>>,
     pub(super) completion: Vec<Option<CompletionQueue>>,
-    /// The submission queues that exist, ascending: the round of the round robin.
+    /// The submission queues that exist, ascending: the order of the round robin.
     pub(super) live: Vec<u16>,
     /// The state of a weighted round robin.
     pub(super) arbiter: Arbiter,
@@ -242,7 +242,7 @@ impl Queues {
         self.completion[usize::from(qid)] = Some(queue);
     }
 
-    /// Removes submission queue `qid` and the completions of it that are still held.
+    /// Removes submission queue `qid` and its completions that are still held.
     pub(super) fn remove_submission(&mut self, qid: u16) -> Option<SubmissionQueue> {
         let queue = self.submission.get_mut(usize::from(qid))?.take()?;
         self.live.retain(|&other| other != qid);
@@ -287,7 +287,7 @@ impl Queues {
         }
     }
 
-    /// Requests a ring from the host when a doorbell moves that may give work: the same that
+    /// Requests that the host rings the registers when a doorbell moves that may give work: the same that
     /// [`Queues::watch`] lists.
     pub(super) fn request_ring(&self, shadow: &Shadow) {
         for &qid in self.live.iter().filter(|&&qid| qid > 0) {
@@ -304,7 +304,7 @@ impl Queues {
         }
     }
 
-    /// Zeroes the doorbells of queues that are not there; whether any had been rung.
+    /// Zeroes the doorbells of queues that do not exist; returns how many had been rung.
     pub(super) fn sweep(&self, doorbells: &Doorbells) -> u32 {
         let mut rung = 0;
         for qid in 0..doorbells.pairs() {

@@ -1,5 +1,4 @@
-//! The controller registers (Base 3.1.4), and what enabling, resetting and shutting down do
-//! (Base 3.5 to 3.7).
+//! The controller registers (Base 3.1.4), and the effects of enabling, resetting and shutting down (Base 3.5 to 3.7).
 
 use super::EmulatedController;
 use super::queues::{CompletionQueue, SubmissionQueue};
@@ -22,13 +21,13 @@ pub(super) struct Registers {
     aqa: Aqa,
     asq: u64,
     acq: u64,
-    /// The function is not there any more.
+    /// Whether the function was removed.
     removed: bool,
 }
 
 impl Registers {
-    /// The registers of a controller of version `vs` whose queues have up to `entries` entries, and that has
-    /// weighted round robin if `weighted`.
+    /// Makes the registers of a controller of version `vs` whose queues have up to `entries` entries, with weighted
+    /// round robin if `weighted`.
     pub(super) fn new(entries: u32, vs: Version, weighted: bool) -> Registers {
         Registers {
             vs,
@@ -47,7 +46,7 @@ impl Registers {
         }
     }
 
-    /// VS: the version whose mandatory parts are there.
+    /// Returns VS: the version whose mandatory parts are implemented.
     pub(super) fn version(&self) -> Version {
         self.vs
     }
@@ -57,7 +56,7 @@ impl Registers {
         (self.vs.major(), self.vs.minor()) >= (1, 1)
     }
 
-    /// Ready, and not failed.
+    /// Whether the controller is ready, and has not failed.
     #[inline]
     pub(super) fn running(&self) -> bool {
         self.csts.rdy() && !self.csts.cfs()
@@ -68,13 +67,13 @@ impl Registers {
         u32::from(self.cap.mqes()) + 1
     }
 
-    /// CSTS.CFS: only a reset helps.
+    /// Sets CSTS.CFS: only a reset helps.
     #[cold]
     pub(super) fn fail(&mut self) {
         self.csts.set_cfs(true);
     }
 
-    /// CSTS.SHST says that a shutdown is complete.
+    /// Sets CSTS.SHST to "shutdown processing complete".
     pub(super) fn complete_shutdown(&mut self) {
         self.csts.set_shst(SHUTDOWN_COMPLETE);
     }
@@ -84,7 +83,7 @@ impl Registers {
         self.csts.cfs()
     }
 
-    /// Power-on values, of a function that is there as little or as much as before.
+    /// Sets the power-on values; a removed function remains removed.
     pub(super) fn reset_function(&mut self) {
         *self = Registers {
             removed: self.removed,
@@ -103,13 +102,13 @@ impl Registers {
         self.cc.ams() == Cc::WEIGHTED
     }
 
-    /// The function is pulled out: from now on it decodes nothing, and never runs again.
+    /// Removes the function: from now on it decodes nothing, and never runs again.
     pub(super) fn vanish(&mut self) {
         self.removed = true;
         self.csts = Csts::new();
     }
 
-    /// Whether the device has been pulled out.
+    /// Whether the function was removed.
     pub(super) fn is_removed(&self) -> bool {
         self.removed
     }
@@ -130,7 +129,7 @@ impl Registers {
             ASQ_HIGH => (asq >> 32) as u32,
             ACQ => acq as u32,
             ACQ_HIGH => (acq >> 32) as u32,
-            // INTMS and INTMC are not used with MSI-X; the rest is not there.
+            // INTMS and INTMC are not used with MSI-X; the other offsets are no registers.
             _ => 0,
         }
     }
@@ -157,7 +156,7 @@ impl EmulatedController {
         u64::from(self.read32(offset)) | u64::from(high) << 32
     }
 
-    /// Writes the 32-bit register at `offset`. Writes to what cannot be written do nothing.
+    /// Writes the 32-bit register at `offset`. Writes to read-only registers have no effect.
     pub fn write32(&mut self, offset: u32, value: u32) {
         let low = |old: u64| old & !0xffff_ffff | u64::from(value);
         let high = |old: u64| old & 0xffff_ffff | u64::from(value) << 32;
@@ -184,12 +183,12 @@ impl EmulatedController {
         }
     }
 
-    /// A write to CC.
+    /// Executes a write to CC.
     fn configure(&mut self, new: Cc) {
         let old = self.registers.cc;
         self.registers.cc = new;
         match (old.en(), new.en()) {
-            // One that has not noticed the reset before has nothing to begin.
+            // A controller that has ignored the reset before has nothing to begin.
             (false, true) if self.registers.csts.rdy() => {}
             (false, true) => {
                 self.enable();
@@ -204,7 +203,7 @@ impl EmulatedController {
         }
     }
 
-    /// CC.EN rises. What cannot be enabled fails, and does not become ready.
+    /// Sets CC.EN. A controller that cannot be enabled fails, and does not become ready.
     fn enable(&mut self) {
         if !self.can_enable() {
             self.registers.fail();
@@ -243,8 +242,7 @@ impl EmulatedController {
                 .covers(acq, bytes(aqa.acqs(), size_of::<CompletionEntry>()))
     }
 
-    /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ
-    /// stay.
+    /// Clears CC.EN (Base 3.7.2): queues and all outstanding commands are gone, AQA, ASQ and ACQ remain.
     pub(super) fn reset(&mut self) {
         self.queues.clear();
         self.in_service.clear();
@@ -265,7 +263,7 @@ impl EmulatedController {
         self.registers.csts = Csts::new();
     }
 
-    /// CC.SHN requests a shutdown (Base 3.6.1): nothing stays in a cache.
+    /// Executes a shutdown requested by CC.SHN (Base 3.6.1): no data stays in a cache.
     fn shut_down(&mut self) {
         if self.is_volatile() {
             self.registers.csts.set_shst(SHUTDOWN_OCCURRING);

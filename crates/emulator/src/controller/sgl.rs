@@ -8,14 +8,14 @@ use zerocopy::FromBytes;
 
 const DESCRIPTOR: u32 = size_of::<SglDescriptor>() as u32;
 
-/// Segments begin at whole quad words.
+/// Alignment of segments in bytes: a quad word.
 const SEGMENT_ALIGNMENT: u64 = 8;
 
-/// Data blocks begin at and are whole dwords (SGLS bits 1:0 are 10b).
+/// Unit in bytes of address and length of data blocks: a dword (SGLS bits 1:0 are 10b).
 const GRANULARITY: u64 = 4;
 
-/// Maximum number of descriptors of an SGL in memory, beyond one for every page of data. It bounds
-/// what descriptors of nothing, and segments of one descriptor, can cost.
+/// Maximum number of descriptors of an SGL in memory, beyond one for every page of data. It limits the cost of
+/// descriptors of 0 bytes, and of segments with one descriptor.
 const MAX_DESCRIPTORS: u64 = 256;
 
 const BAD_SEGMENT: Status = Status::INVALID_SGL_SEGMENT.do_not_retry();
@@ -24,16 +24,16 @@ const BAD_LENGTH: Status = Status::INVALID_SGL_LENGTH.do_not_retry();
 const BAD_TYPE: Status = Status::INVALID_SGL_TYPE.do_not_retry();
 const BAD_GRANULARITY: Status = Status::INVALID_SGL_GRANULARITY.do_not_retry();
 
-/// The rest of a walk.
+/// Limits of the rest of a walk.
 struct Left {
     /// Bytes of data that the list has yet to describe.
     bytes: u64,
-    /// Descriptors that it may yet take for it.
+    /// Descriptors that it may still use for them.
     descriptors: u64,
 }
 
 impl DataWalker {
-    /// The `len` bytes that the SGL beginning with `first` describes: neither fewer nor more.
+    /// Finds the `len` bytes that the SGL beginning with `first` describes: neither fewer nor more.
     pub(super) fn walk_sgl(
         &mut self,
         guest: &GuestMemory,
@@ -62,7 +62,7 @@ impl DataWalker {
         descriptor: SglDescriptor,
         left: &mut Left,
     ) -> Result<Option<SglDescriptor>, Status> {
-        // Sub type 1h is an offset, into memory that a PCIe controller does not have.
+        // Sub type 1h is an offset into controller memory, which this controller does not have.
         if descriptor.subtype() != 0 {
             return Err(BAD_TYPE);
         }
@@ -90,8 +90,8 @@ impl DataWalker {
         Ok(())
     }
 
-    /// The descriptors of a segment, and the segment that comes after it. Only the last descriptor
-    /// may be of a segment, and none of the last segment.
+    /// Reads the descriptors of a segment, and returns the next segment. Only the last descriptor may be of a segment,
+    /// and none of the last segment.
     fn read_segment(
         &mut self,
         guest: &GuestMemory,
@@ -119,7 +119,7 @@ impl DataWalker {
         Ok(None)
     }
 
-    /// Descriptor `index` of the `count` at `address`, a page of which is read at a time.
+    /// Reads descriptor `index` of the `count` at `address`, one page at a time.
     fn descriptor(
         &mut self,
         guest: &GuestMemory,

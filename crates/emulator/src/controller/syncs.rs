@@ -1,9 +1,10 @@
 //! Syncs of the files behind namespaces, for which a host's disk may take seconds: the device's thread waits for them
-//! without the controller's lock, so that registers are answered meanwhile.
+//! without the controller's lock, so that registers can be accessed meanwhile.
 //!
-//! A command that needs a sync stays in service until that has ended: a reset finds it there as any other. What it writes is in the file before its sync begins, and what it reads is read after. A flush covers
-//! all that completed before it was fetched, as that is in the file too by then. A sync whose command, or shutdown, is
-//! not there any more when it ends changes nothing: their numbers are given once.
+//! A command that needs a sync stays in service until the sync has ended: a reset finds it there like any other. A
+//! write's data is in the file before its sync begins, and a read's data is read after it. A flush covers all commands
+//! that completed before it was fetched, as their data is in the file by then. A sync whose command or shutdown does
+//! not exist any more when it ends has no effect: each number is used once.
 
 use super::EmulatedController;
 use super::checked_io::{Io, Work};
@@ -12,16 +13,16 @@ use crate::store::Backing;
 use joulio_nvme_spec::Status;
 use std::collections::VecDeque;
 
-/// A sync that is to be done.
+/// A sync to be executed.
 #[derive(Debug)]
 pub(crate) struct Sync {
     requester: Requester,
-    /// Error of the write that was to become durable: then there is nothing to sync.
+    /// Error of the write that was to become durable: then nothing is synced.
     written: Result<(), Status>,
     files: Vec<Backing>,
 }
 
-/// A sync that has ended.
+/// A sync that has ended, with its outcome.
 #[derive(Debug)]
 pub(crate) struct Synced {
     requester: Requester,
@@ -30,7 +31,7 @@ pub(crate) struct Synced {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Requester {
-    /// The command in service that arrived with this number.
+    /// The command in service with this arrival number.
     Command(u64),
     /// The shutdown with this number.
     Shutdown(u64),
@@ -38,7 +39,7 @@ enum Requester {
     CacheOff(u64),
 }
 
-/// Shutdowns that wait for the disk.
+/// Shutdowns that wait for a sync.
 #[derive(Debug, Default)]
 pub(super) struct Shutdowns {
     requested: u64,
@@ -56,7 +57,7 @@ impl Shutdowns {
     }
 }
 
-/// Set Features commands that turn the caches off (06h), in their order: each completes when what the caches had is
+/// Set Features commands that turn the caches off (06h), in their order: each completes when the data of the caches is
 /// durable.
 #[derive(Debug, Default)]
 pub(super) struct CacheOffs {
@@ -68,12 +69,12 @@ pub(super) struct CacheOffs {
 struct CacheOff {
     number: u64,
     cid: u16,
-    /// Outcome of its sync, once that has ended.
+    /// Outcome of the command's sync, once that has ended.
     synced: Option<Result<(), Status>>,
 }
 
 impl CacheOffs {
-    /// Command `cid` of the admin queue waits from now on.
+    /// Adds command `cid` of the admin queue, which then waits.
     pub(super) fn request(&mut self, cid: u16) {
         self.requested += 1;
         self.waiting.push_back(CacheOff {
@@ -87,7 +88,7 @@ impl CacheOffs {
         self.waiting.clear();
     }
 
-    /// The first whose sync is still to be done.
+    /// Returns the number of the first, if its sync is still to be executed.
     fn unsynced(&self) -> Option<u64> {
         let mut waiting = self.waiting.iter();
         Some(waiting.find(|one| one.synced.is_none())?.number)
@@ -100,7 +101,7 @@ impl CacheOffs {
         }
     }
 
-    /// The first, when its sync has ended: its command, and the outcome.
+    /// Removes the first, if its sync has ended; returns its command and the outcome.
     fn pop(&mut self) -> Option<(u16, Result<(), Status>)> {
         let synced = self.waiting.front()?.synced?;
         self.waiting.pop_front().map(|one| (one.cid, synced))
@@ -108,7 +109,7 @@ impl CacheOffs {
 }
 
 impl Sync {
-    /// Waits until it is done.
+    /// Executes the sync, and waits for it.
     pub(crate) fn run(self) -> Synced {
         let synced = |file: &Backing| file.sync().map_err(Namespace::write_status);
         Synced {
@@ -126,7 +127,8 @@ impl EmulatedController {
         self.shutdowns.waiting.is_some()
     }
 
-    /// The sync that is next, if there is one: to be run, and handed to [`EmulatedController::end_sync`] before another begins.
+    /// Returns the next sync, if there is one: to be run, and passed to [`EmulatedController::end_sync`] before another
+    /// begins.
     #[inline]
     pub(crate) fn begin_sync(&mut self) -> Option<Sync> {
         if let Some(number) = self.shutdowns.waiting {
@@ -182,8 +184,7 @@ impl EmulatedController {
         any
     }
 
-    /// Completes the commands that have turned the caches off. Where something could not be made durable these stay
-    /// on.
+    /// Completes the commands that have turned the caches off. If data could not be made durable, the caches stay on.
     pub(super) fn complete_cache_offs(&mut self) {
         while let Some((cid, outcome)) = self.cache_offs.pop() {
             if let Err(status) = outcome {
@@ -194,7 +195,7 @@ impl EmulatedController {
         }
     }
 
-    /// The outcome of a command whose sync has ended.
+    /// Returns the outcome of a command whose sync has ended.
     pub(super) fn work_synced(
         &mut self,
         io: &Io,
@@ -203,7 +204,7 @@ impl EmulatedController {
         synced?;
         match io.work {
             Work::Read | Work::Compare | Work::Verify => self.work(io),
-            // Was done before.
+            // Was executed before.
             _ => Ok(()),
         }
     }
@@ -213,7 +214,7 @@ impl EmulatedController {
         self.namespaces.iter().any(Namespace::is_volatile)
     }
 
-    /// The files of a namespace, or of all, that have a cache.
+    /// Returns the files with a cache of a namespace, or of all.
     fn files_of(&self, namespace: Option<usize>) -> Vec<Backing> {
         let one = namespace.map(|index| &self.namespaces[index..=index]);
         let namespaces = one.unwrap_or(&self.namespaces);

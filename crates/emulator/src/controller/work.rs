@@ -1,4 +1,4 @@
-//! The work of I/O commands: how long it takes, how it counts, and the doing of it.
+//! The work of I/O commands: its time, its counters, and its execution.
 
 use super::EmulatedController;
 use super::checked_io::{Io, Work};
@@ -7,7 +7,7 @@ use joulio_nvme_spec::Status;
 use joulio_units::Nanos;
 
 impl EmulatedController {
-    /// The mean service time of `io`; the profile's figure.
+    /// Returns the mean service time of `io` by the profile.
     #[inline]
     pub(super) fn mean_service(&self, io: &Io) -> Nanos {
         let (direction, bytes) = io.load();
@@ -39,7 +39,7 @@ impl EmulatedController {
                 }
                 self.move_data(io)
             }
-            // Of what has no cache; of what has one, it is the sync alone.
+            // A flush of namespaces without a cache; with one, the sync is all there is to do.
             Work::Flush => Ok(()),
             Work::Verify => self.namespace(io).verify(io.position, io.len),
             Work::WriteZeroes { deallocate } => {
@@ -63,7 +63,7 @@ impl EmulatedController {
         }
     }
 
-    /// The namespace of an I/O that is checked and is not a flush.
+    /// Returns the namespace of an I/O that was checked and is not a flush.
     pub(super) fn namespace(&self, io: &Io) -> &Namespace {
         &self.namespaces[io.nsid as usize - 1]
     }

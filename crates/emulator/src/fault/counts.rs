@@ -1,14 +1,14 @@
 //! Number of times that each fault was committed.
 
-/// Faults committed since the controller was made, by kind. They only rise. A fault that found no
-/// occasion, as a doubled completion that had no room in its queue, is not counted.
+/// Faults committed since the controller was made, by kind; the counts only increase. A fault that could not happen, as
+/// a doubled completion without room in its queue, is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faulted {
-    /// `status`: commands that failed although nothing was wrong with them.
+    /// `status`: commands that failed although they were valid.
     pub status: u64,
     /// `drop`: commands whose completion was never posted.
     pub dropped: u64,
-    /// `late`: completions that were held back for a time.
+    /// `late`: completions that were withheld for a time.
     pub late: u64,
     /// `double`: completions that were posted twice.
     pub doubled: u64,
@@ -28,14 +28,14 @@ pub struct Faulted {
     pub cfs: u64,
     /// `removed`: 1 once the controller is removed.
     pub removed: u64,
-    /// `admin-stuck`: admin commands that were taken and left.
+    /// `admin-stuck`: admin commands that were fetched and never completed.
     pub admin_stuck: u64,
-    /// `namespace-removed`: namespaces that vanished.
+    /// `namespace-removed`: namespaces that were removed.
     pub namespaces_removed: u64,
-    /// `full`: writes that were refused for want of room.
+    /// `full`: writes that were refused as if there were no room.
     pub full: u64,
-    /// `stuck-reset`: resets that the controller did not take notice of.
+    /// `stuck-reset`: resets that the controller ignored.
     pub stuck_resets: u64,
-    /// `stuck-flr`: function-level resets that it did not take notice of.
+    /// `stuck-flr`: function-level resets that the controller ignored.
     pub stuck_flrs: u64,
 }

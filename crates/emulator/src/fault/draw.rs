@@ -1,27 +1,27 @@
-//! The faults that happen now: the plan, as it is worked off.
+//! The faults that happen now: a plan and its progress.
 
 use super::{Fault, FaultPlan, When};
 use joulio_units::Nanos;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A probability is a share of this many draws.
+/// Number of draws of which a probability is a share.
 const DRAWS: u64 = 1 << 53;
 
-/// A plan being worked off. It has a random sequence of its own, of which every I/O command takes
-/// the same number of draws, whatever happens to it.
+/// A plan in progress. It has a random sequence of its own, of which every I/O command uses the same number of draws,
+/// whatever happens to it.
 #[derive(Debug)]
 pub(crate) struct Draw {
     random: Pcg64,
-    /// Faults by chance, with how many of [`DRAWS`] hit.
+    /// Random faults, with how many of [`DRAWS`] cause them.
     rates: Vec<(u64, Fault)>,
     /// Faults at a command, the first on top.
     commands: Vec<(u64, Fault)>,
     /// Faults at a time, the first on top.
     times: Vec<(Nanos, Fault)>,
-    /// Faults that wait for the next command.
+    /// Faults of commands that apply to the next command.
     armed: Vec<Fault>,
-    /// I/O commands so far.
+    /// Number of I/O commands so far.
     count: u64,
 }
 
@@ -43,7 +43,7 @@ impl Draw {
                 When::After(time) => draw.times.push((time, fault)),
             }
         }
-        // Both are taken from the end; those of the same moment in the order of the plan.
+        // Both are taken from the end; faults of the same moment in the order of the plan.
         draw.commands.sort_by_key(|&(number, _)| number);
         draw.commands.reverse();
         draw.times.sort_by_key(|&(time, _)| time);
@@ -51,7 +51,7 @@ impl Draw {
         draw
     }
 
-    /// An I/O command is fetched: what befalls it.
+    /// Returns the faults of an I/O command that is fetched.
     pub(crate) fn strike(&mut self) -> Vec<Fault> {
         self.count += 1;
         let mut struck = std::mem::take(&mut self.armed);
@@ -66,7 +66,7 @@ impl Draw {
         struck
     }
 
-    /// The next fault whose time has come, `since` after CC.EN first rose.
+    /// Returns the next fault that is due, `since` after CC.EN was first set.
     pub(crate) fn due(&mut self, since: Nanos) -> Option<Fault> {
         let due = self.times.pop_if(|(time, _)| *time <= since);
         due.map(|(_, fault)| fault)
@@ -77,14 +77,14 @@ impl Draw {
         self.times.last().map(|&(time, _)| time)
     }
 
-    /// Goes on with another plan from here.
+    /// Continues with another plan from here.
     pub(crate) fn replace(&mut self, mut other: Draw) {
         other.count = self.count;
         other.commands.retain(|&(number, _)| number > other.count);
         *self = other;
     }
 
-    /// The next command fetched is befallen by `fault`.
+    /// Applies `fault` to the next command that is fetched.
     pub(crate) fn arm(&mut self, fault: Fault) {
         self.armed.push(fault);
     }
@@ -113,7 +113,7 @@ mod tests {
             hit.map(|(at, _)| at).collect::<Vec<usize>>()
         };
         let first = hits("seed=1,drop@0.1");
-        // Three standard deviations of 30 each way.
+        // Three standard deviations of 30 on each side.
         assert!((910..=1090).contains(&first.len()), "{}", first.len());
         assert_eq!(first, hits("seed=1,drop@0.1"));
         assert_ne!(first, hits("seed=2,drop@0.1"));

@@ -5,22 +5,22 @@ use joulio_nvme_spec::Status;
 use joulio_units::Nanos;
 use std::fmt;
 
-/// A fault. Those of a command befall the I/O command that they are planned for, or the next one
-/// that is fetched; the others befall the controller, at once.
+/// A fault of an I/O command (the one that it is planned for, or the next one that is fetched) or of the controller,
+/// which happens at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// `status=SCT/SC[/dnr]`, in hexadecimal; without it Internal Error. The command fails with
-    /// this status, and moves no data.
+    /// `status=SCT/SC[/dnr]`, in hexadecimal; without a value Internal Error. The command fails with this status, and
+    /// transfers no data.
     Status(Status),
-    /// `drop`: the command is done, but its completion is never posted: it stays outstanding until
-    /// it is aborted, its queue is deleted, or the controller is reset.
+    /// `drop`: the command is executed, but its completion is never posted: it stays outstanding until it is aborted,
+    /// its queue is deleted, or the controller is reset.
     Drop,
-    /// `late=TIME`: the completion is posted this much later.
+    /// `late=TIME`: the completion is posted later by this time.
     Late(Nanos),
     /// `double`: the completion is posted twice.
     Double,
-    /// `reorder`: the completion is held back until a later one of its queue has been posted, or a
-    /// millisecond has passed.
+    /// `reorder`: the completion is withheld until a later one of its queue has been posted, or a millisecond has
+    /// passed.
     Reorder,
     /// `stale`: after the completion, an older one of its queue is posted again.
     Stale,
@@ -30,24 +30,24 @@ pub enum Fault {
     LostIrq,
     /// `spurious-irq`: the vector of the command's queue is raised when the command is fetched.
     SpuriousIrq,
-    /// `flip`: the command, if it is a read, arrives with one wrong bit, and succeeds.
+    /// `flip`: the data of the command, if it is a read, arrives with one wrong bit, and the command succeeds.
     Flip,
     /// `cfs`: the controller fails (CSTS.CFS), and does nothing until it is reset.
     Cfs,
-    /// `removed`: the controller is pulled out, for ever: registers read as all ones, and it touches
-    /// no memory any more.
+    /// `removed`: the controller is removed for ever: registers read as all ones, and it does not access memory any
+    /// more.
     Removed,
     /// `admin-stuck`: admin commands are fetched and never completed, until a reset.
     AdminStuck,
-    /// `namespace-removed[=NSID]`, without it NSID 1: the namespace becomes inactive.
+    /// `namespace-removed[=NSID]`, without a value NSID 1: the namespace becomes inactive.
     NamespaceRemoved(u32),
-    /// `full`: from now on writes end with Capacity Exceeded.
+    /// `full`: from now on writes fail with Capacity Exceeded.
     Full,
-    /// `stuck-reset`: clearing CC.EN has no effect from now on: the controller goes on as it was,
-    /// and CSTS.RDY does not fall. A function-level reset helps.
+    /// `stuck-reset`: clearing CC.EN has no effect from now on: the controller continues, and CSTS.RDY stays set. A
+    /// function-level reset helps.
     StuckReset,
-    /// `stuck-flr`: a function-level reset has no effect from now on either. One by a server's host
-    /// is refused.
+    /// `stuck-flr`: a function-level reset has no effect from now on either. If a served host requests one, it is
+    /// refused.
     StuckFlr,
 }
 
@@ -57,7 +57,7 @@ pub(super) const KINDS: &str = "status[=SCT/SC[/dnr]], drop, late=TIME, double, 
      stuck-reset, stuck-flr";
 
 impl Fault {
-    /// Whether the fault befalls a command, and not the controller.
+    /// Whether the fault is one of a command, not of the controller.
     pub fn is_of_a_command(self) -> bool {
         match self {
             Fault::Status(_)
@@ -80,7 +80,7 @@ impl Fault {
         }
     }
 
-    /// Reads `kind[=parameter]`; the error says what is wrong with it.
+    /// Parses `kind[=parameter]`; the error says what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Fault, &'static str> {
         let (kind, parameter) = match text.split_once('=') {
             Some((kind, parameter)) => (kind, Some(parameter)),
@@ -124,7 +124,7 @@ impl Fault {
     }
 }
 
-/// `SCT/SC[/dnr]`, in hexadecimal.
+/// Parses `SCT/SC[/dnr]`, in hexadecimal.
 fn status(text: &str) -> Result<Status, &'static str> {
     const WRONG: &str = "a status is SCT/SC or SCT/SC/dnr in hexadecimal, 0/01 to 7/ff";
     let hexadecimal = |text: &str, max| {

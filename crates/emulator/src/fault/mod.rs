@@ -1,5 +1,5 @@
-//! Faults that a controller commits on purpose, so that a driver's recovery can be tested: what
-//! they are, when they happen, and how they are written down.
+//! Faults that a controller commits on purpose, to test a driver's recovery: their kinds, their times, and their
+//! notation.
 
 mod counts;
 mod draw;

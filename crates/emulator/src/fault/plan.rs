@@ -1,4 +1,4 @@
-//! A plan of faults: what happens when, in a form that can be written on a command line.
+//! A plan of faults and their times, which can be written on a command line.
 
 use super::kind::{Fault, KINDS};
 use super::time::{self, Printed};
@@ -11,10 +11,10 @@ use std::str::FromStr;
 pub enum When {
     /// `@0.001`: at each I/O command with this probability, 0 to 1.
     Rate(f64),
-    /// `@#100`: at this I/O command since the controller was switched on, the first being 1; once.
+    /// `@#100`: once, at this I/O command since the controller was switched on, the first being 1.
     Command(u64),
-    /// `@2s`: this long after CC.EN first rose, once. A fault of a command then befalls the next
-    /// command that is fetched.
+    /// `@2s`: once, this long after CC.EN was first set. A fault of a command then applies to the next command that is
+    /// fetched.
     After(Nanos),
 }
 
@@ -27,22 +27,21 @@ pub struct Planned {
     pub when: When,
 }
 
-/// The faults that a controller is to commit, and the seed that chance is drawn from: the same
-/// plan and the same commands give the same faults.
+/// The faults that a controller is to commit, and the seed of the random ones: the same plan and the same commands give
+/// the same faults.
 ///
-/// Written as a list, `seed=7,drop@0.001,status=2/81@#100,cfs@2s`: each fault is
-/// `KIND[=PARAMETER][@WHEN]`. Without a time a fault of a command befalls every I/O command, and
-/// one of the controller happens as soon as it is enabled. An empty plan is an empty text.
+/// Written as a list, `seed=7,drop@0.001,status=2/81@#100,cfs@2s`: each fault is `KIND[=PARAMETER][@WHEN]`. Without a
+/// time a fault of a command applies to every I/O command, and a fault of the controller happens as soon as it is
+/// enabled. An empty text is an empty plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultPlan {
-    /// The seed that chance is drawn from.
+    /// Seed of the random faults.
     pub seed: u64,
-    /// The faults. Of several that befall the same command, each is committed as far as they go
-    /// together.
+    /// The faults. Of several that apply to the same command, each is committed as far as they are compatible.
     pub faults: Vec<Planned>,
 }
 
-/// A plan that cannot be read: what to write instead.
+/// Error of a plan that cannot be parsed, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{part}': {reason}; faults are a list of KIND[@RATE|@#COMMAND|@TIME] and seed=N, the kinds \
@@ -51,7 +50,7 @@ pub struct FaultPlan {
 pub struct FaultPlanError {
     /// The part of the plan that is wrong.
     pub part: String,
-    /// Why.
+    /// Reason in words.
     pub reason: &'static str,
 }
 

@@ -11,7 +11,7 @@ const UNITS: [(&str, u64); 4] = [
     ("ns", 1),
 ];
 
-/// A time as `50ms`, `1.5s`, `20us` or `7ns`; `None`: not one, or too long for 64 bits.
+/// Parses a time as `50ms`, `1.5s`, `20us` or `7ns`; `None` if it is not one, or too long for 64 bits.
 pub(super) fn parse(text: &str) -> Option<Nanos> {
     let digits = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(digits);
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Option<Nanos> {
     whole.checked_add(fraction).map(Nanos)
 }
 
-/// A time in the longest unit that needs no fraction.
+/// A time, displayed in the longest unit that needs no fraction.
 pub(super) struct Printed(pub(super) Nanos);
 
 impl fmt::Display for Printed {

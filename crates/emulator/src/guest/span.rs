@@ -1,9 +1,9 @@
-//! Ranges that may lie in several regions, one after the other.
+//! Ranges that may span several regions.
 
 use super::{GuestMemory, Segment, Unmapped};
 
 impl GuestMemory {
-    /// The `len` bytes at `address`, region by region; an error where one is missing, and an end.
+    /// Iterates over the regions' parts of the `len` bytes at `address`; ends with an error where one is not mapped.
     pub(crate) fn pieces(
         &self,
         address: u64,
@@ -20,7 +20,7 @@ impl GuestMemory {
         })
     }
 
-    /// The byte at `address`, and as many of the `more` bytes after it as are in its region.
+    /// Returns the byte at `address` with as many of the `more` bytes after it as are in its region.
     fn piece(&self, address: u64, more: u64) -> Result<Segment, Unmapped> {
         let next = self
             .regions
@@ -35,7 +35,7 @@ impl GuestMemory {
         })
     }
 
-    /// Copies from `address`, which may lie in several regions.
+    /// Copies from `address`; the range may span several regions.
     pub(crate) fn read_pieces(&self, address: u64, mut to: &mut [u8]) -> Result<(), Unmapped> {
         for piece in self.pieces(address, to.len() as u64) {
             let piece = piece?;

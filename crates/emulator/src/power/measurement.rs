@@ -16,7 +16,7 @@ const MINUTE: u64 = 60_000_000_000;
 pub(super) struct Measurement {
     /// End of the interval under measurement; never, when there is no measurement.
     pub(super) edge: Nanos,
-    /// Feature 25h, as it was started with.
+    /// Feature 25h, as the measurement was started.
     requested: PowerMeasurement,
     /// PMGN.
     generation: u8,
@@ -49,8 +49,8 @@ impl Default for Measurement {
 }
 
 impl Measurement {
-    /// Starts at `now` as `requested`, when the controller has used `energy`. What was measured
-    /// before is forgotten.
+    /// Starts a measurement at `now` as `requested`, when the controller has used `energy`. Earlier results are
+    /// dropped.
     pub(super) fn start(&mut self, requested: PowerMeasurement, now: Nanos, energy: Joules) {
         let limit = Nanos(u64::from(requested.smt()) * MINUTE);
         let endless = limit == Nanos::ZERO;
@@ -64,7 +64,7 @@ impl Measurement {
         };
     }
 
-    /// Stops at `now`, if it is measuring: the interval that is not over is not counted.
+    /// Stops the measurement at `now`, if one runs: the unfinished interval is not counted.
     pub(super) fn stop(&mut self, now: Nanos) {
         if self.is_running() {
             self.edge = Nanos::MAX;
@@ -72,7 +72,7 @@ impl Measurement {
         }
     }
 
-    /// A controller reset: nothing is measured, nothing was. Starts are counted on.
+    /// Resets with the controller: no measurement runs, results are dropped. The count of starts is kept.
     pub(super) fn reset(&mut self) {
         *self = Measurement {
             generation: self.generation,
@@ -84,13 +84,13 @@ impl Measurement {
         self.edge != Nanos::MAX
     }
 
-    /// Feature 25h: ACT says whether it is measuring.
+    /// Returns feature 25h: ACT says whether a measurement runs.
     pub(super) fn feature(&self) -> PowerMeasurement {
         self.requested.with_act(self.is_running().into())
     }
 
-    /// Takes the intervals that are over by `to`. `energy` is what the controller had used at a
-    /// time; but for the first interval it did nothing.
+    /// Counts the intervals that are over by `to`. `energy` returns the controller's energy up to a time; after the
+    /// first interval the controller was idle.
     pub(super) fn pass(
         &mut self,
         to: Nanos,
@@ -113,7 +113,7 @@ impl Measurement {
         }
     }
 
-    /// Counts `intervals` of the same energy, at the end of the last of which it is `energy`.
+    /// Counts `intervals` of equal energy; the total is `energy` at the end of the last.
     fn take(&mut self, intervals: u64, energy: Joules) {
         let each = Joules((energy.0 - self.energy.0) / intervals as f64);
         // The first is remembered; rounding must not make the second the highest.
@@ -126,7 +126,7 @@ impl Measurement {
         self.edge += Nanos(intervals * INTERVAL.0);
     }
 
-    /// Log 25h at `now`, of a controller that was reset at `reset`. There is no histogram.
+    /// Returns log 25h at `now`, of a controller that was reset at `reset`. There is no histogram.
     pub(super) fn log(&self, now: Nanos, reset: Nanos) -> PowerMeasurementLog {
         let mut log = PowerMeasurementLog::new_zeroed();
         let time = |at: Nanos| Timestamp::since_reset(at.since(reset).0 / 1_000_000);
@@ -157,9 +157,9 @@ impl Measurement {
     }
 }
 
-/// Counts how many of `max` intervals of rest, the first ending at `edge`, use the same energy:
-/// those in which one power state has all the time. At least one, and halved until it is so; a
-/// rest has few transitions, so that a rest of years takes few steps.
+/// Counts how many of `max` idle intervals, the first ending at `edge`, use the same energy: those spent in one power
+/// state. At least one; `max` is halved until it holds. An idle time has few transitions, so that even years take few
+/// steps.
 fn same(edge: Nanos, max: u64, states: &PowerStates) -> u64 {
     let before = states.residency(Nanos(edge.0 - INTERVAL.0));
     let mut count = max;

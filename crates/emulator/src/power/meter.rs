@@ -1,9 +1,8 @@
-//! The power meter inside a controller: what it draws by its profile, as the SMART log and log 25h
-//! report it.
+//! The power meter inside a controller: its power by its profile, as the SMART log and log 25h report it.
 //!
-//! It needs no timer and no thread. Energy is closed at edges, every [`SAMPLE`] and every second
-//! of a measurement, whenever the controller next does something after one; while it does nothing,
-//! what it draws follows from its power states alone, however long that was.
+//! It needs no timer and no thread. Energy is summed up at edges, every [`SAMPLE`] and every second of a measurement,
+//! when the controller next does something after the edge; while it is idle, its power follows from its power states
+//! alone, however long that lasts.
 
 use super::interval::{INTERVAL, reported};
 use super::measurement::Measurement;
@@ -14,18 +13,18 @@ use joulio_nvme_spec::log::IntervalPower;
 use joulio_units::{Joules, Nanos};
 use std::collections::VecDeque;
 
-/// Sampling interval: none is reported (IPMSR is 0), and the figure is a mean of them.
+/// Sampling interval. It is not reported (IPMSR is 0); the figure is a mean of the samples.
 const SAMPLE: Nanos = Nanos::from_millis(10);
-/// The samples of an interval, and the one that it begins with.
+/// Samples of an interval, with the one at its beginning.
 const SAMPLES: usize = (INTERVAL.0 / SAMPLE.0) as usize + 1;
 
-/// The meter.
+/// The power meter of a controller.
 #[derive(Debug)]
 pub(super) struct Meter {
     working: Working,
-    /// Energy of finished work, beyond what the controller draws idle.
+    /// Energy of finished work, beyond the controller's idle energy.
     spent: Joules,
-    /// The work that it is the cost of.
+    /// The work that used that energy.
     worked: Worked,
     /// Time up to which the work is accounted for.
     closed: Nanos,
@@ -37,7 +36,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// The meter of a controller that is switched on at `start`.
+    /// Makes the meter of a controller that is switched on at `start`.
     pub(super) fn new(profile: &DeviceProfile, start: Nanos) -> Meter {
         Meter {
             working: Working::new(profile),
@@ -50,8 +49,8 @@ impl Meter {
         }
     }
 
-    /// Whether an edge lies before `at`: then [`Meter::pass`] comes before anything that ends there
-    /// is counted.
+    /// Whether an edge lies before `at`: then [`Meter::pass`] must be called before an I/O that ends at `at` is
+    /// counted.
     #[inline]
     pub(super) fn is_due(&self, at: Nanos) -> bool {
         at > self.edge()
@@ -62,8 +61,8 @@ impl Meter {
         self.next_sample.min(self.measurement.edge)
     }
 
-    /// Passes the edges up to `to`, at the first of which `worked` was all the work since the
-    /// controller was switched on, and after which there was none.
+    /// Passes the edges up to `to`. `worked` was all the work since the controller was switched on at the first of
+    /// them, after which there was none.
     #[cold]
     pub(super) fn pass(&mut self, to: Nanos, worked: Worked, states: &PowerStates) {
         let first = self.edge();
@@ -73,7 +72,7 @@ impl Meter {
         self.close(first, worked, states);
         let energy = |at: Nanos| states.idle_energy(at) + self.spent;
         self.measurement.pass(to, states, energy);
-        // Of a long rest only the latest interval is wanted.
+        // Of a long idle time only the latest interval is needed.
         let further = to.since(self.next_sample).0 / SAMPLE.0;
         let skipped = (further + 1).saturating_sub(SAMPLES as u64);
         self.next_sample += Nanos(skipped * SAMPLE.0);
@@ -96,18 +95,18 @@ impl Meter {
         self.closed = at;
     }
 
-    /// Starts a measurement at `at`, up to which all work is closed.
+    /// Starts a measurement at `at`, up to which all work is accounted for.
     pub(super) fn start(&mut self, requested: PowerMeasurement, at: Nanos, states: &PowerStates) {
         let energy = states.idle_energy(at) + self.spent;
         self.measurement.start(requested, at, energy);
     }
 
-    /// The host requested power state `ps`.
+    /// Sets the power state `ps` that the host has requested.
     pub(super) fn operates_in(&mut self, ps: u8) {
         self.working.operates_in(ps);
     }
 
-    /// The mean power of the latest second, or since it was switched on when that is less; not
+    /// Returns the mean power of the latest second, or since the controller was switched on if that is less; not
     /// reported before the first sample.
     pub(super) fn interval_power(&self) -> IntervalPower {
         let ends = self.samples.front().zip(self.samples.back());
@@ -119,7 +118,7 @@ impl Meter {
         }
     }
 
-    /// Watt-hours since it was switched on, rounded up.
+    /// Returns the watt-hours since the controller was switched on, rounded up.
     pub(super) fn watt_hours(&self) -> u64 {
         let energy = self.samples.back().map_or(0.0, |&(_, energy)| energy.0);
         (energy / 3_600.0).ceil() as u64

@@ -13,8 +13,8 @@ pub(crate) struct Worked {
 }
 
 impl Worked {
-    /// Write Zeroes and Dataset Management are taken for writes, as their service times are;
-    /// a flush is taken for no work, as the model has it.
+    /// Returns the work of `activity`. Write Zeroes and Dataset Management count as writes, as their service times are;
+    /// a flush counts as no work, as in the model.
     pub(crate) fn of(activity: &Activity) -> Worked {
         let mut write = activity.write;
         write.service += activity.other.service;
@@ -37,24 +37,24 @@ impl Worked {
     }
 }
 
-/// The profile's part of it.
+/// The profile's figures for the energy of work.
 #[derive(Debug)]
 pub(super) struct Working {
     servers: f64,
-    /// Bytes per second; infinite where that is no limit.
+    /// Bytes per second; infinite without a limit.
     bandwidth: [f64; 2],
-    /// Watts, idle included, while busy in power state 0.
+    /// Watts, idle power included, while busy in power state 0.
     active: [f64; 2],
-    /// Watts when idle in each power state, where that does I/O.
+    /// Watts when idle in each power state, if that does I/O.
     idle: Box<[Option<f64>]>,
-    /// The power in the state that does I/O now.
+    /// Idle watts of the power state that does I/O now.
     awake: f64,
-    /// Seconds in which it could have worked and has counted no work: an I/O counts when it is
-    /// over, and may have begun in an earlier window.
+    /// Seconds in which the device could have worked and counted no work: an I/O counts when it is over, and may have
+    /// begun in an earlier window.
     spare: f64,
 }
 
-/// Maximum number of seconds that are kept in `spare`: longer I/Os are none to meter.
+/// Maximum number of seconds kept in `spare`: an I/O that is longer is not metered as a whole.
 const MAX_SPARE: f64 = 1.0;
 
 impl Working {
@@ -86,15 +86,15 @@ impl Working {
         }
     }
 
-    /// The host requested power state `ps`: I/O is done in it, unless it does none.
+    /// Sets the power state `ps` that the host has requested: I/O is done in it, unless it is non-operational.
     pub(super) fn operates_in(&mut self, ps: u8) {
         if let Some(&Some(idle)) = self.idle.get(usize::from(ps)) {
             self.awake = idle;
         }
     }
 
-    /// Computes the energy of a window's work beyond idling. Where a power state's cap stretches an
-    /// I/O, it draws the cap for so much longer.
+    /// Computes the energy of a window's work beyond idling. If a power state's cap stretches an I/O, the I/O draws the
+    /// cap for the longer time.
     pub(super) fn energy(
         &mut self,
         window: Nanos,
@@ -111,7 +111,7 @@ impl Working {
             busy += time * stretch;
             joules += time * (self.active[index] - self.awake * stretch);
         }
-        // A device that is all busy is not busier.
+        // A device cannot be busier than all the time.
         let room = self.spare + window.seconds();
         let scale = if busy > room { room / busy } else { 1.0 };
         self.spare = (room - busy * scale).clamp(0.0, MAX_SPARE);

@@ -18,13 +18,13 @@ const POWER_MANAGEMENT: usize = 0x40;
 const MSIX: usize = 0x50;
 const EXPRESS: usize = 0x60;
 const DEVICE_CONTROL: usize = EXPRESS + 8;
-/// Initiate Function Level Reset: bit 15 of Device Control, its high byte's highest.
+/// Initiate Function Level Reset: bit 15 of Device Control, bit 7 of its high byte.
 const INITIATE_RESET: u8 = 1 << 7;
 
-/// The result of a write.
+/// Effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// Bytes, or nothing.
+    /// Bytes were stored, or ignored.
     Stored,
     /// A function-level reset.
     Reset,
@@ -54,7 +54,7 @@ impl ConfigSpace {
     fn header(&mut self, layout: &Layout) {
         self.put(0x00, &EmulatedController::VENDOR.to_le_bytes());
         self.put(0x02, &EmulatedController::DEVICE.to_le_bytes());
-        // Memory space, bus master and INTx disable are the host's; INTx there is none.
+        // Memory space, bus master and INTx disable can be written; INTx is never raised.
         self.allow(COMMAND, &0x0406u16.to_le_bytes());
         // There is a list of capabilities.
         self.put(STATUS, &0x0010u16.to_le_bytes());
@@ -78,9 +78,9 @@ impl ConfigSpace {
     fn msix(&mut self, layout: &Layout) {
         let [low, high] = (layout.vectors() - 1).to_le_bytes();
         self.put(MSIX, &[0x11, EXPRESS as u8, low, high]);
-        // Enable and function mask.
+        // Enable and function mask can be written.
         self.allow(MSIX + 3, &[0xc0]);
-        // Both in BAR 0.
+        // Table and pending bits are in BAR 0.
         self.put(MSIX + 4, &(layout.table() as u32).to_le_bytes());
         self.put(MSIX + 8, &(layout.pending() as u32).to_le_bytes());
     }
@@ -90,11 +90,11 @@ impl ConfigSpace {
         self.put(EXPRESS, &[0x10, 0x00, 0x02, 0x00]);
         // Role-based error reporting, function-level reset.
         self.put(EXPRESS + 4, &(1u32 << 28 | 1 << 15).to_le_bytes());
-        // Relaxed ordering and no snoop, as after a reset; those, payload and read request sizes
-        // and error reporting are the host's.
+        // Relaxed ordering and no snoop, as after a reset; the host can write those, payload and read request sizes and
+        // error reporting.
         self.put(DEVICE_CONTROL, &0x2810u16.to_le_bytes());
         self.allow(DEVICE_CONTROL, &0x78ffu16.to_le_bytes());
-        // 8 GT/s, 4 lanes; and so negotiated.
+        // 8 GT/s, 4 lanes, and negotiated so.
         self.put(EXPRESS + 0x0c, &(3u32 | 4 << 4).to_le_bytes());
         self.put(EXPRESS + 0x12, &(3u16 | 4 << 4).to_le_bytes());
         self.allow(EXPRESS + 0x10, &0x01c3u16.to_le_bytes());
@@ -111,14 +111,14 @@ impl ConfigSpace {
         self.writable[at..at + mask.len()].copy_from_slice(mask);
     }
 
-    /// Reads from `offset`, which is inside with all of `to`.
+    /// Reads from `offset`; the range is inside.
     pub(super) fn read(&self, offset: usize, to: &mut [u8]) {
         for (at, byte) in (offset..).zip(to) {
             *byte = self.bytes.get(at).copied().unwrap_or(0);
         }
     }
 
-    /// Writes at `offset` what may be written.
+    /// Writes the writable bits at `offset`.
     pub(super) fn write(&mut self, offset: usize, from: &[u8]) -> Written {
         let mut written = Written::Stored;
         for (at, &byte) in (offset..)

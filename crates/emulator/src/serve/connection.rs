@@ -1,7 +1,7 @@
-//! A host's end of the socket: whole messages in, with their descriptors, and replies out.
+//! A connection to a host: receives whole messages, with their descriptors, and sends replies.
 //!
-//! Nothing here waits. A host that stops in the middle of a message, or does not read its replies,
-//! keeps nobody but itself.
+//! Nothing here blocks. A host that stops in the middle of a message, or does not read its replies, delays nobody but
+//! itself.
 
 use joulio_vfio_user_wire::{Header, MAX_DATA, RegionAccess};
 use rustix::io::Errno;
@@ -17,9 +17,9 @@ use zerocopy::FromBytes;
 
 /// Maximum number of descriptors of a message (`max_msg_fds`).
 pub(super) const MAX_FDS: usize = 16;
-/// The longest message: a region write with all the data there may be.
+/// Length in bytes of the longest message: a region write with the most data allowed.
 const MAX_MESSAGE: usize = Header::BYTES + RegionAccess::BYTES + MAX_DATA;
-/// Bytes that are requested at once at most: a host that only claims to send much costs nothing.
+/// Most bytes that are read at once: a host that announces a long message and does not send it costs no memory.
 const CHUNK: usize = 64 << 10;
 
 /// A message of a host.
@@ -30,30 +30,31 @@ pub(super) struct Message {
     pub(super) fds: Vec<OwnedFd>,
 }
 
-/// Why there is no message.
+/// Reason why no message comes any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The host has closed its end, between two messages.
+    /// The host has closed its end between two messages.
     Closed,
-    /// A peer that broke off, or sent what cannot be a message: where the next begins is not known.
+    /// The host has closed its end in the middle of a message, or sent an invalid one: the beginning of the next is not
+    /// known.
     Broken,
 }
 
-/// A connection.
+/// A connection to a host.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
     incoming: Vec<u8>,
     fds: Vec<OwnedFd>,
-    /// Descriptors come in with messages. To close one can wait for whoever is behind it, as a file system of a
-    /// process is (FUSE): nobody can have that done to a host who is not one.
+    /// Whether file descriptors are accepted. Closing one can block, if the process behind it is a file system (FUSE):
+    /// only a host that was let in may do that to the server.
     takes_fds: bool,
     outgoing: Vec<u8>,
     outgoing_fd: Option<OwnedFd>,
 }
 
 impl Connection {
-    /// A connection that takes no descriptors: none belongs to a first message.
+    /// Makes a connection that accepts no descriptors: a first message has none.
     pub(super) fn new(stream: UnixStream) -> Connection {
         Connection {
             stream,
@@ -70,12 +71,12 @@ impl Connection {
         self.takes_fds = true;
     }
 
-    /// Whether a part of a reply is still to be sent: then room is waited for, not a message.
+    /// Whether a part of a reply is still to be sent: then the connection waits for room, not for a message.
     pub(super) fn is_sending(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// The next message, when all of it is there.
+    /// Returns the next message, once all of it has arrived.
     pub(super) fn receive(&mut self) -> Result<Option<Message>, End> {
         loop {
             let wanted = self.wanted()?;
@@ -88,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// Length of the message in bytes, as far as that is known.
+    /// Returns the length of the message in bytes, as far as it is known.
     fn wanted(&self) -> Result<usize, End> {
         let Ok((header, _)) = Header::read_from_prefix(&self.incoming) else {
             return Ok(Header::BYTES);
@@ -97,7 +98,7 @@ impl Connection {
         if !(Header::BYTES..=MAX_MESSAGE).contains(&size) {
             return Err(End::Broken);
         }
-        // Exactly a header was requested so far; the rest may come with descriptors.
+        // So far exactly a header was read; the rest may come with descriptors.
         Ok(size)
     }
 
@@ -111,14 +112,14 @@ impl Connection {
         }
     }
 
-    /// Receives up to `wanted` bytes in all; `false` when there is nothing more for now.
+    /// Receives up to `wanted` bytes in all; `false` when no more have arrived.
     fn fill(&mut self, wanted: usize) -> Result<bool, End> {
         let have = self.incoming.len();
         self.incoming.resize(wanted.min(have + CHUNK), 0);
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = match self.takes_fds {
             true => RecvAncillaryBuffer::new(&mut space),
-            // The kernel lets go of what comes all the same.
+            // The kernel closes descriptors that come all the same.
             false => RecvAncillaryBuffer::default(),
         };
         let received = recvmsg(
@@ -150,15 +151,14 @@ impl Connection {
         }
     }
 
-    /// Sends `bytes`, with `fd` if there is one, as far as there is room; the rest in
-    /// [`Connection::flush`].
+    /// Sends `bytes`, with `fd` if there is one, as far as there is room; [`Connection::flush`] sends the rest.
     pub(super) fn send(&mut self, bytes: Vec<u8>, fd: Option<OwnedFd>) -> Result<(), End> {
         self.outgoing = bytes;
         self.outgoing_fd = fd;
         self.flush()
     }
 
-    /// Sends what is left of a reply, as far as there is room.
+    /// Sends the rest of a reply, as far as there is room.
     pub(super) fn flush(&mut self) -> Result<(), End> {
         while !self.outgoing.is_empty() {
             let fds: Vec<BorrowedFd<'_>> = self.outgoing_fd.iter().map(AsFd::as_fd).collect();
@@ -172,7 +172,7 @@ impl Connection {
             match sendmsg(&self.stream, &[bytes], &mut control, flags) {
                 Ok(sent) => {
                     self.outgoing.drain(..sent);
-                    // It went with the first byte.
+                    // The descriptor went with the first byte.
                     self.outgoing_fd = None;
                 }
                 Err(Errno::AGAIN | Errno::INTR) => break,

@@ -1,4 +1,4 @@
-//! Why a controller could not be served, each with what to do about it.
+//! Errors of serving a controller, each with what to do about it.
 
 use crate::error::EmulatorError;
 use std::io;
@@ -17,7 +17,7 @@ pub enum ServeError {
         /// The path as given.
         path: PathBuf,
     },
-    /// Something else is at the path.
+    /// The path is not a socket.
     #[error("{}: exists, and is not a socket", path.display())]
     NotASocket {
         /// The path as given.
@@ -28,7 +28,7 @@ pub enum ServeError {
     Socket {
         /// The path as given.
         path: PathBuf,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
     /// The kernel has no asynchronous I/O, through which hosts' eventfds are signalled.

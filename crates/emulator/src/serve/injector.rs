@@ -5,22 +5,22 @@ use crate::shared::Shared;
 use std::fmt;
 use std::sync::Arc;
 
-/// Commits faults in a served controller. See [`Server::injector`](super::Server::injector).
+/// Commits faults in a served controller. Made by [`Server::injector`](super::Server::injector).
 #[derive(Clone)]
 pub struct Injector(pub(super) Arc<Shared>);
 
 impl Injector {
-    /// Commits `fault` now, or, if it is one of a command, on the next I/O command that is fetched.
+    /// Commits `fault` now, or, if it is a fault of a command, on the next I/O command that is fetched.
     pub fn inject(&self, fault: Fault) {
         self.0.inject(fault);
     }
 
-    /// Replaces what is still planned; what is broken already stays so.
+    /// Replaces the faults that are still planned; permanent faults remain.
     pub fn plan_faults(&self, plan: &FaultPlan) {
         self.0.plan_faults(plan);
     }
 
-    /// The faults committed so far.
+    /// Returns the counts of faults committed so far.
     pub fn faulted(&self) -> Faulted {
         self.0.controller_first().activity().faults
     }

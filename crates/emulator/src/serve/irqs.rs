@@ -1,4 +1,4 @@
-//! The settings of vectors by a host (DEVICE_SET_IRQS).
+//! A host's settings of vectors (DEVICE_SET_IRQS).
 
 use crate::controller::Event;
 use crate::shared::Shared;
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Describes the interrupts of kind `index`: MSI-X, and nothing else.
+/// Describes the interrupts of kind `index`: only MSI-X is supported.
 pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
     if index >= pci::IRQS {
         return Err(Errno::INVAL);
@@ -56,7 +56,7 @@ pub(super) fn set(
     if requested.index != pci::MSIX || end > u32::from(shared.vectors) {
         return Err(Errno::INVAL);
     }
-    // Both fit, for the number of vectors does.
+    // Both fit, since the number of vectors does.
     let range = requested.start as u16..end as u16;
     match (kind, action) {
         (IrqSet::DATA_EVENTFD, IrqSet::TRIGGER) => {
@@ -106,8 +106,8 @@ fn act(shared: &Shared, action: u32, vectors: impl Iterator<Item = u16>) -> Resu
     Ok(())
 }
 
-/// The device's thread must never wait for a host: an event is an eventfd, which a
-/// [`Signaller`] signals without waiting, whatever the host does to its flags and its count.
+/// Checks that an event is an eventfd. A [`Signaller`] signals it without blocking, whatever the host does to its flags
+/// and its counter: the device's thread must never wait for a host.
 fn check_event(fd: &OwnedFd) -> Result<(), Errno> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let kind = std::fs::read_link(link).map_err(|_| Errno::INVAL)?;

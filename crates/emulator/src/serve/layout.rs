@@ -1,6 +1,6 @@
 //! The layout of BAR 0: registers, the page of doorbells, the MSI-X table and its pending bits.
 
-/// A page of doorbells, which alone can be mapped.
+/// Offset of the page of doorbells, the only one that can be mapped.
 pub(super) const DOORBELLS: u64 = 0x1000;
 /// Length of the page of doorbells in bytes.
 pub(super) const DOORBELL_BYTES: u64 = 0x1000;
@@ -8,7 +8,7 @@ const TABLE: u64 = 0x2000;
 const PAGE: u64 = 0x1000;
 const ENTRY: u64 = 16;
 
-/// BAR 0 of a controller.
+/// Layout of a controller's BAR 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     vectors: u16,
@@ -48,7 +48,7 @@ impl Layout {
         TABLE + (u64::from(self.vectors) * ENTRY).next_multiple_of(PAGE)
     }
 
-    /// The length of the BAR.
+    /// Returns the length of the BAR in bytes.
     pub(super) fn size(&self) -> u64 {
         (self.pending() + PAGE).next_power_of_two()
     }

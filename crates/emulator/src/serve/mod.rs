@@ -1,16 +1,15 @@
-//! A controller behind a vfio-user socket, for hosts in other processes: a virtual machine's, or
-//! the driver's own back end.
+//! A controller behind a vfio-user socket, for hosts in other processes: a virtual machine, or the driver's own back
+//! end.
 //!
-//! Two threads: one waits for messages, the other is the device. A message takes the controller's
-//! lock only while it does something with the controller; the device's thread makes no system call
-//! for I/O. Hosts come one after the other; one that comes while another is there is refused
-//! (EBUSY). One that says nothing within 5 s is cut off, and keeps nobody else out. A host is not
-//! trusted: every address, length, queue identifier and doorbell value is checked before use, as
-//! are messages. However it goes, the controller afterwards is as new.
+//! There are two threads: one waits for messages, the other is the device. The controller's lock is held only while a
+//! message accesses the controller; the device's thread makes no system call for I/O. Hosts are served one after the
+//! other; one that connects while another is served is refused (EBUSY). A connection without a message within 5 s is
+//! closed, and keeps nobody else out. A host is not trusted: every address, length, queue identifier and doorbell value
+//! is checked before use, as are messages. However a host leaves, the controller afterwards is as new.
 //!
-//! What a host hands over is used with care: memory that it shrinks afterwards reads as zeroes
-//! ([`joulio_device::SharedMemory::from_file`]), and its events are eventfds,
-//! which are signalled without waiting ([`joulio_device::Signaller`]).
+//! A host's files are not trusted either: memory that it shrinks afterwards reads as zeroes
+//! ([`joulio_device::SharedMemory::from_file`]), and its events are eventfds that are signalled without blocking
+//! ([`joulio_device::Signaller`]).
 
 mod config;
 mod connection;

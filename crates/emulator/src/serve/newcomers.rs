@@ -1,20 +1,20 @@
-//! Connections on which nothing was said yet. None of them has the controller.
+//! Connections without a message yet. None of them has the controller.
 
 use super::connection::Connection;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Connections at the same time. When more come, the oldest is cut off.
+/// Maximum number of such connections. When more come, the oldest is closed.
 const MAX: usize = 8;
 
-/// A connection, and when it came.
+/// A connection, and the time at which it is closed.
 #[derive(Debug)]
 pub(super) struct Newcomer {
     pub(super) connection: Connection,
     pub(super) deadline: Instant,
 }
 
-/// Connections that have said nothing.
+/// Connections without a message yet.
 #[derive(Debug, Default)]
 pub(super) struct Newcomers(pub(super) VecDeque<Newcomer>);
 
@@ -32,11 +32,11 @@ impl Newcomers {
         oldest.is_some()
     }
 
-    /// Cuts off those whose time is up; how many.
+    /// Closes those whose time is up; returns how many.
     pub(super) fn expire(&mut self) -> u64 {
         let now = Instant::now();
         let mut cut = 0;
-        // In the order in which they came.
+        // In the order of their arrival.
         while self.0.front().is_some_and(|first| first.deadline <= now) {
             self.0.pop_front();
             cut += 1;

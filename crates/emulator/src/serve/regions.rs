@@ -1,4 +1,4 @@
-//! DMA regions of a host, within its limits.
+//! DMA regions of a host, and their limits.
 
 use super::options::ServeOptions;
 use crate::guest::PAGE;
@@ -10,11 +10,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-/// Unmap all, as the kernel's vfio.h numbers the flags (`VFIO_DMA_UNMAP_FLAG_ALL`), and as some
-/// hosts do.
+/// Unmap all: the flag by the kernel's vfio.h (`VFIO_DMA_UNMAP_FLAG_ALL`), which some hosts use, and the one of
+/// vfio-user.
 const ALL: u32 = 1 << 1 | DmaUnmap::ALL;
 
-/// A range that the host has mapped. Without a descriptor it is out of the controller's reach.
+/// A range that the host has mapped. Without a descriptor the controller cannot reach it.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     first: u64,
@@ -22,7 +22,7 @@ struct Range {
 }
 
 impl Range {
-    /// The `size` bytes at `address`: whole pages, and not beyond the address space.
+    /// Makes the range of `size` bytes at `address`: whole pages, inside the address space.
     fn new(address: u64, size: u64) -> Result<Range, Errno> {
         let pages = address.is_multiple_of(PAGE) && size.is_multiple_of(PAGE) && size > 0;
         let last = address.checked_add(size.wrapping_sub(1));
@@ -90,7 +90,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Unmaps whole regions: all of the range, and nothing that reaches out of it.
+    /// Unmaps the regions inside the range; it is an error if a region is only partly inside.
     pub(super) fn unmap(&mut self, shared: &Shared, requested: &DmaUnmap) -> Result<(), Errno> {
         if requested.flags & ALL != 0 && requested.address == 0 && requested.size == 0 {
             for range in std::mem::take(&mut self.ranges) {
@@ -118,13 +118,13 @@ impl Regions {
         }
         self.bytes -= found.iter().map(|other| other.bytes()).sum::<u64>();
         self.ranges.drain(from..to);
-        // Under the lock no access is under way, and none comes after.
+        // With the lock held no access is under way, and none comes after.
         let mut controller = shared.controller_first();
         controller.unmap(Iova(range.first), range.bytes() as usize);
         Ok(())
     }
 
-    /// The first range that does not end before `address`.
+    /// Returns the index of the first range that ends after `address`.
     fn find(&self, address: u64) -> usize {
         self.ranges.partition_point(|range| range.last < address)
     }
@@ -148,10 +148,10 @@ fn reach(shared: &Shared, requested: &DmaMap, fd: &OwnedFd) -> Result<(), Errno>
     mapped.map_err(|_| Errno::INVAL)
 }
 
-/// Why memory was not mapped, in the one number that a reply has room for.
+/// Returns the errno of a reply for memory that was not mapped.
 fn errno(error: &io::Error) -> Errno {
     match error.kind() {
-        // It is not memory: `joulio serve --help` says what is.
+        // It is not memory: `joulio serve --help` explains what is.
         io::ErrorKind::Unsupported => Errno::NOTSUP,
         _ => Errno::from_io_error(error).unwrap_or(Errno::INVAL),
     }

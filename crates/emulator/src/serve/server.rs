@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Messages that a host gets done before others are served.
+/// Messages that a host may have executed before others are served.
 const TURN: u32 = 64;
 
 /// A controller behind a vfio-user socket.
@@ -37,11 +37,11 @@ pub struct Server {
     stats: Stats,
 }
 
-/// The host that has the controller.
+/// The host that is served.
 struct Host {
     connection: Connection,
     session: Session,
-    /// Time by which the version is to be settled.
+    /// Time by which the version has to be negotiated.
     deadline: Instant,
 }
 
@@ -55,8 +55,8 @@ impl Server {
     /// Makes a controller, and listens for hosts at `path`.
     ///
     /// # Errors
-    /// [`ServeError::Controller`] when the options cannot be had; [`ServeError::InUse`],
-    /// [`ServeError::NotASocket`] or [`ServeError::Socket`] when `path` cannot be listened at.
+    /// [`ServeError::Controller`] when the options are not possible; [`ServeError::InUse`], [`ServeError::NotASocket`]
+    /// or [`ServeError::Socket`] when `path` cannot be listened at.
     pub fn bind(
         path: &Path,
         options: &Options,
@@ -78,17 +78,17 @@ impl Server {
         })
     }
 
-    /// The thread identifier of the device's thread.
+    /// Returns the thread identifier of the device's thread.
     pub fn thread_id(&self) -> i32 {
         self.thread.id()
     }
 
-    /// The polls of the doorbells by the device's thread, to be read while it runs.
+    /// Returns the count of the device thread's polls of the doorbells, to be read while it runs.
     pub fn polls(&self) -> PollCount {
         PollCount(Arc::clone(&self.shared))
     }
 
-    /// The injector of faults, to be used while the server runs.
+    /// Returns the injector of faults, to be used while the server runs.
     pub fn injector(&self) -> Injector {
         Injector(Arc::clone(&self.shared))
     }
@@ -107,11 +107,11 @@ impl Server {
         }
     }
 
-    /// Serves hosts, until `stop` can be read from.
+    /// Serves hosts until `stop` becomes readable.
     ///
     /// # Errors
-    /// [`ServeError::Wait`] when the kernel cannot wait for hosts. A host that breaks the protocol
-    /// is cut off, and is no error.
+    /// [`ServeError::Wait`] when waiting for hosts fails. A host that breaks the protocol is disconnected, which is no
+    /// error.
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
         let mut host: Option<Host> = None;
         let mut newcomers = Newcomers::default();
@@ -121,7 +121,7 @@ impl Server {
                 return Ok(());
             }
             if ready.host && host.as_mut().is_some_and(|host| self.attend(host).is_err()) {
-                // Its session ends here: before the next host is let in.
+                // Its session ends here, before the next host is let in.
                 host = None;
             }
             let now = Instant::now();
@@ -212,8 +212,8 @@ impl Server {
         host.connection.send(reply.bytes, reply.fd)
     }
 
-    /// Listens to a newcomer. Who says something first has the controller; the others are refused
-    /// because it is taken.
+    /// Reads from a newcomer. The first to send a message gets the controller; the others are refused because it is
+    /// taken.
     fn hear(&mut self, index: usize, newcomers: &mut Newcomers, host: &mut Option<Host>) {
         let connection = &mut newcomers.0[index].connection;
         let message = match connection.receive() {
@@ -236,7 +236,7 @@ impl Server {
             Ok(Some(message)) => {
                 self.stats.turned_away += 1;
                 let mut connection = newcomer.connection;
-                // It is cut off in any case.
+                // It is disconnected in any case.
                 let _ = connection.send(refusal(&message.header, Errno::BUSY), None);
             }
             Ok(None) => {}
@@ -264,7 +264,7 @@ impl Server {
             DoorbellMode::Mapped => match self.shared.controller_first().map_doorbells() {
                 Ok(page) => Some(page),
                 Err(_) => {
-                    // No memory or no descriptors for it: the host may come again.
+                    // There is no memory or no descriptor for it: the host may connect again.
                     self.stats.turned_away += 1;
                     return None;
                 }
@@ -282,12 +282,12 @@ impl Server {
     }
 }
 
-/// Number of times that a device's thread has polled the doorbells. See [`Server::polls`].
+/// Count of the polls of the doorbells by a device's thread. Made by [`Server::polls`].
 #[derive(Clone)]
 pub struct PollCount(Arc<Shared>);
 
 impl PollCount {
-    /// The count. It does not change while the thread is parked.
+    /// Returns the count. It does not change while the thread is parked.
     pub fn count(&self) -> u64 {
         self.0.rounds.load(Ordering::Relaxed)
     }
@@ -299,11 +299,11 @@ impl fmt::Debug for PollCount {
     }
 }
 
-/// The work that is ready.
+/// The sockets that are ready.
 struct Ready {
     stop: bool,
     listener: bool,
-    /// A bit for each.
+    /// A bit for each newcomer.
     newcomers: u32,
     host: bool,
 }
@@ -323,7 +323,7 @@ fn is_fatal(error: &io::Error) -> bool {
 }
 
 impl AsFd for Server {
-    /// The listening socket.
+    /// Returns the listening socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.listener.as_fd()
     }

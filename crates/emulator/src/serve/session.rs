@@ -1,7 +1,7 @@
-//! One host: what it says, and what it is answered.
+//! The session of one host: its messages and the replies.
 //!
-//! Every number in a message is checked here or where it is used. A command that cannot be done
-//! is answered with an errno, and changes nothing.
+//! Every number in a message is checked here or where it is used. A command that cannot be executed is answered with an
+//! errno, and has no effect.
 
 use super::config::{self, ConfigSpace, Written};
 use super::connection::Message;
@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// An answer: the body, and a descriptor with it.
+/// Content of a reply: the body, and a descriptor with it.
 type Answer = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
 
 /// A host, from its first message to its last.
@@ -35,9 +35,9 @@ pub(super) struct Session {
     layout: Layout,
     config: ConfigSpace,
     regions: Regions,
-    /// The page of doorbells, when it is mapped.
+    /// The page of doorbells, if it can be mapped.
     doorbells: Option<OwnedFd>,
-    /// The version is settled.
+    /// Whether the version is negotiated.
     settled: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Reply {
 }
 
 impl Session {
-    /// A host that has just come; `doorbells` is the page that it may map.
+    /// Makes the session of a host that has just connected; `doorbells` is the page that it may map.
     pub(super) fn new(
         shared: &Arc<Shared>,
         signaller: &Arc<Signaller>,
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// Whether the version is settled.
+    /// Whether the version is negotiated.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }
@@ -103,7 +103,7 @@ impl Session {
         let Message { header, body, fds } = message;
         let is_command = header.flags & !flags::NO_REPLY == 0;
         let is_version = header.command == command::VERSION;
-        // The version comes first, and once.
+        // The version comes first, and only once.
         if !is_command || is_version == self.settled {
             return Err(Errno::INVAL);
         }
@@ -206,7 +206,7 @@ impl Session {
         .concat();
         info.flags |= RegionInfo::MMAP | RegionInfo::CAPABILITIES;
         info.argsz += areas.len() as u32;
-        // Also where there is no room for them: QEMU refuses the flag without the offset.
+        // Also without room for them: QEMU refuses the flag without the offset.
         info.capabilities = RegionInfo::BYTES as u32;
         let has_room = requested.argsz >= info.argsz;
         if !has_room {
@@ -216,7 +216,7 @@ impl Session {
         Ok(([info.as_bytes(), &areas].concat(), Some(file)))
     }
 
-    /// Whether an access lies inside of its region.
+    /// Checks that an access is inside its region.
     fn check(&self, requested: &RegionAccess) -> Result<(), Errno> {
         let size = self.size(requested.region)?;
         let end = requested.offset.checked_add(u64::from(requested.count));
@@ -228,7 +228,7 @@ impl Session {
         self.check(requested)?;
         let mut data = vec![0; requested.count as usize];
         if self.shared.controller_first().is_removed() {
-            // Nobody answers on the bus, which the host reads as ones.
+            // No device answers, which the host reads as ones.
             data.fill(0xff);
         } else if requested.region == pci::CONFIG {
             self.config.read(requested.offset as usize, &mut data);
@@ -238,7 +238,7 @@ impl Session {
         Ok(([requested.as_bytes(), &data].concat(), None))
     }
 
-    /// Registers have no side effects when they are read, so that any bytes of them may be.
+    /// Reads bytes of BAR 0. Reading registers has no side effects, so that any of their bytes may be read.
     fn read_bar(&self, offset: u64, data: &mut [u8]) {
         let controller = self.shared.controller_first();
         for (at, byte) in (offset..).zip(data) {
@@ -305,7 +305,7 @@ impl Session {
         let doorbells = if self.doorbells.is_some() {
             self.shared.controller_first().doorbells()
         } else {
-            // Registers in this process stay where they are.
+            // Registers in this process are not mapped.
             Arc::clone(&self.shared.doorbells)
         };
         let (qid, side) = doorbells.decode(offset)?;
@@ -318,7 +318,7 @@ impl Session {
         }
     }
 
-    /// DEVICE_RESET, and a function-level reset by configuration space.
+    /// Executes DEVICE_RESET, or a function-level reset by configuration space.
     fn reset(&mut self) {
         self.config = ConfigSpace::new(&self.layout);
         self.shared.controller_first().reset_function();
@@ -327,14 +327,14 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Whatever the host left undone is undone: the controller is as new, and reaches nothing.
+    /// Undoes everything that the host left: the controller is as new, and has no memory mapped.
     fn drop(&mut self) {
         self.shared.controller_first().detach();
         self.shared.bell.wake(Side::Tail);
     }
 }
 
-/// The structure that a body begins with.
+/// Reads the structure that a body begins with.
 fn read<T: FromBytes + KnownLayout + Immutable>(body: &[u8]) -> Result<T, Errno> {
     let read = T::read_from_prefix(body);
     read.map(|(value, _)| value).map_err(|_| Errno::INVAL)
@@ -350,7 +350,7 @@ fn reply(to: &Header, body: &[u8]) -> Vec<u8> {
     [header.as_bytes(), body].concat()
 }
 
-/// A reply that says why not.
+/// Makes a reply with an error.
 pub(super) fn refusal(to: &Header, error: Errno) -> Vec<u8> {
     let header = Header {
         size: Header::BYTES as u32,

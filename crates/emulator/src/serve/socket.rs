@@ -1,4 +1,4 @@
-//! The socket's file: made, replaced when nobody listens there any more, and removed at the end.
+//! The socket's file: created, replaced if no server listens there any more, and removed at the end.
 
 use super::ServeError;
 use rustix::fs::{CWD, FileType, Mode, OFlags, chmod, fchmod, fstat, openat};
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 128;
 
-/// A listening socket, whose file goes with it.
+/// A listening socket, whose file is removed with it.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) listener: UnixListener,
     path: PathBuf,
-    /// Device and inode: a file that somebody has put there since is not ours to remove.
+    /// Device and inode: a file that somebody else has put there since must not be removed.
     identity: Option<(u64, u64)>,
 }
 
@@ -78,7 +78,7 @@ fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Removes a socket that a server left behind. Anything else at the path stays.
+/// Removes a socket that an ended server left behind. Any other file at the path remains.
 fn clear_away(path: &Path) -> Result<(), ServeError> {
     let failed = |source| ServeError::Socket {
         path: path.into(),
@@ -101,7 +101,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         let there = symlink_metadata(&self.path).ok();
         if self.identity.is_some() && there.map(|found| identity(&found)) == self.identity {
-            // Nothing that could be done about it.
+            // An error could not be handled in any way.
             let _ = remove_file(&self.path);
         }
     }

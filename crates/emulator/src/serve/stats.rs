@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// Counts since the server began. They only rise.
+/// Counts since the server began, which only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Hosts that were served.
     pub clients: u64,
-    /// Hosts that were refused because the controller is taken.
+    /// Hosts that were refused because the controller was taken.
     pub turned_away: u64,
     /// Messages of hosts that were served.
     pub messages: u64,
     /// Number of messages that were answered with an error.
     pub refused_messages: u64,
-    /// Hosts that were cut off, or broke off in the middle of a message.
+    /// Hosts that were disconnected, or left in the middle of a message.
     pub broken_connections: u64,
-    /// Times that the device's thread polled the doorbells.
+    /// Polls of the doorbells by the device's thread.
     pub polls: u64,
     /// Reads that succeeded.
     pub reads: u64,

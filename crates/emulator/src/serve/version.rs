@@ -1,4 +1,4 @@
-//! The first message: which version is spoken, and what each side can take.
+//! The first message: the version and the limits of each side.
 
 use super::connection::MAX_FDS;
 use super::options::ServeOptions;
@@ -7,10 +7,10 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The longest version message: its JSON has a handful of figures.
+/// Longest version message in bytes: its JSON has a handful of figures.
 const MAX_BODY: usize = 8192;
 
-/// Answers a host's version: ours, unless they do not go together.
+/// Answers a host's version with ours, unless they are incompatible.
 pub(super) fn negotiate(body: &[u8], options: &ServeOptions) -> Result<Vec<u8>, Errno> {
     let (theirs, json) = Version::read_from_prefix(body).map_err(|_| Errno::INVAL)?;
     if theirs.major != MAJOR {
@@ -38,8 +38,8 @@ pub(super) fn negotiate(body: &[u8], options: &ServeOptions) -> Result<Vec<u8>, 
     Ok(reply)
 }
 
-/// Checks the client's capabilities: none, or an object in JSON with a NUL behind it. There is none that this server
-/// has to heed: it sends one descriptor at a time, and only as much data as was requested.
+/// Checks the client's capabilities: none, or an object in JSON with a NUL behind it. This server need not follow any
+/// of them: it sends one descriptor at a time, and only as much data as was requested.
 fn check(json: &[u8]) -> Result<(), Errno> {
     let text = match json {
         [] | [0] => return Ok(()),

@@ -1,4 +1,4 @@
-//! Reading for nobody: what Compare and Verify do.
+//! Reads whose data goes nowhere, for Compare and Verify.
 
 use super::Store;
 use crate::guest::{GuestMemory, Segment};
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 const PIECE: usize = 16 << 10;
 
 impl Store {
-    /// Whether the bytes from `position` on are those of `segments`.
+    /// Compares the bytes from `position` on with those of `segments`; true if they are equal.
     pub(crate) fn compare(
         &self,
         mut position: u64,
@@ -34,7 +34,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads `len` bytes from `position`.
+    /// Reads `len` bytes from `position`, and discards them.
     pub(crate) fn verify(&self, position: u64, len: u64) -> io::Result<()> {
         let mut piece = [0; PIECE];
         for at in (0..len).step_by(PIECE) {
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// Bytes past the end of the file read as zero, as they do for a Read.
+/// Reads from a file; bytes past its end read as zero, as they do for a Read.
 fn read_file(file: &File, position: u64, to: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < to.len() {

@@ -1,4 +1,4 @@
-//! Zeroes without data, and room that is given up: what Write Zeroes and Dataset Management do.
+//! Zeroing and deallocating, for Write Zeroes and Dataset Management.
 
 use super::Store;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The file never changes its size.
+/// Punches a hole without changing the file's size.
 const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 const ZEROES: FallocateFlags = FallocateFlags::ZERO_RANGE.union(FallocateFlags::KEEP_SIZE);
 
 impl Store {
-    /// Zeroes `len` bytes from `position` on. Their room is given up when `deallocate`, and kept
-    /// otherwise, as far as the store can choose.
+    /// Zeroes `len` bytes from `position` on. With `deallocate` their room is released, otherwise kept, as far as the
+    /// store can choose.
     pub(crate) fn zero(&self, position: u64, len: u64, deallocate: bool) -> io::Result<()> {
         match self {
             Store::Ram(store) => {
@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-/// `false`: the file system cannot do that, or there is nothing to do it to.
+/// Calls fallocate(2). `false`: the file system does not support that, or the range is empty.
 fn try_fallocate(file: &File, flags: FallocateFlags, position: u64, len: u64) -> io::Result<bool> {
     if len == 0 {
         return Ok(false);
@@ -84,7 +84,7 @@ mod tests {
         (store, file)
     }
 
-    /// The bytes that are zero, as a range; there must be no others.
+    /// Returns the range of the bytes that are zero; there must be no others.
     fn zeroes(file: &File) -> std::ops::Range<usize> {
         let mut bytes = vec![1; SIZE as usize];
         file.read_exact_at(&mut bytes, 0).unwrap();

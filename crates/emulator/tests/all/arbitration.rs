@@ -9,7 +9,7 @@ use joulio_nvme_spec::{Command, NvmOpcode, QueueId};
 
 use joulio_device::Device;
 
-/// A controller that was told to go by weight, high to low, and to take `2^ab` commands of a queue at a time.
+/// Makes a controller that fetches by weight, high to low, and takes `2^ab` commands of a queue at a time.
 fn weighted(mut options: Options, weights: [u8; 3], ab: u8) -> Host {
     options.weighted_round_robin = true;
     let mut host = Host::stepped(&options);
@@ -25,7 +25,8 @@ fn weighted(mut options: Options, weights: [u8; 3], ab: u8) -> Host {
     host
 }
 
-/// Submission queues of these classes, from identifier 1 on, that all complete to the first one's completion queue.
+/// Makes submission queues of these classes, from identifier 1 on, that all complete to the first one's completion
+/// queue.
 fn queues(host: &mut Host, classes: &[QueuePriority]) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (class, qid) in classes.iter().zip(1..) {
@@ -44,7 +45,7 @@ fn queues(host: &mut Host, classes: &[QueuePriority]) -> Vec<Pair> {
     pairs
 }
 
-/// Queues whose commands completed, in that order, a letter each: `a` is the first queue.
+/// Returns the queues in the order of their completions, one letter each: `a` is the first queue.
 fn order(pairs: &mut [Pair]) -> String {
     let first = &mut pairs[0];
     let done = std::iter::from_fn(|| first.reap());
@@ -73,7 +74,7 @@ fn classes_share_by_their_weights_and_urgent_comes_first() {
     let mut pairs = queues(&mut host, &classes);
     submit(&host, &mut pairs, 6);
     host.step(0);
-    // Four of high, two of medium, one of low a round, as long as each has some.
+    // Four of high, two of medium, one of low priority in a round, as long as each has some.
     let order = order(&mut pairs);
     assert_eq!(order.len(), 24, "{order}");
     let (urgent, rest) = order.split_at(6);

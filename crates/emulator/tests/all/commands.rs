@@ -1,4 +1,4 @@
-//! Write Zeroes, Dataset Management, Compare and Verify, and what Identify says of them.
+//! Write Zeroes, Dataset Management, Compare and Verify, and their support as Identify reports it.
 
 use crate::common::{
     CAPACITY, Host, PAGE, Pair, bytes, on_file, options, ram, slow_options, transfer,
@@ -53,7 +53,7 @@ fn zero_blocks(host: &Host, pair: &mut Pair, blocks: u32) -> Vec<u64> {
     zero
 }
 
-/// Dataset Management with its ranges in `buffer`.
+/// Makes a Dataset Management command with its ranges in `buffer`.
 fn dataset(buffer: &DmaMemory, ranges: &[(u64, u32)], deallocate: bool) -> Command {
     let list: Vec<DsmRange> = ranges
         .iter()
@@ -66,7 +66,7 @@ fn dataset(buffer: &DmaMemory, ranges: &[(u64, u32)], deallocate: bool) -> Comma
     command
 }
 
-/// Runs a claim for a namespace in memory and one in a file.
+/// Runs a claim for a namespace in memory and for one in a file.
 fn on_both(claim: impl Fn(&mut Host)) {
     claim(&mut Host::stepped(&options()));
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The host memory buffer: what a host may lend, and that the controller keeps its map there.
+//! The host memory buffer: the memory that a host may lend, and the controller's map in it.
 
 use crate::common::{Host, PAGE, bytes, options, transfer};
 use joulio_device::{Device, DmaMemory};
@@ -11,7 +11,7 @@ use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// A controller that wants 16 pages, and 4 at the least.
+/// Makes a controller that prefers 16 pages, and needs at least 4.
 fn demanding() -> Options {
     let mut options = options();
     options.host_memory = Some(HostMemoryDemand {
@@ -174,12 +174,12 @@ fn an_entry_that_somebody_else_wrote_is_found_out() {
     assert!(read(&host, &mut pair, 5, &buffer).is_success());
     memory.write(5 * 8 + 4, &[1]);
     assert_eq!(read(&host, &mut pair, 5, &buffer), Status::INTERNAL_ERROR);
-    // It has put its own there.
+    // The controller has put its own entry there.
     assert!(read(&host, &mut pair, 5, &buffer).is_success());
     let activity = host.device.activity();
     let counts = (activity.host_memory_hits, activity.host_memory_misses);
     assert_eq!(counts, (1, 2));
-    // Gone, it is out of reach, and nothing else is touched.
+    // Once disabled, the memory is not accessed, and no other is either.
     drop(memory);
     assert_eq!(read(&host, &mut pair, 5, &buffer), Status::INTERNAL_ERROR);
 }

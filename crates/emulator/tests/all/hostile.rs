@@ -1,4 +1,4 @@
-//! A host that means harm: whatever it writes, the controller stays whole.
+//! A hostile host: whatever it writes, the controller stays consistent.
 
 use crate::common::{Host, Pair, options, ram, slow_options, transfer};
 use joulio_device::{Device, Doorbell};
@@ -95,8 +95,8 @@ enum Act {
     Redirect(u16, u64),
 }
 
-/// Bytes of a command whose fields are often nearly right: small opcodes, identifiers and lengths,
-/// addresses in and about mapped memory.
+/// Generates bytes of a command whose fields are often nearly valid: small opcodes, identifiers and lengths, addresses
+/// in and about mapped memory.
 fn command(admin: bool) -> impl Strategy<Value = Vec<u8>> {
     let opcode = if admin {
         prop_oneof![(0u32..0x10).boxed(), (0u32..0x400).boxed()].boxed()
@@ -215,7 +215,7 @@ proptest! {
         for act in acts {
             perform(&mut host, &mut pairs, &vectors, act);
         }
-        // Whatever happened: a reset makes a good controller of it.
+        // Whatever happened, a reset makes the controller work.
         host.device.write32(CC, 0);
         host.enable();
         let mut pair = host.pair(1, 8, None);

@@ -1,4 +1,4 @@
-//! Power states of the controller: features 02h and 0Ch on the 960 EVO, in a time made up here.
+//! Power states of the controller: features 02h and 0Ch on the 960 EVO, in simulated time.
 
 use crate::common::{Host, Pair, ram, transfer};
 use joulio_device::{Device, DmaMemory};
@@ -13,7 +13,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 const MS: u64 = 1_000_000;
 
-/// A 960 EVO whose reads all take 69 us.
+/// Options of a 960 EVO whose reads all take 69 us.
 fn options() -> Options {
     let mut profile = DeviceProfile::builtin("samsung-960-evo").unwrap();
     profile.service.spread.value = 0.0;
@@ -37,7 +37,7 @@ impl Evo {
         Evo { host, pair, buffer }
     }
 
-    /// The one that Linux makes of it.
+    /// Makes a 960 EVO with the transitions that Linux sets.
     fn with_linux() -> Evo {
         let mut evo = Evo::new();
         evo.set_table(&linux(), 1);
@@ -53,7 +53,7 @@ impl Evo {
         self.host.must(set);
     }
 
-    /// The power state that Get Features shows at `now`.
+    /// Returns the power state that Get Features shows at `now`.
     fn state(&mut self, now: u64) -> u8 {
         self.host.step(now);
         let get = Command::get_features(FeatureId::POWER_MANAGEMENT);
@@ -77,7 +77,8 @@ impl Evo {
     }
 }
 
-/// After 50 times entry and exit together, in milliseconds rounded up (`nvme_configure_apst`).
+/// Makes the table of Linux: idle times of 50 times entry and exit latency together, in milliseconds rounded up
+/// (`nvme_configure_apst`).
 fn linux() -> ApstTable {
     let mut table = ApstTable::new_zeroed();
     let to = |state: u8, us: u64| {
@@ -229,8 +230,8 @@ fn a_parked_thread_dozes_by_the_clock_and_does_nothing_for_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whenever I/Os come and whatever the host requests: the states' times are the whole time,
-    /// and a read takes its service, and at most a way down and a way up.
+    /// Whenever I/Os come and whatever the host requests: the times in the states add up to the whole time, and a read
+    /// takes its service time, and at most one entry and one exit more.
     #[test]
     fn no_time_is_lost(
         events in proptest::collection::vec((0_u64..600 * MS, 0_u32..12), 1..30),

@@ -1,6 +1,6 @@
-//! The power that the controller reports: feature 25h, log 25h and the SMART log, on the 960 EVO in
-//! a time made up here. It draws 2 W idle, 5.3 W reading, 5.7 W writing, 40 mW in PS3, 5 mW in PS4;
-//! 23 reads of 4 KiB at a time take 69 us each.
+//! The power that the controller reports: feature 25h, log 25h and the SMART log, on the 960 EVO in simulated time. It
+//! draws 2 W idle, 5.3 W reading, 5.7 W writing, 40 mW in PS3, 5 mW in PS4; 23 reads of 4 KiB at a time take 69 us
+//! each.
 
 use crate::common::{Host, Pair, bytes, ram, transfer};
 use joulio_device::{Device, DmaMemory};
@@ -32,7 +32,7 @@ impl Evo {
         Evo::but(|_| {})
     }
 
-    /// The 960 EVO, but for what `change` changes.
+    /// Makes a 960 EVO with its profile changed by `change`.
     fn but(change: impl FnOnce(&mut DeviceProfile)) -> Evo {
         let mut profile = DeviceProfile::builtin("samsung-960-evo").unwrap();
         // So many are busy as there are I/Os, whatever their addresses.
@@ -83,7 +83,7 @@ impl Evo {
         SmartHealth::read_from_bytes(&page).unwrap()
     }
 
-    /// The SMART log's interval power in microwatts.
+    /// Returns the SMART log's interval power in microwatts.
     fn power(&mut self, now: u64) -> Option<u64> {
         self.smart(now).power().microwatts()
     }
@@ -115,7 +115,7 @@ impl Evo {
         self.host.must(set);
     }
 
-    /// `count` I/Os that come at `now`; when the last of them is over.
+    /// Submits `count` I/Os at `now`; returns the time at which the last of them is over.
     fn work(&mut self, now: u64, opcode: NvmOpcode, count: u16) -> u64 {
         self.host.step(now);
         for cid in 0..count {
@@ -464,8 +464,8 @@ fn a_rest_of_years_is_metered_at_once_and_exactly() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// However often it is asked meanwhile, and whatever the host does: the log is the same, and
-    /// is the energy that the power states and the work come to.
+    /// However often the log is read meanwhile, and whatever the host does, the log is the same, and its energy is that
+    /// of the power states and the work.
     #[test]
     fn asking_changes_nothing(
         events in proptest::collection::vec((0_u64..3_000 * MS, 0_u8..9), 1..40),

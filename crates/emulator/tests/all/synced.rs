@@ -1,4 +1,4 @@
-//! Syncs of the file of a namespace: what they come before and after, and what comes of one that fails.
+//! Syncs of a namespace's file: their order with reads and writes, and the effect of one that fails.
 
 use crate::common::{Host, bytes, enabled, on_file, slow_options, transfer};
 use joulio_device::Device;
@@ -50,7 +50,7 @@ fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
     assert!(host.status().cfs() && host.status().shst() == 2);
 }
 
-/// Linux tells one sync alone that data could not be written, and drops it.
+/// Linux reports to one sync only that data could not be written, and drops it.
 #[test]
 fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
     static SYNCS: AtomicU32 = AtomicU32::new(0);
@@ -78,14 +78,14 @@ fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
     assert_eq!(flushed(1), [failed], "a reset brings nothing back");
 }
 
-/// The last byte of the file's first 4096.
+/// Returns the last byte of the file's first 4096.
 fn last_byte(file: &File) -> io::Result<u8> {
     let mut byte = [0];
     file.read_exact_at(&mut byte, 4095)?;
     Ok(byte[0])
 }
 
-/// What the file held when it was synced.
+/// The content of the file when it was synced.
 #[test]
 fn what_forced_unit_access_writes_is_in_the_file_before_the_sync() {
     static SYNCED: Mutex<Vec<u8>> = Mutex::new(Vec::new());

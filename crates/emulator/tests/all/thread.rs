@@ -8,8 +8,8 @@ use joulio_nvme_spec::{Command, CommandId, NvmOpcode, QueueId};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
-/// Waits until the thread is parked. It must not have slept by a timeout before: then each sleep
-/// but the present one has ended in a wake.
+/// Waits until the thread is parked. It must not have slept with a timeout before: then each sleep but the present one
+/// has ended in a wake.
 fn wait_for_park(host: &Host) {
     loop {
         let activity = host.device.activity();
@@ -59,7 +59,7 @@ fn a_parked_device_wakes_for_every_doorbell() {
     assert!(activity.wakes >= 200, "{activity:?}");
 }
 
-/// Rings race with parking in every order that the scheduler comes up with.
+/// Rings race with parking in every order that the scheduler produces.
 #[test]
 fn no_command_is_left_behind_by_a_device_that_parks_at_once() {
     let mut options = options();

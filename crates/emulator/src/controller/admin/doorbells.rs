@@ -16,7 +16,7 @@ impl EmulatedController {
         let doorbells = self.page(command.prp1.get())?;
         let events = self.page(command.prp2.get())?;
         let shadow = Shadow::new(doorbells, events);
-        // Queues that are there already go on from where the registers have them.
+        // Queues that exist already continue from the values of their registers.
         for qid in 1..self.doorbells.pairs() {
             let at = usize::from(qid);
             for (side, exists) in [
@@ -45,7 +45,7 @@ impl EmulatedController {
         })
     }
 
-    /// Forgets the pages: the registers are all there is again.
+    /// Drops the pages: only the registers count again.
     pub(in crate::controller) fn drop_shadow(&mut self) {
         if self.doorbells.shadow().is_some() {
             self.doorbells.reset();
@@ -53,7 +53,7 @@ impl EmulatedController {
         }
     }
 
-    /// A host that takes the pages away leaves a controller that cannot go on.
+    /// Fails the controller if the host has unmapped the pages.
     pub(in crate::controller) fn check_shadow(&mut self) {
         let Some(shadow) = self.doorbells.shadow() else {
             return;

@@ -102,36 +102,36 @@ impl EmulatedController {
         Ok(0)
     }
 
-    /// 02h (Base 5.27.1.2).
+    /// Sets feature 02h (Base 5.27.1.2).
     fn set_power(&mut self, requested: PowerManagement) -> Result<(), Status> {
         let worked = Worked::of(&self.activity);
         let found = self.power.manage(requested, self.now, worked);
         if found { Ok(()) } else { Err(INVALID) }
     }
 
-    /// 25h: the time limit is at most MSMT, which is all that fits.
+    /// Sets feature 25h: the time limit is at most MSMT, which is the most that fits.
     fn measure_power(&mut self, requested: PowerMeasurement) -> Result<(), Status> {
         let (now, worked) = (self.now, Worked::of(&self.activity));
         let sound = self.metered().measure(requested, now, worked);
         if sound { Ok(()) } else { Err(INVALID) }
     }
 
-    /// The power, metered up to now.
+    /// Returns the power state, metered up to now.
     pub(super) fn metered(&mut self) -> &mut Power {
         let worked = Worked::of(&self.activity);
         self.power.catch_up(self.now, worked);
         &mut self.power
     }
 
-    /// Whether a Set Features turns off a cache that has something to lose.
+    /// Returns whether a Set Features turns off a cache that may have unflushed data.
     pub(super) fn turns_cache_off(&self, command: &Command) -> bool {
         let [dword10, value, ..] = command.cdw10.map(|dword| dword.get());
         let is_cache = FeatureId(dword10 as u8) == VOLATILE_WRITE_CACHE && dword10 & SAVE == 0;
         is_cache && value & 1 == 0 && self.is_volatile()
     }
 
-    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it, before the command `cid` completes,
-    /// and what writes in service put there before they complete.
+    /// Sets feature 06h (Base 5.27.1.4): turning the cache off makes its data durable before the command `cid`
+    /// completes, and the data of writes in service before they complete.
     pub(super) fn turn_cache_off(&mut self, cid: u16) {
         let volatile: Vec<_> = self.namespaces.iter().map(Namespace::is_volatile).collect();
         self.in_service.write_through(&volatile);
@@ -139,7 +139,7 @@ impl EmulatedController {
         self.cache_offs.request(cid);
     }
 
-    /// 07h (Base 5.27.1.5): before any I/O queue exists, and FFFFh is no number.
+    /// Sets feature 07h (Base 5.27.1.5): allowed only before any I/O queue exists; FFFFh is not a number.
     fn set_number_of_queues(&mut self, requested: NumberOfQueues) -> Result<u32, Status> {
         if requested.submission() == 0xffff || requested.completion() == 0xffff {
             return Err(INVALID);
@@ -152,7 +152,7 @@ impl EmulatedController {
         Ok(self.features.queues.into())
     }
 
-    /// 0Ch (Base 5.27.1.10).
+    /// Sets feature 0Ch (Base 5.27.1.10).
     fn set_transitions(&mut self, command: &Command, enabled: bool) -> Result<(), Status> {
         let mut table = ApstTable::new_zeroed();
         self.take_in(command, table.as_mut_bytes())?;

@@ -18,7 +18,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 const PAGE: usize = 4096;
 
-/// NSIDs that a list cannot begin after (Base 5.17.2.2).
+/// Least NSID after which a list cannot begin (Base 5.17.2.2).
 const NO_LIST_AFTER: u32 = 0xffff_fffe;
 
 /// CSI of the NVM command set (Base 5.17).
@@ -107,13 +107,13 @@ impl EmulatedController {
             .map(|each| u128::from(each.bytes()))
             .sum::<u128>()
             .into();
-        // Any time that can be requested.
+        // Any time limit that can be requested.
         page.msmt = U16::new(u16::MAX);
         page.sqes = Cc::SQES << 4 | Cc::SQES;
         page.cqes = Cc::CQES << 4 | Cc::CQES;
         page.nn = U32::new(self.namespaces.len() as u32);
         page.oncs = U16::new(optional_commands().into());
-        // Data blocks of whole dwords. Nothing more: no bit buckets, no list longer than its data.
+        // Data blocks of whole dwords. No bit buckets, and no list longer than its data.
         page.sgls = U32::new(Sgls::new().with_support(Sgls::DWORDS).into());
         // Bits 2:1: Flush may name all namespaces.
         page.vwc = 3 << 1 | u8::from(self.has_volatile_cache());
@@ -126,8 +126,8 @@ impl EmulatedController {
         page
     }
 
-    /// MDTS is for commands that transfer data: Verify has the same limit, Write Zeroes and Dataset
-    /// Management have none.
+    /// Builds the page of CNS 06h. MDTS is for commands that transfer data: Verify has the same limit, Write Zeroes and
+    /// Dataset Management have none.
     fn identify_nvm_controller(&self) -> IdentifyNvmController {
         let mut page = IdentifyNvmController::new_zeroed();
         page.vsl = self.profile.mdts();
@@ -137,7 +137,7 @@ impl EmulatedController {
     fn identify_namespace(&self, nsid: u32) -> Result<IdentifyNamespace, Status> {
         let mut page = IdentifyNamespace::new_zeroed();
         let Some(index) = self.namespace_index(nsid) else {
-            // Up to NN it is one that is not active.
+            // NSIDs up to NN are valid, but inactive.
             let inactive = nsid != 0 && nsid <= self.identify_controller().nn.get();
             return if inactive {
                 Ok(page)
@@ -156,7 +156,7 @@ impl EmulatedController {
         page.ncap = namespace.blocks().into();
         page.nuse = namespace.blocks().into();
         page.nvmcap = u128::from(namespace.bytes()).into();
-        // What a store gives up reads as zeroes, because it is a hole or fresh memory.
+        // Deallocated blocks of a store read as zeroes, because they are a hole or fresh memory.
         page.dlfeat = Dlfeat::new()
             .with_read_behaviour(Dlfeat::READS_ZEROES)
             .with_write_zeroes_deallocate(true)
@@ -195,7 +195,7 @@ impl EmulatedController {
         Ok(page)
     }
 
-    /// A number that is the same for the same profile, seed and `nsid`: FNV-1a of them.
+    /// Computes a number that is the same for the same profile, seed and `nsid`: FNV-1a of them.
     fn identity(&self, nsid: u32) -> u128 {
         const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
         const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -209,7 +209,7 @@ impl EmulatedController {
     }
 }
 
-/// ONCS: what [`super::super::checked_io::Work`] has beside reads, writes and flushes.
+/// Returns ONCS: the commands of [`super::super::checked_io::Work`] beside reads, writes and flushes.
 fn optional_commands() -> Oncs {
     Oncs::new()
         .with_compare(true)
@@ -218,21 +218,21 @@ fn optional_commands() -> Oncs {
         .with_verify(true)
 }
 
-/// FR: the version of this crate.
+/// Returns FR: the version of this crate.
 pub(super) fn firmware() -> [u8; 8] {
     let mut field = [0; 8];
     pad(&mut field, env!("CARGO_PKG_VERSION"));
     field
 }
 
-/// ASCII, left-justified, padded with spaces (Base 1.4.2).
+/// Writes `text` as ASCII, left-justified, padded with spaces (Base 1.4.2).
 fn pad(field: &mut [u8], text: &str) {
     field.fill(b' ');
     let len = text.len().min(field.len());
     field[..len].copy_from_slice(&text.as_bytes()[..len]);
 }
 
-/// A UUID of version 8, whose other bits mean what its maker says (RFC 9562, 5.8).
+/// Makes a UUID of version 8, whose other bits are free for its maker's use (RFC 9562, 5.8).
 fn uuid(bits: u128) -> [u8; 16] {
     let mut bytes = bits.to_be_bytes();
     bytes[6] = bytes[6] & 0x0f | 0x80;
@@ -255,13 +255,13 @@ fn power_state(state: &PowerState) -> PowerStateDescriptor {
         idlp: U16::new(idle),
         ips: idle_scale << 6,
         actp: U16::new(active),
-        // APW 1: an active power without a workload would not be one (Base figure 276).
+        // APW 1: an active power is only defined with a workload (Base figure 276).
         apw_aps: active_scale << 6 | u8::from(active_scale != 0),
         ..PowerStateDescriptor::default()
     }
 }
 
-/// MP, and whether it is in units of 100 uW (MXPS) because it fits: else of 10 mW.
+/// Returns MP, and whether it is in units of 100 uW (MXPS), as it is if it fits: else in units of 10 mW.
 fn maximum_power(watts: f64) -> (u16, bool) {
     let fine = (watts * 1e4).round();
     if fine <= f64::from(u16::MAX) {
@@ -271,7 +271,7 @@ fn maximum_power(watts: f64) -> (u16, bool) {
     }
 }
 
-/// IDLP or ACTP with its scale: 0 not reported, 1 units of 100 uW, 2 of 10 mW.
+/// Returns IDLP or ACTP with its scale: 0 not reported, 1 units of 100 uW, 2 of 10 mW.
 fn scaled_power(watts: Option<&Figure>) -> (u16, u8) {
     let Some(watts) = watts else { return (0, 0) };
     let (power, fine) = maximum_power(watts.value);

@@ -11,7 +11,7 @@ use zerocopy::{FromZeros, IntoBytes};
 const FIRMWARE_SLOTS: LogId = LogId(0x03);
 /// RAE: the event stays masked; bit 15 of dword 10 (Base figure 198).
 const RETAIN_EVENT: u32 = 1 << 15;
-/// The temperature of a device that has none: 300 K.
+/// Temperature in kelvins that is reported, as nothing is measured.
 const TEMPERATURE: u16 = 300;
 /// Critical Warning: the temperature has reached a threshold.
 const TEMPERATURE_WARNING: u8 = 1 << 1;
@@ -32,7 +32,7 @@ impl EmulatedController {
                 }
             }
             LogId::SMART_HEALTH => {
-                // LPA bit 0 is clear: health is that of the controller.
+                // LPA bit 0 is clear: the log is of the whole controller.
                 if !matches!(command.nsid.get(), 0 | u32::MAX) {
                     return Err(INVALID);
                 }
@@ -64,8 +64,8 @@ impl EmulatedController {
         Ok(0)
     }
 
-    /// Hands out the part of a page that was requested: NUMD dwords from byte LPO. A page ends
-    /// where it ends, whatever was requested.
+    /// Writes the requested part of a page to the host: NUMD dwords from byte LPO, but nothing beyond the end of the
+    /// page.
     fn hand_out_log(
         &mut self,
         command: &Command,
@@ -84,7 +84,7 @@ impl EmulatedController {
         self.hand_out(command, &rest[..len])
     }
 
-    /// Up to 1024 NSIDs, which is how many namespaces there can be (Base 5.16.1.5).
+    /// Builds the Changed Namespace List: up to 1024 NSIDs, which is how many namespaces there can be (Base 5.16.1.5).
     fn changed_namespaces_page(&self) -> ActiveNamespaces {
         let mut page = ActiveNamespaces::new_zeroed();
         for (entry, &nsid) in page.nsid.iter_mut().zip(self.changed_namespaces()) {
@@ -118,7 +118,7 @@ impl EmulatedController {
     }
 }
 
-/// Thousands of 512-byte units, rounded up.
+/// Converts bytes to thousands of 512-byte units, rounded up.
 fn data_units(bytes: u64) -> u128 {
     u128::from(bytes.div_ceil(512_000))
 }

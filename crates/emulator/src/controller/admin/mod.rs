@@ -10,12 +10,12 @@ mod queues;
 use super::EmulatedController;
 use joulio_nvme_spec::{AdminOpcode, Command, Status};
 
-/// The answer to a command.
+/// Time at which an admin command completes.
 enum Reply {
     /// Completes at once, with this value in dword 0 of the completion.
     Now(u32),
-    /// Completes when there is something to report: not a command in service, as requests for events may outnumber
-    /// the queue's entries.
+    /// Completes when there is an event to report. Not counted as a command in service, as Asynchronous Event Requests
+    /// may outnumber the queue's entries.
     AtAnEvent,
     /// Completes when a sync has ended.
     AtASync,
@@ -63,7 +63,7 @@ impl EmulatedController {
             AdminOpcode::DOORBELL_BUFFER_CONFIG if self.shadow_doorbells => {
                 self.configure_doorbell_buffers(command)?
             }
-            // Among them Format NVM and Sanitize: a controller that destroys no data.
+            // Among them Format NVM and Sanitize: the controller destroys no data.
             _ => return Err(Status::INVALID_OPCODE.do_not_retry()),
         };
         Ok(Reply::Now(dw0))

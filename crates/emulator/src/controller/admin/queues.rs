@@ -7,7 +7,7 @@ use crate::guest::PAGE;
 use joulio_nvme_spec::command::{CreateCompletionQueue, CreateSubmissionQueue, QueuePriority};
 use joulio_nvme_spec::{Command, CompletionEntry, Status};
 
-/// QID and QSIZE of dword 10 (Base figures 156 and 160).
+/// Returns QID and QSIZE of dword 10 (Base figures 156 and 160).
 fn identifier_and_entries(command: &Command) -> (u16, u32) {
     let dword10 = command.cdw10[0].get();
     (dword10 as u16, (dword10 >> 16) + 1)
@@ -55,7 +55,7 @@ impl EmulatedController {
         Ok(0)
     }
 
-    /// A queue that is created has a doorbell of zero, and a shadow of zero.
+    /// Zeroes the doorbell of a queue that is created, and its shadow.
     fn begin_doorbell(&self, qid: u16, side: Side) {
         self.doorbells.clear_one(qid, side);
         if let Some(shadow) = self.doorbells.shadow() {
@@ -63,7 +63,7 @@ impl EmulatedController {
         }
     }
 
-    /// A ring is contiguous (CAP.CQR), begins on a page, and is mapped as a whole.
+    /// Checks that a ring is contiguous (CAP.CQR), begins on a page, and is mapped as a whole.
     fn check_ring(
         &self,
         command: &Command,
@@ -103,8 +103,8 @@ impl EmulatedController {
         Ok(0)
     }
 
-    /// Commands in service are aborted, each with a completion if there is room for it: a host
-    /// has to take those without one for aborted too (Base 3.3.1.3).
+    /// Deletes a submission queue. Commands in service are aborted, each with a completion if there is room for it: a
+    /// host has to treat those without one as aborted too (Base 3.3.1.3).
     pub(super) fn delete_submission_queue(&mut self, command: &Command) -> Result<u32, Status> {
         let (qid, _) = identifier_and_entries(command);
         let Some(queue) = self.queues.submission(qid).filter(|_| qid != 0) else {

@@ -8,7 +8,7 @@ use joulio_nvme_spec::{Command, NvmOpcode, Status};
 use rand_pcg::rand_core::Rng;
 
 impl EmulatedController {
-    /// A command of submission queue `sqid` is fetched; whether faults are the end of it.
+    /// Applies faults to a command of submission queue `sqid` that is fetched; returns whether they end it.
     #[cold]
     pub(in crate::controller) fn befalls(&mut self, sqid: u16, command: &Command) -> bool {
         if sqid == 0 {
@@ -18,7 +18,7 @@ impl EmulatedController {
         }
     }
 
-    /// Draws what befalls a command of I/O submission queue `sqid`; whether that is the end of it.
+    /// Draws the faults of a command of I/O submission queue `sqid`; returns whether they end it.
     fn strike(&mut self, sqid: u16, command: &Command) -> bool {
         let Some(faults) = &mut self.faults else {
             return false;
@@ -40,8 +40,8 @@ impl EmulatedController {
         true
     }
 
-    /// Notes what is to happen to a command, and does what is to happen at once. The status that
-    /// it is to fail with.
+    /// Marks a command with the faults that come later, and applies those that come at once. Returns the status that it
+    /// is to fail with.
     fn mark(&mut self, sqid: u16, command: &Command, struck: &[Fault]) -> Option<Status> {
         let mut marks = Marks::default();
         let mut status = None;
@@ -66,14 +66,14 @@ impl EmulatedController {
         status
     }
 
-    /// Counts a command that fails with `status` for no reason.
+    /// Counts a command that fails with `status` without a reason.
     fn fails(&mut self, status: Option<Status>) -> Option<Status> {
         let faults = self.faults.as_mut()?;
         faults.done.status += u64::from(status.is_some());
         status
     }
 
-    /// Why the state that faults have left the controller in does not allow a command.
+    /// Returns the status of a command that is not possible in the state that faults have left the controller in.
     fn refusal(&mut self, command: &Command) -> Option<Status> {
         let faults = self.faults.as_mut()?;
         if faults.namespaces_removed.contains(&command.nsid.get()) {
@@ -88,7 +88,7 @@ impl EmulatedController {
         None
     }
 
-    /// An interrupt without a completion, on the vector that completions of `sqid` raise.
+    /// Raises an interrupt without a completion, on the vector of `sqid`'s completion queue.
     fn raise_spurious(&mut self, sqid: u16) {
         let cqid = self.queues.submission(sqid).map(|queue| queue.cqid);
         let queue = cqid.and_then(|cqid| self.queues.completion(cqid));
@@ -100,7 +100,7 @@ impl EmulatedController {
         }
     }
 
-    /// Changes a random bit of what a read has put into the host's memory.
+    /// Flips a random bit of the data that a read has written to the host's memory.
     pub(super) fn flip(&mut self, sqid: u16, command: &Command) {
         let Ok(io) = self.check(sqid, command) else {
             return;

@@ -8,14 +8,14 @@ use joulio_units::Nanos;
 use rand_pcg::rand_core::Rng;
 use zerocopy::little_endian::U16;
 
-/// The longest that a completion waits to be overtaken.
+/// Longest time that a completion waits to be overtaken.
 const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(1);
 
-/// Random identifiers tried for one that no command has.
+/// Random identifiers that are tried to find one that no command has.
 const TRIES: u32 = 64;
 
 impl EmulatedController {
-    /// Completes a command where there are faults, in the place of [`EmulatedController::complete`].
+    /// Completes a command of a controller with faults, instead of [`EmulatedController::complete`].
     #[cold]
     pub(in crate::controller) fn complete_or_not(
         &mut self,
@@ -31,7 +31,7 @@ impl EmulatedController {
         }
     }
 
-    /// Keeps a completion back, if its marks say so.
+    /// Withholds a completion, if its marks say so.
     fn withhold(&mut self, sqid: u16, cid: u16, result: Result<u32, Status>) -> bool {
         let Some(marks) = self.marks(sqid, cid) else {
             return false;
@@ -71,7 +71,7 @@ impl EmulatedController {
         true
     }
 
-    /// Posts a completion, or keeps it until there is room. The queue that it goes to.
+    /// Posts a completion, or keeps it until there is room; returns its completion queue.
     fn deliver(&mut self, sqid: u16, cid: u16, result: Result<u32, Status>) -> Option<u16> {
         let (cqid, completion) = self.answer(sqid, cid, result)?;
         if self.has_room(cqid) {
@@ -118,7 +118,7 @@ impl EmulatedController {
         } in due
         {
             if overtaken_in.is_some() {
-                // Nothing has come to overtake it.
+                // No other completion has overtaken it.
                 self.deliver(sqid, cid, result);
             } else {
                 self.complete_or_not(sqid, cid, result);
@@ -132,8 +132,8 @@ impl EmulatedController {
         faults.withheld.iter().map(|each| each.due).min()
     }
 
-    /// Posts a completion to queue `cqid`, which has room, with what goes wrong there. Entries that
-    /// belong to no command take the room that there is, and no more.
+    /// Posts a completion to queue `cqid`, which has room, with the faults of its marks. Additional entries use only
+    /// room that is left.
     pub(in crate::controller) fn post_with_faults(
         &mut self,
         cqid: u16,
@@ -163,7 +163,7 @@ impl EmulatedController {
         }
     }
 
-    /// Posts an entry that completes nothing, where there is room for it.
+    /// Posts an entry that completes no command, if there is room for it.
     fn add(&mut self, cqid: u16, entry: Option<CompletionEntry>) -> bool {
         let Some(entry) = entry.filter(|_| self.has_room(cqid)) else {
             return false;
@@ -182,7 +182,7 @@ impl EmulatedController {
         marks.unwrap_or_default()
     }
 
-    /// Adds a completion to the history of queue `cqid`, and hands out the oldest before it.
+    /// Adds a completion to the history of queue `cqid`, and returns the oldest before it.
     fn remember(&mut self, cqid: u16, completion: CompletionEntry) -> Option<CompletionEntry> {
         let history = self.faults.as_mut()?.history(cqid);
         let oldest = history.front().copied();
@@ -193,7 +193,7 @@ impl EmulatedController {
         oldest
     }
 
-    /// The completion of a command that there is not, in the queue of `like`.
+    /// Makes a completion with an identifier that no command has, in the queue of `like`.
     fn nobodys(&mut self, like: CompletionEntry) -> Option<CompletionEntry> {
         let sqid = like.sqid.get();
         for _ in 0..TRIES {
@@ -208,9 +208,9 @@ impl EmulatedController {
         None
     }
 
-    /// Whether `cid` is, or has been a short while ago, a command of submission queue `sqid`.
+    /// Whether `cid` is, or was recently, a command of submission queue `sqid`.
     fn is_known(&mut self, sqid: u16, cid: u16) -> bool {
-        // What was submitted since the last poll counts too.
+        // Commands submitted since the last poll count too.
         self.poll_tail(sqid);
         let Some(queue) = self.queues.submission(sqid) else {
             return true;

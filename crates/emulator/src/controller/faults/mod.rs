@@ -1,4 +1,4 @@
-//! The faults that a controller commits on purpose: what it keeps of them, and how they end.
+//! The faults that a controller commits on purpose: their state, and their end at a reset.
 
 mod commands;
 mod completions;
@@ -11,16 +11,16 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 use std::collections::{HashMap, VecDeque};
 
-/// Number of completions of a queue that are remembered, for a stale one: fewer than the uses after which a
-/// driver may give a slot the same identifier again (16 in joulio-nvme), or it would end a command
-/// that is in service.
+/// Number of completions of a queue that are remembered, for a stale one. It must be less than the number of uses after
+/// which a driver may give a slot the same identifier again (16 in joulio-nvme), or a stale completion would end a
+/// command that is in service.
 const HISTORY: usize = 15;
 
-/// Another sequence than the one that says which commands are struck, which bits and identifiers
-/// would otherwise disturb.
+/// Stream of the random numbers that choose bits and identifiers, so that they do not disturb the one that chooses
+/// commands.
 const PLACES: u64 = 0x706c_6163_6573;
 
-/// The faults that are to happen to a command's completion.
+/// The faults that apply to a command's completion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     drop: bool,
@@ -30,18 +30,18 @@ struct Marks {
     stale: bool,
     unknown: bool,
     lost_irq: bool,
-    /// The command whose data is to arrive wrong.
+    /// The read whose data is to be corrupted.
     flip: Option<Command>,
 }
 
-/// A completion that is kept back.
+/// A completion that is withheld.
 #[derive(Debug)]
 struct Withheld {
     sqid: u16,
     cid: u16,
     result: Result<u32, Status>,
     due: Nanos,
-    /// The completion queue, where a later completion lets it go too.
+    /// The completion queue in which a later completion releases it, too.
     overtaken_in: Option<u16>,
 }
 
@@ -53,26 +53,26 @@ pub(super) struct Faults {
     /// Time of the first step after the controller was first enabled.
     origin: Option<Nanos>,
     enabled: bool,
-    /// The commands in service that are struck, by queue and identifier.
+    /// The commands in service with marks, by queue and identifier.
     marks: HashMap<(u16, u16), Marks>,
     withheld: Vec<Withheld>,
-    /// The commands that are done and never complete.
+    /// The commands that are done and whose completion is never posted.
     dropped: Vec<(u16, u16)>,
-    /// The last completions of each completion queue, the oldest first, as they were posted.
+    /// The last completions of each completion queue, oldest first, as they were posted.
     history: Vec<VecDeque<CompletionEntry>>,
     admin_stuck: bool,
     full: bool,
     stuck_reset: bool,
     stuck_flr: bool,
-    /// The namespaces that have vanished.
+    /// The namespaces that were removed.
     namespaces_removed: Vec<u32>,
-    /// Namespaces that changed and that the host has not read of.
+    /// Namespaces that changed, and whose change the host has not read.
     changed: Vec<u32>,
     done: Faulted,
 }
 
 impl Faults {
-    /// The faults of a controller that plans some.
+    /// Makes the state of a controller with a plan of faults.
     pub(super) fn planned(plan: &FaultPlan) -> Option<Box<Faults>> {
         (!plan.is_empty()).then(|| Faults::new(plan))
     }
@@ -97,7 +97,7 @@ impl Faults {
         })
     }
 
-    /// A controller reset: what was under way is gone, what is broken stays so.
+    /// Resets with the controller: faults under way end, permanent ones remain.
     pub(super) fn reset(&mut self) {
         self.marks.clear();
         self.withheld.clear();
@@ -107,14 +107,14 @@ impl Faults {
         self.admin_stuck = false;
     }
 
-    /// Completion queue `cqid` is deleted.
+    /// Forgets the history of completion queue `cqid`, which is deleted.
     pub(super) fn forget_completions(&mut self, cqid: u16) {
         if let Some(history) = self.history.get_mut(usize::from(cqid)) {
             history.clear();
         }
     }
 
-    /// Submission queue `sqid` is deleted: whose completions are still owed.
+    /// Removes submission queue `sqid`, which is deleted; returns the commands whose completions are still owed.
     pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
         self.marks.retain(|&(queue, _), _| queue != sqid);
         let dropped = self.dropped.extract_if(.., |&mut (queue, _)| queue == sqid);
@@ -124,8 +124,7 @@ impl Faults {
         owed
     }
 
-    /// Command `cid` of submission queue `sqid` is aborted; whether it was done, and its
-    /// completion owed.
+    /// Aborts command `cid` of submission queue `sqid`; returns whether it was done and its completion owed.
     pub(super) fn abort(&mut self, sqid: u16, cid: u16) -> bool {
         self.marks.remove(&(sqid, cid));
         let is_it = |each: &Withheld| (each.sqid, each.cid) == (sqid, cid);

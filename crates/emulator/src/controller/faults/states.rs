@@ -1,4 +1,4 @@
-//! Faults of the controller itself, and those that have a time.
+//! Faults of the controller itself, and timed faults.
 
 use super::super::EmulatedController;
 use super::Faults;
@@ -10,7 +10,7 @@ use joulio_units::Nanos;
 const NAMESPACE_NOTICES: u32 = 1 << 8;
 
 impl EmulatedController {
-    /// Commits `fault` now, or, if it is one of a command, on the next I/O command that is fetched.
+    /// Commits `fault` now, or, if it is a fault of a command, on the next I/O command that is fetched.
     pub fn inject(&mut self, fault: Fault) {
         self.faults
             .get_or_insert_with(|| Faults::new(&FaultPlan::default()));
@@ -21,9 +21,9 @@ impl EmulatedController {
         }
     }
 
-    /// Replaces what is still planned; what is broken already stays so. Commands and times count
-    /// as before: from power-on, and from when CC.EN first rose. Commands that have passed are not
-    /// struck any more; what had its time already happens at once.
+    /// Replaces the faults that are still planned; permanent faults remain. Commands and times count as before: from
+    /// power-on, and from when CC.EN was first set. Faults of earlier commands are skipped; faults whose time has
+    /// passed happen at once.
     pub fn plan_faults(&mut self, plan: &FaultPlan) {
         let draw = Draw::new(plan);
         match &mut self.faults {
@@ -37,14 +37,14 @@ impl EmulatedController {
         }
     }
 
-    /// The faults committed so far.
+    /// Returns the counts of faults committed so far.
     pub(in crate::controller) fn faulted(&self) -> Faulted {
         self.faults
             .as_ref()
             .map_or_else(Faulted::default, |faults| faults.done)
     }
 
-    /// CC.EN rises: what is planned for then happens, if it is for the first time.
+    /// Begins the faults when CC.EN is set for the first time.
     pub(in crate::controller) fn begin_faults(&mut self) {
         let Some(faults) = &mut self.faults else {
             return;
@@ -85,7 +85,7 @@ impl EmulatedController {
         [timed, ends].into_iter().flatten().min()
     }
 
-    /// Commits a fault of the controller, or arms one of a command.
+    /// Commits a fault of the controller, or keeps one of a command for the next command.
     pub(super) fn befall(&mut self, fault: Fault) {
         let Some(faults) = &mut self.faults else {
             return;
@@ -106,8 +106,8 @@ impl EmulatedController {
         }
     }
 
-    /// The controller is pulled out. The reset leaves it no queue, no interrupt that is pending and
-    /// no page of doorbells to reach the host by, and without registers it gets none again.
+    /// Removes the controller. The reset drops all queues, pending interrupts and pages of doorbells through which it
+    /// could reach the host, and without registers it never gets new ones.
     fn vanish(&mut self) {
         if self.registers.is_removed() {
             return;
@@ -119,7 +119,7 @@ impl EmulatedController {
         }
     }
 
-    /// A namespace becomes inactive: its commands fail, and the host is notified if it wants to be.
+    /// Makes a namespace inactive: its commands fail, and the host is notified if it has enabled that.
     fn lose_namespace(&mut self, nsid: u32) {
         let exists = self.namespace_index(nsid).is_some();
         let Some(faults) = self.faults.as_mut().filter(|_| exists) else {
@@ -149,12 +149,12 @@ impl EmulatedController {
             .is_some_and(|faults| faults.namespaces_removed.contains(&nsid))
     }
 
-    /// The namespaces that have changed since this was last forgotten, ascending.
+    /// Returns the namespaces that have changed since this was last forgotten, ascending.
     pub(in crate::controller) fn changed_namespaces(&self) -> &[u32] {
         self.faults.as_ref().map_or(&[], |faults| &faults.changed)
     }
 
-    /// The host has read of the changed namespaces.
+    /// Forgets the changed namespaces, which the host has read.
     pub(in crate::controller) fn forget_changed_namespaces(&mut self) {
         if let Some(faults) = &mut self.faults {
             faults.changed.clear();
@@ -169,7 +169,7 @@ impl EmulatedController {
             .is_some_and(|faults| faults.admin_stuck)
     }
 
-    /// An admin command is fetched; whether it is left.
+    /// Whether an admin command that is fetched is never completed.
     pub(in crate::controller) fn leaves_admin_command(&mut self) -> bool {
         let stuck = self.is_admin_stuck();
         if let Some(faults) = &mut self.faults {
@@ -178,7 +178,7 @@ impl EmulatedController {
         stuck
     }
 
-    /// CC.EN falls; whether the controller does not notice.
+    /// Whether the controller ignores that CC.EN is cleared.
     pub(in crate::controller) fn ignores_reset(&mut self) -> bool {
         let Some(faults) = self.faults.as_mut().filter(|faults| faults.stuck_reset) else {
             return false;
@@ -186,7 +186,7 @@ impl EmulatedController {
         faults.done.stuck_resets += 1;
         true
     }
-    /// A function-level reset; whether the controller does not notice.
+    /// Whether the controller ignores a function-level reset.
     pub(crate) fn ignores_function_reset(&mut self) -> bool {
         let Some(faults) = self.faults.as_mut().filter(|faults| faults.stuck_flr) else {
             return false;

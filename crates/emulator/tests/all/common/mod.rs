@@ -1,4 +1,4 @@
-//! A host that drives a controller by hand: registers, rings and doorbells, and nothing cleverer.
+//! A host that drives a controller by hand through registers, rings and doorbells.
 
 #![allow(dead_code)] // Each test program uses its own part.
 
@@ -15,10 +15,10 @@ use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
 pub const PAGE: usize = 4096;
-/// The namespaces of [`options`] have this many bytes.
+/// Size in bytes of the namespaces of [`options`].
 pub const CAPACITY: u64 = 64 << 20;
 
-/// A controller of no latency with one namespace of 512-byte blocks in memory.
+/// Options of a controller without latency, with one namespace of 512-byte blocks in memory.
 pub fn options() -> Options {
     let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
     options.namespaces = vec![ram(512)];
@@ -59,7 +59,7 @@ pub fn on_file(path: &Path, read_only: bool) -> Options {
     options
 }
 
-/// CC as the controller wants it.
+/// Returns CC as the controller expects it.
 pub fn enabled() -> Cc {
     Cc::new()
         .with_en(true)
@@ -95,7 +95,7 @@ impl Pair {
         }
     }
 
-    /// Writes a command, and does not ring.
+    /// Writes a command, and does not ring the doorbell.
     pub fn write(&mut self, cid: u16, mut command: Command) {
         command
             .cdw0
@@ -114,7 +114,7 @@ impl Pair {
         self.ring();
     }
 
-    /// The next completion, when it is there; the head is not rung.
+    /// Returns the next completion, if it is there; does not ring the head.
     pub fn peek(&mut self) -> Option<CompletionEntry> {
         let at = self.seen as usize * 16;
         let dword3 = self
@@ -131,7 +131,7 @@ impl Pair {
         Some(CompletionEntry::read_from_bytes(&bytes).unwrap())
     }
 
-    /// Reports to the controller how far it has read.
+    /// Rings the head for the completions read so far.
     pub fn free(&self) {
         self.head.ring(self.seen);
     }
@@ -157,7 +157,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// An enabled controller that is stepped by hand.
+    /// Makes an enabled controller that is stepped by hand.
     pub fn stepped(options: &Options) -> Host {
         let (device, stepper) = EmulatedDevice::stepped(options).unwrap();
         let mut host = Host::disabled(device, Some(stepper));
@@ -165,7 +165,7 @@ impl Host {
         host
     }
 
-    /// An enabled controller with a thread.
+    /// Makes an enabled controller with a thread.
     pub fn spawned(options: &Options) -> Host {
         let mut host = Host::disabled(EmulatedDevice::spawn(options).unwrap(), None);
         host.enable();
@@ -186,7 +186,7 @@ impl Host {
         assert!(self.status().rdy(), "{:?}", self.status());
     }
 
-    /// Enables the controller by `cc`, which it may not take.
+    /// Enables the controller with `cc`, which it may refuse.
     pub fn enable_as(&mut self, cc: Cc) {
         let aqa = Aqa::new().with_asqs(15).with_acqs(15);
         self.admin = Pair::new(&self.device, 0, 16);
@@ -217,14 +217,14 @@ impl Host {
         }
     }
 
-    /// An admin command that must succeed.
+    /// Executes an admin command that must succeed.
     pub fn must(&mut self, command: Command) -> CompletionEntry {
         let completion = self.admin(command);
         assert!(completion.status().is_success(), "{}", completion.status());
         completion
     }
 
-    /// An I/O queue pair that exists.
+    /// Creates an I/O queue pair.
     pub fn pair(&mut self, qid: u16, entries: u32, vector: Option<u16>) -> Pair {
         let pair = Pair::new(&self.device, qid, entries);
         let mut create = Command::create_completion_queue(QueueId(qid), entries, vector);
@@ -241,14 +241,14 @@ impl Host {
     }
 }
 
-/// A read or write of NSID 1 with PRP1 at `buffer`.
+/// Makes a read or write of NSID 1 with PRP1 at `buffer`.
 pub fn transfer(opcode: NvmOpcode, slba: u64, blocks: u32, buffer: &DmaMemory) -> Command {
     let mut command = Command::transfer(opcode, NamespaceId(1), slba, blocks);
     command.prp1.set(buffer.iova().0);
     command
 }
 
-/// The bytes of `memory`.
+/// Returns `len` bytes of `memory`.
 pub fn bytes(memory: &DmaMemory, offset: usize, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     memory.read(offset, &mut bytes);

@@ -1,5 +1,5 @@
-//! Faults under a host that means harm: the controller stays whole, and what is not broken for
-//! good works after a reset.
+//! Faults with a hostile host: the controller stays consistent, and everything not permanently broken works after a
+//! reset.
 
 use super::plans::{faults, times};
 use super::{Faulty, faulty, good};
@@ -10,7 +10,7 @@ use joulio_nvme_spec::register::{CC, CSTS};
 use joulio_nvme_spec::{AdminOpcode, Command, CommandId, NamespaceId, NvmOpcode, QueueId, Status};
 use proptest::prelude::*;
 
-/// One thing that happens.
+/// An action of the host, or a fault.
 #[derive(Clone, Debug)]
 enum Act {
     Io(u8, u16, u32, u32),
@@ -90,9 +90,9 @@ impl Hostile {
     }
 }
 
-/// Resets a controller, whatever state it is in; whether it does not let go, or is not there.
+/// Resets a controller, whatever its state; returns whether it ignores that, or was removed.
 fn is_beyond_help(host: &Host) -> bool {
-    // What went wrong while it was disabled takes a reset too.
+    // Failures while it was disabled take a reset too.
     host.device.write32(CC, enabled().into());
     host.device.write32(CC, 0);
     host.device.read32(CSTS) != 0

@@ -1,5 +1,5 @@
-//! Faults that are planned or injected: what each does, seen from the host, and that the
-//! controller's own books are right afterwards.
+//! Faults that are planned or injected: the effect of each as the host sees it, and that the controller's own state is
+//! right afterwards.
 
 mod commands;
 mod controllers;
@@ -13,7 +13,7 @@ use joulio_device::DmaMemory;
 use joulio_emulator::{Faulted, Options};
 use joulio_nvme_spec::{CommandId, CompletionEntry, NvmOpcode, Status};
 
-/// The options of an instant controller that commits the faults of `plan`.
+/// Options of a controller without latency that commits the faults of `plan`.
 fn faulty(plan: &str) -> Options {
     let mut options = options();
     options.faults = plan.parse().unwrap();
@@ -43,7 +43,7 @@ impl Faulty {
         self.pair.submit(cid, transfer(opcode, 0, 8, &self.buffer));
     }
 
-    /// Submits a read and steps; the completions that come.
+    /// Submits a read and steps; returns the completions that come.
     fn read(&mut self, cid: u16) -> Vec<(CommandId, Status)> {
         self.submit(NvmOpcode::READ, cid);
         self.step(0)
@@ -54,7 +54,7 @@ impl Faulty {
         self.step(0)
     }
 
-    /// Steps, and takes the completions that come.
+    /// Steps, and returns the completions that come.
     fn step(&mut self, now: u64) -> Vec<(CommandId, Status)> {
         self.host.step(now);
         std::iter::from_fn(|| self.pair.reap()).map(both).collect()
@@ -64,7 +64,7 @@ impl Faulty {
         self.host.device.activity().faults
     }
 
-    /// Resets the controller, and makes the queue pair again.
+    /// Resets the controller, and creates the queue pair again.
     fn start_again(&mut self) {
         use joulio_device::Device;
         self.host.device.write32(joulio_nvme_spec::register::CC, 0);

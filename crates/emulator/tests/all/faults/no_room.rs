@@ -1,4 +1,4 @@
-//! A file system that is really full, as against the fault that pretends so.
+//! A file system that is really full, in contrast to the fault that pretends so.
 
 use super::Faulty;
 use crate::common::options;
@@ -7,11 +7,11 @@ use joulio_nvme_spec::{CommandId, NvmOpcode, Status};
 use std::path::Path;
 use std::process::Command;
 
-/// A file system of 64 KiB, gone with this.
+/// A file system of 64 KiB, unmounted on drop.
 struct Small(tempfile::TempDir);
 
 impl Small {
-    /// `None`: this process may not mount.
+    /// Mounts it; `None` if this process may not mount.
     fn mount() -> Option<Small> {
         let dir = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const RUN: &str = "status@0.01,late=20us@0.02,double@0.02,reorder@0.02,stale@0.02,unknown@0.02,\
                    lost-irq@0.02,spurious-irq@0.02,flip@0.01,drop@0.01";
 
-/// Runs `commands` reads at a depth of 6, and takes every completion as it comes, by its order,
-/// identifier and status. A command that does not come back is aborted.
+/// Runs `commands` reads at a depth of 6, and returns every completion in order, with identifier and status. A command
+/// that does not complete is aborted.
 fn run(seed: u64, commands: u32) -> (Vec<(CommandId, Status)>, Faulted, Faulty) {
     let mut options = slow_options();
     options.faults = format!("seed={seed},{RUN}").parse().unwrap();
@@ -112,7 +112,7 @@ fn a_thread_wakes_for_its_faults() {
     for cid in 1..=2 {
         pair.write(cid, transfer(NvmOpcode::READ, 0, 8, &buffer));
     }
-    // Both at once: the second is not late for want of a CPU.
+    // Both at once: a slow test thread does not make the second late.
     pair.tail.ring(2);
     let mut seen = Vec::new();
     while seen.len() < 2 {

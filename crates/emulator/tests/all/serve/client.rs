@@ -1,4 +1,4 @@
-//! A host that speaks raw messages, and drives the controller behind them by hand.
+//! A host that sends raw messages, and drives the controller behind them by hand.
 
 use joulio_device::{SharedMemory, Vector};
 use joulio_emulator::Options;
@@ -26,14 +26,14 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Address of the client's memory in the device's space.
 pub const BASE: u64 = 0x4000_0000;
-/// Length in bytes.
+/// Length in bytes of the client's memory.
 pub const MEMORY: usize = 4 << 20;
 const ENTRIES: u32 = 16;
 
-/// A server in a thread of its own, ended when it is dropped.
+/// A server in a thread of its own, ended when dropped.
 pub struct Serving {
     pub path: PathBuf,
-    /// Gone with the server.
+    /// Directory of the socket, removed with the server.
     _dir: tempfile::TempDir,
     pub polls: PollCount,
     pub injector: Injector,
@@ -78,7 +78,7 @@ pub fn serve_with(options: &Options, limits: &ServeOptions) -> Serving {
 }
 
 impl Serving {
-    /// Ends the server, which has lived until now.
+    /// Ends the server, which must have survived until now.
     pub fn end(mut self) -> Stats {
         self.finish().unwrap()
     }
@@ -99,7 +99,7 @@ impl Drop for Serving {
     }
 }
 
-/// Whether the server has cut the connection.
+/// The server has closed the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut;
 
@@ -124,7 +124,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The submission queue's page is `at`, the completion queue's the next.
+    /// Makes a ring whose submission queue's page is `at`; the completion queue's is the next.
     pub fn new(qid: u16, at: usize) -> Ring {
         Ring {
             qid,
@@ -137,7 +137,7 @@ impl Ring {
 }
 
 impl Client {
-    /// A connection on which nothing was said.
+    /// Connects, and sends nothing.
     pub fn connect(path: &Path) -> Client {
         let (memory, file) = SharedMemory::shareable(MEMORY).unwrap();
         Client {
@@ -150,7 +150,7 @@ impl Client {
         }
     }
 
-    /// A client that has settled the version. The server may still be busy with the one before.
+    /// Makes a client that has negotiated the version. The server may still be busy with the one before.
     pub fn settled(path: &Path) -> Client {
         loop {
             let mut client = Client::connect(path);
@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    /// A client whose memory is mapped, with an enabled controller.
+    /// Makes a client whose memory is mapped, with an enabled controller.
     pub fn enabled(path: &Path) -> Client {
         let mut client = Client::settled(path);
         client.map_memory().unwrap();
@@ -235,7 +235,7 @@ impl Client {
         }
     }
 
-    /// A call on which the server does not hang up.
+    /// Makes a call during which the server must not close the connection.
     pub fn ask(
         &mut self,
         command: u16,
@@ -353,7 +353,7 @@ impl Client {
         assert!(self.status().rdy());
     }
 
-    /// Rings by the mapped page, or by a message.
+    /// Rings through the mapped page, or by a message.
     pub fn ring(&mut self, qid: u16, side: u16, value: u32) {
         let offset = qid * 8 + side * 4;
         match &self.page {
@@ -378,7 +378,7 @@ impl Client {
         self.ring(ring.qid, 0, ring.tail);
     }
 
-    /// The next completion, when it is there; the head is not rung.
+    /// Returns the next completion, if it is there; does not ring the head.
     pub fn peek(&self, ring: &mut Ring) -> Option<CompletionEntry> {
         let at = ring.at + 0x1000 + ring.head as usize * 16;
         let dword3 = self.memory.load_u32(at + CompletionEntry::DWORD3);
@@ -392,7 +392,7 @@ impl Client {
         Some(CompletionEntry::read_from_bytes(&bytes).unwrap())
     }
 
-    /// Waits for a completion, and rings that it was read.
+    /// Waits for a completion, and rings the head.
     pub fn reap(&mut self, ring: &mut Ring) -> CompletionEntry {
         loop {
             if let Some(completion) = self.peek(ring) {
@@ -407,7 +407,7 @@ impl Client {
         self.admin_meanwhile(command, |_| {})
     }
 
-    /// The completion of an admin command, and `meanwhile` between its submission and that.
+    /// Executes an admin command, with `meanwhile` between its submission and its completion.
     pub fn admin_meanwhile(
         &mut self,
         command: Command,
@@ -426,7 +426,7 @@ impl Client {
         assert!(completion.status().is_success(), "{}", completion.status());
     }
 
-    /// A queue pair whose pages are `at` and the one after.
+    /// Creates a queue pair whose pages are `at` and the one after.
     pub fn pair(&mut self, qid: u16, at: usize, vector: Option<u16>) -> Ring {
         self.memory.write(at, &[0; 0x2000]);
         let mut create = Command::create_completion_queue(QueueId(qid), ENTRIES, vector);
@@ -438,7 +438,7 @@ impl Client {
         Ring::new(qid, at)
     }
 
-    /// Wires vectors from `start` to new events.
+    /// Connects vectors from `start` to new eventfds.
     pub fn wire(&mut self, start: u32, count: u32) -> Vec<OwnedFd> {
         let events: Vec<OwnedFd> = (0..count).map(|_| Vector::eventfd().unwrap()).collect();
         let fds: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();

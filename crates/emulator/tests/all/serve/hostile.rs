@@ -1,4 +1,4 @@
-//! A host that means harm: whatever it says, the server lives on.
+//! A hostile host: whatever it sends, the server survives.
 
 use crate::serve::client::{Client, quiet, serve};
 use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
@@ -125,7 +125,7 @@ fn a_command_that_wants_no_reply_has_none() {
     assert!(client.read(pci::CONFIG, 0, 4).is_ok());
 }
 
-/// A message: of a command that there is, mostly, with a body that means something, sometimes.
+/// Generates a message: mostly of a command that exists, sometimes with a valid body.
 fn message() -> impl Strategy<Value = (u16, u32, Vec<u8>, usize)> {
     let word = prop_oneof![
         Just(0u32),
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// Reports whether this process has the lock of `file`, which it loses when it closes any descriptor of it.
+/// Returns whether this process has the lock of `file`, which it loses when it closes any descriptor of it.
 fn is_locked(file: &File) -> bool {
     let inode = format!(":{} ", file.metadata().unwrap().ino());
     let locks = std::fs::read_to_string("/proc/locks").unwrap();
@@ -182,7 +182,8 @@ fn is_locked(file: &File) -> bool {
     locks.any(|lock| lock.contains("POSIX") && lock.contains(&inode))
 }
 
-/// The server would close it, and with a file of the sender's own file system wait for the sender.
+/// A descriptor is not accepted from a sender that does not have the controller: the server would close it, and if it
+/// is of the sender's own file system wait for the sender.
 #[test]
 fn a_descriptor_is_not_taken_before_the_controller_is_the_senders() {
     let file = File::from(memfd_create("locked", MemfdFlags::CLOEXEC).unwrap());

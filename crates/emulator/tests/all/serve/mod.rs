@@ -1,5 +1,5 @@
-//! A controller behind a vfio-user socket, and hosts that treat it well or badly. Not under QEMU's user
-//! emulation, which has no io_setup(2), by which the server signals its hosts.
+//! A controller behind a vfio-user socket, with well-behaved and hostile hosts. Not under QEMU's user emulation, which
+//! has no io_setup(2), through which the server signals its hosts.
 
 mod client;
 mod faults;

@@ -1,4 +1,4 @@
-//! Doorbell Buffer Config (Base 5.8): a host that rings by its own memory.
+//! Doorbell Buffer Config (Base 5.8): a host that rings through its own memory.
 
 use crate::serve::client::{BASE, Client, Ring, serve};
 use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
@@ -23,7 +23,7 @@ fn read() -> Command {
     command
 }
 
-/// Rings as Base 5.8 has a host do it. Whether that took a message.
+/// Rings as Base 5.8 requires of a host; returns whether that took a message.
 fn ring(client: &mut Client, qid: u16, side: u16, value: u32) -> bool {
     let at = usize::from(qid) * 8 + usize::from(side) * 4;
     let old = client.memory.load_u32(SHADOW + at) as u16;

@@ -1,4 +1,4 @@
-//! Namespaces in files of a disk that takes its time when they are synced.
+//! Namespaces in files on a disk whose syncs are slow.
 
 use crate::common::{enabled, on_file};
 use crate::serve::client::{Client, serve_with};
@@ -22,7 +22,7 @@ fn configure(client: &mut Client, cc: Cc) {
     client.write(pci::BAR0, CC.into(), &cc).unwrap();
 }
 
-/// A disk whose syncs wait until they are let go, one by one.
+/// A disk whose syncs wait until a test ends them, one by one.
 struct Disk {
     state: Mutex<(u32, u32)>,
     changed: Condvar,
@@ -59,7 +59,7 @@ impl Disk {
     }
 }
 
-/// A served namespace on a disk, by each kind of doorbells.
+/// Runs `test` with a served namespace on a slow disk, for each doorbell mode.
 fn served(sync: SyncFile, test: impl Fn(&mut Client, u32)) {
     for (round, doorbells) in (0..).zip([DoorbellMode::Mapped, DoorbellMode::Trapped]) {
         let dir = tempfile::tempdir().unwrap();

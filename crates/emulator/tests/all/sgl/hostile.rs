@@ -1,5 +1,4 @@
-//! Hosts that mean no good: whatever the descriptors are, the controller lives, and touches nothing
-//! that they do not name.
+//! Hostile hosts: whatever the descriptors are, the controller survives, and accesses no memory that they do not name.
 
 use super::{command, data, put, status};
 use crate::common::{Host, PAGE, bytes, options};

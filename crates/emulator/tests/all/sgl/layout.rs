@@ -19,8 +19,8 @@ struct Scattered {
 }
 
 impl Scattered {
-    /// Cuts `len` bytes after every one of `cuts` dwords, leaves `gap` dwords between pieces, and
-    /// lays them out from the last to the first when `backwards`.
+    /// Makes a buffer of `len` bytes, cut after every one of `cuts` dwords, with `gap` dwords between the pieces, from
+    /// the last to the first when `backwards`.
     fn new(host: &Host, len: usize, cuts: &[usize], gap: usize, backwards: bool) -> Scattered {
         let mut lens = Vec::new();
         let mut rest = len;
@@ -52,8 +52,8 @@ impl Scattered {
         }
     }
 
-    /// The first descriptor of a list in segments of at most `room` descriptors, which begin at
-    /// `start` quad words.
+    /// Writes the list in segments of at most `room` descriptors, which begin at `start` quad words; returns the first
+    /// descriptor.
     fn describe(&self, room: usize, start: usize) -> SglDescriptor {
         let blocks: Vec<SglDescriptor> = self
             .pieces
@@ -100,7 +100,7 @@ impl Scattered {
             .collect()
     }
 
-    /// Whether what is between the pieces is still zero.
+    /// Whether the bytes between the pieces are still zero.
     fn clean(&self) -> bool {
         let mut all = bytes(&self.buffer, 0, self.len);
         for &(offset, len) in &self.pieces {

@@ -1,4 +1,4 @@
-//! Scatter gather lists: where the data goes, what is refused, and hosts that mean no good.
+//! Scatter gather lists: the place of the data, refusals, and hostile hosts.
 
 mod hostile;
 mod layout;

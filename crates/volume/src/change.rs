@@ -23,7 +23,7 @@ pub(crate) enum Change {
     },
     /// A file is no more.
     Remove {
-        /// Its name.
+        /// Name of the file.
         name: String,
     },
     /// A file has another name, and the file that had it is no more.

@@ -6,19 +6,19 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Use {
-    /// A file system on it is mounted (proc_pid_mountinfo(5)).
+    /// Mounted file system on it (proc_pid_mountinfo(5)).
     Mounted {
         /// The disk, a partition, or what was stacked on them.
         device: String,
         /// The mount point.
         on: String,
     },
-    /// It is a swap area (proc_swaps(5)).
+    /// Swap area (proc_swaps(5)).
     Swap {
         /// The disk, a partition, or what was stacked on them.
         device: String,
     },
-    /// Another block device is made of it (`holders` in `/sys/class/block`).
+    /// Component of another block device (`holders` in `/sys/class/block`).
     Held {
         /// The disk, a partition, or what was stacked on them.
         device: String,
@@ -27,20 +27,20 @@ pub enum Use {
         /// The name that its owner gave it, for a device-mapper device.
         known_as: Option<String>,
     },
-    /// The kernel's NVMe target serves it (Documentation/ABI/stable/configfs-nvmet).
+    /// Served by the kernel's NVMe target (Documentation/ABI/stable/configfs-nvmet).
     Exported {
         /// The disk or the controller.
         device: String,
         /// The NQN of the subsystem that serves it.
         subsystem: String,
     },
-    /// It is claimed exclusively, and no table says by whom: a mount in a container, a pool of ZFS, a program (open(2),
+    /// Claimed exclusively, and no table says by whom: a mount in a container, a pool of ZFS, a program (open(2),
     /// `O_EXCL`).
     OpenedExclusively {
         /// The disk.
         device: String,
     },
-    /// A process has it open, not exclusively (proc_pid_fd(5)).
+    /// Opened by a process, not exclusively (proc_pid_fd(5)).
     Opened {
         /// The device node: `/dev/nvme0n1`, `/dev/ng0n1`, `/dev/nvme0`.
         node: String,

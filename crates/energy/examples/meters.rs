@@ -1,4 +1,4 @@
-//! Prints the meters of this machine, or why there is none, and what they measured in a second.
+//! Prints the meters of this machine with their figures of a second, or why there are none.
 
 use joulio_energy::{Meters, Root, Select};
 use std::thread::sleep;

@@ -1,10 +1,10 @@
-//! The clock of a logger that stands beside the machine, against the machine's own.
+//! Alignment of the clock of an external power logger with the machine's own.
 //!
-//! A plug logger keeps its own time: a HOBO UX120-018 is allowed a minute a month, 23 ppm, which is
-//! 83 ms an hour, and nobody records how far off it was set. So the machine writes a mark into the
-//! trace itself: all cores spin, then idle, three times ([`Shape`], [`Marker`]). Where that pattern
-//! is in the trace, [`align`] says how the two clocks differ; where it is not, or could be in
-//! several places, there is no alignment and no figure.
+//! A plug logger has its own clock: a HOBO UX120-018 may drift a minute a month, 23 ppm, which is 83 ms an hour, and
+//! nobody records its offset when it was set. So the machine writes a marker into the trace itself: all cores spin,
+//! then idle, three times ([`Shape`], [`Marker`]). From the pattern's place in the trace [`align`] computes the
+//! difference of the two clocks; if the pattern is missing, or could be in several places, there is no alignment and no
+//! figure.
 
 mod energy;
 mod error;
@@ -35,30 +35,29 @@ use seconds::{moved, seconds_between};
 /// The relation of a logger's clock to the machine's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
-    /// The machine's time, since the epoch, that `offset` is for: the middle of the markers.
+    /// The machine's time, since the epoch, at which `offset` holds: the middle of the markers.
     pub at: Nanos,
     /// The logger's clock less the machine's, in seconds.
     pub offset: f64,
-    /// Growth of `offset` in parts per million. None with one marker.
+    /// Change of `offset` in parts per million; `None` with one marker.
     pub drift_ppm: Option<f64>,
-    /// Error bound of an offset in seconds: half a sample, because nothing shows where
-    /// between two momentary values an edge was, and what the noise adds.
+    /// Error bound of an offset in seconds: half a sample, because nothing shows when between two momentary values an
+    /// edge was, and the effect of noise.
     pub uncertainty: f64,
-    /// Root mean square, in seconds, of the distances between the markers' edges and the edges in
-    /// the aligned trace. Noise moves single edges by more than it moves the offset. None where
-    /// samples are missing at every edge.
+    /// Root mean square, in seconds, of the distances between the markers' edges and the edges in the aligned trace.
+    /// Noise moves single edges by more than it moves the offset. `None` where samples are missing at every edge.
     pub residual: Option<f64>,
-    /// The least correlation of a marker with the trace, 0 to 1.
+    /// Lowest correlation of a marker with the trace, 0 to 1.
     pub correlation: f64,
-    /// The best correlation elsewhere, relative to the best: far below 1 is sure.
+    /// Best correlation at another place, relative to the best: far below 1 is certain.
     pub runner_up: f64,
-    /// Each marker.
+    /// Each marker, as it was found.
     pub markers: Vec<FoundMarker>,
 }
 
-/// Finds how the logger's clock stands to the machine's: each of `markers`, in the order in which
-/// they were made, is searched in the trace by normalised cross-correlation, all of them with one
-/// offset and a drift within `limits`, and then each by itself to a fraction of a sample.
+/// Finds the difference between the logger's clock and the machine's. Searches the trace for `markers`, in the order in
+/// which they were made, by normalised cross-correlation: for all of them with one offset and a drift within `limits`,
+/// and then for each alone to a fraction of a sample.
 ///
 /// # Errors
 ///
@@ -74,7 +73,7 @@ pub fn align(
     let mut patterns = Vec::with_capacity(markers.len());
     for (at, marker) in markers.iter().enumerate() {
         let pattern = MarkerPattern::new(marker, at + 1, origin, trace.interval)?;
-        // The search takes markers in the order of time.
+        // The search needs the markers in the order of time.
         if patterns
             .last()
             .is_some_and(|last: &MarkerPattern| pattern.middle() <= last.middle())
@@ -110,16 +109,16 @@ pub fn align(
     })
 }
 
-/// Half a sample, and half as much again as that for noise as strong as the marker: six edges average it, and
-/// three times its deviation is allowed for.
+/// Returns the error bound: half a sample, and half as much again for noise as strong as the marker: six edges average
+/// it, and three times its deviation is allowed for.
 fn uncertainty(interval: f64, correlation: f64) -> f64 {
     let noise = (1.0 / (correlation * correlation) - 1.0).max(0.0).sqrt();
     interval / 2.0 * (1.0 + 1.5 * noise)
 }
 
 impl Alignment {
-    /// The logger's time, since the epoch, at the machine's time `host`. Beyond the markers the
-    /// nearest one's offset holds: a drift found between them is not drawn out.
+    /// Returns the logger's time, since the epoch, at the machine's time `host`. Beyond the markers the nearest one's
+    /// offset is used: a drift found between them is not extrapolated.
     pub fn logger_time(&self, host: Nanos) -> Nanos {
         let clamped = match (self.markers.first(), self.markers.last()) {
             (Some(first), Some(last)) => host.clamp(first.at, last.at.max(first.at)),

@@ -1,4 +1,4 @@
-//! The command that would make a meter readable.
+//! The command that makes a meter readable.
 
 use crate::meter::{About, MeterError, Source};
 use crate::{bmc, rapl};

@@ -1,4 +1,4 @@
-//! The power of a machine that does nothing.
+//! The power of an idle machine.
 
 use crate::meter::MeterError;
 use crate::root::Root;
@@ -13,25 +13,25 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Baseline {
-    /// The form of this file.
+    /// Version of this file's format.
     pub version: u32,
-    /// The machine, and how it was set up.
+    /// The machine and its setup.
     pub host: Host,
     /// Time of the measurement, in seconds since 1970.
     pub measured_unix_seconds: u64,
-    /// Each meter's idle power.
+    /// Idle power of each meter.
     pub meters: Vec<IdlePower>,
 }
 
-/// A machine's identity, and what its idle power depends on.
+/// Identity of a machine, and the settings that its idle power depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
-    /// A hash of its machine-id, which itself is not to be shown (machine-id(5)).
+    /// Hash of its machine-id, which must not be exposed itself (machine-id(5)).
     pub machine: String,
     /// The kernel's release.
     pub kernel: String,
-    /// The frequency governors of its CPUs; none where there are none.
+    /// Frequency governors of its CPUs; empty without cpufreq.
     pub governors: Vec<String>,
 }
 
@@ -41,25 +41,25 @@ pub struct Host {
 pub struct IdlePower {
     /// The meter's name.
     pub meter: String,
-    /// The part of the machine that is included.
+    /// Boundary of the energy.
     pub boundary: Boundary,
     /// Place of the meter in the machine.
     pub place: Place,
-    /// The mean power.
+    /// Mean power in watts.
     pub watts: f64,
-    /// Error bound of the power in watts, against what the meter's hardware counted.
+    /// Error bound of the power in watts, relative to the counts of the meter's hardware.
     pub error_watts: f64,
     /// Seconds that it was measured for.
     pub seconds: f64,
 }
 
-/// Why a baseline is not used.
+/// Reason why a baseline is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// A file that is not a baseline.
+    /// The file is not a baseline.
     #[error("not an idle baseline: {0}: measure one by joulio power --idle 60s")]
     Malformed(String),
-    /// A baseline of another machine.
+    /// The baseline is another machine's.
     #[error(
         "the idle baseline is another machine's: measure this one's by joulio power --idle 60s"
     )]
@@ -67,10 +67,10 @@ pub enum BaselineError {
 }
 
 impl Host {
-    /// The machine `root`.
+    /// Reads the identity of the machine `root`.
     ///
     /// # Errors
-    /// If it has no identity.
+    /// When the machine has no identity.
     pub fn of(root: &Root) -> Result<Host, MeterError> {
         const ID: &str = "/etc/machine-id";
         let id = root.text(ID)?;
@@ -85,7 +85,7 @@ impl Host {
     }
 }
 
-/// Keyed by what it is for, so that no two programs' hashes are the same.
+/// Hashes `id` with a key for this purpose, so that no two programs' hashes are the same.
 fn hash(id: &str) -> String {
     let digest = Sha256::digest(format!("joulio idle baseline {id}"));
     digest
@@ -113,8 +113,7 @@ fn governors(root: &Root) -> Vec<String> {
 impl Baseline {
     const VERSION: u32 = 1;
 
-    /// Makes a baseline of a window in which nothing ran; a meter without a figure has no part in
-    /// it.
+    /// Makes a baseline of a window in which nothing ran; a meter without a figure is left out.
     pub fn new(host: Host, unix_seconds: u64, measured: &[MeterResult]) -> Baseline {
         let idle = |measured: &MeterResult| {
             let total = &measured.figure.as_ref().ok()?.total;
@@ -136,7 +135,7 @@ impl Baseline {
         }
     }
 
-    /// Reads what [`Baseline::to_json`] wrote, and checks that it is `host`'s.
+    /// Parses the text of [`Baseline::to_json`], and checks that it is of `host`.
     ///
     /// # Errors
     /// [`BaselineError`].
@@ -169,7 +168,7 @@ impl Baseline {
 
     /// Returns the baseline as the text of a file.
     pub fn to_json(&self) -> String {
-        // Strings and finite numbers: they have a form in JSON.
+        // Strings and finite numbers can always be written as JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
@@ -193,7 +192,7 @@ impl Baseline {
         differences
     }
 
-    /// `total` of the meter `name`, without what was idle.
+    /// Returns `total` of the meter `name` without the idle machine's energy.
     pub(crate) fn subtract(&self, name: &str, total: &Energy) -> Option<Energy> {
         let same = |idle: &&IdlePower| {
             idle.meter == name && idle.boundary == total.boundary && idle.place == total.place

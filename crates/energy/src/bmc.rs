@@ -22,7 +22,7 @@ use crate::select::Select;
 pub(crate) mod client {
     use std::io;
 
-    /// Nothing.
+    /// Client that cannot fetch.
     #[derive(Debug, Default)]
     pub(crate) struct Client;
 
@@ -36,7 +36,7 @@ pub(crate) mod client {
     }
 }
 
-/// The BMC over IPMI, and those whose URLs are given.
+/// Finds the BMC over IPMI, and those whose URLs are given.
 pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
     let mut found = vec![ipmi::discover(root)];
     found.extend(redfish::discover(root, select));

@@ -1,16 +1,15 @@
-//! The clock of windows.
+//! The clock that windows use.
 
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 
-/// Clock that windows read. A test brings its own.
+/// A clock that windows read. A test supplies its own.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// `CLOCK_MONOTONIC`, which no administrator and no NTP sets.
+    /// Returns `CLOCK_MONOTONIC`, which neither administrators nor NTP set.
     fn now(&self) -> Nanos;
 
-    /// The time that the machine was suspended since it was booted, which [`Clock::now`] leaves
-    /// out and a meter may not.
+    /// Returns the time that the machine was suspended since boot, which [`Clock::now`] excludes and a meter may not.
     fn suspended(&self) -> Nanos;
 }
 
@@ -24,8 +23,7 @@ impl Clock for Monotonic {
     }
 
     fn suspended(&self) -> Nanos {
-        // Monotonic first: what passes between the two readings must not count as a suspension
-        // that ended.
+        // Monotonic first: the time between the two readings must not count as a suspension that ended.
         let awake = read(ClockId::Monotonic);
         read(ClockId::Boottime).since(awake)
     }

@@ -1,9 +1,9 @@
-//! Counters that start over.
+//! Counters that wrap.
 
-/// A counter of whole units that starts over after `max`, made into one that does not.
+/// Sum of a counter of whole units that wraps to zero after `max`.
 ///
-/// The kernel's powercap counters are 32 bits of the hardware's steps, converted to microjoules
-/// and rounded down; `max` is what 2^32 - 1 steps are.
+/// The kernel's powercap counters are 32 bits of the hardware's steps, converted to microjoules and rounded down; `max`
+/// is the value of 2^32 - 1 steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrapping {
     max: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
-    /// Creates the sum of a counter that goes from 0 to `max` in steps of `step`.
+    /// Makes the sum of a counter that counts from 0 to `max` in steps of `step`.
     pub(crate) fn new(max: u64, step: u64) -> Wrapping {
         Wrapping {
             max,
@@ -40,7 +40,7 @@ impl Wrapping {
     }
 }
 
-/// Units counted from `from` to `to`; the step from `max` to zero counts too.
+/// Returns the units counted from `from` to `to`; the step from `max` to zero counts too.
 fn elapsed(from: u64, to: u64, max: u64, step: u64) -> u64 {
     match to.checked_sub(from) {
         Some(forward) => forward,
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(readings, [0, 1, u64::MAX, u64::MAX].map(Ok));
     }
 
-    /// The hardware's count of steps, as the kernel shows it: nanojoules a step, in microjoules.
+    /// Returns the hardware's count of steps as the kernel shows it in microjoules; a step has `unit_nj` nanojoules.
     fn shown(count: u64, unit_nj: u64) -> u64 {
         (count % (1 << 32)) * unit_nj / 1000
     }
@@ -99,7 +99,7 @@ mod tests {
                 total = counter.advance(shown(count, unit_nj), u64::MAX).unwrap();
             }
             let truth = u128::from(count - u64::from(start)) * u128::from(unit_nj) / 1000;
-            // A microjoule of rounding at each end and, with the step, each time round.
+            // A microjoule of rounding at each end and, with the step, at each wrap.
             let bound = 3 * (walk.len() as u128 + 1);
             prop_assert!(u128::from(total).abs_diff(truth) <= bound, "{total} {truth}");
         }

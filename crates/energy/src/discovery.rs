@@ -1,4 +1,4 @@
-//! The meters of a machine, and the reasons why others are unavailable.
+//! The meters of a machine, and the reasons why others are not available.
 
 use crate::finding::{FindingState, Found, MeterFinding};
 use crate::meter::{Meter, Source};
@@ -8,14 +8,14 @@ use crate::window::Meters;
 use crate::{About, Boundary, Zone, bmc, hwmon, rapl};
 use std::sync::Arc;
 
-/// The meters of a machine, and what else was found.
+/// The meters of a machine, and the others that were found.
 #[derive(Debug)]
 pub struct Discovery {
-    /// Meters that are chosen and readable, no two of one zone by RAPL's different interfaces.
+    /// Meters that are chosen and readable. Of RAPL's interfaces only one reads a zone.
     pub meters: Meters,
     /// Meters that are not read, each with the reason.
     pub others: Vec<MeterFinding>,
-    /// The words of the choice that name nothing that was found.
+    /// Words of the choice that match nothing found.
     pub unmatched: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Meters {
     }
 }
 
-/// Meters that are not searched for, but named by the user.
+/// Returns meters that are not searched for, but named by the user.
 fn named(root: &Root) -> impl Iterator<Item = MeterFinding> {
     const CLASS: &str = "/sys/class/nvme";
     let devices = root.names(CLASS);
@@ -75,7 +75,7 @@ fn named(root: &Root) -> impl Iterator<Item = MeterFinding> {
 }
 
 impl Discovery {
-    /// Keeps `meter` if it is chosen, can be read, and is not a second reader of a zone.
+    /// Adds `meter` if it is chosen, can be read, and is not the second reader of a zone.
     fn take(&mut self, mut meter: Box<dyn Meter>, root: &Root, select: &Select) {
         let about = meter.about().clone();
         let choice = select.choice(&about);
@@ -88,7 +88,7 @@ impl Discovery {
             (Choice::Left, _) => FindingState::Unused {
                 why: "not chosen".into(),
             },
-            // By its name, it is wanted beside the other.
+            // Chosen by its name, it is wanted in addition to the other.
             (Choice::BySource, Some(twin)) => FindingState::Unused {
                 why: format!("the same zone as {}", twin.name),
             },
@@ -105,7 +105,7 @@ impl Discovery {
     }
 }
 
-/// Both read the same counter of the processor.
+/// Whether both read the same counter of the processor.
 fn is_twin(one: &About, other: &About) -> bool {
     let rapl = |about: &About| {
         matches!(

@@ -3,26 +3,26 @@
 use crate::Zone;
 use crate::meter::{Meter, Source};
 
-/// Why a meter is not among those that are read.
+/// Reason why a meter is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindingState {
-    /// Present, but not readable.
+    /// A meter that is present, but not readable.
     Unreadable {
-        /// Why.
+        /// Reason in words.
         why: String,
-        /// The command that would allow it.
+        /// Command that would permit it.
         allow: Option<String>,
     },
-    /// There is no meter of this kind.
+    /// No meter of this kind was found.
     Absent {
-        /// The places that were searched, and the reason.
+        /// Places that were searched, and the reason.
         why: String,
-        /// The command that may bring it.
+        /// Command that may add a meter.
         allow: Option<String>,
     },
-    /// Readable, but left out.
+    /// A readable meter that is left out.
     Unused {
-        /// Why.
+        /// Reason in words.
         why: String,
     },
 }
@@ -36,7 +36,7 @@ pub struct MeterFinding {
     pub source: Source,
     /// The zone of the meter, as far as that is known.
     pub zone: Option<Zone>,
-    /// Why it is not.
+    /// Reason why it is not read.
     pub state: FindingState,
 }
 
@@ -56,7 +56,7 @@ impl MeterFinding {
     }
 }
 
-/// A step of a discovery.
+/// Result of a step of the search.
 #[derive(Debug)]
 pub(crate) enum Found {
     Meter(Box<dyn Meter>),

@@ -27,7 +27,7 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
             true => format!("no {CLASS}/hwmon*"),
             false => format!("no energy*_input, power*_input or power*_average in {CLASS}/hwmon*"),
         },
-        // Which driver a board's sensors want cannot be known from here.
+        // The driver that a board's sensors need cannot be known here.
         allow: None,
     };
     vec![Found::Not(MeterFinding::new(

@@ -1,8 +1,8 @@
-//! Energy that says what it includes and where it comes from.
+//! Energy figures with their boundary, source and error bound.
 //!
-//! The same run has a different winner at the wall than at the cores, so no figure stands without
-//! its [`Boundary`], its source, and a bound of its error. [`Meters`] are read over [`Window`]s;
-//! where there is no meter the [`Model`] computes, and its figures are marked.
+//! The same run may have a different winner at the wall than at the cores, so every figure has its [`Boundary`], its
+//! source, and a bound of its error. [`Meters`] are read over [`Window`]s; where there is no meter the [`Model`]
+//! computes a figure, which is marked as modelled.
 //!
 //! ```no_run
 //! use joulio_energy::{Baseline, Energy, Meters, Root, Select};
@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A meter of another kind implements [`Meter`] and joins by [`Meters::push`].
+//! A meter of another kind implements [`Meter`] and is added with [`Meters::push`].
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io;
 
-/// Interface by which a meter is read.
+/// Interface through which a meter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -57,66 +57,66 @@ impl fmt::Display for Source {
     }
 }
 
-/// The quantity that a meter gives, and its resolution.
+/// Quantity that a meter measures, and its resolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeterKind {
-    /// A count of joules that only grows.
+    /// A count of joules that never decreases.
     Counter {
-        /// The unit of the counter.
+        /// Unit of the counter.
         step: Joules,
         /// Update interval of the hardware; `Nanos::ZERO` if only now and then.
         update: Nanos,
-        /// The shortest time in which the hardware's counter can go once round. It has to be read
-        /// more often than that; None: it does not wrap.
+        /// Shortest time in which the hardware's counter can wrap, so that it has to be read more often; `None` if it
+        /// does not wrap.
         wraps_after: Option<Nanos>,
     },
-    /// The present power, which is to be integrated.
+    /// The present power, which has to be integrated.
     Power {
-        /// The step that readings are rounded to.
+        /// Step that readings are rounded to.
         step: Watts,
-        /// Update interval of the hardware, or the time that a reading is the mean of.
+        /// Update interval of the hardware, or the time that a reading averages over.
         update: Nanos,
     },
 }
 
-/// A meter's description of itself.
+/// Description of a meter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// Name of the meter, unique on the machine: `perf:package-0`.
     pub name: String,
-    /// Interface by which it is read.
+    /// Interface through which it is read.
     pub source: Source,
-    /// The zone that the meter measures.
+    /// Zone that the meter measures.
     pub zone: Zone,
-    /// The quantity that the meter gives.
+    /// Quantity that the meter measures.
     pub kind: MeterKind,
-    /// A reading takes milliseconds or more, so that it has a thread of its own.
+    /// Whether a reading takes milliseconds or more, so that the meter is read by a thread of its own.
     pub slow: bool,
     /// Whether readings are computed, not measured: those of an emulated device.
     pub modelled: bool,
-    /// Notes for a reader of the meter's figures.
+    /// Notes for readers of the meter's figures.
     pub notes: Vec<String>,
 }
 
 /// The value of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeterValue {
-    /// Reading of a [`MeterKind::Counter`]: joules since some earlier time; never less than before.
+    /// Value of a [`MeterKind::Counter`]: joules since some earlier time; never less than before.
     Total(Joules),
-    /// Reading of a [`MeterKind::Power`], in watts.
+    /// Value of a [`MeterKind::Power`], in watts.
     Power(Watts),
 }
 
 /// A reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Time of the reading, by the clock that [`Meter::read`] was given.
+    /// Time of the reading, by the clock passed to [`Meter::read`].
     pub at: Nanos,
     /// The value.
     pub value: MeterValue,
 }
 
-/// Why a meter could not be read.
+/// Reason why a meter could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeterError {
     /// The permission is missing.
@@ -125,48 +125,48 @@ pub enum MeterError {
         /// The file or service that was opened.
         what: String,
     },
-    /// A meter that was present and is no longer.
+    /// The meter was present and is gone.
     #[error("{what}: removed, or switched off")]
     Removed {
         /// The file or service that was opened.
         what: String,
     },
-    /// A reading that makes no sense.
+    /// The reading is not valid.
     #[error("{what}: not a reading: '{said}'")]
     Malformed {
         /// The file or service that was read.
         what: String,
-        /// The beginning of what it says.
+        /// Beginning of its text.
         said: String,
     },
-    /// A counter that went backwards: it was reset.
+    /// The counter went backwards: it was reset.
     #[error("{what}: went back from {from} to {to}: it was reset")]
     WentBack {
         /// The file or service that was read.
         what: String,
-        /// The last reading.
+        /// Value of the reading before.
         from: u64,
         /// Value of this reading.
         to: u64,
     },
-    /// A reading that failed this time, and may succeed the next.
+    /// The reading failed this time, and may succeed the next.
     #[error("{what}: {why}")]
     Failed {
         /// The file or service that was read.
         what: String,
-        /// Why.
+        /// Reason in words.
         why: String,
     },
 }
 
 impl MeterError {
-    /// The error of an operation on `what`.
+    /// Makes the error of an operation on `what`.
     pub fn io(what: impl Into<String>, error: &io::Error) -> MeterError {
         let what = what.into();
         match error.kind() {
             io::ErrorKind::PermissionDenied => MeterError::Denied { what },
             io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => MeterError::Removed { what },
-            // A zone that was taken out while the file was open.
+            // A zone that was removed while the file was open.
             _ if error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error()) => {
                 MeterError::Removed { what }
             }
@@ -177,12 +177,12 @@ impl MeterError {
         }
     }
 
-    /// `said` is not what `what` should hold.
+    /// Makes the error of `what`, whose content `said` is not valid.
     pub fn malformed(what: impl Into<String>, said: &str) -> MeterError {
         const ENOUGH: usize = 40;
         MeterError::Malformed {
             what: what.into(),
-            // It is shown on terminals, and a server may have said it.
+            // The text is shown on terminals, and may come from a server.
             said: said
                 .trim()
                 .replace(char::is_control, "?")
@@ -192,21 +192,21 @@ impl MeterError {
         }
     }
 
-    /// The next reading may succeed, and the one after it makes up for this one.
+    /// Whether the error is temporary: the next reading may succeed and make up for this one.
     pub fn is_passing(&self) -> bool {
         matches!(self, MeterError::Failed { .. })
     }
 }
 
-/// Something that measures power or energy.
+/// A meter of power or energy.
 ///
 /// Between the edges of a window a meter is read as seldom as its [`MeterKind`] allows; never more than
 /// ten times a second.
 pub trait Meter: Send + fmt::Debug {
-    /// The meter's description. A [`MeterKind::Counter`]'s step may become finer as it is read.
+    /// Returns the meter's description. A [`MeterKind::Counter`]'s step may become finer as it is read.
     fn about(&self) -> &About;
 
-    /// Reads it.
+    /// Reads the meter.
     ///
     /// # Errors
     /// [`MeterError`]. After one that is not [passing](MeterError::is_passing) the window has no

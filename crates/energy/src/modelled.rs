@@ -6,15 +6,15 @@ use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, Pick};
 use joulio_units::{Joules, Nanos};
 use std::iter;
 
-/// A machine and the devices on it, as profiles have them.
+/// A machine and its devices, as their profiles describe them.
 pub struct Model<'a> {
-    /// The machine whose watts are used, whatever machine the run was on.
+    /// Machine whose watts are used, whatever machine the run was on.
     pub machine: &'a MachineProfile,
-    /// Each device's profile and what it did; a device without a profile is not modelled.
+    /// Profile and activity of each device; a device without a profile is not modelled.
     pub devices: Vec<(Option<&'a DeviceProfile>, DeviceActivity)>,
 }
 
-/// Energy of the machine in `window` at `boundary`, as `joules` has it by values and by ends of bands.
+/// Makes the energy of the machine in `window` at `boundary`; `joules` computes it, from values and from ends of bands.
 pub fn modelled_energy(
     boundary: Boundary,
     source: String,
@@ -36,13 +36,12 @@ pub fn modelled_energy(
 }
 
 impl Model<'_> {
-    /// The energies of a window in which the submitters' cores spent their time as `cores` says, each
-    /// with its band: one a boundary, the widest that the profiles allow first.
+    /// Returns the energies of a window in which the submitters' cores spent their time as `cores` says, each with its
+    /// band: one for each boundary, the widest that the profiles allow first.
     ///
-    /// The widest is the wall when every device has a profile, and else the package: a figure of the
-    /// wall without the device would be too small by an unknown amount. Of a machine whose watts are
-    /// of the package it is that, whatever the devices. Then come the package, all of its cores
-    /// included, and the cores of the run alone.
+    /// The widest is the wall when every device has a profile, and else the package: a figure of the wall without a
+    /// device would be too small by an unknown amount. If the machine's watts are of the package, it is the package,
+    /// whatever the devices. Then follow the package, with all of its cores, and the cores of the run alone.
     pub fn energies(&self, window: Nanos, cores: &[Residency]) -> Vec<Energy> {
         let widest = self.widest();
         let narrower = [Boundary::Package, Boundary::Cores].into_iter();
@@ -52,12 +51,12 @@ impl Model<'_> {
             .collect()
     }
 
-    /// The first of [`Model::energies`], of the widest boundary.
+    /// Returns the first of [`Model::energies`], of the widest boundary.
     pub fn energy(&self, window: Nanos, cores: &[Residency]) -> Energy {
         self.energy_at(self.widest(), window, cores)
     }
 
-    /// The energy of the devices that have profiles, all together, with its band.
+    /// Returns the energy of all devices that have profiles together, with its band.
     pub fn devices_energy(&self, window: Nanos) -> Energy {
         self.energy_at(Boundary::Device, window, &[])
     }
@@ -103,7 +102,7 @@ impl Model<'_> {
         modelled_energy(boundary, source, window, joules)
     }
 
-    /// The caveat of that energy in one line: frequency is not in it, where it is not.
+    /// Returns the caveat of that energy in one line, that frequency is not modelled, where it is not.
     pub fn note(&self, cores: &[Residency]) -> Option<String> {
         self.machine.frequency_note(cores)
     }

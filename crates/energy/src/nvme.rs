@@ -1,9 +1,8 @@
-//! A storage device that measures itself.
+//! A storage device that measures its own power.
 //!
-//! From the time it is started, a controller with log 25h Power Measurement takes the mean power of
-//! every second; their number times their mean is an energy that is counted once a second. One
-//! without it may report the latest second's power in its SMART log, which is sampled. Who talks to
-//! the controller is behind [`NvmePower`].
+//! Once started, a controller with log 25h Power Measurement records the mean power of every second; their number times
+//! their mean is an energy that increases once a second. A controller without it may report the latest second's power
+//! in its SMART log, which is then sampled. [`NvmePower`] hides how the controller is reached.
 
 use crate::{
     About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Place, Reading, Source, Zone,
@@ -11,38 +10,38 @@ use crate::{
 use joulio_units::{Joules, Nanos, Watts};
 use std::fmt;
 
-/// An interval of the device, by the specification.
+/// Interval of the device's measurements, by the specification.
 const INTERVAL: Nanos = Nanos::from_millis(1_000);
-/// The finest unit that it reports in.
+/// Finest unit in which the device reports power.
 const FINEST: Watts = Watts(1e-4);
 
-/// A controller, as far as its power is concerned.
+/// Access to a controller's power measurements.
 pub trait NvmePower: Send + fmt::Debug {
-    /// Name of the device: `/dev/nvme0`.
+    /// Returns the name of the device: `/dev/nvme0`.
     fn name(&self) -> &str;
 
     /// Whether the device has log 25h.
     fn measures(&self) -> bool;
 
-    /// Starts its measurement, from the beginning (feature 25h).
+    /// Starts the device's measurement from zero (feature 25h).
     ///
     /// # Errors
     /// [`MeterError`] when the device refuses feature 25h, or is removed.
     fn start(&mut self) -> Result<(), MeterError>;
 
-    /// Stops it.
+    /// Stops the device's measurement.
     ///
     /// # Errors
     /// [`MeterError`] when the device refuses feature 25h, or is removed.
     fn stop(&mut self) -> Result<(), MeterError>;
 
-    /// Log 25h.
+    /// Reads log 25h.
     ///
     /// # Errors
     /// [`MeterError`] when the log cannot be read, or is malformed.
     fn log(&mut self) -> Result<PowerLogFields, MeterError>;
 
-    /// The mean power of the latest second, by the SMART log; None: it is not reported.
+    /// Reads the mean power of the latest second from the SMART log; `None` if it is not reported.
     ///
     /// # Errors
     /// [`MeterError`] when the log cannot be read.
@@ -52,7 +51,7 @@ pub trait NvmePower: Send + fmt::Debug {
 /// The fields of log 25h that a meter needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLogFields {
-    /// Counts the starts, and rolls over.
+    /// Number of starts, which rolls over.
     pub generation: u8,
     /// Whether the device is measuring.
     pub measuring: bool,
@@ -64,13 +63,13 @@ pub struct PowerLogFields {
     pub intervals: u32,
     /// Mean power of the intervals; `None` before the first.
     pub mean: Option<Watts>,
-    /// The step that the power is rounded to.
+    /// Step that the power is rounded to.
     pub step: Watts,
     /// Error bound in percent, where that is known.
     pub percent_error: Option<u8>,
 }
 
-/// The meter in a storage device. Dropped, it stops the measurement that it has started.
+/// The meter in a storage device. When dropped, it stops the measurement that it has started.
 #[derive(Debug)]
 pub struct NvmeMeter {
     about: About,
@@ -88,11 +87,11 @@ enum Interface {
 #[derive(Debug)]
 struct Counting {
     generation: u8,
-    /// Started here: otherwise it goes on for whoever started it.
+    /// Whether it was started here: otherwise it continues for whoever started it.
     ours: bool,
     /// Time at which the measurement began, as far as that is known.
     began: Nanos,
-    /// The latest reading, which stands until the next interval ends.
+    /// Latest reading, which is valid until the next interval ends.
     last: Reading,
     intervals: u32,
 }
@@ -190,7 +189,7 @@ fn notes(log: &PowerLogFields, ours: bool) -> Vec<String> {
 }
 
 impl Counting {
-    /// The present interval ends later: the device would say what it said before.
+    /// Whether the present interval has not ended yet, so that the device would report the same as before.
     fn stands(&self, now: Nanos) -> bool {
         now < self.last.at + INTERVAL
     }
@@ -217,7 +216,7 @@ impl Counting {
         };
         self.intervals = log.intervals;
         self.last = Reading {
-            // When the latest interval ended: what was used since is not in it.
+            // Time at which the latest interval ended: energy used since is not included.
             at: self.began + Nanos(INTERVAL.0 * u64::from(log.intervals)),
             value: MeterValue::Total(Joules(total.max(before))),
         };
@@ -261,7 +260,7 @@ impl Drop for NvmeMeter {
         if let Interface::Log(counting) = &self.interface
             && counting.ours
         {
-            // There is nobody to report to; a device that goes on measuring does no harm.
+            // The error cannot be reported; a device that continues to measure does no harm.
             let _ = self.power.stop();
         }
     }

@@ -16,5 +16,5 @@ use joulio_units::Nanos;
 /// Update interval of the registers.
 const UPDATE: Nanos = Nanos::from_millis(1);
 
-/// Why the permission is missing by default; whoever gives it should know.
+/// Reason why the permission is missing by default, for those who grant it.
 const PLATYPUS: &str = "RAPL is a side channel (CVE-2020-8694): who may read it can infer what other processes compute";

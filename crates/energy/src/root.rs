@@ -1,4 +1,4 @@
-//! The machine as meters see it.
+//! The machine, as meters access it.
 
 mod bmc;
 mod files;
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A sysfs attribute is a page at most.
+/// Most bytes of a sysfs attribute: a page.
 const PAGE: usize = 4096;
 
-/// A machine: its file tree, and what is reached by other means than files. Each can be replaced,
-/// so that a meter is tested on a tree captured elsewhere.
+/// A machine: its file tree, and everything that is accessed otherwise. Each part can be replaced, so that a meter can
+/// be tested on a tree captured elsewhere.
 #[derive(Clone, Debug)]
 pub struct Root {
     base: PathBuf,
@@ -29,7 +29,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// The file tree of the machine that the process runs on.
+    /// Makes the machine that the process runs on.
     pub fn system() -> Root {
         Root {
             perf: Arc::new(perf::Kernel),
@@ -38,7 +38,7 @@ impl Root {
         }
     }
 
-    /// The tree under `base`, without perf events and without a BMC: numbers that were captured on
+    /// Makes a machine of the tree under `base`, without perf events and without a BMC: numbers that were captured on
     /// one machine must not open something on another.
     pub fn at(base: impl Into<PathBuf>) -> Root {
         Root {
@@ -81,7 +81,7 @@ impl Root {
         Root { clock, ..self }
     }
 
-    /// The clock that meters of this root read.
+    /// Returns the clock that meters of this root read.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
@@ -91,13 +91,13 @@ impl Root {
         self.base.join(path.trim_start_matches('/'))
     }
 
-    /// The text of a small file, without the space around it.
+    /// Reads the text of a small file, without surrounding white space.
     pub(crate) fn text(&self, path: &str) -> Result<String, MeterError> {
         let bytes = self.bytes(path, 0, PAGE)?;
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// Up to `limit` bytes of a file, from `offset`.
+    /// Reads up to `limit` bytes of a file, from `offset`.
     pub(crate) fn bytes(
         &self,
         path: &str,
@@ -108,33 +108,33 @@ impl Root {
         read.map_err(|error| MeterError::io(path, &error))
     }
 
-    /// The number that a file holds.
+    /// Reads the number in a file.
     pub(crate) fn number<T: FromStr>(&self, path: &str) -> Result<T, MeterError> {
         let text = self.text(path)?;
         text.parse().map_err(|_| MeterError::malformed(path, &text))
     }
 
-    /// The names in a folder, sorted; none if it is not there.
+    /// Lists the names in a directory, sorted; none if it does not exist.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let mut names = self.files.names(&self.path(path)).unwrap_or_default();
         names.sort_by(|one, two| by_number(one).cmp(&by_number(two)));
         names
     }
 
-    /// The last part of where a link leads.
+    /// Returns the last part of a link's target.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         let target = self.files.link(&self.path(path)).ok()?;
         let name = Path::new(&target).file_name()?;
         Some(name.to_string_lossy().into_owned())
     }
 
-    /// Something is at `path`.
+    /// Whether `path` exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.files.has(&self.path(path))
     }
 }
 
-/// Sort key by which hwmon10 comes after hwmon9.
+/// Returns a sort key that puts hwmon10 after hwmon9.
 fn by_number(name: &str) -> (usize, &str) {
     (name.len(), name)
 }

@@ -6,7 +6,7 @@ use crate::meter::{About, Source};
 use crate::{Boundary, UnknownBoundary};
 use std::str::FromStr;
 
-/// A choice of meters. Without a word, all.
+/// A choice of meters. Without a word: all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     terms: Vec<Term>,
@@ -20,7 +20,7 @@ pub(crate) enum Term {
     Source(Source),
     Boundary(Boundary),
     Name(String),
-    /// A sensor, and what the user says that it includes.
+    /// A sensor, and the boundary that the user declares for it.
     Declared(String, Boundary),
     Redfish(RedfishUrl),
 }
@@ -63,7 +63,7 @@ impl Term {
         }
     }
 
-    /// Word as it was written; None for terms that choose nothing of their own.
+    /// Returns the word as it was written; `None` for terms that choose nothing of their own.
     pub(crate) fn word(&self) -> Option<String> {
         match self {
             Term::All | Term::None => None,
@@ -76,14 +76,14 @@ impl Term {
 }
 
 impl Select {
-    /// The meter `name`, whatever its name contains.
+    /// Chooses the meter `name`, whatever characters its name contains.
     pub fn name(name: &str) -> Select {
         Select {
             terms: vec![Term::Name(name.into())],
         }
     }
 
-    /// The words of the choice.
+    /// Returns the words of the choice.
     pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter()
     }
@@ -93,14 +93,14 @@ impl Select {
         Select::default()
     }
 
-    /// None at all.
+    /// Chooses no meter.
     pub fn none() -> Select {
         Select {
             terms: vec![Term::None],
         }
     }
 
-    /// Adds `other`'s words.
+    /// Adds the words of `other`.
     pub fn extend(&mut self, other: Select) {
         self.terms.extend(other.terms);
     }
@@ -132,7 +132,7 @@ impl Select {
             .unwrap_or(by_default)
     }
 
-    /// The boundary that the user declared for the sensor `name`.
+    /// Returns the boundary that the user declared for the sensor `name`.
     pub(crate) fn boundary_of(&self, name: &str) -> Option<Boundary> {
         self.terms.iter().find_map(|term| match term {
             Term::Declared(declared, boundary) if declared == name => Some(*boundary),
@@ -140,7 +140,7 @@ impl Select {
         })
     }
 
-    /// The BMCs to read.
+    /// Returns the BMCs to read.
     pub(crate) fn redfish(&self) -> impl Iterator<Item = &RedfishUrl> {
         self.terms.iter().filter_map(|term| match term {
             Term::Redfish(url) => Some(url),
@@ -148,7 +148,7 @@ impl Select {
         })
     }
 
-    /// Names that nothing in `found` has.
+    /// Returns names that nothing in `found` has.
     pub(crate) fn unmatched(&self, found: &[Found]) -> Vec<String> {
         let known = |name: &str| {
             found.iter().any(|found| match found {
@@ -167,7 +167,7 @@ impl Select {
 impl FromStr for Select {
     type Err = String;
 
-    /// `all`, `none`, a source, a boundary, a meter's name, `NAME=BOUNDARY`, `redfish=URL`.
+    /// Parses `all`, `none`, a source, a boundary, a meter's name, `NAME=BOUNDARY`, `redfish=URL`.
     fn from_str(text: &str) -> Result<Select, String> {
         let term = match text {
             "all" => Term::All,

@@ -1,23 +1,23 @@
-//! Words of a choice that no meter answers to.
+//! Words of a choice that match no readable meter.
 
 use crate::discovery::Discovery;
 use crate::finding::FindingState;
 use crate::select::Select;
 
-/// A word of a choice that no meter which can be read answers to.
+/// A word of a choice that matches no readable meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// The word, without what may be a password.
+    /// The word, without a possible password.
     pub word: String,
-    /// Why there is none.
+    /// Reason in words.
     pub why: String,
-    /// The command that would allow it.
+    /// Command that would permit it.
     pub allow: Option<String>,
 }
 
 impl Discovery {
-    /// The first word of `select` that chose a source, a boundary or a meter of which nothing can
-    /// be read. One whose meters are left out for others of the same zone is answered by those.
+    /// Returns the first word of `select` that chose a source, a boundary or a meter of which nothing can be read. A
+    /// word whose meters are left out for others of the same zone counts as matched by those.
     pub fn unmet(&self, select: &Select) -> Option<Unmet> {
         let meters = self.meters.about();
         select.terms().find_map(|term| {

@@ -1,4 +1,4 @@
-//! The energy between two moments, by several meters.
+//! The energy between two times, by several meters.
 
 mod align;
 mod edge;
@@ -27,14 +27,14 @@ pub struct Meters {
 }
 
 impl Default for Meters {
-    /// None, by the system's clock.
+    /// Makes a group without meters, with the system's clock.
     fn default() -> Meters {
         Meters::new(Vec::new(), Arc::new(Monotonic))
     }
 }
 
 impl Meters {
-    /// Groups `meters`, read by `clock`; in their order, but the slow ones last.
+    /// Groups `meters`, read with `clock`; in their order, but the slow ones last.
     pub fn new(meters: Vec<Box<dyn Meter>>, clock: Arc<dyn Clock>) -> Meters {
         let mut new = Meters {
             tracks: Vec::new(),
@@ -59,7 +59,7 @@ impl Meters {
         self.tracks.is_empty()
     }
 
-    /// The descriptions of all meters, in their order.
+    /// Returns the descriptions of all meters, in their order.
     pub fn about(&self) -> Vec<About> {
         self.tracks
             .iter()
@@ -67,27 +67,25 @@ impl Meters {
             .collect()
     }
 
-    /// Opens a window: on return every meter has been read, each counter at one of its updates if
-    /// one came within 10 ms. Power meters, and counters that wrap, are read in between by threads
-    /// of the window.
+    /// Opens a window: on return every meter has been read, each counter at one of its updates if one came within 10
+    /// ms. Threads of the window read power meters, and counters that wrap, in between.
     ///
-    /// A meter that fails has no figure; the others have theirs.
+    /// A meter that fails has no figure; the others are not affected.
     ///
     /// # Errors
-    /// If a thread cannot be had.
+    /// When a thread cannot be started.
     pub fn open(&mut self) -> io::Result<Window<'_>> {
         let mut window = self.open_unsampled();
         window.sampler = Some(Sampler::start(window.tracks, window.clock)?);
         Ok(window)
     }
 
-    /// Opens a window as [`Meters::open`], without threads: the caller calls [`Window::tick`] often
-    /// enough.
+    /// Opens a window as [`Meters::open`] does, without threads: the caller has to call [`Window::tick`] often enough.
     pub fn open_unsampled(&mut self) -> Window<'_> {
         let clock = &*self.clock;
         let suspended = clock.suspended();
         let (fast, slow) = self.tracks.split_at(fast(&self.tracks));
-        // The slow ones first: the others' windows begin when this returns.
+        // The slow ones first: the windows of the others begin when this returns.
         let slow_edges = edges(slow, clock);
         let edges = edges(fast, clock).into_iter().chain(slow_edges);
         for (track, edge) in self.tracks.iter().zip(edges) {
@@ -102,12 +100,12 @@ impl Meters {
     }
 }
 
-/// Number of meters that are read quickly: they come first.
+/// Returns the number of meters that are read quickly, which come first.
 fn fast(tracks: &[Shared]) -> usize {
     tracks.partition_point(|track| !lock(track).slow())
 }
 
-/// A window that is open.
+/// An open window.
 #[derive(Debug)]
 pub struct Window<'a> {
     tracks: &'a [Shared],
@@ -124,8 +122,7 @@ impl Window<'_> {
         }
     }
 
-    /// Begins anew, whatever was read so far: on return the quick meters have an edge, and the slow
-    /// ones after them.
+    /// Begins again, without what was read so far: on return the quick meters have an edge, and then the slow ones.
     pub fn restart(&mut self) {
         let clock = &**self.clock;
         self.suspended = clock.suspended();
@@ -137,8 +134,8 @@ impl Window<'_> {
         }
     }
 
-    /// The figures since the window was opened, or since the last lap; the next begins where they
-    /// end. A meter whose lap is too short goes on with it.
+    /// Returns the figures since the window was opened, or since the last lap; the next lap begins where they end. A
+    /// meter whose lap is too short continues it.
     pub fn lap(&mut self, baseline: Option<&Baseline>) -> Vec<MeterResult> {
         let clock = &**self.clock;
         let (fast, slow) = self.tracks.split_at(fast(self.tracks));
@@ -151,7 +148,7 @@ impl Window<'_> {
             let mut track = lock(track);
             let energy = match awake(slept) {
                 Ok(()) => track.lap(edge),
-                // Nor has a lap that was too short, and would go on.
+                // Neither does a lap that was too short, and would continue.
                 Err(asleep) => {
                     track.begin(edge);
                     Err(asleep)
@@ -164,7 +161,7 @@ impl Window<'_> {
         .collect()
     }
 
-    /// Ends the window: a figure or a reason for each meter.
+    /// Ends the window, and returns a figure or a reason for each meter.
     pub fn close(mut self, baseline: Option<&Baseline>) -> Vec<MeterResult> {
         let measured = self.lap(baseline);
         // Its threads have nothing left to read.
@@ -174,7 +171,7 @@ impl Window<'_> {
 }
 
 fn awake(slept: Nanos) -> Result<(), WindowError> {
-    /// Suspending takes longer; reading two clocks takes less.
+    /// Least difference of the two clocks that is a suspension: suspending takes longer, reading two clocks takes less.
     const ASLEEP: Nanos = Nanos::from_millis(100);
     match slept > ASLEEP {
         true => Err(WindowError::Suspended { slept }),
@@ -182,7 +179,7 @@ fn awake(slept: Nanos) -> Result<(), WindowError> {
     }
 }
 
-/// The figure of the meter `about`, whose window's energy is `total`.
+/// Makes the figure of the meter `about`, whose window's energy is `total`.
 fn figure(total: Energy, about: &About, baseline: Option<&Baseline>) -> MeterFigure {
     MeterFigure {
         above_idle: baseline.and_then(|baseline| baseline.subtract(&about.name, &total)),

@@ -5,24 +5,24 @@ use crate::logger::PowerLog;
 use crate::{Boundary, Energy, How, Place};
 use joulio_units::{Nanos, Watts};
 
-/// Samples at each edge that are not used: one may be of a second that is half outside, and an
-/// alignment is good to half a sample.
+/// Samples at each edge that are not used: one may cover a second that is half outside, and an alignment is good to
+/// half a sample.
 const DISCARDED: u64 = 2;
 /// Shortest window that has a figure.
 const SHORTEST: Nanos = Nanos::from_millis(1_000);
 /// Samples of which one may be missing.
 const MISSING: u64 = 10;
 
-/// Why a window has no energy.
+/// Reason why a window has no energy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoggedEnergyError {
-    /// Too little is left without the edges.
+    /// Too little of the window is left without the edges.
     #[error(
         "the window is {} s long: without {DISCARDED} samples at each edge less than 1 s and two samples are left",
         .0.seconds()
     )]
     Short(Nanos),
-    /// The trace does not cover it.
+    /// The trace does not cover the window.
     #[error("the log does not cover the window: it begins {:.1} s after and ends {:.1} s before it", .0, .1)]
     Outside(f64, f64),
     /// Too many samples are missing.
@@ -36,9 +36,9 @@ pub enum LoggedEnergyError {
 }
 
 impl Alignment {
-    /// The energy at the wall of the window from `start` to `end` by the machine's clock, since the
-    /// epoch, without two samples at each edge: [`Energy::window`] is what is left. A few missing
-    /// samples are taken to be like the others.
+    /// Returns the energy at the wall of the window from `start` to `end` by the machine's clock, since the epoch,
+    /// without two samples at each edge: [`Energy::window`] is the rest. A few missing samples are assumed to be like
+    /// the others.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Alignment {
         if window < SHORTEST || window.0 < log.interval.0.saturating_mul(2) {
             return Err(LoggedEnergyError::Short(end.since(start)));
         }
-        // A mean is of the interval before its time: with the edge discarded, all of it is inside.
+        // A mean is of the interval before its time: without the edge, all of that is inside.
         let first = log.samples.partition_point(|(at, _)| *at < from);
         let rest = &log.samples[first..];
         let inside = &rest[..rest.partition_point(|(at, _)| *at < to)];

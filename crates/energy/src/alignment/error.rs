@@ -1,6 +1,6 @@
-//! Why there is no alignment.
+//! Errors of an alignment.
 
-/// Why there is no alignment.
+/// Reason why there is no alignment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AlignError {
     /// There is no marker.
@@ -8,7 +8,7 @@ pub enum AlignError {
         "no marker: without one the logger's clock cannot be aligned; make one before and after the run"
     )]
     NoMarker,
-    /// A marker's edges are not those of a marker.
+    /// The edges of a marker are not rising and falling in turn.
     #[error(
         "marker {0}: its edges are not a spin and an idle in turn, each later than the one before"
     )]
@@ -18,7 +18,7 @@ pub enum AlignError {
     ClockSet {
         /// Number of the marker, counted from 1.
         marker: usize,
-        /// Distance in seconds.
+        /// Seconds by which the clock was set.
         by: f64,
     },
     /// The logger is too slow to see a marker.
@@ -28,7 +28,7 @@ pub enum AlignError {
     TooSlow {
         /// Seconds between samples.
         interval: f64,
-        /// Seconds.
+        /// Seconds of a marker's shortest part.
         part: f64,
     },
     /// The marker is not in the trace.
@@ -39,9 +39,9 @@ pub enum AlignError {
     Weak {
         /// Number of the marker, counted from 1.
         marker: usize,
-        /// The best correlation; zero where there are no samples.
+        /// Best correlation; zero where there are no samples.
         correlation: f64,
-        /// The correlation needed.
+        /// Correlation needed.
         least: f64,
     },
     /// The markers fit the trace in more than one place.
@@ -50,11 +50,11 @@ pub enum AlignError {
          (correlation {runner_up:.2} of the best)"
     )]
     Ambiguous {
-        /// The best offset, in seconds.
+        /// Best offset in seconds.
         one: f64,
-        /// Another, in seconds.
+        /// Another offset in seconds.
         other: f64,
-        /// The correlation there, relative to the best.
+        /// Correlation at the other offset, relative to the best.
         runner_up: f64,
     },
 }

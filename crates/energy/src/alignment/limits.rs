@@ -5,7 +5,7 @@ use joulio_units::Nanos;
 /// Limits of a match: the logger's clock error, and the certainty needed.
 #[derive(Clone, Copy, Debug)]
 pub struct AlignmentLimits {
-    /// The largest difference between the clocks that is searched, to either side.
+    /// Largest difference between the clocks that is searched, in either direction.
     pub offset: Nanos,
     /// The largest drift, in parts per million: the offset may change by this between markers.
     pub drift_ppm: f64,
@@ -16,8 +16,8 @@ pub struct AlignmentLimits {
 }
 
 impl Default for AlignmentLimits {
-    /// A quarter of an hour, ten times a HOBO's 23 ppm. A correlation of 0.7 is that of noise as
-    /// strong as the marker itself.
+    /// Returns a quarter of an hour, and ten times a HOBO's 23 ppm. A correlation of 0.7 is that of noise as strong as
+    /// the marker itself.
     fn default() -> AlignmentLimits {
         AlignmentLimits {
             offset: Nanos::from_millis(900_000),

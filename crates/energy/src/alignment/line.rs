@@ -3,7 +3,7 @@
 use super::FoundMarker;
 use super::pattern::MarkerPattern;
 
-/// The offset as it changes with time: least squares through what was found.
+/// The offset over time: a least-squares line through the markers found.
 pub(super) struct Line {
     pub(super) middle: f64,
     pub(super) offset: f64,

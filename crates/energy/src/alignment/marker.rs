@@ -1,4 +1,4 @@
-//! The mark that a machine writes into the trace of its own power.
+//! The marker that a machine writes into the trace of its own power.
 
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{available_parallelism, scope, sleep};
 use std::time::{Duration, Instant};
 
-/// Interval at which a wait checks whether it is to end.
+/// Interval at which a wait checks whether it was cancelled.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// Rounds of a spinning core between two checks of the clock.
 const ROUNDS: u32 = 4096;
@@ -17,14 +17,14 @@ const ROUNDS: u32 = 4096;
 pub struct Shape {
     /// Time for which all cores spin.
     pub spin: Nanos,
-    /// Time for which they idle after each spin, and before the first.
+    /// Time for which all cores idle after each spin, and before the first.
     pub idle: Nanos,
     /// Number of spins.
     pub times: u32,
 }
 
 impl Default for Shape {
-    /// 5 s and 5 s, three times: a logger of 1 Hz sees each part five times.
+    /// Returns 5 s and 5 s, three times: a logger of 1 Hz sees each part five times.
     fn default() -> Shape {
         Shape {
             spin: Nanos::from_millis(5_000),
@@ -41,7 +41,7 @@ pub struct MarkerEdge {
     pub realtime: Nanos,
     /// `CLOCK_MONOTONIC`: since the machine was started, never set.
     pub monotonic: Nanos,
-    /// The cores began to spin; otherwise they ended.
+    /// Whether the cores began to spin; otherwise they stopped.
     pub rising: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Marker {
     pub edges: Vec<MarkerEdge>,
 }
 
-/// The error of a cancelled marker: what is in the trace is no marker.
+/// Error of a cancelled marker: the pattern in the trace is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the marker was cancelled")]
 pub struct Cancelled;
@@ -93,7 +93,7 @@ impl MarkerEdge {
     }
 }
 
-/// A clock before its own zero reads as zero.
+/// Reads a clock; one before its epoch reads as zero.
 fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
@@ -116,7 +116,7 @@ fn wait(length: Nanos, cancel: &AtomicBool) -> Result<(), Cancelled> {
     }
 }
 
-/// Keeps every core busy with arithmetic; a `pause` would draw less.
+/// Keeps every core busy with arithmetic; a `pause` would draw less power.
 fn spin(length: Nanos, cancel: &AtomicBool) -> Result<(), Cancelled> {
     let done = AtomicBool::new(false);
     let cores = available_parallelism().map_or(1, usize::from);

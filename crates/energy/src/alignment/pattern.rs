@@ -1,24 +1,24 @@
-//! A marker and a trace on one time line, and how well they agree.
+//! A marker and a trace on one time line, and their correlation.
 
 use super::seconds::seconds_between;
 use super::{AlignError, Marker};
 use crate::logger::PowerLog;
 use joulio_units::Nanos;
 
-/// The share of a marker's samples that has to be there.
+/// Share of a marker's samples that must exist.
 const MIN_SAMPLES: f64 = 0.75;
-/// A correlation of fewer samples says nothing.
+/// Fewest samples of which a correlation is meaningful.
 const FEWEST_SAMPLES: usize = 8;
-/// Longer is no marker, and would take long to search for, in seconds.
+/// Longest marker in seconds: a longer one would take long to search for.
 const LONGEST: f64 = 3600.0;
 
 /// The samples by the logger's clock, in seconds from the origin.
 pub struct PowerTrace {
     pub samples: Vec<(f64, f64)>,
-    /// Seconds.
+    /// Seconds between samples.
     pub interval: f64,
-    /// The middle of what a sample stands for, in seconds from its time: a mean is over the
-    /// interval before it, a momentary value could be from anywhere around it.
+    /// Middle of the time that a sample covers, in seconds from its own time: a mean is of the interval before it, a
+    /// momentary value could be from anywhere around it.
     centre: f64,
 }
 
@@ -35,8 +35,8 @@ impl PowerTrace {
         }
     }
 
-    /// The middle of what each sample between two times stands for, and its watts, on the machine's
-    /// clock where the logger is `offset` ahead.
+    /// Iterates over the samples between two times, with the middle of the time that each covers and its watts, by the
+    /// machine's clock if the logger is `offset` ahead.
     pub fn between(&self, from: f64, to: f64, offset: f64) -> impl Iterator<Item = (f64, f64)> {
         let shift = self.centre - offset;
         let start = self.samples.partition_point(|(at, _)| at + shift < from);
@@ -50,18 +50,18 @@ impl PowerTrace {
 
 /// A marker by the machine's clock, in seconds from the origin.
 pub struct MarkerPattern {
-    /// Rising and falling in turn.
+    /// Edges, rising and falling in turn.
     pub edges: Vec<f64>,
-    /// The time spun before each edge.
+    /// Time spun before each edge.
     spun: Vec<f64>,
-    /// The shortest time between edges.
+    /// Shortest time between edges.
     pub part: f64,
 }
 
-/// The agreement of a stretch of trace and a marker.
+/// Agreement of a part of the trace with a marker.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// Pearson's.
+    /// Pearson's correlation.
     pub correlation: f64,
     /// Watts of the idle machine.
     pub base: f64,
@@ -70,7 +70,7 @@ pub struct Fit {
 }
 
 impl MarkerPattern {
-    /// Checks that `marker`, which is the `number`th, is one.
+    /// Makes the pattern of `marker`, which is the `number`th, after checking it.
     pub fn new(
         marker: &Marker,
         number: usize,
@@ -108,8 +108,7 @@ impl MarkerPattern {
         Ok(MarkerPattern { edges, spun, part })
     }
 
-    /// The first and the last moment that are searched: what is idle around the edges is part of
-    /// the pattern.
+    /// Returns the first and the last time of the pattern, which includes the idle time around the edges.
     fn span(&self) -> (f64, f64) {
         (
             self.edges[0] - self.part,
@@ -117,29 +116,29 @@ impl MarkerPattern {
         )
     }
 
-    /// The middle.
+    /// Returns the middle of the marker.
     pub fn middle(&self) -> f64 {
         (self.edges[0] + self.edges[self.edges.len() - 1]) / 2.0
     }
 
-    /// The time spun before `time`.
+    /// Returns the time spun before `time`.
     fn spun_before(&self, time: f64) -> f64 {
         let passed = self.edges.partition_point(|&edge| edge <= time);
         match passed.checked_sub(1) {
             None => 0.0,
-            // After a rising edge.
+            // The time is after a rising edge.
             Some(last) if last % 2 == 0 => self.spun[last] + (time - self.edges[last]),
             Some(last) => self.spun[last],
         }
     }
 
-    /// The share of the `width` seconds around `time` that was spun.
+    /// Returns the share of the `width` seconds around `time` that was spun.
     fn level(&self, time: f64, width: f64) -> f64 {
         let spun = self.spun_before(time + width / 2.0) - self.spun_before(time - width / 2.0);
         spun / width
     }
 
-    /// Normalised cross-correlation with the trace of a logger that is `offset` ahead. None where
+    /// Computes the normalised cross-correlation with the trace of a logger that is `offset` ahead; `None` where
     /// samples are missing or do not vary.
     pub fn fit(&self, trace: &PowerTrace, offset: f64) -> Option<Fit> {
         let (from, to) = self.span();
@@ -159,7 +158,7 @@ impl MarkerPattern {
             return None;
         }
         let (level_mean, watts_mean) = (level_mean / count, watts_mean / count);
-        // From the means on, or the squares of a large base would hide a small step.
+        // Computed from the means, or the squares of a large base would hide a small step.
         let (mut levels, mut both, mut powers) = (0.0, 0.0, 0.0);
         for (level, watts) in pairs() {
             let (level, watts) = (level - level_mean, watts - watts_mean);

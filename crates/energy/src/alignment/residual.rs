@@ -1,9 +1,9 @@
-//! The distance of the edges in an aligned trace from where the markers have them.
+//! The distance of the edges in an aligned trace from those of the markers.
 
 use super::line::Line;
 use super::pattern::{Fit, MarkerPattern, PowerTrace};
 
-/// Root mean square of the distances, in seconds; none where no edge has all its samples.
+/// Returns the root mean square of the distances, in seconds; `None` where no edge has all its samples.
 pub fn of(trace: &PowerTrace, patterns: &[MarkerPattern], line: &Line) -> Option<f64> {
     let mut distances = vec![];
     for pattern in patterns {
@@ -20,8 +20,8 @@ pub fn of(trace: &PowerTrace, patterns: &[MarkerPattern], line: &Line) -> Option
     (!distances.is_empty()).then(|| (squares / distances.len() as f64).sqrt())
 }
 
-/// Time of the trace's edge: the samples around it add up to so much spinning, and that lies
-/// after a rising edge or before a falling one.
+/// Returns the time of the edge in the trace. The samples around it add up to a time spun, which lies after a rising
+/// edge or before a falling one.
 fn found(trace: &PowerTrace, fit: &Fit, edge: f64, rising: bool, place: (f64, f64)) -> Option<f64> {
     let (part, offset) = place;
     let around = trace.between(edge - part / 2.0, edge + part / 2.0, offset);

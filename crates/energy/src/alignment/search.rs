@@ -1,11 +1,11 @@
-//! Looking for the offset at which the trace shows the markers.
+//! The search for the offset at which the trace contains the markers.
 
 use super::pattern::{MarkerPattern, PowerTrace};
 use super::{AlignError, AlignmentLimits};
 
-/// Steps of the first search in an interval between samples.
+/// Steps of the first search per interval between samples.
 const STEPS: f64 = 2.0;
-/// Halvings, nearly, of the last: a step becomes a nanosecond.
+/// Narrowings of the last search, nearly halvings: a step becomes a nanosecond.
 const NARROWINGS: usize = 50;
 
 /// A search for one offset, and a drift, that fits every marker.
@@ -13,9 +13,9 @@ pub struct Search<'a> {
     trace: &'a PowerTrace,
     patterns: &'a [MarkerPattern],
     limits: &'a AlignmentLimits,
-    /// Seconds.
+    /// Seconds of a step.
     step: f64,
-    /// Offsets from the least to the largest.
+    /// Number of offsets, from the least to the largest.
     count: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The correlation at every offset; none is that of no agreement.
+    /// Computes the correlation at every offset; a place without samples counts as no agreement.
     fn scores(&self, pattern: &MarkerPattern) -> Vec<f64> {
         let offsets = (0..self.count).map(|index| self.offset(index));
         let fits = offsets.map(|offset| pattern.fit(self.trace, offset));
@@ -87,7 +87,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// The largest distance in steps of a marker's offset from the first marker's.
+    /// Returns the largest distance in steps between a marker's offset and the first marker's.
     fn reach(&self, pattern: &MarkerPattern) -> usize {
         let apart = pattern.middle() - self.patterns[0].middle();
         let drift = apart * self.limits.drift_ppm * 1e-6;
@@ -99,10 +99,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The best place that is not near the best.
+    /// Returns the best score that is not near the best place.
     fn elsewhere(&self, together: &[f64], best: usize, reaches: &[usize]) -> (usize, f64) {
-        // Within a part of a marker the correlation falls from its peak, and what the markers may
-        // differ by widens it.
+        // Within a part of a marker the correlation falls from its peak, and the difference allowed between markers
+        // widens that.
         let part = self.patterns.iter().map(|one| one.part).fold(0.0, f64::max);
         let widest = reaches.iter().copied().max().unwrap_or(0);
         let near = (part / self.step).ceil() as usize + widest;
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The peak within a step of `near`: between its neighbours there is but one.
+    /// Finds the peak within a step of `near`: there is only one between its neighbours.
     fn narrow(&self, pattern: &MarkerPattern, near: f64) -> (f64, f64) {
         let fit = |offset| {
             pattern
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Index of the best of `scores` within `reach` of `index`; the middle of several.
+/// Returns the index of the best of `scores` within `reach` of `index`; the middle of several.
 fn around(scores: &[f64], index: usize, reach: usize) -> usize {
     let from = index.saturating_sub(reach);
     let to = scores

@@ -1,4 +1,4 @@
-//! An HTTPS client that trusts nobody: no redirects, little patience, a limit to what it reads.
+//! An HTTPS client that does not trust servers: no redirects, a short time limit, a limit on what it reads.
 
 use super::netrc::{Login, login};
 use super::url::host;
@@ -16,17 +16,17 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Time limit of a whole request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A reading has a few kilobytes.
+/// Most bytes of a response: a reading has a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A client, whose connections stay open between readings.
+/// A client whose connections stay open between readings.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     agent: OnceLock<Agent>,
 }
 
 impl Client {
-    /// The body at `url`, a [`RedfishUrl`](super::RedfishUrl)'s.
+    /// Fetches the body at `url`, which is from a [`RedfishUrl`](super::RedfishUrl).
     pub(crate) fn get(&self, url: &str) -> io::Result<Vec<u8>> {
         let agent = match self.agent.get() {
             Some(agent) => agent,
@@ -71,7 +71,7 @@ fn error(error: ureq::Error) -> io::Error {
 fn agent() -> io::Result<Agent> {
     let config = Config::builder()
         .timeout_global(Some(PATIENCE))
-        // A redirect would lead the credentials elsewhere, a proxy too.
+        // A redirect would send the credentials elsewhere, and so would a proxy.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .proxy(None)
@@ -82,7 +82,7 @@ fn agent() -> io::Result<Agent> {
     Ok(config.build().new_agent())
 }
 
-/// BMCs sign their own certificates: `JOULIO_REDFISH_CA` names a file with those to trust;
+/// Returns the TLS settings. BMCs sign their own certificates: `JOULIO_REDFISH_CA` names a file with those to trust;
 /// `JOULIO_REDFISH_VERIFY=no` trusts any, for a network that is trusted itself.
 fn tls() -> io::Result<TlsConfig> {
     let mut tls = TlsConfig::builder();
@@ -108,7 +108,7 @@ fn certificates(path: &PathBuf) -> io::Result<Vec<Certificate<'static>>> {
     }
 }
 
-/// Login from the environment, or of the URL's host from netrc.
+/// Returns the login from the environment, or of the URL's host from netrc.
 fn credentials(url: &str) -> Option<Login> {
     if let (Ok(user), Ok(password)) = (var("JOULIO_REDFISH_USER"), var("JOULIO_REDFISH_PASSWORD")) {
         return Some(Login { user, password });

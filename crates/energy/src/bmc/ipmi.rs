@@ -1,4 +1,4 @@
-//! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), by ipmitool.
+//! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), through ipmitool.
 
 use crate::finding::{FindingState, Found, MeterFinding};
 use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
@@ -11,7 +11,7 @@ use std::io;
 const NAME: &str = "ipmi:dcmi";
 /// Device nodes of the kernel's driver (ipmitool tries the same).
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
-/// BMCs measure about once a second, and are disturbed by more.
+/// Update interval: BMCs measure about once a second, and are disturbed by more requests.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
 const MISSING: &str = "not installed";
 
@@ -36,13 +36,13 @@ pub(super) fn discover(root: &Root) -> Found {
     Found::Not(MeterFinding::new(NAME, Source::Ipmi, Some(zone), state))
 }
 
-/// The command that helps against `error`.
+/// Returns the command that helps against `error`.
 pub(crate) fn allow(error: &MeterError) -> Option<String> {
     match error {
         MeterError::Failed { why, .. } if why == MISSING => {
             Some("sudo apt install ipmitool, or as your distribution has it".into())
         }
-        // Whoever may speak to the BMC may switch the machine off: no chmod.
+        // No chmod: whoever may talk to the BMC may switch the machine off.
         MeterError::Failed { why, .. } if why.contains("Could not open device") => Some(
             "run joulio as root: whoever may open /dev/ipmi0 may also switch the machine off"
                 .into(),
@@ -104,7 +104,7 @@ impl Meter for Dcmi {
     }
 }
 
-/// The present power in what `ipmitool dcmi power reading` prints.
+/// Parses the present power in the output of `ipmitool dcmi power reading`.
 fn parse(said: &str) -> Result<Watts, MeterError> {
     const WHAT: &str = "ipmitool dcmi power reading";
     let value = |key: &str| {
@@ -123,7 +123,7 @@ fn parse(said: &str) -> Result<Watts, MeterError> {
         (unit == "Watts").then(|| number.parse::<u16>().ok())?
     });
     match watts {
-        // A machine that runs draws more; a BMC without a sensor says this.
+        // A running machine draws more than 0 W; a BMC without a sensor reports that.
         None | Some(0) => Err(MeterError::malformed(WHAT, said)),
         Some(watts) => Ok(Watts(watts.into())),
     }

@@ -1,4 +1,4 @@
-//! Credentials by host: `~/.netrc`, as curl and ftp have it.
+//! Credentials by host: `~/.netrc`, as curl and ftp use it.
 
 /// A name and its password.
 #[derive(Clone, PartialEq, Eq)]
@@ -7,10 +7,10 @@ pub(super) struct Login {
     pub(super) password: String,
 }
 
-/// Login for `host` in the text of a netrc: of its `machine`, or of `default`.
+/// Finds the login for `host` in the text of a netrc: the one of its `machine`, or of `default`.
 pub(super) fn login(text: &str, host: &str) -> Option<Login> {
     let mut words = text.lines().flat_map(|line| {
-        // A `#` begins a comment at a line's start only: passwords have them too.
+        // A `#` begins a comment only at the start of a line: passwords contain it too.
         let comment = line.trim_start().starts_with('#');
         if comment { "" } else { line }.split_whitespace()
     });
@@ -29,7 +29,7 @@ pub(super) fn login(text: &str, host: &str) -> Option<Login> {
             "login" | "password" | "account" => {
                 words.next();
             }
-            // A macro's body has no end that this could find.
+            // The end of a macro's body cannot be found here.
             "macdef" => break,
             _ => {}
         }

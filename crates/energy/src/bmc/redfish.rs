@@ -1,5 +1,5 @@
-//! Power readings of a Redfish service (DMTF DSP0266): the older `Power` resource, deprecated and
-//! everywhere, and `EnvironmentMetrics`.
+//! Power readings of a Redfish service (DMTF DSP0266): the older `Power` resource, deprecated but everywhere, and
+//! `EnvironmentMetrics`.
 
 use super::RedfishUrl;
 use crate::finding::Found;
@@ -10,7 +10,7 @@ use crate::{Boundary, Clock, Zone};
 use joulio_units::{Nanos, Watts};
 use serde_json::Value as Json;
 
-/// BMCs measure about once a second, and are disturbed by more.
+/// Update interval: BMCs measure about once a second, and are disturbed by more requests.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
 /// Highest reading that is believed, in watts.
 const MAX_WATTS: f64 = 1e6;
@@ -61,9 +61,9 @@ impl Meter for Redfish {
     }
 }
 
-/// The machine's power in the document `body`: that of the entry at `pointer`, of
-/// `EnvironmentMetrics`, or of the first entry of `PowerControl` that has one, which is the
-/// chassis; what comes after it (processors, memory, on some machines) is inside it.
+/// Finds the machine's power in the document `body`: at `pointer`, in `EnvironmentMetrics`, or in the first entry of
+/// `PowerControl` that has one, which is the chassis; later entries (processors, memory, on some machines) are included
+/// in it.
 fn parse(body: &[u8], pointer: Option<&str>) -> Result<Watts, String> {
     let document: Json = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let reading = match pointer {

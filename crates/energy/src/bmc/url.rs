@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// `https://HOST[:PORT]/redfish/v1/...`; after `#` a JSON pointer to one reading of several:
+/// URL of a reading, `https://HOST[:PORT]/redfish/v1/...`; after `#` a JSON pointer to one reading of several:
 /// `#/PowerControl/1`.
 ///
-/// Plain http is for this machine alone, where a tunnel may end. Credentials do not belong here.
+/// Plain http is allowed only for this machine, where a tunnel may end. Credentials must not be part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedfishUrl {
     url: String,
@@ -21,12 +21,12 @@ impl RedfishUrl {
         &self.url
     }
 
-    /// JSON pointer to one of the document's readings.
+    /// Returns the JSON pointer to one of the document's readings.
     pub(crate) fn pointer(&self) -> Option<&str> {
         self.pointer.as_deref()
     }
 
-    /// The name of its meter.
+    /// Returns the name of the meter.
     pub(crate) fn meter_name(&self) -> String {
         let pointer = self.pointer.as_deref().map(|p| format!("#{p}"));
         let (_, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
@@ -39,7 +39,7 @@ impl FromStr for RedfishUrl {
 
     fn from_str(text: &str) -> Result<RedfishUrl, String> {
         let shape = || "write redfish=https://HOST/redfish/v1/Chassis/ID/Power".to_owned();
-        // What may come from a file must not say other things to a terminal or a server.
+        // The text may come from a file: it must not contain control characters for a terminal or a server.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(shape());
         }
@@ -50,7 +50,7 @@ impl FromStr for RedfishUrl {
         let (scheme, rest) = url.split_once("://").ok_or_else(shape)?;
         let (authority, path) = rest.split_once('/').ok_or_else(shape)?;
         if authority.contains('@') {
-            // Not repeated: it holds the password.
+            // The text is not repeated, since it contains the password.
             return Err(format!(
                 "a password on the command line is for all to see: {}",
                 super::CREDENTIALS

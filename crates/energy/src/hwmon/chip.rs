@@ -1,10 +1,10 @@
-//! A driver's folder.
+//! A driver's directory.
 
 use super::sensor::{Quantity, Sensor};
 use crate::root::Root;
 use joulio_units::Nanos;
 
-/// The folder of all chips.
+/// Directory of all chips.
 pub(super) const CLASS: &str = "/sys/class/hwmon";
 
 /// Update interval of a driver that reports none.
@@ -14,7 +14,7 @@ const USUAL_UPDATE: Nanos = Nanos::from_millis(1_000);
 #[derive(Clone, Debug)]
 pub(super) struct Chip {
     folder: String,
-    /// The driver's `name`; with the device's where several have the same.
+    /// The driver's `name`, followed by the device's if several chips have the same.
     name: String,
     /// The driver's `name`.
     driver: String,
@@ -34,7 +34,7 @@ impl Chip {
         let named = folders.iter().zip(&drivers).map(|(folder, driver)| {
             let several = drivers.iter().filter(|other| *other == driver).count() > 1;
             let device = || {
-                // hwmonN depends on the order in which drivers came; the device does not.
+                // The N of hwmonN depends on the order in which drivers were loaded; the device does not.
                 let link = root.link(&format!("{CLASS}/{folder}/device"));
                 link.unwrap_or_else(|| folder.clone())
             };
@@ -50,7 +50,7 @@ impl Chip {
         named.collect()
     }
 
-    /// Lists the energy and power sensors. Where power has a mean and a present value, the mean.
+    /// Lists the energy and power sensors; of a mean and a present power, the mean.
     pub(super) fn sensors(&self, root: &Root) -> Vec<Sensor> {
         let names = root.names(&format!("{CLASS}/{}", self.folder));
         let sensor = |file: &String| {
@@ -94,7 +94,7 @@ impl Chip {
     }
 }
 
-/// `power1`.
+/// Whether `channel` is a sensor such as `power1`.
 fn numbered(channel: &str, kind: &str) -> bool {
     let number = channel.strip_prefix(kind);
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))

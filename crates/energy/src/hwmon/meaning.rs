@@ -1,4 +1,4 @@
-//! The boundary of a sensor, where that is known.
+//! The boundary that a sensor measures, if it is known.
 
 use super::sensor::Sensor;
 use crate::{Boundary, Place, Zone};
@@ -21,7 +21,7 @@ const POWER_SUPPLIES: [&str; 12] = [
 ];
 
 impl Sensor {
-    /// The zone that it measures, or why it measures none that has a name.
+    /// Returns the zone that it measures, or the reason why that is not known.
     pub(super) fn meaning(&self) -> Result<Zone, String> {
         match self.driver.as_str() {
             // ACPI's power meter device (ACPI specification, section 10.4).
@@ -41,7 +41,8 @@ impl Sensor {
         }
     }
 
-    /// `boundary`, because the user says so: of this part alone, where a machine may have several.
+    /// Returns the zone of `boundary`, which the user has declared: of this part alone, where a machine may have
+    /// several.
     pub(super) fn zone(&self, boundary: Boundary) -> Zone {
         Zone {
             boundary,
@@ -49,7 +50,7 @@ impl Sensor {
         }
     }
 
-    /// AMD's driver of before Linux 5.18, which distributions carry on.
+    /// Returns the zone of AMD's driver of before Linux 5.18, which distributions still ship.
     fn of_amd(&self) -> Result<Zone, String> {
         let socket = self.label.strip_prefix("Esocket");
         match socket.and_then(|socket| socket.parse().ok()) {

@@ -5,12 +5,12 @@ use crate::root::Root;
 use crate::{Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
 
-/// The quantity that a sensor gives.
+/// Quantity that a sensor measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
-    /// Microjoules.
+    /// Energy in microjoules.
     Energy,
-    /// Microwatts.
+    /// Power in microwatts.
     Power,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Sensor {
     pub(super) name: String,
     pub(super) chip: String,
     pub(super) driver: String,
-    /// The driver's name of the sensor.
+    /// Label of the sensor by its driver.
     pub(super) label: String,
     /// The accuracy that ACPI states: `95.5%`.
     pub(super) accuracy: Option<String>,
@@ -69,7 +69,7 @@ struct SensorMeter {
     about: About,
     root: Root,
     path: String,
-    /// The last count of a counter.
+    /// Last count of a counter.
     last: u64,
 }
 
@@ -79,7 +79,7 @@ impl Meter for SensorMeter {
     }
 
     fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
-        // A driver without a reading just now says ENODATA or EAGAIN: that passes.
+        // A driver without a reading at the moment returns ENODATA or EAGAIN, which is temporary.
         let micro: u64 = self.root.number(&self.path)?;
         let at = clock.now();
         let value = match self.about.kind {

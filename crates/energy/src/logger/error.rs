@@ -1,22 +1,22 @@
-//! Why a file was not imported.
+//! Errors of importing a file.
 
-/// Why a logger's file was refused; each message is one line that says what to do.
+/// Reason why a logger's file was refused; each message is one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The bytes are UTF-16, as some spreadsheets save text.
     #[error("the file is UTF-16: save it as CSV in UTF-8")]
     Utf16,
-    /// The file has no header of HOBOware. The offset of the times stands there and nowhere else, so without it no
-    /// sample has a time.
+    /// The file has no header of HOBOware. Only that has the offset of the times from UTC, so without it no sample has
+    /// a time.
     #[error(
         "no header with the times' offset from UTC, as in \"Date Time, GMT-05:00\": \
          export from HOBOware with the column headings"
     )]
     NoHeader,
-    /// The offset in the header is none that a clock on this planet has.
+    /// The offset from UTC in the header is not possible on Earth.
     #[error("column '{heading}': the offset from UTC is invalid")]
     Offset {
-        /// The column as the file has it.
+        /// Heading of the column.
         heading: String,
     },
     /// The file has no column of power.
@@ -25,35 +25,35 @@ pub enum ImportError {
          Power series"
     )]
     NoPower {
-        /// The names of the columns.
+        /// Names of the columns.
         columns: String,
     },
     /// More than one column is a power.
     #[error("several columns are a power ({columns}): export one of them")]
     SeveralPowers {
-        /// The names of those columns.
+        /// Names of those columns.
         columns: String,
     },
-    /// The column is a power by its name, in a unit that is not known.
+    /// The column is a power by its name, in an unknown unit.
     #[error("column '{heading}': the unit '{unit}' is not known, but W, kW and mW are")]
     Unit {
-        /// The column as the file has it.
+        /// Heading of the column.
         heading: String,
-        /// The text in the place of the unit.
+        /// Text where the unit should be.
         unit: String,
     },
-    /// A row has more cells than the header has columns, so which is which is not known.
+    /// A row has more cells than the header has columns, so that they cannot be matched.
     #[error("line {line}: more cells than the header has columns")]
     Cells {
         /// The line, counted from 1.
         line: u64,
     },
-    /// A field is not a date and time in any known order.
+    /// A cell is not a date and time in any known order.
     #[error("line {line}: '{text}' is not a date and a time")]
     Date {
         /// The line, counted from 1.
         line: u64,
-        /// The cell.
+        /// Text of the cell.
         text: String,
     },
     /// The dates can be read in more than one order, and nothing in the file shows which is meant.
@@ -62,7 +62,7 @@ pub enum ImportError {
          dmy or ymd"
     )]
     DateOrder {
-        /// The orders that fit.
+        /// Orders that are possible.
         orders: String,
         /// The first date.
         text: String,
@@ -75,15 +75,15 @@ pub enum ImportError {
     Backwards {
         /// The line, counted from 1.
         line: u64,
-        /// The cell.
+        /// Text of the cell.
         text: String,
     },
-    /// A power that is not a number.
+    /// A power is not a number.
     #[error("line {line}: '{text}' is not a power")]
     Number {
         /// The line, counted from 1.
         line: u64,
-        /// The cell.
+        /// Text of the cell.
         text: String,
     },
     /// A separator may be a decimal or a thousands separator.
@@ -94,7 +94,7 @@ pub enum ImportError {
     Decimal {
         /// The line, counted from 1.
         line: u64,
-        /// The cell.
+        /// Text of the cell.
         text: String,
     },
     /// No row has a power.

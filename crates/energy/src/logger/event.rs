@@ -1,14 +1,14 @@
-//! Notes of the logger.
+//! Events that the logger recorded.
 
 use joulio_units::Nanos;
 
-/// Something that the logger noted.
+/// An event that the logger recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggerEvent {
     /// Time of the event, by the logger's clock.
     pub at: Nanos,
-    /// The column's name, as `Host Connected`.
+    /// Name of the column, such as `Host Connected`.
     pub name: String,
-    /// The cell, as `Logged`.
+    /// Text of the cell, such as `Logged`.
     pub text: String,
 }

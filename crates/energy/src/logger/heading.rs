@@ -2,7 +2,7 @@
 
 use super::ImportError;
 
-/// The names of a power in the languages that HOBOware speaks.
+/// Names of a power in the languages of HOBOware.
 const POWERS: [&str; 9] = [
     "active power",
     "power",
@@ -15,39 +15,39 @@ const POWERS: [&str; 9] = [
     "potenza attiva",
 ];
 
-/// The names of the date where it has a column of its own.
+/// Names of the date, if it has a column of its own.
 const DATES: [&str; 4] = ["date", "datum", "fecha", "data"];
 
-/// The beginnings of what an average is called, in the headings of a deployment with statistics.
+/// Beginnings of the words for an average, in the headings of a deployment with statistics.
 const AVERAGES: [&str; 5] = ["avg", "average", "moy", "mitt", "durch"];
 
-/// A column as its heading describes it.
+/// A column, as its heading describes it.
 #[derive(Clone, Debug)]
 pub struct Heading {
-    /// The heading as the file has it.
+    /// Text of the heading.
     pub text: String,
-    /// The text before the first comma, without a statistic's name.
+    /// Text before the first comma, without a statistic's name.
     pub name: String,
-    /// The text after the comma, up to the properties.
+    /// Text after the comma, up to the properties.
     unit: String,
     statistic: Option<String>,
-    /// The offset from UTC, as in `Date Time, GMT-05:00`; `Err` where it is no offset.
+    /// Offset from UTC, as in `Date Time, GMT-05:00`; `Err` if it is not valid.
     pub offset: Option<Result<i32, ()>>,
 }
 
-/// Columns by their content.
+/// The columns that are used, by their content.
 pub struct Columns {
-    /// The offset of the times from UTC, in seconds east.
+    /// Offset of the times from UTC, in seconds east.
     pub offset: i32,
-    /// The date, where it has a column of its own.
+    /// Index of the date, if it has a column of its own.
     pub date: Option<usize>,
-    /// The time, or the date and the time.
+    /// Index of the time, or of the date and the time.
     pub time: usize,
-    /// The power.
+    /// Index of the power.
     pub power: usize,
     /// Watts of one unit of that column.
     pub scale: f64,
-    /// The power is the mean over the interval before the sample's time.
+    /// Whether the power is the mean over the interval before the sample's time.
     pub averaged: bool,
 }
 
@@ -55,7 +55,7 @@ impl Heading {
     pub fn new(text: &impl AsRef<str>) -> Heading {
         let text = text.as_ref().trim();
         let plain = text.split(" (LGR").next().unwrap_or(text);
-        // "Temp, (*F)", "Temp, °C" and "Date Time - GMT -07:00" are all seen in files.
+        // Files contain "Temp, (*F)", "Temp, °C" and "Date Time - GMT -07:00".
         let (name, rest) = plain
             .split_once(',')
             .or_else(|| plain.split_once(" - "))
@@ -76,7 +76,7 @@ impl Heading {
         }
     }
 
-    /// Watts of one unit, for a unit that is a power's.
+    /// Returns the watts of one unit; `None` if it is not a unit of power.
     fn watts(&self) -> Option<f64> {
         match self.unit.as_str() {
             "W" | "w" | "Watt" | "Watts" | "watt" | "watts" => Some(1.0),
@@ -91,22 +91,22 @@ impl Heading {
         statistic.is_some_and(|name| AVERAGES.iter().any(|average| name.starts_with(average)))
     }
 
-    /// A maximum, a minimum or a deviation is not a power to integrate.
+    /// Whether the column can be integrated: not a maximum, a minimum or a deviation.
     fn is_level(&self) -> bool {
         self.statistic.is_none() || self.is_average()
     }
 
-    /// The column holds what the logger noted, not what it measured: a measure has a unit.
+    /// Whether the column has events, not measurements, which have a unit.
     pub fn is_event(&self) -> bool {
         self.unit.is_empty()
     }
 
-    /// The heading without its properties.
+    /// Returns the heading without its properties.
     pub fn label(&self) -> &str {
         self.text.split(" (LGR").next().unwrap_or(&self.text)
     }
 
-    /// The serial numbers in the properties.
+    /// Returns the serial numbers in the properties.
     pub fn serials(&self) -> impl Iterator<Item = &str> {
         self.text
             .split("S/N:")
@@ -116,7 +116,7 @@ impl Heading {
     }
 }
 
-/// Columns by their content.
+/// Finds the columns by their content.
 pub fn columns(headings: &[Heading]) -> Result<Columns, ImportError> {
     let time = headings
         .iter()
@@ -150,7 +150,7 @@ pub fn columns(headings: &[Heading]) -> Result<Columns, ImportError> {
     })
 }
 
-/// The column of the power: by its name, else by its unit; an average before a momentary value.
+/// Finds the column of the power: by its name, else by its unit; an average before a momentary value.
 fn power(headings: &[Heading]) -> Result<usize, ImportError> {
     let levels = || {
         let all = headings.iter().enumerate();
@@ -183,8 +183,7 @@ fn power(headings: &[Heading]) -> Result<usize, ImportError> {
     }
 }
 
-/// `GMT-05:00`, `GMT -07:00`, `UTC+0530`, `GMT`: seconds east of UTC. None where neither GMT nor
-/// UTC is named.
+/// Parses `GMT-05:00`, `GMT -07:00`, `UTC+0530`, `GMT` as seconds east of UTC. `None` where neither GMT nor UTC occurs.
 fn offset(text: &str) -> Option<Result<i32, ()>> {
     let upper = text.to_ascii_uppercase();
     let at = upper.find("GMT").or_else(|| upper.find("UTC"))?;

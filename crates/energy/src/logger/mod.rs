@@ -1,8 +1,7 @@
-//! The record of a plug logger: HOBOware's CSV export of a HOBO UX120-018.
+//! The trace of a plug logger: HOBOware's CSV export of a HOBO UX120-018.
 //!
-//! The grammar is that of files of HOBO loggers in public repositories; the exact names of the
-//! power's columns in a UX120-018's file were not seen in one, so a column is known by its name in
-//! several languages or by its unit.
+//! The grammar is that of files of HOBO loggers in public repositories. None of them is a UX120-018's, so the exact
+//! names of its power columns are not known: a column is recognised by its name in several languages, or by its unit.
 
 mod error;
 mod event;
@@ -24,40 +23,40 @@ pub use time::DateOrder;
 use joulio_units::{Nanos, Watts};
 use rows::Rows;
 
-/// A recorded trace of power. Times are the logger's, in nanoseconds since 1970 UTC: the
-/// difference to the host's clock is [`crate::alignment`]'s to find.
+/// A recorded trace of power. Times are by the logger's clock, in nanoseconds since 1970 UTC: [`crate::alignment`]
+/// finds the difference to the host's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerLog {
-    /// The time of the first sample.
+    /// Time of the first sample.
     pub start: Nanos,
-    /// The offset of the file's times from UTC, in seconds east; `start` is without it.
+    /// Offset of the file's times from UTC, in seconds east; already subtracted from `start`.
     pub offset: i32,
-    /// The order in which the file has its dates.
+    /// Order of day, month and year in the file's dates.
     pub date_order: DateOrder,
-    /// The commonest time between samples; zero when there is but one.
+    /// Most common time between samples; zero if there is only one.
     pub interval: Nanos,
-    /// A sample is the mean over the interval before its time, not the power at that time.
+    /// Whether a sample is the mean over the interval before its time, not the power at that time.
     pub averaged: bool,
-    /// The power, later and later.
+    /// Samples of the power in the order of time.
     pub samples: Vec<(Nanos, Watts)>,
-    /// Other notes of the logger, such as `Host Connected`.
+    /// Other events that the logger recorded, such as `Host Connected`.
     pub events: Vec<LoggerEvent>,
     /// Serial numbers of the logger and its sensors.
     pub serials: Vec<String>,
     /// Intervals in which samples are missing.
     pub gaps: Vec<Gap>,
-    /// The last line is incomplete: the file was cut, and what it held of a power is not used.
+    /// Whether the last line is incomplete: the file was cut, and the line's power is not used.
     pub truncated: bool,
 }
 
-/// A stretch without samples.
+/// An interval without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The last sample before.
+    /// Time of the last sample before it.
     pub from: Nanos,
-    /// The first sample after.
+    /// Time of the first sample after it.
     pub to: Nanos,
-    /// Number of samples missing in between.
+    /// Number of samples missing.
     pub missing: u64,
 }
 
@@ -66,7 +65,7 @@ impl PowerLog {
     ///
     /// # Errors
     ///
-    /// [`ImportError`] where the file is no such log, or leaves open what `options` does not say.
+    /// [`ImportError`] when the file is not such a log, or is ambiguous and `options` does not resolve that.
     pub fn import(file: &[u8], options: &LogOptions) -> Result<PowerLog, ImportError> {
         let text = text::decode(file)?;
         let layout = text::layout(&text)?;
@@ -98,13 +97,13 @@ impl PowerLog {
         })
     }
 
-    /// The time of the last sample.
+    /// Returns the time of the last sample.
     pub fn end(&self) -> Nanos {
         self.samples.last().map_or(self.start, |(at, _)| *at)
     }
 }
 
-/// Steps of more than one and a half intervals.
+/// Finds steps of more than one and a half intervals.
 fn gaps(times: &[Nanos], interval: Nanos) -> Vec<Gap> {
     let pairs = times.windows(2).map(|pair| (pair[0], pair[1]));
     pairs

@@ -1,32 +1,32 @@
-//! Numbers whose decimal separator is not written anywhere.
+//! Numbers whose decimal separator is not specified anywhere.
 
-/// The separator of a number's fraction.
+/// Separator of a number's fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimal {
-    /// 88.4
+    /// A point: 88.4
     Point,
-    /// 88,4
+    /// A comma: 88,4
     Comma,
 }
 
-/// A number of a cell, under each reading.
+/// Number of a cell, in each possible reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNumber {
     point: Option<f64>,
     comma: Option<f64>,
 }
 
-/// Why the numbers of a file have no single reading.
+/// Reason why the numbers of a file have no single reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberTrouble {
-    /// The number with this index has none, or not that of the others.
+    /// The number with this index has no reading, or not that of the others.
     NoNumber(usize),
-    /// The number with this index has two, and no other number shows which is meant.
+    /// The number with this index has two readings, and no other number shows which is meant.
     Ambiguous(usize),
 }
 
 impl LogNumber {
-    /// Reads a cell; a cell that is no number under either reading is kept for the message.
+    /// Parses a cell; a cell that is no number in either reading is kept for the message.
     pub fn parse(cell: &str) -> LogNumber {
         LogNumber {
             point: read(cell, '.', ','),
@@ -34,7 +34,7 @@ impl LogNumber {
         }
     }
 
-    /// The value under a reading.
+    /// Returns the value in one reading.
     fn value(&self, decimal: Decimal) -> Option<f64> {
         match decimal {
             Decimal::Point => self.point,
@@ -42,13 +42,13 @@ impl LogNumber {
         }
     }
 
-    /// Both readings are numbers, but not the same.
+    /// Whether both readings are numbers, but different ones.
     fn is_ambiguous(&self) -> bool {
         self.point.is_some() && self.comma.is_some() && self.point != self.comma
     }
 }
 
-/// A plain decimal number whose thousands may be set apart.
+/// Parses a plain decimal number, with or without thousands separators.
 fn read(cell: &str, decimal: char, group: char) -> Option<f64> {
     let cell = cell.trim();
     let (sign, digits) = match cell.strip_prefix(['-', '\u{2212}']) {
@@ -78,10 +78,10 @@ fn read(cell: &str, decimal: char, group: char) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The values, under the reading that was said or that every number has.
+/// Returns the values in the given reading, or in the one that every number has.
 ///
-/// `separator` is what separates the cells: a file with commas between its cells has no decimal
-/// commas, one with semicolons has them for that reason.
+/// `separator` separates the cells: a file with commas between its cells has no decimal commas; one with semicolons has
+/// them because of decimal commas.
 pub fn resolve(
     numbers: &[LogNumber],
     separator: u8,
@@ -111,7 +111,7 @@ fn guess(numbers: &[LogNumber], separator: u8) -> Result<Decimal, NumberTrouble>
     let Some(at) = numbers.iter().position(LogNumber::is_ambiguous) else {
         return Ok(Decimal::Point);
     };
-    // "1.234" is a small number as a decimal point has it, and a large one as a group has it.
+    // "1.234" is a small number with a decimal point, and a large one with a thousands separator.
     let has_point = numbers[at].point < numbers[at].comma;
     match (separator, has_point) {
         (b',', true) => Ok(Decimal::Point),

@@ -2,11 +2,11 @@
 
 use super::{DateOrder, Decimal};
 
-/// The facts that a file does not say by itself.
+/// Facts that a file may leave open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogOptions {
-    /// The order of day, month and year, where the file leaves it open.
+    /// Order of day, month and year, if the file leaves it open.
     pub date_order: Option<DateOrder>,
-    /// The decimal separator, where the file leaves it open.
+    /// Decimal separator, if the file leaves it open.
     pub decimal: Option<Decimal>,
 }

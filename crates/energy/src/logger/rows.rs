@@ -8,13 +8,13 @@ use super::{ImportError, LogOptions, LoggerEvent};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use joulio_units::Nanos;
 
-/// The value that HOBOware writes for a sensor that did not answer.
+/// Value that HOBOware writes for a sensor that did not answer.
 const NO_SENSOR: &str = "-888.88";
 
-/// A message quotes this much of a line.
+/// Characters of a line that a message quotes.
 const QUOTED: usize = 60;
 
-/// The rows, before their numbers and dates have a meaning.
+/// The rows, before their numbers and dates are interpreted.
 pub struct Rows<'a> {
     layout: &'a LogLayout<'a>,
     columns: &'a Columns,
@@ -26,12 +26,12 @@ pub struct Rows<'a> {
     events: Vec<(usize, usize, String)>,
     /// Offset of each row, in bytes.
     starts: Vec<usize>,
-    /// The last line is incomplete.
+    /// Whether the last line is incomplete.
     pub truncated: bool,
 }
 
 impl<'a> Rows<'a> {
-    /// Reads the cells of every row.
+    /// Parses the cells of every row.
     pub fn read(layout: &'a LogLayout<'a>, columns: &'a Columns) -> Result<Rows<'a>, ImportError> {
         let mut rows = Rows {
             layout,
@@ -52,7 +52,7 @@ impl<'a> Rows<'a> {
         if let Some(mut record) = records(cut, layout.separator).next() {
             let needed = columns.power.max(columns.time) + 1;
             rows.truncated = record.len() < layout.headings.len() || record.len() == needed;
-            // Only a cell with a separator behind it is known to be whole.
+            // Only a cell with a separator after it is certainly complete.
             record.truncate(record.len() - 1);
             if record.len() > columns.time {
                 rows.add(&record, end)?;
@@ -102,7 +102,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The rows' times since the epoch, by the order that was said or found.
+    /// Returns the rows' times since the epoch, by the order given or found.
     pub fn times(&self, options: &LogOptions) -> Result<(DateOrder, Vec<Nanos>), ImportError> {
         if self.samples.is_empty() {
             return Err(ImportError::NoSamples);
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The samples' powers in the column's unit, by the decimal separator that was said or found.
+    /// Returns the samples' powers in the column's unit, by the decimal separator given or found.
     pub fn values(&self, options: &LogOptions) -> Result<Vec<f64>, ImportError> {
         let values = number::resolve(&self.numbers, self.layout.separator, options.decimal);
         values.map_err(|trouble| match trouble {
@@ -142,12 +142,12 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Picks the samples' times out of all rows' times.
+    /// Returns the samples' times out of all rows' times.
     pub fn sample_times(&self, times: &[Nanos]) -> Vec<Nanos> {
         self.samples.iter().map(|&row| times[row]).collect()
     }
 
-    /// The logger's notes beside the samples.
+    /// Returns the events that the logger recorded.
     pub fn events(&self, times: &[Nanos]) -> Vec<LoggerEvent> {
         let events = self.events.iter();
         events
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The line, counted from 1, of the row that begins at this byte, and what stands there.
+    /// Returns the line number, counted from 1, of the row that begins at this byte, with its text.
     fn quote(&self, start: usize) -> (u64, String) {
         let (before, row) = self.layout.rows.split_at(start);
         let text = row.trim_start();
@@ -171,8 +171,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The records of some lines. Reading UTF-8 from memory has no error, so that one would be an end
-/// like any other.
+/// Parses the records of some lines. Reading UTF-8 from memory has no error, so that one is treated as the end.
 fn records(lines: &str, separator: u8) -> impl Iterator<Item = StringRecord> {
     ReaderBuilder::new()
         .has_headers(false)

@@ -1,26 +1,26 @@
-//! Header and rows of a file's bytes.
+//! Splitting a file into header and rows.
 
 use super::ImportError;
 use super::heading::Heading;
 use std::borrow::Cow;
 
-/// The header stands within the first lines: a title may come before it.
+/// Number of lines in which the header is searched: a title may come before it.
 const SEARCHED_LINES: usize = 10;
 
-/// The header of a file, and what stands below it.
+/// The header of a file, and the rows below it.
 pub struct LogLayout<'a> {
     /// The columns.
     pub headings: Vec<Heading>,
-    /// The separator of cells: a comma, a semicolon or a tab.
+    /// Separator of cells: a comma, a semicolon or a tab.
     pub separator: u8,
     /// The rows.
     pub rows: &'a str,
-    /// The line of the first row, counted from 1.
+    /// Line number of the first row, counted from 1.
     pub first_line: u64,
 }
 
-/// UTF-8, with or without a mark, or else Latin-1. A file that was cut within a character loses
-/// that character and stays UTF-8.
+/// Decodes UTF-8, with or without a byte order mark, or else Latin-1. A file that was cut within a character loses that
+/// character and still counts as UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, ImportError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(ImportError::Utf16);
@@ -58,8 +58,8 @@ pub fn layout(text: &str) -> Result<LogLayout<'_>, ImportError> {
     Err(ImportError::NoHeader)
 }
 
-/// The columns of a header line. A tab or a semicolon outside quotes and parentheses is the
-/// separator if there is one, since a heading holds commas of its own.
+/// Splits a header line into columns. A tab or a semicolon outside quotes and parentheses is the separator if there is
+/// one, since a heading itself contains commas.
 fn headings(line: &str) -> (u8, Vec<Heading>) {
     for separator in ['\t', ';'] {
         let parts = split(line, separator);
@@ -85,7 +85,7 @@ impl AsRef<str> for Part {
     }
 }
 
-/// Splits at separators outside quotes; outside parentheses too, where nothing is quoted.
+/// Splits at separators outside quotes; if nothing is quoted, also only outside parentheses.
 fn split(line: &str, separator: char) -> Vec<Part> {
     let empty = || Part {
         text: String::new(),

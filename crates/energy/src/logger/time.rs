@@ -1,4 +1,4 @@
-//! Dates and times of a file, whose order of day and month is not written anywhere.
+//! Dates and times of a file whose order of day and month is not specified anywhere.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
@@ -10,7 +10,7 @@ use std::fmt;
 /// Order of the numbers of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
-    /// 07/14/22: HOBOware's own.
+    /// 07/14/22, HOBOware's own order.
     MonthDayYear,
     /// 14/07/22.
     DayMonthYear,
@@ -37,17 +37,17 @@ impl fmt::Display for DateOrder {
     }
 }
 
-/// A date and a time as they stand in a cell.
+/// A date and a time, as written in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stamp {
-    /// The numbers, and whether each has four digits and so must be the year.
+    /// Numbers of the date, and whether each has four digits and so must be the year.
     date: [(i16, bool); 3],
     time: Time,
 }
 
 impl Stamp {
-    /// Reads `07/14/22 02:00:00 PM` and its relatives: `/`, `-` or `.` in the date, 12 or 24 hours,
-    /// seconds with a fraction or none at all.
+    /// Parses `07/14/22 02:00:00 PM` and variants: `/`, `-` or `.` in the date, 12 or 24 hours, seconds with a fraction
+    /// or without seconds.
     pub fn parse(text: &str) -> Option<Stamp> {
         let text = text.trim();
         let end = text.find(|c: char| c.is_whitespace() || c == 'T')?;
@@ -66,7 +66,7 @@ impl Stamp {
         })
     }
 
-    /// The time, if the date is one in this order, since the epoch.
+    /// Returns the time since the epoch, if the date is valid in this order.
     fn at(&self, order: DateOrder, offset: Offset) -> Option<Nanos> {
         let [a, b, c] = self.date;
         let (year, month, day) = match order {
@@ -77,7 +77,7 @@ impl Stamp {
         if month.1 || day.1 {
             return None;
         }
-        // No logger is older than 2000, and 64 bits of nanoseconds end in 2554.
+        // No logger's file is older than 2000, and 64 bits of nanoseconds end in 2554.
         let year = if year.1 { year.0 } else { 2000 + year.0 };
         if !(2000..2500).contains(&year) {
             return None;
@@ -88,13 +88,13 @@ impl Stamp {
     }
 }
 
-/// An unsigned number of up to four digits.
+/// Parses an unsigned number of up to four digits.
 fn whole(digits: &str) -> Option<i16> {
     let plain = digits.len() <= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// `14:00:00`, `2:00:00.5 PM`, `02:00 p. m.`
+/// Parses `14:00:00`, `2:00:00.5 PM`, `02:00 p. m.`
 fn clock(text: &str) -> Option<Time> {
     let end = text.find(char::is_alphabetic).unwrap_or(text.len());
     let (digits, half) = text.split_at(end);
@@ -126,7 +126,7 @@ fn clock(text: &str) -> Option<Time> {
     time.ok()
 }
 
-/// A fraction of a second.
+/// Parses a fraction of a second.
 fn nanos(digits: &str) -> Option<i32> {
     let plain = digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain
@@ -134,10 +134,10 @@ fn nanos(digits: &str) -> Option<i32> {
         .flatten()
 }
 
-/// Why the rows did not get their times.
+/// Reason why the rows' times are not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeTrouble {
-    /// The row with this index has no date in any order that the rows before it leave.
+    /// The row with this index has no date in any order that is possible for the rows before it.
     NoDate(usize),
     /// The sample with this index is not later than the sample before it.
     Backwards(usize),
@@ -145,7 +145,7 @@ pub enum TimeTrouble {
     Ambiguous(Vec<DateOrder>),
 }
 
-/// A row's time, and whether the row is a sample or only an event.
+/// Time of a row, and whether it is a sample, not only an event.
 pub type RowTime = (Stamp, bool);
 
 /// Computes every row's time since the epoch: in the order given, or in the only one in which samples never go back and
@@ -174,7 +174,7 @@ pub fn resolve(
             orders.push(last);
             Err(TimeTrouble::Ambiguous(orders))
         }
-        // Of several orders, the one that went farthest is the likeliest.
+        // Of several orders, the one that failed last is the most likely.
         (_, None) => Err(refusals
             .into_iter()
             .max_by_key(|trouble| match trouble {
@@ -185,7 +185,7 @@ pub fn resolve(
     }
 }
 
-/// The rows' times in this order.
+/// Returns the rows' times in this order.
 fn times(rows: &[RowTime], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, TimeTrouble> {
     let mut times = Vec::with_capacity(rows.len());
     let mut last = None;
@@ -214,7 +214,7 @@ fn unusual_steps(rows: &[RowTime], times: &[Nanos]) -> usize {
     steps.filter(|&step| step != usual).count()
 }
 
-/// The commonest step, the shortest of several; zero when there is none.
+/// Returns the most common step, the shortest of several; zero when there is none.
 pub fn usual_step(times: &[Nanos]) -> Nanos {
     let mut counts = HashMap::new();
     for pair in times.windows(2) {

@@ -5,27 +5,26 @@ use crate::MeterError;
 use crate::root::Root;
 use std::fmt;
 
-/// IA32_ARCH_CAPABILITIES; its bit 11 says that filtering can be set and read.
+/// IA32_ARCH_CAPABILITIES; its bit 11 means that filtering can be set and read.
 const ARCH_CAPABILITIES: u64 = 0x10a;
 const ENERGY_FILTERING_CTL: u64 = 1 << 11;
 /// IA32_MISC_PACKAGE_CTLS; its bit 0 is ENERGY_FILTERING_ENABLE.
 const MISC_PACKAGE_CTLS: u64 = 0xbc;
 const ENERGY_FILTERING_ENABLE: u64 = 1;
 
-/// State of RAPL's energy filtering, which blurs the counters against the PLATYPUS attack (Intel's
-/// guidance on Running Average Power Limit Energy Reporting). Sums over a second remain; short
-/// windows suffer.
+/// State of RAPL's energy filtering, which adds noise to the counters against the PLATYPUS attack (Intel's guidance on
+/// Running Average Power Limit Energy Reporting). Sums over a second are hardly affected; short windows are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filtering {
     /// Energy counters are filtered.
     On,
     /// Energy counters are not filtered.
     Off,
-    /// The processor has no such thing.
+    /// The processor has no filtering.
     None,
     /// Not known.
     Unknown {
-        /// Why.
+        /// Reason in words.
         why: String,
     },
 }
@@ -50,7 +49,7 @@ impl Filtering {
     }
 }
 
-/// None: it is not to be had.
+/// Reads whether filtering is on; `None` if the processor does not have it.
 fn enabled(root: &Root) -> Result<Option<bool>, MeterError> {
     if msr(root, ARCH_CAPABILITIES)? & ENERGY_FILTERING_CTL == 0 {
         return Ok(None);

@@ -1,8 +1,7 @@
 //! RAPL through the kernel's `power` PMU.
 //!
-//! The kernel adds the hardware's 32 bits up to 64, in units of 2^-32 J, and handles their
-//! wrap with a timer of its own (`arch/x86/events/rapl.c`). Events count whatever runs, on one CPU
-//! of each package.
+//! The kernel extends the hardware's 32 bits to 64, in units of 2^-32 J, and handles their wrap with a timer of its own
+//! (`arch/x86/events/rapl.c`). An event is opened on one CPU of each package and counts whatever runs there.
 
 use super::{PLATYPUS, Processor, UPDATE};
 use crate::finding::{FindingState, Found, MeterFinding};
@@ -13,9 +12,9 @@ use joulio_units::{Joules, parse_cpus};
 use std::io;
 
 const PMU: &str = "/sys/bus/event_source/devices/power";
-/// The assumed unit of a counter until it has been seen to count: nearly all have 2^-14 J.
+/// Assumed unit of a counter until it has been seen to count: nearly all have 2^-14 J.
 const USUAL_STEP: Joules = Joules(1.0 / 16384.0);
-/// The platform's counts whole joules on Sapphire Rapids, and perf does not report it.
+/// Unit of the platform's counter on Sapphire Rapids: whole joules, which perf does not report.
 const COARSE_STEP: Joules = Joules(1.0);
 
 /// Finds every event of the PMU, on every CPU that it is to be read on.
@@ -58,7 +57,7 @@ fn broken(name: &str, error: &MeterError) -> Found {
     Found::Not(MeterFinding::new(name, Source::Perf, None, state))
 }
 
-/// The CPUs of `cpumask`, one a package: `0,28`.
+/// Reads the CPUs of `cpumask`, one for each package: `0,28`.
 fn cpus(root: &Root) -> Result<Vec<usize>, MeterError> {
     let path = format!("{PMU}/cpumask");
     let text = root.text(&path)?;
@@ -98,7 +97,7 @@ fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found 
     }
 }
 
-/// The package of `cpu`; and its die, where the PMU has several of one package.
+/// Returns the package of `cpu`; with its die, if the PMU has several of one package.
 fn place(root: &Root, cpu: usize, cpus: &[usize]) -> Place {
     let topology = |cpu: usize, file: &str| {
         root.number::<u32>(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{file}"))
@@ -159,7 +158,7 @@ struct PerfMeter {
     counter: Box<dyn PerfCounter>,
     /// Joules of one count.
     scale: f64,
-    /// Counts have been multiples of this power of two.
+    /// Exponent of the power of two of which all counts so far are multiples.
     granularity: u32,
 }
 
@@ -189,8 +188,8 @@ impl PerfMeter {
         }
     }
 
-    /// The kernel shifts the hardware's steps up to 2^-32 J: the zeros at a count's end are those
-    /// of the step, or more by chance, which later counts put right.
+    /// Learns the step: the kernel shifts the hardware's steps up to 2^-32 J, so that the zeros at a count's end are
+    /// those of the step, or more by chance, which later counts correct.
     fn learn_step(&mut self, count: u64) {
         if count == 0 || count.trailing_zeros() >= self.granularity {
             return;

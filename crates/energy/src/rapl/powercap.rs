@@ -9,14 +9,14 @@ use crate::{Boundary, Clock, Place, Zone};
 use joulio_units::{Joules, Nanos};
 
 const CLASS: &str = "/sys/class/powercap";
-/// More than a zone can draw, where its limits do not say more.
+/// Watts that no zone exceeds, unless its limits allow more.
 const MIN_PEAK_WATTS: f64 = 1000.0;
-/// A limit is not a peak: for milliseconds a package draws more.
+/// Factor of a zone's limit that it may draw: for milliseconds a package exceeds the limit.
 const PEAK: f64 = 2.0;
-/// The step from which on a counter is coarse: in whole joules, seconds say little.
+/// Step in joules from which on a counter is coarse: with whole joules, a window of seconds is imprecise.
 const COARSE: f64 = 0.5;
-/// Two readings may be this much further apart than they were taken, at most: the register's age,
-/// and a thread that waits for a CPU between the reading and the clock.
+/// Time by which two readings may be further apart than their times: the register's age, and a thread that waits for a
+/// CPU between the reading and the clock.
 const LATE: Nanos = Nanos::from_millis(1_000);
 
 /// Finds every zone of the tree; the memory-mapped ones come last, as they repeat the others.
@@ -79,7 +79,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
         return not(None, FindingState::Unused { why });
     };
     if processor.vendor == Vendor::Amd && zone.boundary == Boundary::Cores {
-        // MSR C001_029A is each core's own, and the kernel reads that of the package's first CPU.
+        // MSR C001_029A exists for each core, and the kernel reads that of the package's first CPU.
         let why = "on AMD this counter is that of a single core".into();
         return not(Some(zone), FindingState::Unused { why });
     }
@@ -95,7 +95,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
     }
 }
 
-/// Finds the zone of a powercap folder by its name and its parent's.
+/// Returns the zone of a powercap folder, by its name and its parent's.
 fn zone(root: &Root, folder: &str, named: &str) -> Option<Zone> {
     if named.starts_with("package") {
         return Some(Zone {
@@ -120,7 +120,7 @@ fn zone(root: &Root, folder: &str, named: &str) -> Option<Zone> {
     })
 }
 
-/// `package-0`, or `package-0-die-1`.
+/// Parses `package-0`, or `package-0-die-1`.
 fn package(named: &str) -> Option<Place> {
     let rest = named.strip_prefix("package-")?;
     let (package, die) = match rest.split_once("-die-") {
@@ -193,7 +193,7 @@ fn highest_limit(root: &Root, folder: &str) -> f64 {
             .map(|file| format!("{CLASS}/{folder}/constraint_{n}_{file}"))
     });
     let watts = limits.filter_map(|path| Some(root.number::<u64>(&path).ok()? as f64 / 1e6));
-    // Firmware without a limit says 4 GW; no package has 10 kW.
+    // Firmware without a limit reports 4 GW; no package has 10 kW.
     watts.filter(|&watts| watts < 10_000.0).fold(0.0, f64::max)
 }
 
@@ -208,7 +208,7 @@ impl Meter for Powercap {
         let raw = raw?;
         let before = std::mem::replace(&mut self.read_at, at);
         let most = match at < before {
-            // A clock that goes back says nothing; the window finds it.
+            // If the clock goes back, nothing can be said here; the window notices it.
             true => u64::MAX,
             false => (self.max_watts * (at.since(before) + LATE).seconds() * 1e6) as u64,
         };
@@ -225,7 +225,7 @@ impl Meter for Powercap {
     }
 }
 
-/// The command that makes `path` readable.
+/// Returns the command that makes `path` readable.
 pub(crate) fn allow(path: &str) -> String {
     format!("sudo chmod a+r {path} ({PLATYPUS})")
 }

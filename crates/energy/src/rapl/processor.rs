@@ -1,19 +1,19 @@
-//! The processor, as far as its meters depend on it.
+//! The processor, as its meters depend on it.
 
 use crate::root::Root;
 
-/// Vendor whose RAPL a processor has.
+/// Vendor of a processor, by its RAPL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
     /// `GenuineIntel`.
     Intel,
     /// `AuthenticAMD` or `HygonGenuine`.
     Amd,
-    /// Any other: it has none.
+    /// Any other, without RAPL.
     Other,
 }
 
-/// A line or two of `/proc/cpuinfo`.
+/// The processor by `/proc/cpuinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processor {
     /// Model name of the processor; empty if there is none.
@@ -25,9 +25,9 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// The processor of `root`.
+    /// Reads the processor of `root`.
     pub fn of(root: &Root) -> Processor {
-        /// The first processor's paragraph.
+        /// Bytes to read: the first processor's paragraph.
         const ENOUGH: usize = 8192;
         let bytes = root.bytes("/proc/cpuinfo", 0, ENOUGH).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
@@ -49,7 +49,7 @@ impl Processor {
 }
 
 impl Processor {
-    /// The reason why there is no RAPL.
+    /// Returns the reason why there is no RAPL.
     pub(super) fn without_rapl(&self) -> &'static str {
         match self {
             Processor {
@@ -64,7 +64,7 @@ impl Processor {
         }
     }
 
-    /// The command that loads the driver `module`, where that can help.
+    /// Returns the command that loads the driver `module`, if that can help.
     pub(super) fn load(&self, module: &str) -> Option<String> {
         let can = !self.virtual_machine && self.vendor != Vendor::Other;
         can.then(|| format!("sudo modprobe {module}"))

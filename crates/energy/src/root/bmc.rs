@@ -1,4 +1,4 @@
-//! Reaching a BMC: through the kernel's IPMI driver, or over the network.
+//! Access to a BMC: through the kernel's IPMI driver, or over the network.
 
 use crate::bmc::client::Client;
 use std::fmt;
@@ -12,21 +12,21 @@ pub trait BmcTool: Send + Sync + fmt::Debug {
     /// Runs `ipmitool dcmi power reading` and returns its output.
     ///
     /// # Errors
-    /// `NotFound` if there is no ipmitool, otherwise what it says.
+    /// `NotFound` if there is no ipmitool, otherwise its own error.
     fn power_reading(&self) -> io::Result<String>;
 }
 
 /// A client that fetches URLs.
 pub trait Fetch: Send + Sync + fmt::Debug {
-    /// The body of `url`, which is checked: [`RedfishUrl`](crate::RedfishUrl).
+    /// Fetches the body of `url`, which is a checked [`RedfishUrl`](crate::RedfishUrl).
     ///
     /// # Errors
-    /// Cause of the failure, in a line, without a word of the credentials.
+    /// The cause in one line, without any part of the credentials.
     fn get(&self, url: &str) -> io::Result<Vec<u8>>;
 }
 
-/// ipmitool, run for each reading. The ioctls of `/dev/ipmi0` would take unsafe code, or the one
-/// crate that has them, which brings the whole of IPMI over networks and its ciphers.
+/// ipmitool, run for each reading. The ioctls of `/dev/ipmi0` would need unsafe code, or the one crate that has them,
+/// which adds all of IPMI over networks and its ciphers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ipmitool;
 
@@ -40,7 +40,7 @@ impl BmcTool for Ipmitool {
             .stderr(Stdio::piped())
             .spawn()?;
         wait(&mut child)?;
-        // It has ended; what it printed fits the pipe, or it would not have.
+        // The process has ended; its output fits the pipe, or it would not have ended.
         let output = child.wait_with_output()?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -51,7 +51,7 @@ impl BmcTool for Ipmitool {
     }
 }
 
-/// A BMC may never answer.
+/// Waits for the end of the process, with a time limit: a BMC may never answer.
 fn wait(child: &mut Child) -> io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(5);
     let begun = Instant::now();
@@ -69,7 +69,7 @@ fn wait(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
-/// The BMC of a tree that was captured elsewhere: none.
+/// A tool without a BMC, for a tree that was captured elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elsewhere;
 
@@ -82,7 +82,7 @@ impl BmcTool for Elsewhere {
     }
 }
 
-/// HTTPS.
+/// A client for HTTPS.
 #[derive(Debug, Default)]
 pub(super) struct Https(Client);
 

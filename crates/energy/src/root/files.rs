@@ -5,27 +5,27 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The file operations of meters. A test brings its own to make them fail.
+/// The file operations of meters. A test supplies its own to make them fail.
 pub trait Files: Send + Sync + fmt::Debug {
-    /// Up to `limit` bytes of the file at `path`, from `offset`.
+    /// Reads up to `limit` bytes of the file at `path`, from `offset`.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn read(&self, path: &Path, offset: u64, limit: usize) -> io::Result<Vec<u8>>;
 
-    /// The names in the folder at `path`.
+    /// Lists the names in the directory at `path`.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
     /// Returns the target of the link at `path`.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     fn link(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Something is at `path`.
+    /// Whether `path` exists.
     fn has(&self, path: &Path) -> bool;
 }
 
@@ -36,7 +36,7 @@ pub struct SystemFiles;
 impl Files for SystemFiles {
     fn read(&self, path: &Path, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
-        // An MSR is read at its number, and by nothing but eight bytes at once.
+        // An MSR is read at its number as offset, and only with eight bytes at once.
         if offset > 0 {
             file.seek(SeekFrom::Start(offset))?;
         }

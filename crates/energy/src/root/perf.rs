@@ -8,20 +8,20 @@ use std::io;
 /// An event of one of the kernel's PMUs, counted on one CPU whatever runs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerfEvent {
-    /// The PMU, as its `type` file numbers it.
+    /// Number of the PMU, from its `type` file.
     pub pmu: u32,
     /// Event of the PMU, as `perf_event_attr.config`.
     pub config: u64,
-    /// The CPU.
+    /// CPU that the event is opened on.
     pub cpu: usize,
 }
 
-/// The opening of perf events. A test brings its own.
+/// Opens perf events. A test supplies its own.
 pub trait PerfEvents: Send + Sync + fmt::Debug {
     /// Opens `event`.
     ///
     /// # Errors
-    /// As `perf_event_open(2)` says.
+    /// Those of `perf_event_open(2)`.
     fn open(&self, event: &PerfEvent) -> io::Result<Box<dyn PerfCounter>>;
 }
 
@@ -30,11 +30,11 @@ pub trait PerfCounter: Send + fmt::Debug {
     /// Reads the count since the event was opened.
     ///
     /// # Errors
-    /// As `read(2)` says; `UnexpectedEof` when the event's CPU is gone.
+    /// Those of `read(2)`; `UnexpectedEof` when the event's CPU is gone.
     fn read(&mut self) -> io::Result<u64>;
 }
 
-/// `perf_event_open(2)`.
+/// The kernel's `perf_event_open(2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernel;
 
@@ -44,7 +44,7 @@ impl PerfEvents for Kernel {
         let attributes = builder.attrs_mut();
         attributes.type_ = event.pmu;
         attributes.config = event.config;
-        // The RAPL PMU takes no event that leaves anything out (PERF_PMU_CAP_NO_EXCLUDE).
+        // The RAPL PMU accepts no event that excludes anything (PERF_PMU_CAP_NO_EXCLUDE).
         builder.include_kernel().include_hv();
         let counter = builder.any_pid().one_cpu(event.cpu).enabled(true).build()?;
         Ok(Box::new(counter))
@@ -57,7 +57,7 @@ impl PerfCounter for Counter {
     }
 }
 
-/// The perf events of a tree that was captured elsewhere: none.
+/// An opener without perf events, for a tree that was captured elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elsewhere;
 

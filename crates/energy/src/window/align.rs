@@ -1,8 +1,8 @@
-//! Edges that lie on an update of the counter.
+//! Edges at an update of the counter.
 //!
-//! A register that is brought up to date once in a millisecond is up to a millisecond old when it
-//! is read. Reading it until it changes puts the edge where its figure is fresh (Hähnel, Döbel,
-//! Völp, Härtig: Measuring Energy Consumption for Short Code Paths Using RAPL, 2012).
+//! A register that is updated once a millisecond is up to a millisecond old when it is read. Reading it until it
+//! changes puts the edge at a fresh value (Hähnel, Döbel, Völp, Härtig: Measuring Energy Consumption for Short Code
+//! Paths Using RAPL, 2012).
 
 use super::edge::{Edge, EdgeResult};
 use super::sampler::{Shared, lock};
@@ -10,12 +10,12 @@ use super::track::Track;
 use crate::{Clock, MeterKind, Reading};
 use joulio_units::Nanos;
 
-/// The longest wait for an update of a counter.
+/// Longest wait for an update of a counter.
 const PATIENCE: Nanos = Nanos::from_millis(10);
-/// Should the clock stand still.
+/// Most readings of a wait, in case the clock stands still.
 const MAX_ROUNDS: usize = 1 << 16;
 
-/// The edge of each of `tracks`, which wait for their updates side by side.
+/// Returns the edge of each of `tracks`, which wait for their updates side by side.
 pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
     let begun = clock.now();
     let mut waits: Vec<_> = tracks
@@ -39,7 +39,7 @@ pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
 
 /// A meter's search for the edge of its update.
 enum Wait {
-    /// The first reading and the latest, which are the same.
+    /// Waiting: the first reading and the latest, which have the same value.
     For {
         first: Reading,
         latest: Reading,
@@ -51,7 +51,7 @@ enum Wait {
 impl Wait {
     fn begin(track: &mut Track, clock: &dyn Clock) -> Wait {
         track.hold();
-        // What failed once may have been lost in transit.
+        // A reading that failed once may have been lost in transit.
         let read = match track.read(clock) {
             Err(error) if error.is_passing() => track.read(clock),
             other => other,
@@ -74,7 +74,7 @@ impl Wait {
         }
     }
 
-    /// Reads once more if the edge has not come; true if it still has not.
+    /// Reads once more if the edge has not come; returns true if it still has not.
     fn poll(&mut self, track: &mut Track, clock: &dyn Clock) -> bool {
         let Wait::For { first, latest, .. } = self else {
             return false;
@@ -99,7 +99,7 @@ impl Wait {
     fn end(self) -> EdgeResult {
         match self {
             Wait::Done(edge) => edge,
-            // No update came: the counter is as old as this wait at the least.
+            // No update came: the counter is at least as old as this wait.
             Wait::For {
                 first,
                 latest,

@@ -1,19 +1,18 @@
-//! Why a window has no figure.
+//! Errors of a window.
 
 use crate::MeterError;
 use joulio_units::Nanos;
 
-/// Why a window has no figure of a meter.
+/// Reason why a window has no figure of a meter.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WindowError {
-    /// A shorter window says nothing: RAPL's registers are brought up to date about every
-    /// millisecond, a BMC's readings every second.
+    /// The window is too short: RAPL's registers are updated about every millisecond, a BMC's readings every second.
     #[error("{}", too_short(*.window, *.needed))]
     TooShort {
-        /// Time from the meter's reading at the begin to the one at the end: zero when it has none
-        /// of its own in the window.
+        /// Time from the meter's reading at the beginning to the one at the end: zero when it has none of its own in
+        /// the window.
         window: Nanos,
-        /// Shortest length with a figure.
+        /// Shortest window with a figure.
         needed: Nanos,
     },
     /// The meter failed.
@@ -27,8 +26,7 @@ pub enum WindowError {
         /// End of the interval.
         to: Nanos,
     },
-    /// The meter was not read for too long: its counter may have gone round twice, or its power
-    /// may have been anything.
+    /// The meter was not read for too long: its counter may have wrapped twice, or its power may have been anything.
     #[error("not read for {:.1} s, and it has to be every {:.1} s", .gap.seconds(), .limit.seconds())]
     Unread {
         /// Time without a reading.
@@ -36,10 +34,10 @@ pub enum WindowError {
         /// Longest time allowed between two readings.
         limit: Nanos,
     },
-    /// The machine slept.
+    /// The machine was suspended.
     #[error("the machine was suspended for {:.1} s", .slept.seconds())]
     Suspended {
-        /// Time that the machine slept.
+        /// Time that the machine was suspended.
         slept: Nanos,
     },
 }

@@ -3,12 +3,12 @@
 use super::WindowError;
 use crate::{About, Energy};
 
-/// The result of one meter for a window.
+/// Result of one meter for a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeterResult {
-    /// The meter.
+    /// Description of the meter.
     pub about: About,
-    /// The meter's figure, or the reason why there is none.
+    /// Figure of the meter, or the reason why there is none.
     pub figure: Result<MeterFigure, WindowError>,
 }
 

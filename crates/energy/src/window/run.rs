@@ -5,12 +5,12 @@ use super::edge::Edge;
 use crate::{About, Energy, How, MeterKind, MeterValue, Reading};
 use joulio_units::{Joules, MIN_WINDOW, Nanos};
 
-/// The readings of a window so far, added up.
+/// Readings of a window so far, added up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     start: Edge,
     last: Reading,
-    /// Time of the last try, successful or not.
+    /// Time of the last attempt, successful or not.
     tried: Nanos,
     joules: f64,
     power: Power,
@@ -19,11 +19,11 @@ pub(super) struct Run {
     longest_gap: Nanos,
 }
 
-/// The state that only power readings have.
+/// State of power readings.
 #[derive(Clone, Copy, Debug)]
 struct Power {
-    /// Error bound of the trapezoids, while power went straight up or down between readings:
-    /// half of each one's rise, over its time.
+    /// Error bound of the trapezoids in joules, if power changed steadily between readings: half of each rise, times
+    /// its duration.
     slack: f64,
     low: f64,
     high: f64,
@@ -62,18 +62,18 @@ impl Run {
         self.last.at
     }
 
-    /// Notes a reading begun at `at` whose value comes later.
+    /// Records that a reading began at `at` whose value comes later.
     pub(super) fn put_off(&mut self, at: Nanos) {
         self.tried = at;
     }
 
-    /// A reading failed that the next may make up for.
+    /// Records a failed reading that the next may make up for.
     pub(super) fn miss(&mut self, at: Nanos) {
         self.tried = at;
         self.missed += 1;
     }
 
-    /// Adds the time up to `reading`, which may be `limit` at most.
+    /// Adds the energy up to `reading`; the time since the last one may be `limit` at most.
     pub(super) fn take(
         &mut self,
         reading: Reading,
@@ -100,7 +100,7 @@ impl Run {
                 self.power.low = self.power.low.min(to.0);
                 self.power.high = self.power.high.max(to.0);
             }
-            // A meter is one or the other.
+            // A meter is either a counter or one of power.
             (MeterValue::Total(_), MeterValue::Power(_))
             | (MeterValue::Power(_), MeterValue::Total(_)) => {}
         }
@@ -111,7 +111,7 @@ impl Run {
         Ok(())
     }
 
-    /// The energy from the start to `end`, which was taken.
+    /// Returns the energy from the start to `end`, a reading that was added.
     pub(super) fn energy(&self, end: &Edge, about: &About) -> Result<Energy, WindowError> {
         let window = end.reading.at.since(self.start.reading.at);
         let needed = match about.kind {
@@ -139,8 +139,8 @@ impl Run {
         })
     }
 
-    /// The error of a counter: at each edge less than a step is not yet counted, and its figure is
-    /// as old as the edge says.
+    /// Returns the error of a counter: at each edge less than a step is not counted yet, and its value is as old as the
+    /// edge says.
     fn counted(&self, step: Joules, window: Nanos, end: &Edge) -> (f64, How) {
         let watts = self.joules / window.seconds();
         let stale = (self.start.within + end.within).seconds();
@@ -152,9 +152,8 @@ impl Run {
         (error, how)
     }
 
-    /// The error of power readings: half of what each is rounded to, the trapezoids, and at each
-    /// edge a figure that is as old as the sensor's update, when power was anything seen in the
-    /// window.
+    /// Returns the error of power readings: half of the rounding of each, the trapezoids, and at each edge a value that
+    /// is as old as the sensor's update, when power was anything seen in the window.
     fn sampled(&self, step_joules: f64, update: Nanos) -> (f64, How) {
         let span = self.power.high - self.power.low;
         let error = step_joules / 2.0 + self.power.slack + 2.0 * span * update.seconds();

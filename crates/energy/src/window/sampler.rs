@@ -1,4 +1,4 @@
-//! The threads that read meters in the middle of a window.
+//! The threads that read meters during a window.
 
 use super::track::Track;
 use crate::Clock;
@@ -11,12 +11,12 @@ use std::time::Duration;
 /// A meter that two threads read.
 pub(super) type Shared = Arc<Mutex<Track>>;
 
-/// A meter that panicked is a meter still.
+/// Locks a meter; one whose thread panicked can still be read.
 pub(super) fn lock(track: &Shared) -> MutexGuard<'_, Track> {
     track.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Threads that end with it.
+/// Threads that end when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     ended: Arc<Ended>,
@@ -59,13 +59,13 @@ impl Drop for Sampler {
             .unwrap_or_else(PoisonError::into_inner) = true;
         self.ended.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // A meter that panicked has no more to say.
+            // A meter whose thread panicked has no result.
             let _ = thread.join();
         }
     }
 }
 
-/// Reads each when it is due, until the end.
+/// Reads each meter when it is due, until the end.
 fn run(lane: &[Shared], clock: &dyn Clock, ended: &Ended) {
     /// Time until the next round when no meter is due: all have failed, and may work again.
     const RETRY_INTERVAL: Nanos = Nanos::from_millis(1_000);
@@ -78,7 +78,7 @@ fn run(lane: &[Shared], clock: &dyn Clock, ended: &Ended) {
     }
 }
 
-/// Reads it if it is due; when it is next, if ever.
+/// Reads a meter if it is due; returns the time at which it is due next, if ever.
 fn tick(track: &Shared, clock: &dyn Clock) -> Option<Nanos> {
     let mut track = lock(track);
     if track.due()? <= clock.now() {
@@ -88,7 +88,7 @@ fn tick(track: &Shared, clock: &dyn Clock) -> Option<Nanos> {
 }
 
 impl Ended {
-    /// Waits for `time`, or for the end; returns whether that came.
+    /// Waits for `time`, or for the end; returns whether the end came.
     fn within(&self, time: Nanos) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited =

@@ -1,4 +1,4 @@
-//! One meter through one window.
+//! One meter during one window.
 
 use super::WindowError;
 use super::edge::EdgeResult;
@@ -6,20 +6,18 @@ use super::run::Run;
 use crate::{About, Clock, Energy, Meter, MeterError, MeterKind, Reading};
 use joulio_units::{MIN_WINDOW, Nanos};
 
-/// A power meter is read at most this often.
+/// Least time between two readings of a power meter.
 const SHORTEST_PERIOD: Nanos = Nanos::from_millis(100);
-/// Missed readings in a row that a power meter's integral outlives, and the time that it does on
-/// a busy machine.
+/// Missed readings in a row that a power meter's integral tolerates, as happens on a busy machine.
 const MAX_MISSED: u64 = 10;
 const MIN_LIMIT: Nanos = Nanos::from_millis(5_000);
 
-/// A meter, and what it has shown since the window began.
+/// A meter, and its readings since the window began.
 #[derive(Debug)]
 pub(super) struct Track {
     meter: Box<dyn Meter>,
     run: Option<Result<Run, WindowError>>,
-    /// While an edge is taken: what was read meanwhile by the window's threads. It belongs behind
-    /// the edge, which is not yet there.
+    /// Readings of the window's threads while an edge is being read. They come after the edge, which is not there yet.
     held: Option<Vec<Reading>>,
 }
 
@@ -48,12 +46,12 @@ impl Track {
         self.meter.read(clock)
     }
 
-    /// An edge is about to be taken; it ends with [`Track::begin`] or [`Track::lap`].
+    /// Holds readings back while an edge is read; ends with [`Track::begin`] or [`Track::lap`].
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert_default();
     }
 
-    /// Begins at `edge`.
+    /// Begins the window at `edge`.
     pub(super) fn begin(&mut self, edge: EdgeResult) {
         self.run = Some(edge.map(Run::new));
         self.release();
@@ -66,7 +64,7 @@ impl Track {
             let Some(Ok(run)) = &mut self.run else {
                 return;
             };
-            // A counter's edge may lie behind it.
+            // A counter's edge may be after it.
             if run.reached() < reading.at
                 && let Err(error) = run.take(reading, limit)
             {
@@ -88,7 +86,7 @@ impl Track {
         }
     }
 
-    /// The longest time allowed between two readings.
+    /// Returns the longest time allowed between two readings.
     fn limit(&self) -> Option<Nanos> {
         match self.kind() {
             MeterKind::Counter { wraps_after, .. } => wraps_after,
@@ -99,7 +97,7 @@ impl Track {
         }
     }
 
-    /// Reads it in the middle of a window.
+    /// Reads the meter during a window.
     pub(super) fn tick(&mut self, clock: &dyn Clock) {
         let limit = self.limit();
         let Some(Ok(run)) = &mut self.run else {
@@ -107,7 +105,7 @@ impl Track {
         };
         let read = self.meter.read(clock);
         if let Some(held) = &mut self.held {
-            // An error is found again by the next.
+            // The next reading finds an error again.
             held.extend(read.ok());
             run.put_off(clock.now());
             return;
@@ -125,8 +123,7 @@ impl Track {
         }
     }
 
-    /// The energy up to `edge`, from where it begins anew; unless it was too short, when it goes
-    /// on.
+    /// Returns the energy up to `edge`, at which the next lap begins; if the lap was too short, it continues.
     pub(super) fn lap(&mut self, edge: EdgeResult) -> Result<Energy, WindowError> {
         let limit = self.limit();
         let result = match (self.run.take(), edge.clone()) {

@@ -45,7 +45,7 @@ pub unsafe extern "C" fn joulio_admin(
             0 => Moves::Nothing,
             _ => Moves::of(command.dword0().opc()),
         };
-        // The device's bytes come in and the caller's go out by way of a page of the driver's.
+        // The data is copied through a page of the driver's.
         let mut page = [0; PAGE_SIZE];
         let bytes = &mut page[..length];
         let moved = match moves {
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn joulio_admin(
     })
 }
 
-/// The failure of a command that the driver refused, or the device.
+/// Makes the failure of a command that the driver or the device refused.
 fn not_run(error: NvmeError) -> Failure {
     let errno = match error {
         NvmeError::Submit(SubmitError::DriverCommand { .. }) => Errno::PERM,
@@ -82,7 +82,7 @@ fn not_run(error: NvmeError) -> Failure {
     Failure::new(errno, error)
 }
 
-/// The way of a command's data.
+/// Direction of a command's data.
 #[derive(Clone, Copy)]
 enum Moves {
     Nothing,
@@ -101,7 +101,7 @@ impl Moves {
     }
 }
 
-/// Refuses what would break the driver, let the device move more than `length` bytes, or change the
+/// Refuses commands that would break the driver, let the device transfer more than `length` bytes, or change the
 /// device.
 fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failure> {
     let opcode = command.dword0().opc();
@@ -140,7 +140,7 @@ fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failur
                 feature_of(command).0
             ));
         }
-        // A feature may have data or none; of other commands this cannot be told.
+        // A feature may have data or none; for other commands this is not known.
         (None, Moves::In | Moves::Out) if length == 0 && !is_feature(opcode) => {
             return invalid(format!(
                 "admin command {:02x}h moves data, and has none",
@@ -196,7 +196,7 @@ fn sets_data(command: &Command) -> bool {
     opcode == AdminOpcode::SET_FEATURES && feature_of(command).has_data()
 }
 
-/// Bytes that a command returns, where its dwords tell.
+/// Returns the number of bytes that a command returns, if its dwords tell it.
 fn needs(command: &Command) -> Option<usize> {
     let dword = |number: usize| command.cdw10[number - 10].get() as usize;
     match AdminOpcode(command.dword0().opc()) {

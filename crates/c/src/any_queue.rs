@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Commands to a queue pair, whatever its back end.
+/// Commands on a queue pair of any back end.
 pub(crate) trait Commands: Send {
-    /// Submits `what` with a buffer's memory by a driver's tag.
+    /// Submits `what` with a buffer's memory and the driver's tag.
     fn transfer(&mut self, what: What<'_>, memory: DmaBuffer, tag: u64) -> Result<(), Rejected>;
     fn transfer_list(
         &mut self,
@@ -28,12 +28,12 @@ pub(crate) trait Commands: Send {
     fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
     fn flush(&mut self, tag: u64) -> Result<(), SubmitError>;
     fn outstanding(&mut self) -> usize;
-    /// Goes over the driver's tags of the commands outstanding.
+    /// Calls `each` with the driver's tag of each outstanding command.
     fn each_tag(&mut self, each: &mut dyn FnMut(u64));
     fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
 }
 
-/// A queue pair, whatever its back end, alone or in a group: in the [`crate::seat::Seat`] that its calls are for.
+/// A queue pair of any back end, alone or in a group: in the [`crate::seat::Seat`] that its calls are for.
 pub(crate) trait AnyQueue: Commands {
     /// Returns the queue's functions for each I/O.
     fn calls(&self) -> Calls;
@@ -41,18 +41,18 @@ pub(crate) trait AnyQueue: Commands {
     /// Enables interrupts, then polls; true if nothing was found.
     fn arm(&mut self) -> Result<bool, Failure>;
     fn fd(&self) -> Result<c_int, Failure>;
-    /// The queue as one of the group, whose commands are those of `handle`; this one is empty after that.
+    /// Moves the queue into the group, where its commands are those of `handle`; this value is empty after that.
     fn join(
         &mut self,
         group: &dyn AnyGroup,
         handle: *mut joulio_queue,
     ) -> Result<Box<dyn AnyQueue>, Failure>;
-    /// The queue alone, which was in the group; this one is empty after that.
+    /// Moves the queue out of the group; this value is empty after that.
     fn leave(&mut self, group: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure>;
 }
 
-/// Submission of a read or a write on a queue, with a buffer's handle and the caller's tag. 0, or a negative
-/// errno whose text is kept.
+/// Function that submits a read or a write on a queue, with a buffer's handle and the caller's tag. Returns 0, or a
+/// negative errno whose text is kept.
 pub(crate) type SubmitCall =
     unsafe extern "C" fn(*mut Queue, u64, u32, *mut joulio_buffer, u64) -> c_int;
 
@@ -79,8 +79,8 @@ pub(crate) type SubmitAndWaitCall = unsafe extern "C" fn(
     *mut joulio_completion,
 ) -> c_int;
 
-/// Completions of a queue: at least and at most how many, a timeout in nanoseconds (below zero: none), and the
-/// caller's array. How many there are, or a negative errno whose text is kept.
+/// Function that reaps completions of a queue: at least and at most how many, a timeout in nanoseconds (below zero:
+/// none), and the caller's array. Returns their number, or a negative errno whose text is kept.
 pub(crate) type ReapCall =
     unsafe extern "C" fn(*mut Queue, u32, u32, i64, *mut joulio_completion) -> c_int;
 
@@ -88,13 +88,13 @@ pub(crate) type ReapCall =
 pub(crate) struct Backlog {
     /// Tags of commands without a buffer.
     pub(crate) slots: Slots,
-    /// Completions that the caller's array had no room for. They stay the queue's when it joins or leaves a group.
+    /// Completions that the caller's array had no room for. They remain the queue's when it joins or leaves a group.
     pub(crate) left: VecDeque<joulio_completion>,
-    /// Why the controller is used no more, until a call that hands out nothing says so.
+    /// Reason why the controller can no longer be used, until a call that returns no completions reports it.
     pub(crate) ended: Option<Failure>,
 }
 
-/// A command that moves data, but for the usual reads and writes.
+/// A command that transfers data, other than the usual reads and writes.
 pub(crate) enum What<'a> {
     /// First block and number of blocks, to or from an offset of the buffer.
     Blocks(Transfer, (u64, u32), usize),

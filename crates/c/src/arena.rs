@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
-/// One memory that a device reaches, mapped for it once, from which buffers of any size are allocated. A buffer that is
-/// freed returns to it.
+/// One memory that a device reaches, mapped for it once, from which buffers of any size are taken. A buffer that is
+/// freed goes back.
 pub struct joulio_arena {
     _private: [u8; 0],
 }
@@ -32,7 +32,7 @@ impl Handle for joulio_arena {
 /// Function that takes memory of the program's own back when the device has let go of it: munmap(2), say.
 pub type joulio_release = Option<unsafe extern "C" fn(base: *mut c_void, length: usize)>;
 
-/// Calls the program's function when it is dropped, once that is set.
+/// Calls the program's function when it is dropped, once that function is set.
 struct Release {
     base: *mut c_void,
     length: usize,
@@ -98,13 +98,13 @@ pub unsafe extern "C" fn joulio_arena_register(
             call: OnceLock::new(),
         });
         let pages = pages_of(base, length);
-        // SAFETY: by the caller; `owner` is there until the last has let go.
+        // SAFETY: by the caller; `owner` is dropped after the last use.
         let memory = unsafe { SharedMemory::from_raw(start, length, pages, Arc::clone(&owner)) };
         let memory = memory.map_err(invalid)?;
         check_mapped(base, length)?;
         let arena = controller.opened().register(memory).map_err(not_reached)?;
         if let Some(release) = release {
-            // The first time: it is set.
+            // This is the first time, so that it can be set.
             let _ = owner.call.set(release);
         }
         Ok(handle::make(arena))
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn joulio_arena_map(
                 format_args!("fd {fd} is no file"),
             ));
         }
-        // SAFETY: not -1; used during this call only, and one that is not open is the kernel's EBADF.
+        // SAFETY: not -1; used during this call only, and the kernel answers EBADF if it is not open.
         let file = unsafe { BorrowedFd::borrow_raw(fd) };
         fstat(file).map_err(|errno| Failure::new(errno, format_args!("fd {fd}: {errno}")))?;
         let memory = SharedMemory::from_file(file, offset, check_length(length)?, true);
@@ -229,7 +229,7 @@ fn not_reached(error: joulio_nvme::NvmeError) -> Failure {
     Failure::new(Errno::NOTSUP, error)
 }
 
-/// The kind of pages that are there, where the range is aligned to such.
+/// Returns the kind of the pages, if the range is aligned to such pages.
 fn pages_of(base: *mut c_void, length: usize) -> PageKind {
     const HUGE: usize = 2 << 20;
     match (base as usize | length).is_multiple_of(HUGE) {
@@ -241,7 +241,7 @@ fn pages_of(base: *mut c_void, length: usize) -> PageKind {
 /// Asks the kernel to populate the pages of the whole range, which it refuses where nothing is mapped or writable: a
 /// device would only find that out by a fault.
 fn check_mapped(base: *mut c_void, length: usize) -> Result<(), Failure> {
-    // SAFETY: what is there stays as it is.
+    // SAFETY: the content stays as it is.
     let populate = |length| unsafe { madvise(base, length, Advice::LinuxPopulateWrite) };
     match populate(length) {
         Ok(()) => Ok(()),

@@ -25,21 +25,21 @@ impl Handle for joulio_buffer {
 
 /// State behind a buffer's handle.
 pub(crate) struct Buffer {
-    /// None while it is the device's.
+    /// Memory of the buffer; `None` while the device has it.
     memory: Option<DmaBuffer>,
-    /// Tag of the command that has it.
+    /// Tag of the command in flight.
     pub(crate) tag: u64,
-    /// The device keeps the memory for good: its queue was destroyed with the buffer in flight, or its controller
-    /// could not be made to let go of it.
+    /// Whether the device keeps the memory for good: its queue was destroyed with the buffer in flight, or its
+    /// controller could not be made to let go of it.
     is_lost: bool,
-    /// The buffer behind it, of a list in flight; NULL: none.
+    /// Next buffer of a list in flight; NULL if there is none.
     pub(crate) next: *mut joulio_buffer,
     data: *mut u8,
     len: usize,
 }
 
-// SAFETY: the pointers are that of the memory, which is `Send`, and one to a handle, which is used by one
-// thread at a time like this one.
+// SAFETY: the pointers are that of the memory, which is `Send`, and one to a handle, which like this one is used by one
+// thread at a time.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -59,7 +59,7 @@ impl Buffer {
         self.len
     }
 
-    /// The memory, for a command with `tag`; none: it is in flight.
+    /// Takes the memory out, for a command with `tag`; `None` if it is in flight.
     #[inline]
     pub(crate) fn take(&mut self, tag: u64) -> Option<DmaBuffer> {
         let memory = self.memory.take()?;
@@ -76,11 +76,11 @@ impl Buffer {
     /// Returns the buffer to the caller, with the memory taken out of `memory`.
     #[inline(always)]
     pub(crate) fn put_from(&mut self, memory: &mut Option<DmaBuffer>) {
-        // There is none to drop, while the device has it.
+        // There is no memory to drop while the device has it.
         std::mem::forget(std::mem::replace(&mut self.memory, memory.take()));
     }
 
-    /// The buffer comes back without its memory, which the device keeps.
+    /// Returns the buffer to the caller without its memory, which the device keeps.
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
     }
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn joulio_buffer_join(
         // SAFETY: by the caller.
         let behind = unsafe { handle::get(rest) }?;
         let joined = behind.memory.take().ok_or_else(in_flight)?;
-        // SAFETY: by the caller; of the same handle twice the memory is taken already.
+        // SAFETY: by the caller; if both handles are the same, the memory is taken already.
         let result = unsafe { join(buffer, joined) };
         if let Err((memory, failure)) = result {
             // SAFETY: by the caller.
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn joulio_buffer_join(
     })
 }
 
-/// Joins the buffer with memory, which comes back where that fails.
+/// Joins the buffer with memory, which is returned if that fails.
 ///
 /// # Safety
 /// `buffer` is NULL or a buffer.

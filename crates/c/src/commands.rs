@@ -212,7 +212,7 @@ pub unsafe extern "C" fn joulio_deallocate(
     })
 }
 
-/// The command that a program has built.
+/// Reads the command that a program has built.
 ///
 /// # Safety
 /// `command` is NULL or points to 64 bytes.

@@ -27,15 +27,15 @@ pub struct joulio_completion {
     pub status: u16,
 }
 
-/// Completions on their way to the caller.
+/// Destination of completions: the caller's array.
 pub(crate) struct Sink {
-    /// Next of the caller's array.
+    /// Next element of the caller's array.
     next: *mut joulio_completion,
     end: *mut joulio_completion,
 }
 
 impl Sink {
-    /// A sink with the caller's array of `max`.
+    /// Makes a sink of the caller's array of `max`.
     ///
     /// # Safety
     /// `completions` has room for `max`.
@@ -48,7 +48,8 @@ impl Sink {
         }
     }
 
-    /// A sink with what is left of the caller's array of `max`, in which `found` are; where that begins.
+    /// Makes a sink of the rest of the caller's array of `max`, which has `found` completions; returns where the rest
+    /// begins, too.
     ///
     /// # Safety
     /// `completions` has room for `max`; `found` is at most `max`.
@@ -64,8 +65,8 @@ impl Sink {
         }
     }
 
-    /// Hands `done` out, of a queue that keeps `backlog`; its buffer is the caller's again. What is rare is
-    /// elsewhere, so that this is small enough to become a part of the loop over the completions.
+    /// Appends `done`, of a queue with `backlog`; its buffer is the caller's again. Rare cases are handled elsewhere,
+    /// so that this is small enough to be inlined into the loop over the completions.
     #[inline(always)]
     pub(crate) fn put(&mut self, done: Completed, backlog: &mut Backlog) {
         let (tag, buffer) = match done.buffer {
@@ -94,7 +95,7 @@ impl Sink {
         }
     }
 
-    /// Number of completions in the caller's array, which begins at `completions`.
+    /// Returns the number of completions in the caller's array, which begins at `completions`.
     #[inline(always)]
     pub(crate) fn found(&self, completions: *mut joulio_completion) -> u32 {
         // SAFETY: of the same array.
@@ -111,7 +112,8 @@ pub(crate) fn ended(
 ) -> Result<(), c_int> {
     match reaped {
         Err(error) if found == 0 => Err(refuse_wait(error)),
-        // Of these the next call says the same if it lasts; of the others only while commands are in flight.
+        // If one of these errors lasts, the next call reports it again; the others are reported only while commands are
+        // in flight.
         Ok(_) | Err(NvmeError::Completion(_) | NvmeError::Policy(_) | NvmeError::Wait(_)) => Ok(()),
         Err(error) => {
             *ended = Some(Failure::new(Errno::IO, error));
@@ -139,8 +141,8 @@ impl Backlog {
     }
 }
 
-/// The caller's tag, and the first buffer, of a command that had a list of buffers or none, or whose memory
-/// the device keeps.
+/// Returns the caller's tag, and the first buffer, of a command that had a list of buffers or none, or whose memory the
+/// device keeps.
 #[cold]
 #[inline(never)]
 fn other(tag: u64, memory: Option<DmaBuffer>, slots: &mut Slots) -> (u64, *mut joulio_buffer) {
@@ -214,7 +216,7 @@ extern "C" fn refuse_room(min: c_uint, max: c_uint, completions: *mut joulio_com
     failed(&no_room(min, max, completions))
 }
 
-/// Refuses an array that is none, or numbers that do not fit.
+/// Refuses an array that is NULL, or numbers that are not possible.
 pub(crate) fn check_room(
     min: c_uint,
     max: c_uint,
@@ -226,7 +228,7 @@ pub(crate) fn check_room(
     }
 }
 
-/// Hands out up to `max` of those that are `left`; how many.
+/// Returns up to `max` completions of those that are `left`, and their number.
 ///
 /// # Safety
 /// `completions` has room for `max`.
@@ -282,7 +284,7 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
         }
         let armed = queue.opened().arm()?;
         if !armed {
-            // It may be the queue that is to be checked, which the usual calls leave for long.
+            // The queue may be due for a check, which the usual calls make only rarely.
             queue.calls_left = 1;
         }
         Ok(armed.into())

@@ -56,7 +56,7 @@ pub struct joulio_namespace {
     pub max_transfer: u32,
 }
 
-/// The text of a C string.
+/// Reads the text of a C string.
 ///
 /// # Safety
 /// `text` is NULL or a C string.
@@ -107,10 +107,10 @@ pub unsafe extern "C" fn joulio_open(
     })
 }
 
-/// A handle of a controller that is open, for the example that counts what C costs.
+/// Makes a handle of an open controller, for the example that counts the cost of C.
 ///
 /// # Panics
-/// It has no namespace 1.
+/// When it has no namespace 1.
 #[doc(hidden)]
 pub fn controller_of<D: Device>(controller: Controller<D>) -> *mut joulio_controller {
     handle::make(OpenController {

@@ -1,4 +1,4 @@
-//! Failures as C has them: a negative errno, and a line of text for the thread.
+//! Failures in C: a negative errno, and a line of text kept for the thread.
 
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Bytes of a text, with the NUL at its end.
+/// Size in bytes of a text, with the NUL at its end.
 const TEXT: usize = 1024;
 
 thread_local! {
@@ -15,14 +15,14 @@ thread_local! {
     static LAST: Cell<[u8; TEXT]> = const { Cell::new([0; TEXT]) };
 }
 
-/// A call that failed.
+/// Failure of a call.
 pub(crate) struct Failure {
     errno: Errno,
     text: String,
 }
 
 impl Failure {
-    /// A failure with `errno` that says `text`.
+    /// Makes a failure with `errno` and `text`.
     pub(crate) fn new(errno: Errno, text: impl Display) -> Failure {
         Failure {
             errno,
@@ -30,14 +30,14 @@ impl Failure {
         }
     }
 
-    /// A pointer that is null and may not be.
+    /// Makes the failure of a pointer that must not be NULL.
     pub(crate) fn null(argument: &str) -> Failure {
         Failure::new(Errno::INVAL, format_args!("{argument} is NULL"))
     }
 }
 
-/// Runs `call`: its value, or a negative errno with its text kept. A panic, which is a fault of this
-/// library, is a failure too.
+/// Runs `call` and returns its value, or a negative errno whose text is kept. A panic, which is a bug of this library,
+/// is a failure too.
 #[inline]
 pub(crate) fn guarded(call: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     match catch_unwind(AssertUnwindSafe(call)) {
@@ -47,13 +47,14 @@ pub(crate) fn guarded(call: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     }
 }
 
-/// The same for what is done for each I/O: `call` keeps its failure's text itself, by [`failed`].
+/// Runs `call` as [`guarded`] does, for the functions of each I/O: `call` keeps its failure's text itself, with
+/// [`failed`].
 #[inline]
 pub(crate) fn guarded_io(call: impl FnOnce() -> c_int) -> c_int {
     caught(call).unwrap_or_else(|Panicked| refuse_panicked())
 }
 
-/// A call that panicked.
+/// Error of a call that panicked.
 pub(crate) struct Panicked;
 
 /// Runs `call`, and catches its panic.
@@ -62,14 +63,14 @@ pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| Panicked)
 }
 
-/// The negative errno of a call that panicked, its text kept.
+/// Keeps a text, and returns the negative errno of a call that panicked.
 #[cold]
 #[inline(never)]
 pub(crate) extern "C" fn refuse_panicked() -> c_int {
     failed(&panicked())
 }
 
-/// Runs `call`: its pointer, or null with the failure's text kept.
+/// Runs `call` and returns its pointer, or NULL with the failure's text kept.
 pub(crate) fn guarded_pointer<T>(call: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(pointer)) => return pointer,
@@ -87,7 +88,7 @@ fn panicked() -> Failure {
     )
 }
 
-/// Keeps the failure's text; its negative errno.
+/// Keeps the failure's text, and returns its negative errno.
 #[cold]
 pub(crate) fn failed(failure: &Failure) -> c_int {
     let mut end = failure.text.len().min(TEXT - 1);

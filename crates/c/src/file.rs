@@ -30,7 +30,7 @@ impl Handle for joulio_file {
     }
 }
 
-/// One of several reads.
+/// One read of several.
 #[repr(C)]
 pub struct joulio_file_part {
     /// Bytes from the start of the file to the first byte.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn joulio_file_close(file: *mut joulio_file) -> c_int {
     })
 }
 
-/// Memory of the caller's that is written to.
+/// Makes a slice of the caller's memory, to write to.
 ///
 /// # Safety
 /// `into` is NULL or has room for `length` bytes.
@@ -102,7 +102,7 @@ unsafe fn memory<'a>(into: *mut c_void, length: usize) -> Result<&'a mut [u8], F
     Ok(unsafe { std::slice::from_raw_parts_mut(into.cast(), length) })
 }
 
-/// Memory of the caller's that is read.
+/// Makes a slice of the caller's memory, to read.
 ///
 /// # Safety
 /// `from` is NULL or has `length` bytes.

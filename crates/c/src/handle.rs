@@ -1,8 +1,7 @@
 //! Handles: pointers that C programs hold.
 //!
-//! The memory of a handle is used again for handles of its kind and never given back, so that a pointer
-//! whose handle is over, or that is of another kind, is an error that says so, and nothing is read that
-//! the allocator has.
+//! The memory of a handle is reused for handles of its kind and never freed, so that a pointer whose handle has ended,
+//! or that is of another kind, is reported as an error, and no freed memory is read.
 
 use crate::error::{Failure, failed};
 use rustix::io::Errno;
@@ -18,11 +17,11 @@ pub(crate) trait Handle {
     const NAME: &'static str;
     /// First word of a live handle of the kind: eight letters.
     const MARK: u64;
-    /// Handles that are over.
+    /// Returns the memory of handles that have ended.
     fn spare() -> &'static Spare;
 }
 
-/// Addresses of handles that are over.
+/// Addresses of handles that have ended.
 pub(crate) struct Spare(Mutex<Vec<usize>>);
 
 impl Spare {
@@ -37,7 +36,7 @@ impl Spare {
 
 #[repr(C)]
 struct Memory<T> {
-    /// Zero: the handle is over, and has no value.
+    /// The kind's mark; zero when the handle has ended and has no value.
     mark: u64,
     value: MaybeUninit<T>,
 }
@@ -51,7 +50,7 @@ pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
     match H::spare().with(Vec::pop) {
         Some(address) => {
             let memory: *mut Memory<H::Value> = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: memory of a handle of this kind, which nobody has: its value was taken.
+            // SAFETY: memory of a handle of this kind that nobody has: its value was taken.
             unsafe { memory.write(made) };
             memory.cast()
         }
@@ -59,18 +58,18 @@ pub(crate) fn make<H: Handle>(value: H::Value) -> *mut H {
     }
 }
 
-/// The memory of a live handle; none: it is NULL or not live.
+/// Returns the memory of a live handle; `None` if it is NULL or not live.
 ///
 /// # Safety
 /// `handle` is NULL, or a handle of any kind that was live once, or points to eight bytes.
 #[inline(always)]
 unsafe fn live<H: Handle>(handle: *mut H) -> Option<*mut Memory<H::Value>> {
-    // SAFETY: by the caller; the memory of handles stays. It may be no handle, and so not aligned.
+    // SAFETY: by the caller; the memory of handles is never freed. The pointer may not be a handle, and so not aligned.
     let live = !handle.is_null() && unsafe { handle.cast::<u64>().read_unaligned() } == H::MARK;
     live.then_some(handle.cast())
 }
 
-/// The failure of a pointer that is NULL or no live handle.
+/// Makes the failure of a pointer that is NULL or no live handle.
 #[cold]
 #[inline(never)]
 fn not_live<H: Handle>(handle: *mut H) -> Failure {
@@ -84,15 +83,15 @@ fn not_live<H: Handle>(handle: *mut H) -> Failure {
     }
 }
 
-/// The negative errno of a pointer that [`find`] has no value for, its text kept. Without a way to unwind,
-/// so that who ends with it jumps to it, and needs no room on the stack.
+/// Keeps the text and returns the negative errno of a pointer for which [`find`] has no value. It does not unwind, so
+/// that a caller that ends with it jumps to it, and needs no room on the stack.
 #[cold]
 #[inline(never)]
 pub(crate) extern "C" fn refuse<H: Handle>(handle: *mut H) -> c_int {
     failed(&not_live(handle))
 }
 
-/// The value of a live handle, for what is done for each I/O; none: [`refuse`] says why.
+/// Returns the value of a live handle, for the functions of each I/O; if `None`, [`refuse`] gives the reason.
 ///
 /// # Safety
 /// As for [`live`]; nobody else uses the handle meanwhile.
@@ -102,7 +101,7 @@ pub(crate) unsafe fn find<'a, H: Handle>(handle: *mut H) -> Option<&'a mut H::Va
     unsafe { live(handle).map(|memory| (*memory).value.assume_init_mut()) }
 }
 
-/// The value of a live handle.
+/// Returns the value of a live handle.
 ///
 /// # Safety
 /// As for [`find`].
@@ -112,7 +111,7 @@ pub(crate) unsafe fn get<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Val
     unsafe { find(handle) }.ok_or_else(|| not_live(handle))
 }
 
-/// The value of a live handle that several threads may use at once.
+/// Returns the value of a live handle that several threads may use at once.
 ///
 /// # Safety
 /// As for [`live`]; nobody ends the handle meanwhile.
@@ -126,7 +125,7 @@ where
     Ok(unsafe { (*memory).value.assume_init_ref() })
 }
 
-/// The value of a handle that is certainly live.
+/// Returns the value of a handle that is certainly live.
 ///
 /// # Safety
 /// `handle` is live, and nobody else uses it meanwhile.
@@ -136,7 +135,7 @@ pub(crate) unsafe fn known<'a, H: Handle>(handle: *mut H) -> &'a mut H::Value {
     unsafe { (*handle.cast::<Memory<H::Value>>()).value.assume_init_mut() }
 }
 
-/// Ends a live handle; its value. None for NULL.
+/// Ends a live handle and returns its value; `None` for NULL.
 ///
 /// # Safety
 /// As for [`get`].

@@ -1,14 +1,14 @@
-//! The C face of [`joulio_nvme`]: controllers, buffers, queues with any completion mode, and a descriptor
-//! for event loops.
+//! The C interface of [`joulio_nvme`]: controllers, buffers, queues with any completion mode, and a descriptor for
+//! event loops.
 //!
-//! A handle is an opaque pointer; every call checks that it is live and of its kind, catches panics, and leaves
-//! a line in [`joulio_error`](error::joulio_error) where it fails. A buffer in flight is found again by the
-//! driver's tag of its command, which is its handle; a queue that ends marks those buffers lost.
-//! `include/joulio.h` is made from these sources.
+//! A handle is an opaque pointer; every call checks that it is live and of its kind, catches panics, and leaves a line
+//! in [`joulio_error`](error::joulio_error) if it fails. A buffer in flight is found again through the driver's tag of
+//! its command, which is the buffer's handle; a queue that is destroyed marks those buffers lost. `include/joulio.h` is
+//! generated from these sources.
 //!
-//! What is done for each I/O is a call of the queue's back end (`any_queue::Calls`), which gets the queue's
-//! handle: the short way of [`joulio_nvme::QueuePair::transfer_page`] and
-//! [`joulio_nvme::QueuePair::reap_usual`], and behind it, without a borrow of the queue, the ordinary one.
+//! Each I/O calls functions of the queue's back end (`any_queue::Calls`), which get the queue's handle: first the fast
+//! path of [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::reap_usual`], and then, without a
+//! borrow of the queue, the ordinary one.
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
 
 mod admin;

@@ -127,14 +127,14 @@ unsafe fn submit_list(
     )
 }
 
-/// Takes the memory of all parts for a command with `tag`; none of it where that fails.
+/// Takes the memory of all parts for a command with `tag`; of none if that fails.
 ///
 /// # Safety
 /// Each part has a handle or NULL.
 unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failure> {
     let mut list = BufferList::new();
     let mut next = std::ptr::null_mut();
-    // Backwards, so that each is put before those behind it in one step.
+    // Backwards, so that each is put in front of the others in one step.
     for part in parts.iter().rev() {
         // SAFETY: by the caller.
         let taken = unsafe { handle::get(part.buffer) }.and_then(|held| {
@@ -175,12 +175,12 @@ pub(crate) fn give_back(first: *mut joulio_buffer, list: BufferList) {
     });
 }
 
-/// The device keeps the buffers of a list, whose handles begin at `first`.
+/// Marks the buffers of a list, whose handles begin at `first`, as lost: the device keeps them.
 pub(crate) fn lose_all(first: *mut joulio_buffer) {
     each(first, Buffer::lose);
 }
 
-/// Goes over the handles of a list in flight, from `first` on.
+/// Calls `run` for each handle of a list in flight, from `first` on.
 fn each(mut buffer: *mut joulio_buffer, mut run: impl FnMut(&mut Buffer)) {
     while !buffer.is_null() {
         // SAFETY: a buffer in flight cannot be freed.

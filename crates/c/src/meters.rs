@@ -201,7 +201,7 @@ impl Window {
             let results = match window {
                 Ok(window) => {
                     let _ = opened.send(Ok(()));
-                    // Its other end gone is the end too.
+                    // A closed channel is the end too.
                     let _ = closed.recv();
                     window.close(None)
                 }
@@ -243,7 +243,7 @@ fn lost() -> Failure {
     )
 }
 
-/// `text` as C has it in an array, cut where it is longer.
+/// Returns `text` as a C string in an array, cut if it is longer.
 fn fixed<const N: usize>(text: &str) -> [c_char; N] {
     let mut array = [0; N];
     for (to, from) in array[..N - 1].iter_mut().zip(text.bytes()) {

@@ -11,29 +11,29 @@ use joulio_nvme::{Controller, ControllerOptions, Namespace, NvmeError};
 use joulio_wait::{AnyPolicy, WaitCounters};
 use std::sync::Arc;
 
-/// A controller, whatever its back end.
+/// A controller of any back end.
 pub(crate) trait AnyController: Send {
     fn namespace(&self) -> &Namespace;
     fn max_transfer(&self) -> u32;
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError>;
     fn arena(&self, len: usize) -> Result<Arena, NvmeError>;
-    /// An arena of memory of the caller's own.
+    /// Makes an arena of the caller's own memory.
     fn register(&self, memory: SharedMemory) -> Result<Arena, NvmeError>;
-    /// Admin commands of it, for whoever outlives the controller's handle.
+    /// Returns the controller's admin commands, for users that outlive its handle.
     fn control(&self) -> SharedPowerControl;
     fn is_emulated(&self) -> bool;
-    /// The namespace as blocks of a volume, for threads that wait by what `policy` makes.
+    /// Opens the namespace as the blocks of a volume, for threads that wait with policies that `policy` makes.
     fn store(
         &self,
         policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
         may_write: bool,
     ) -> Result<Box<dyn AnyStore>, StoreError>;
     fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
-    /// A group for queues of this back end.
+    /// Makes a group for queues of this back end.
     fn group(&self) -> Result<Box<dyn AnyGroup>, NvmeError>;
 }
 
-/// Blocks of a namespace, whatever its back end.
+/// Blocks of a namespace, with any back end.
 pub(crate) trait AnyStore: BlockStore {
     fn counters(&self) -> WaitCounters;
 }
@@ -44,8 +44,7 @@ impl<D: Device> AnyStore for NvmeStore<D> {
     }
 }
 
-/// Opens the device that `name` names, as `joulio bench --device` takes it, with up to `queues` queue
-/// pairs.
+/// Opens the device `name`, as `joulio bench --device` takes it, with up to `queues` queue pairs.
 pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyController>, OpenError> {
     let how = ControllerOptions {
         queues,
@@ -65,7 +64,7 @@ pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyControll
     })
 }
 
-/// The emulated `controller` with its namespace `nsid`.
+/// Makes the handle's state of `controller` with its namespace `nsid`.
 pub(crate) fn of<D: Device>(
     controller: Controller<D>,
     nsid: u32,
@@ -100,7 +99,7 @@ impl<D: Device> AnyController for Opened<D> {
     }
 
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        // As joulio_buffer_alloc_many() says.
+        // As described for joulio_buffer_alloc_many().
         self.controller.allocate_buffers_in_one_piece(count, len)
     }
 

@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A group, whatever the back end of its queues.
+/// A group of queues of any back end.
 pub(crate) trait AnyGroup: Send + Any {
     /// Number of queues.
     fn count(&self) -> usize;
@@ -27,7 +27,7 @@ pub(crate) trait AnyGroup: Send + Any {
     /// Enables interrupts, then polls; true if nothing was found.
     fn arm(&self) -> Result<bool, Failure>;
     fn fd(&self) -> c_int;
-    /// Reaps as [`crate::any_queue::ReapCall`].
+    /// Reaps completions, as described for [`crate::any_queue::ReapCall`].
     ///
     /// # Safety
     /// `completions` has room for `max`.
@@ -40,31 +40,30 @@ pub(crate) trait AnyGroup: Send + Any {
     ) -> c_int;
 }
 
-/// Queues of a group. The lock is never waited for: the group and its queues are used by one thread at a
-/// time.
+/// Queues of a group. Taking the lock never waits, since the group and its queues are used by one thread at a time.
 pub(crate) struct Members<D: Device>(Arc<Mutex<Joined<D>>>);
 
 struct Joined<D: Device> {
     events: EventGroup<D>,
     /// The place of each queue, in the order of the group.
     places: Vec<Place>,
-    /// Some queue may have completions that the caller's array had no room for.
+    /// Whether some queue may have completions that the caller's array had no room for.
     some_left: bool,
-    /// Why a controller is used no more, until a call that hands out nothing says so.
+    /// Reason why a controller can no longer be used, until a call that returns no completions reports it.
     ended: Option<Failure>,
 }
 
 struct Place {
-    /// Index in the group, or [`NOWHERE`], as the queue has it.
+    /// Index in the group, or [`NOWHERE`]; shared with the queue.
     index: Arc<AtomicUsize>,
-    /// NULL: the queue was destroyed, and the group could not let go of it.
+    /// Handle of the queue; NULL if the queue was destroyed, and the group could not let go of it.
     handle: *mut joulio_queue,
 }
 
 /// Index of a queue that has left.
 const NOWHERE: usize = usize::MAX;
 
-// SAFETY: the handle is used by who uses the group.
+// SAFETY: the handle is used only by the user of the group.
 unsafe impl Send for Place {}
 
 impl<D: Device> Joined<D> {
@@ -76,7 +75,7 @@ impl<D: Device> Joined<D> {
         handles.map(|handle| &mut unsafe { handle::known(handle) }.backlog)
     }
 
-    /// Hands out up to `max` completions that the array had no room for before; how many.
+    /// Returns up to `max` completions that the array had no room for before, and their number.
     ///
     /// # Safety
     /// `completions` has room for `max`.
@@ -113,7 +112,7 @@ impl<D: Device> Members<D> {
         }))))
     }
 
-    /// The group, if it is of this back end.
+    /// Returns the group, if it is of this back end.
     pub(crate) fn of(group: &dyn AnyGroup) -> Option<&Members<D>> {
         let group: &dyn Any = group;
         group.downcast_ref()
@@ -133,7 +132,7 @@ impl<D: Device> Members<D> {
             index: Arc::clone(&index),
             handle,
         });
-        // It may have brought some.
+        // The queue may have brought some.
         joined.some_left = true;
         Box::new(Member {
             group: Members(Arc::clone(&self.0)),
@@ -199,7 +198,7 @@ impl<D: Device> AnyGroup for Members<D> {
             }
             let mut min = min.saturating_sub(found);
             if joined.ended.is_some() {
-                // What is there comes first.
+                // Completions that are left over come first.
                 min = 0;
             }
             // SAFETY: by the caller; there is room for so many more.
@@ -235,7 +234,7 @@ impl<D: Device> AnyGroup for Members<D> {
     }
 }
 
-/// A queue pair of this device, in a group with others.
+/// A queue pair of this device that is in a group with others.
 struct Member<D: Device> {
     group: Members<D>,
     index: Arc<AtomicUsize>,
@@ -255,7 +254,7 @@ impl<D: Device> Drop for Member<D> {
         }
         let mut joined = self.group.lock();
         if joined.remove(self.index()).is_err() {
-            // It stays until the group ends; nobody is told of its completions.
+            // It remains until the group is destroyed; its completions are reported to nobody.
             joined.places[self.index()].handle = std::ptr::null_mut();
         }
     }
@@ -336,7 +335,7 @@ unsafe extern "C" fn refuse_reap(
     failed(&waits_in_group())
 }
 
-/// Submits on a queue in a group, which waits for it: that is refused here.
+/// Submits on a queue in a group; waiting is refused, since the group waits for it.
 ///
 /// # Safety
 /// `queue` is one of this device, in a group, which nobody else uses; the others are as for

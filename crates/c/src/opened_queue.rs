@@ -1,4 +1,4 @@
-//! A queue pair that is alone: in a group of its own.
+//! A queue pair that is alone, in a group of its own.
 
 use crate::any_queue::{AnyQueue, Calls};
 use crate::buffer::joulio_buffer;
@@ -25,7 +25,7 @@ pub(crate) struct OpenedQueue<D: Device> {
 }
 
 impl<D: Device> OpenedQueue<D> {
-    /// A place for a queue pair, for commands to `namespace`.
+    /// Makes a place for a queue pair, for commands to `namespace`.
     pub(crate) fn empty(namespace: Namespace) -> Result<OpenedQueue<D>, NvmeError> {
         Ok(OpenedQueue {
             group: EventGroup::new(PollGroup::new(Vec::new()))?,
@@ -80,8 +80,8 @@ impl<D: Device> Seat for OpenedQueue<D> {
     }
 }
 
-/// Reads, or writes if `WRITE`, on the queue. What most I/Os are is done without a call, so that nothing is
-/// saved for one.
+/// Reads, or writes if `WRITE`, on the queue. The usual I/O takes a path without a call, so that no registers have to
+/// be saved for one.
 ///
 /// # Safety
 /// `queue` is one of this device, alone, which nobody else uses; `buffer` is NULL or a buffer.
@@ -169,8 +169,8 @@ struct Room {
     completions: *mut joulio_completion,
 }
 
-/// Hands out what is there and as usual, and goes on elsewhere where that is too little, or not all. It is made for
-/// each caller, by `BATCH`, so that the loop becomes a part of it.
+/// Returns usual completions that are there, and continues in another function if they are too few or not all. It is
+/// instantiated for each caller, by `BATCH`, so that the loop is inlined.
 ///
 /// # Safety
 /// `queue` is one of this device, alone, which nobody else uses; the array has its room.
@@ -232,7 +232,7 @@ unsafe fn hand_out_usual<D: Device, const BATCH: bool>(
     }
 }
 
-/// Hands out what there was no room for, has the group check the queue, and goes on as [`wait`].
+/// Returns completions that there was no room for, makes the group check the queue, and continues as [`wait`].
 ///
 /// # Safety
 /// As [`hand_out_usual`].
@@ -276,7 +276,7 @@ unsafe extern "C" fn check_and_reap<D: Device>(
     unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
 }
 
-/// Hands out what is there, behind `found` completions, as usual or not, and goes on as [`wait`].
+/// Returns completions that are there, usual or not, after the `found` ones, and continues as [`wait`].
 ///
 /// # Safety
 /// As [`hand_out_usual`]; `found` is at most `max`.
@@ -308,8 +308,8 @@ unsafe extern "C" fn reap_rest<D: Device>(
     unsafe { go_on::<D>(queue, min, max, timeout_ns, completions, found, reaped) }
 }
 
-/// Ends a call that has `reaped`, so that `found` completions are there, or goes on as [`wait`]. Nothing of
-/// the queue is borrowed by who calls this.
+/// Ends a call that has `reaped`, so that `found` completions are there, or continues as [`wait`]. The caller must hold
+/// no borrow of the queue.
 ///
 /// # Safety
 /// As [`reap_rest`].
@@ -336,7 +336,7 @@ unsafe fn go_on<D: Device>(
     }
 }
 
-/// Waits for `min` completions, of which `found` are there; the group checks its queue meanwhile.
+/// Waits until `min` completions are there, of which `found` are already; the group checks its queue meanwhile.
 ///
 /// # Safety
 /// As [`reap_rest`].
@@ -427,7 +427,7 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
     }
 }
 
-/// The failure of a queue that is in no group, or in another.
+/// Makes the failure of a queue that is in no group, or in another.
 #[cold]
 pub(crate) fn not_a_member() -> Failure {
     Failure::new(Errno::INVAL, "the queue is not in this group")

@@ -35,15 +35,15 @@ impl Handle for joulio_queue {
 /// State behind a queue's handle.
 pub(crate) struct Queue {
     opened: Box<dyn AnyQueue>,
-    /// Calls of `opened`.
+    /// Functions of `opened` for each I/O.
     pub(crate) calls: Calls,
     pub(crate) backlog: Backlog,
     pub(crate) may_write: bool,
-    /// Calls that reap until there is more to do in one than to hand out what is as usual.
+    /// Number of calls that reap before one takes the slow path.
     pub(crate) calls_left: u32,
 }
 
-/// Calls until the group of a queue checks it, as it does where it waits: commands that take too long, a
+/// Calls after which the group of a queue checks it, as it also does when it waits: commands that take too long, a
 /// controller that failed.
 pub(crate) const CALLS: u32 = 4096;
 
@@ -80,7 +80,7 @@ impl From<WaitCounters> for joulio_counters {
     }
 }
 
-/// A policy by the name of its completion mode.
+/// Makes a policy by the name of its completion mode.
 ///
 /// # Safety
 /// `completion` is NULL or a C string.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) -> c_int
     })
 }
 
-/// The device keeps the buffers of the command in flight that has this tag of the driver's.
+/// Marks the buffers of the command in flight with this driver's tag as lost: the device keeps them.
 fn lose(tag: u64) {
     match DriverTag::read(tag) {
         // SAFETY: a buffer in flight cannot be freed.
@@ -172,7 +172,7 @@ fn lose(tag: u64) {
 }
 
 impl Queue {
-    /// Submits `what` with `buffer`, which stays the caller's where that fails; 0 or a negative errno.
+    /// Submits `what` with `buffer`, which remains the caller's if that fails; returns 0 or a negative errno.
     ///
     /// # Safety
     /// `buffer` is NULL or a buffer.
@@ -205,7 +205,7 @@ impl Queue {
         (unsafe { &mut *seat }, &mut self.backlog)
     }
 
-    /// Goes on as the queue that `change` makes of it, in a group or alone.
+    /// Replaces the queue by the one that `change` makes of it, in a group or alone.
     pub(crate) fn become_by(
         &mut self,
         change: impl FnOnce(&mut dyn AnyQueue) -> Result<Box<dyn AnyQueue>, Failure>,
@@ -223,7 +223,7 @@ impl Queue {
         }
     }
 
-    /// Submits a command without data by `submit`.
+    /// Submits a command without data through `submit`.
     pub(crate) fn without_buffer(
         &mut self,
         tag: u64,
@@ -246,7 +246,7 @@ impl Queue {
         }
     }
 
-    /// Refuses a command that may change the namespace, without leave.
+    /// Refuses a command that may change the namespace, if that is not permitted.
     pub(crate) fn check_leave(&self, command: &Command) -> Result<(), Failure> {
         match only_reads(NvmOpcode(command.dword0().opc())) {
             true => Ok(()),

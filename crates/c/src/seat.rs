@@ -1,4 +1,4 @@
-//! Seats of queue pairs, alone or in a group, and commands to a pair in its seat.
+//! Seats of queue pairs, alone or in a group, and commands on the pair in a seat.
 
 use crate::any_queue::{Commands, Scattered, What};
 use crate::buffer::{Buffer, joulio_buffer, refuse_in_flight};
@@ -16,18 +16,18 @@ use joulio_wait::AnyPolicy;
 use rustix::io::Errno;
 use std::ffi::c_int;
 
-/// A place that a queue pair is in.
+/// The place that holds a queue pair.
 pub(crate) trait Seat: Send + 'static {
     type Device: Device;
-    /// Runs `run` with the queue, which may be given commands.
+    /// Runs `run` with the queue, on which commands may be submitted.
     fn with<T>(&mut self, run: impl FnOnce(&mut QueuePair<Self::Device>, &Namespace) -> T) -> T;
     /// Rings the doorbell of the queue.
     #[inline(always)]
     fn ring(&mut self) {
         self.with(|queue, _| queue.ring());
     }
-    /// Submits what most I/Os are, of one page, with the buffer's handle and the caller's tag, without a
-    /// call; whether that was done.
+    /// Submits the usual I/O, of one page, with the buffer's handle and the caller's tag, without a call; returns
+    /// whether that was possible.
     ///
     /// # Safety
     /// `buffer` is NULL or a buffer.
@@ -53,7 +53,7 @@ pub(crate) const fn kind(write: bool) -> Transfer {
     }
 }
 
-/// The seat of a queue.
+/// Returns the seat of a queue.
 ///
 /// # Safety
 /// `queue` is one with a seat `S`, which nobody else uses.
@@ -101,8 +101,8 @@ pub(crate) unsafe extern "C" fn ring<S: Seat>(queue: *mut Queue) -> c_int {
     })
 }
 
-/// Submits the `count` I/Os at `ios` up to the first that is refused, and rings the doorbell. 0, or the
-/// negative errno of that one, and in `count` the number of those before it.
+/// Submits the `count` I/Os at `ios` up to the first that is refused, and rings the doorbell. Returns 0, or the
+/// negative errno of the refused one, with the number of those before it in `count`.
 ///
 /// # Safety
 /// `queue` is one with this seat, which nobody else uses; `ios` has `count` of them, each with a handle or
@@ -172,7 +172,7 @@ extern "C" fn refuse_opcode(opcode: u32) -> c_int {
     failed(&Failure::new(Errno::INVAL, text))
 }
 
-/// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails. 0, or a negative
+/// Submits with `buffer` through `submit`; the buffer remains the caller's if that fails. Returns 0, or a negative
 /// errno whose text is kept.
 ///
 /// # Safety
@@ -198,7 +198,7 @@ pub(crate) unsafe fn with_buffer(
     })
 }
 
-/// The negative errno of a command that was not submitted; `held` has its memory again.
+/// Returns the negative errno of a command that was not submitted; `held` has its memory again.
 #[cold]
 #[inline(never)]
 fn refuse_command(held: &mut Buffer, rejected: Rejected) -> c_int {

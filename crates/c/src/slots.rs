@@ -1,13 +1,12 @@
-//! Tags of commands in flight, by the tag that the driver has of each.
+//! Tags of commands in flight: the driver's tag of a command leads to the caller's.
 
 use crate::buffer::joulio_buffer;
 use crate::error::Failure;
 use crate::queue::refused;
 use joulio_nvme::SubmitError;
 
-/// The driver's tag of a command: the address of its buffer's handle, a multiple of 8, which knows the
-/// caller's tag; 2 more for the first buffer of a list; or, of a command without a buffer, an odd number that
-/// finds it here.
+/// The driver's tag of a command: the address of its buffer's handle, a multiple of 8, which has the caller's tag; 2
+/// more for the first buffer of a list; or, for a command without a buffer, an odd number that encodes its slot here.
 pub(crate) enum DriverTag {
     Buffer(*mut joulio_buffer),
     List(*mut joulio_buffer),
@@ -33,7 +32,7 @@ impl DriverTag {
         tag & (SLOT | LIST) == 0
     }
 
-    /// The buffer that has the tag, of a command that is known to have one.
+    /// Returns the buffer of a command that is known to have one, by its tag.
     #[inline]
     pub(crate) fn buffer(tag: u64) -> *mut joulio_buffer {
         std::ptr::with_exposed_provenance_mut(tag as usize)
@@ -48,7 +47,7 @@ impl DriverTag {
     }
 }
 
-/// Places for the tags of commands without a buffer.
+/// Slots for the tags of commands without a buffer.
 #[derive(Default)]
 pub(crate) struct Slots {
     tags: Vec<u64>,
@@ -56,7 +55,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Places for as many commands as a queue of `depth` has room for.
+    /// Makes slots for as many commands as a queue of `depth` has room for.
     pub(crate) fn new(depth: u32) -> Slots {
         Slots {
             tags: vec![0; depth as usize],
@@ -64,7 +63,7 @@ impl Slots {
         }
     }
 
-    /// A tag for the driver, of a command with the caller's `tag`.
+    /// Returns a tag for the driver, of a command with the caller's `tag`.
     pub(crate) fn enter(&mut self, tag: u64) -> Result<u64, Failure> {
         let full = || refused(&SubmitError::QueueFull);
         let slot = self.free.pop().ok_or_else(full)?;
@@ -72,7 +71,7 @@ impl Slots {
         Ok(u64::from(slot) << 1 | SLOT)
     }
 
-    /// The caller's tag in `slot`, which is free after that.
+    /// Returns the caller's tag in `slot`, which is free after that.
     pub(crate) fn leave(&mut self, slot: u32) -> u64 {
         self.free.push(slot);
         self.tags[slot as usize]

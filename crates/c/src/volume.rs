@@ -30,7 +30,7 @@ impl Handle for joulio_volume {
     }
 }
 
-/// The namespace below a volume, whatever its back end.
+/// The namespace below a volume, with any back end.
 pub(crate) type Store = Box<dyn AnyStore>;
 
 impl From<VolumeError> for Failure {
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn joulio_volume_open(
     })
 }
 
-/// Whether a volume is made, and overwritten.
+/// Returns whether to make a volume, and whether to overwrite one.
 fn formats(flags: c_uint) -> Result<(bool, bool), Failure> {
     let (format, overwrite) = (
         flags & JOULIO_VOLUME_FORMAT != 0,

@@ -1,5 +1,5 @@
-//! joulio.h is that of the sources, and C programs that use all of it run as it says, under valgrind too
-//! where that is installed.
+//! joulio.h matches the sources, and C programs that use all of it run as documented, under valgrind too if it is
+//! installed.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -69,8 +69,8 @@ fn succeeded(output: &Output) -> Result<String> {
     }
 }
 
-/// Compiles and runs `source`, which counts the claims that do not hold; in the whole gate also under valgrind, where
-/// that is, which takes most of their time.
+/// Compiles and runs `source`, which counts the claims that do not hold; in the whole gate also under valgrind, if
+/// installed, which takes most of the tests' time.
 fn all_claims_hold(source: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let program = compile(source, folder.path())?;

@@ -1,4 +1,4 @@
-//! Event loops over joulio.h's functions, with a device that is stepped.
+//! Event loops over joulio.h's functions, with a stepped device.
 
 use joulio::*;
 use joulio_emulator::{EmulatedDevice, Fault, Options};
@@ -17,8 +17,8 @@ const NOTHING: joulio_completion = joulio_completion {
     status: 0,
 };
 
-/// Waits for a command that the device does not complete; how often `arm` says to reap, and `reap` finds nothing,
-/// once the descriptor is readable for a check of the queue.
+/// Waits for a command that the device does not complete; returns how often `arm` says to reap and `reap` finds
+/// nothing, once the descriptor is readable for a check of the queue.
 fn vain_calls(fd: i32, arm: impl Fn() -> i32, reap: impl Fn(&mut joulio_completion) -> i32) -> u32 {
     let mut done = NOTHING;
     // SAFETY: open, as long as its queue or group is.
@@ -64,7 +64,7 @@ fn a_loop_that_is_woken_for_a_check_waits_again_after_one_reap() {
     }
 }
 
-/// Reads until a call says that there is no controller any more; which are all that end before it.
+/// Reads until a call reports that there is no controller any more, after all commands before it have ended.
 fn is_told(submit: impl Fn() -> i32, reap: impl Fn(&mut joulio_completion) -> i32) {
     let mut done = NOTHING;
     // It comes again for as long as somebody reads.
@@ -97,7 +97,7 @@ fn who_reaps_is_told_that_the_controller_was_removed() {
             refused => refused,
         };
         is_told(submit, |done| joulio_reap(queue, 1, 1, -1, done));
-        // A loop that waits for a descriptor is told too.
+        // A loop that waits for a descriptor is notified too.
         let in_loop = |done: &mut _| match joulio_arm(queue) {
             0 => joulio_reap(queue, 0, 1, 0, done),
             armed => armed - 1,

@@ -1,4 +1,4 @@
-//! What crates/c/install installs is found by pkg-config, linked either way, and has versions.
+//! Files that crates/c/install installs are found by pkg-config, linked either way, and have versions.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -39,7 +39,7 @@ fn pkg_config(prefix: &Path, flags: &[&str]) -> Result<Vec<String>> {
     Ok(said.split_ascii_whitespace().map(Into::into).collect())
 }
 
-/// Names of functions in joulio.h.
+/// Returns the names of functions in joulio.h.
 fn declared() -> Result<BTreeSet<String>> {
     let header = std::fs::read_to_string(here("include/joulio.h"))?;
     let code = header.lines().filter(|line| !line.starts_with("//"));
@@ -53,7 +53,7 @@ fn declared() -> Result<BTreeSet<String>> {
 
 #[test]
 fn a_program_finds_the_installed_library_by_pkg_config() -> Result<()> {
-    // To link a library of this size without optimisation, twice, takes longer than the rest of these tests.
+    // Linking a library of this size without optimisation, twice, takes longer than the rest of these tests.
     if std::env::var_os("JOULIO_THOROUGH").is_none() {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn a_program_finds_the_installed_library_by_pkg_config() -> Result<()> {
     let found = said(run.args(arguments))?;
     assert!(found.starts_with(reads), "{found}");
 
-    // The same with nothing of it to be found when it runs.
+    // The same with none of its files present at run time.
     let libraries = pkg_config(&prefix, &["--static", "--libs"])?;
     let by_name = |library: String| match library.as_str() {
         "-ljoulio" => "-l:libjoulio.a".into(),
@@ -101,7 +101,7 @@ fn a_program_finds_the_installed_library_by_pkg_config() -> Result<()> {
     let found = said(Command::new(&linked).args(arguments))?;
     assert!(found.starts_with(reads), "{found}");
 
-    // Nothing but what the header has is to be seen from outside.
+    // Only the names in the header may be visible from outside.
     let symbols = said(
         Command::new("nm")
             .args(["-D", "--defined-only"])

@@ -1,4 +1,4 @@
-//! One function of joulio.h for each batch: it submits the next reads, and hands out those before.
+//! One function of joulio.h for each batch: it submits the next reads, and returns the completions of those before.
 
 use crate::BLOCKS;
 use joulio::{
@@ -22,13 +22,13 @@ type SubmitAndWait = unsafe extern "C" fn(
 struct Program {
     submit_and_wait: SubmitAndWait,
     queue: *mut joulio_queue,
-    /// The next reads, all but their blocks.
+    /// The next reads, complete except for their blocks.
     ios: Vec<joulio_io>,
     done: Vec<joulio_completion>,
     next: u64,
 }
 
-/// Submits the reads, waits for as many that were submitted before, and takes their buffers for the next.
+/// Submits the reads, waits for as many that were submitted before, and uses their buffers for the next.
 #[inline(never)]
 fn batch_submit(program: &mut Program, min: usize) -> usize {
     for io in &mut program.ios {

@@ -1,5 +1,5 @@
-//! What a read costs through C: the same loop over joulio.h's functions, one by one or in batches, and over
-//! the Rust driver.
+//! Cost of a read through C: the same loop over joulio.h's functions, one by one or in batches, and over the Rust
+//! driver.
 //!
 //! `benches/c-instructions` runs them under callgrind, which collects inside `*_submit` and `*_reap` only;
 //! the device is stepped between.
@@ -12,10 +12,10 @@ use joulio_emulator::{EmulatedDevice, Options, Stepper};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 
-/// Blocks of an I/O: 4 KiB.
+/// Logical blocks of an I/O: 4 KiB.
 const BLOCKS: u32 = 8;
 
-/// A controller that completes what it is given when it is stepped, in no time.
+/// Opens a controller without latency, which completes commands when it is stepped.
 fn open() -> (Controller<EmulatedDevice>, Stepper) {
     let profile = DeviceProfile::builtin("instant").expect("built in");
     let (device, stepper) =

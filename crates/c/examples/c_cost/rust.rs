@@ -1,4 +1,4 @@
-//! The Rust driver.
+//! The loop over the Rust driver.
 
 use crate::BLOCKS;
 use joulio_emulator::EmulatedDevice;

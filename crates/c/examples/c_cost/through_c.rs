@@ -1,4 +1,4 @@
-//! The functions of joulio.h, called as C calls them: nothing of them is seen by the caller's compiler.
+//! The functions of joulio.h, called as C calls them: the caller's compiler sees none of their code.
 
 use crate::BLOCKS;
 use joulio::{

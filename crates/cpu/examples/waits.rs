@@ -1,4 +1,4 @@
-//! Prints which waits without the kernel this CPU has, and how long one of 10 us takes.
+//! Prints which waits without the kernel this CPU supports, and how long one of 10 us takes.
 
 use joulio_cpu::{Depth, Tsc, UserWait};
 use joulio_units::Nanos;

@@ -3,10 +3,10 @@
 use rustix::io;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// CPUs that the calling thread may use, ascending (sched_getaffinity(2)).
+/// Returns the CPUs that the calling thread may use, ascending (sched_getaffinity(2)).
 ///
 /// # Errors
-/// The system does not say.
+/// The system's error.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
     let cpus = 0..CpuSet::MAX_CPU;

@@ -1,8 +1,8 @@
-//! The threads of this process that need a CPU to themselves.
+//! The threads of this process that each need a CPU.
 //!
-//! A thread that spins for what another thread of its process does hinders that thread where both
-//! have to share a CPU. Each such thread registers while it lives, with the CPUs that it may run
-//! on; whoever spins asks whether there are enough of them, seldom and never between two polls.
+//! A thread that spins until another thread of its process has done something delays that thread if both share a CPU.
+//! Each such thread registers while it lives, with the CPUs that it may run on; spinning threads check whether there
+//! are enough CPUs, rarely and never between two polls.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ fn threads() -> MutexGuard<'static, Vec<Registered>> {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that is registered as one that needs a CPU to itself, until this is dropped.
+/// Registration of a thread that needs a CPU to itself, until this is dropped.
 #[derive(Debug)]
 pub struct BusyThread {
     id: u64,
@@ -30,14 +30,13 @@ impl BusyThread {
     pub fn register() -> BusyThread {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Without an answer the thread counts as one without a CPU: it may share one.
+        // If the system does not answer, the thread counts as one without a CPU: it may share one.
         let cpus = sched_getaffinity(None).unwrap_or_default();
         threads().push(Registered { id, cpus });
         BusyThread { id }
     }
 
-    /// Reports whether the registered threads outnumber the CPUs that they may run on, so that some
-    /// of them share one.
+    /// Returns whether the registered threads outnumber the CPUs that they may run on, so that some of them share one.
     pub fn are_too_many() -> bool {
         let threads = threads();
         let is_allowed = |&cpu: &usize| threads.iter().any(|thread| thread.cpus.is_set(cpu));

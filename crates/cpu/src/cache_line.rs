@@ -1,9 +1,9 @@
-//! A line of memory to be watched.
+//! A cache line to be monitored.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A cache line that UMONITOR or MONITORX is to watch. Nothing is read from it.
+/// A cache line that UMONITOR or MONITORX is to monitor. It is not read.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLine<'a> {
     #[allow(dead_code, reason = "some CPUs watch no line")]
@@ -12,7 +12,7 @@ pub struct CacheLine<'a> {
 }
 
 impl CacheLine<'_> {
-    /// Returns the cache line that `at` is in.
+    /// Returns the cache line that contains `at`.
     ///
     /// # Safety
     /// `at` may be read during `'a`: the instruction checks it as a load of a byte.

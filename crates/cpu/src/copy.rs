@@ -1,9 +1,8 @@
 //! Copies to and from memory that someone else may write at the same time.
 //!
-//! Rust's memory model knows no data race that is fine, so a plain copy from memory that a device
-//! (or another process) writes would be undefined behaviour even where any bytes would do. So the copy is an
-//! asm block, which the compiler must treat as the act of another agent. No `&[u8]` to such memory ever
-//! exists.
+//! Rust's memory model allows no data race, so a plain copy from memory that a device (or another process) writes would
+//! be undefined behaviour even where any bytes would be acceptable. So the copy is an asm block, which the compiler
+//! must treat as the act of another agent. No `&[u8]` to such memory ever exists.
 
 use crate::arch;
 

@@ -33,8 +33,7 @@ impl fmt::Display for MissingFeature {
 impl std::error::Error for MissingFeature {}
 
 impl Feature {
-    /// Checks that this CPU has the feature. CPUID, which is slow in a virtual machine, is run
-    /// once.
+    /// Checks that this CPU has the feature. CPUID, which is slow in a virtual machine, is executed only once.
     ///
     /// # Errors
     /// The CPU lacks the feature.

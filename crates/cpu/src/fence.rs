@@ -26,20 +26,20 @@
 
 use crate::arch::fence as arch;
 
-/// Earlier loads before later loads and stores: `dma_rmb`. An acquire fence.
+/// Orders earlier loads before later loads and stores: `dma_rmb`. An acquire fence.
 #[inline(always)]
 pub fn dma_read() {
     arch::dma_read();
 }
 
-/// Earlier loads and stores before later stores: `dma_rmb` and `dma_wmb`. A release fence. `dma_wmb`
-/// alone would let the next owner overwrite memory before a load of ours has read it.
+/// Orders earlier loads and stores before later stores: `dma_rmb` and `dma_wmb`. A release fence. `dma_wmb` alone would
+/// let the next owner overwrite memory before a load of ours has read it.
 #[inline(always)]
 pub fn dma_release() {
     arch::dma_release();
 }
 
-/// Earlier loads and stores before later ones: `dma_mb`. A sequentially consistent fence.
+/// Orders earlier loads and stores before later ones: `dma_mb`. A sequentially consistent fence.
 #[inline(always)]
 pub fn dma_full() {
     arch::dma_full();

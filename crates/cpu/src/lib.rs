@@ -2,12 +2,11 @@
 //! until a cache line is written (UMWAIT, MWAITX), and, with the help of a kernel module, device
 //! interrupts that are delivered to a thread ([`uintr`]).
 //!
-//! The instructions for what a device shares are here too: memory's [`fence`]s, [`copy_shared`], and
-//! registers ([`mmio`]).
+//! It also has the instructions for memory and registers shared with a device: [`fence`]s, [`copy_shared`], and
+//! [`mmio`].
 //!
-//! [`UserWait::detect`] says which instructions this CPU lacks. Sources: Intel SDM volume 2
-//! (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3 (MONITORX, MWAITX). On aarch64 there is none of them, and
-//! each says so.
+//! [`UserWait::detect`] reports which instructions this CPU lacks. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR,
+//! UMWAIT), AMD APM volume 3 (MONITORX, MWAITX). aarch64 has none of them, and each reports that.
 #![warn(clippy::missing_errors_doc)]
 
 mod allowed;

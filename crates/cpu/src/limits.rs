@@ -7,14 +7,14 @@ use std::path::Path;
 /// in `/sys/devices/system/cpu/umwait_control`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseLimits {
-    /// True if C0.2 is allowed; otherwise a wait in it is one in C0.1.
+    /// Whether C0.2 is allowed; otherwise a wait in it is one in C0.1.
     pub c02: bool,
-    /// Longest wait in cycles of the TSC; zero is no limit.
+    /// Longest wait in cycles of the TSC; zero means no limit.
     pub max_cycles: u32,
 }
 
 impl PauseLimits {
-    /// Reads the limits of the system whose files are under `root`; None where it shows none.
+    /// Reads the limits of the system whose files are under `root`; `None` if it does not show them.
     pub fn read(root: &Path) -> Option<PauseLimits> {
         let folder = root.join("sys/devices/system/cpu/umwait_control");
         let number = |file| {

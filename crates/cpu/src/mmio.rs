@@ -5,7 +5,7 @@
 use crate::arch::mmio;
 use crate::fence;
 
-/// Reads a register. Memory is read and written after it ([`fence::dma_read`]).
+/// Reads a register. Later reads and writes of memory come after it ([`fence::dma_read`]).
 ///
 /// # Safety
 /// `at` is mapped, aligned, and may be read.
@@ -17,7 +17,7 @@ pub unsafe fn read32(at: *const u32) -> u32 {
     value
 }
 
-/// Writes a register. Memory was read and written before it ([`fence::dma_release`]).
+/// Writes a register. Earlier reads and writes of memory come before it ([`fence::dma_release`]).
 ///
 /// # Safety
 /// `at` is mapped, aligned, and may be written.

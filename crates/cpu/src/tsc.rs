@@ -5,17 +5,17 @@ use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 
-/// The rate of this machine's time-stamp counter, measured: what CPUID says of it is not true on
-/// every machine, emulated ones above all. On aarch64 the counter is that of the virtual timer
-/// (CNTVCT_EL0), whose cycles are longer on most: 1 to 50 MHz typically, 1 GHz from Armv8.6 on.
+/// The measured rate of this machine's time-stamp counter: the one that CPUID reports is not true on every machine,
+/// above all not on emulated ones. On aarch64 the counter is that of the virtual timer (CNTVCT_EL0), whose cycles are
+/// longer on most: 1 to 50 MHz typically, 1 GHz from Armv8.6 on.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsc {
     /// Cycles in 2^20 nanoseconds.
     rate: u64,
 }
 
-/// Time over which the rate is measured. The clock is read to some tens of nanoseconds: a few parts
-/// in a hundred thousand.
+/// Time over which the rate is measured. The clock is precise to some tens of nanoseconds: a few parts in a hundred
+/// thousand.
 const MEASURED: Nanos = Nanos::from_millis(5);
 
 impl Tsc {
@@ -42,26 +42,26 @@ impl Tsc {
         }
     }
 
-    /// Current value of the counter.
+    /// Returns the current value of the counter.
     #[inline]
     pub fn now() -> u64 {
         arch::counter()
     }
 
-    /// Number of cycles in `time`.
+    /// Returns the number of cycles in `time`.
     #[inline]
     pub fn cycles(self, time: Nanos) -> u64 {
         let cycles = (u128::from(time.0) * u128::from(self.rate)) >> 20;
         cycles.try_into().unwrap_or(u64::MAX)
     }
 
-    /// Value of the counter in `time` from now, at most `u64::MAX`.
+    /// Returns the value of the counter `time` from now, at most `u64::MAX`.
     #[inline]
     pub fn after(self, time: Nanos) -> u64 {
         Tsc::now().saturating_add(self.cycles(time))
     }
 
-    /// Cycles in a second (Hz).
+    /// Returns the cycles in a second (Hz).
     pub fn hertz(self) -> f64 {
         self.rate as f64 * 1e9 / (1u64 << 20) as f64
     }

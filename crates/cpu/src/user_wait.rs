@@ -7,20 +7,19 @@ use joulio_units::Nanos;
 /// Depth of the power state of a user-level wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// C0.1: lighter, back sooner. On AMD: no idle state.
+    /// C0.1: lighter, with a shorter exit. On AMD: no idle state.
     C01,
-    /// C0.2: deeper; the system may not allow it and give C0.1 instead ([`crate::PauseLimits`]). On
-    /// AMD: C1.
+    /// C0.2: deeper; where the system does not allow it, C0.1 is used instead ([`crate::PauseLimits`]). On AMD: C1.
     #[default]
     C02,
 }
 
-/// End of a user-level wait, as far as the CPU reports it.
+/// Reason why a user-level wait ended, as far as the CPU reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The system's limit: the requested time is not over, and nothing came.
+    /// The system's limit: the requested time is not over, and no other event came.
     Limit,
-    /// A write to the cache line, an interrupt, the time, or nothing in particular.
+    /// A write to the cache line, an interrupt, the time, or no apparent cause.
     Other,
 }
 
@@ -43,31 +42,31 @@ impl UserWait {
         Ok(UserWait { by, depth, tsc })
     }
 
-    /// Depth of the power state of a user-level wait.
+    /// Returns the depth of the power state of a wait.
     pub fn depth(&self) -> Depth {
         self.depth
     }
 
-    /// Name of the instruction that pauses: `tpause` or `mwaitx`.
+    /// Returns the name of the instruction that pauses: `tpause` or `mwaitx`.
     pub fn name(&self) -> &'static str {
         self.by.name()
     }
 
-    /// Pauses for `time`, or shorter: interrupts and the system's limit end it too.
+    /// Pauses for `time` at most: interrupts and the system's limit end it too.
     #[inline]
     pub fn pause(&self, time: Nanos) -> Ended {
         self.by.pause(self.depth, self.tsc, time)
     }
 
-    /// Begins to watch `line`. A write to it from now on ends the next [`UserWait::wait`], or keeps
-    /// it from waiting.
+    /// Begins to monitor `line`. A write to it from now on ends the next [`UserWait::wait`], or prevents it from
+    /// waiting.
     #[inline]
     pub fn arm(&self, line: CacheLine<'_>) {
         self.by.arm(line);
     }
 
-    /// Waits for a write to the line for `time`, or shorter, as [`UserWait::pause`]. Returns at
-    /// once when nothing is watched.
+    /// Waits for a write to the line for `time` at most, as [`UserWait::pause`]. Returns at once when no line is
+    /// monitored.
     #[inline]
     pub fn wait(&self, time: Nanos) -> Ended {
         self.by.wait(self.depth, self.tsc, time)
@@ -86,7 +85,7 @@ mod tests {
         match UserWait::detect(Depth::C02) {
             Ok(wait) => {
                 assert!(has);
-                // Whatever ends it, it comes back.
+                // Whatever ends it, the call returns.
                 wait.pause(Nanos::from_micros(1));
                 let word = AtomicU32::new(0);
                 wait.arm(CacheLine::from(&word));

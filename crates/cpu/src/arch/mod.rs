@@ -1,8 +1,8 @@
-//! Instructions, and what a CPU says of itself: all that differs between architectures, and the only
-//! assembly of the workspace.
+//! Instructions, and the features that a CPU reports: all that differs between architectures, and the only assembly of
+//! the workspace.
 //!
-//! Each folder has the same names. Where an architecture lacks a feature, the type that stands for it has no
-//! value, so that what would use it is seen never to run.
+//! Each folder defines the same names. Where an architecture lacks a feature, the type of it has no value, so that the
+//! compiler sees that code which needs it never runs.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

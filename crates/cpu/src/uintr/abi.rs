@@ -1,14 +1,14 @@
 //! The ioctls of `/dev/joulio_uintr`: `kmod/joulio_uintr.h`.
 //!
-//! Sound because each call passes a structure of the size that its request says, by rustix, and a
-//! descriptor that its owner lends; those that the kernel makes are taken over at once.
+//! Sound because each call passes a structure of the size that its request encodes, through rustix, and a borrowed
+//! descriptor; descriptors that the kernel makes are owned at once.
 
 use rustix::io::{Errno, Result};
 use rustix::ioctl::{Getter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl, opcode};
 use std::ffi::c_void;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
-/// The version of the interface that is written here.
+/// Version of the module's interface that is defined here.
 pub(super) const VERSION: u32 = 2;
 
 const TYPE: u8 = 0xbb;
@@ -24,7 +24,7 @@ const RAISE_AT: Opcode = opcode::write::<u64>(TYPE, 8);
 const WATCH: Opcode = opcode::write::<Event>(TYPE, 9);
 const UNWATCH: Opcode = opcode::write::<u32>(TYPE, 10);
 
-/// Version of the module's interface, and flags of what it has.
+/// Version of the module's interface, and flags of its features.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Info {
@@ -93,7 +93,7 @@ pub(super) fn info(device: BorrowedFd<'_>) -> Result<Info> {
     unsafe { ioctl(device, Getter::<INFO, Info>::new()) }
 }
 
-/// The calling thread takes `user_vector` at `handler`.
+/// Registers `handler` for `user_vector` in the calling thread.
 ///
 /// # Safety
 /// `handler` is code that may run between any two instructions of this thread, ends with UIRET and

@@ -1,4 +1,4 @@
-//! A process that is on the same CPU, works, and must never take another's interrupt.
+//! A process that is busy on the same CPU, and must never take another's interrupt.
 //!
 //! Sound because between fork and its end the child touches the table of states, a page that it
 //! shares with its parent, and system calls that need no lock; it never returns.
@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A busy copy of this process, where the caller's thread is. If the CPU ran the handler in it, it
-/// would be known: its copy of the table would have a mark that nobody made.
+/// A busy copy of this process on the calling thread's CPU. If the CPU ran the handler in it, that would be noticed:
+/// its copy of the table would have a mark that nobody made.
 #[derive(Debug)]
 pub struct Bystander {
     child: Pid,
@@ -23,9 +23,9 @@ pub struct Bystander {
 pub struct Seen {
     /// Number of turns of its loop.
     pub turns: u64,
-    /// Number of user interrupts that were another's.
+    /// Number of user interrupts that it took, which were another's.
     pub interrupts: u64,
-    /// True if the bystander still runs; it might have died of a user interrupt.
+    /// Whether the bystander still runs; it might have died of a user interrupt.
     pub alive: bool,
 }
 
@@ -43,8 +43,8 @@ struct Counts {
 const PAGE: usize = 4096;
 
 impl Bystander {
-    /// Starts it on the CPUs of the calling thread: on one, if that is pinned. Before the caller
-    /// registers for user interrupts, so that the child has nothing of them.
+    /// Starts a bystander on the CPUs of the calling thread: on one, if that is pinned. To be called before the caller
+    /// registers for user interrupts, so that the child has none of their state.
     ///
     /// # Errors
     /// No memory, or no more processes.
@@ -79,7 +79,7 @@ impl Drop for Bystander {
     }
 }
 
-/// Never ends by itself, but with its parent.
+/// Runs until its parent ends.
 fn work(counts: &Counts) -> ! {
     let parent = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     if parent.is_err() {

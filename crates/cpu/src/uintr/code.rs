@@ -3,19 +3,19 @@
 use crate::arch;
 use std::ops::Range;
 
-/// Addresses of the code that an interrupt can meet in the middle.
+/// Addresses of the code in the middle of which an interrupt can come.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// The handler.
+    /// Addresses of the handler.
     pub handler: Range<usize>,
-    /// The first instruction of a wait to the end of TPAUSE.
+    /// Addresses of a wait: its first instruction to the end of TPAUSE.
     pub wait: Range<usize>,
-    /// The check of the mark to the end of TPAUSE, the last part of `wait`.
+    /// Addresses of the window: the check of the mark to the end of TPAUSE, the last part of `wait`.
     pub window: Range<usize>,
-    /// Every instruction of the wait and of the handler, in order.
+    /// Addresses of every instruction of the wait and of the handler, in order.
     pub instructions: Vec<usize>,
-    /// The instruction of the handler after which the next interrupt is delivered: one that comes
-    /// before it is swallowed.
+    /// Address of the handler's instruction after which the next interrupt is delivered: an interrupt before it is
+    /// lost.
     pub rearm: usize,
 }
 

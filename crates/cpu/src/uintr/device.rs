@@ -8,22 +8,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 const PATH: &str = "/dev/joulio_uintr";
 
-/// The module's file, open and of the right kind.
+/// The module's open file, which was checked.
 #[derive(Debug)]
 pub(super) struct Device {
     file: OwnedFd,
     info: abi::Info,
-    /// The CPU's side of it.
+    /// User interrupts of the CPU.
     pub(super) cpu: UserInterrupts,
 }
 
 impl Device {
-    /// Opens it, on a CPU that has what it takes.
+    /// Opens the module's file, on a CPU with the features needed.
     pub(super) fn open() -> Result<Device, UintrError> {
         let cpu = UserInterrupts::detect()?;
         let file = open(PATH, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let file = file.map_err(|errno| match errno {
-            // NXIO, NODEV: the file of a module that is gone.
+            // NXIO, NODEV: the file of a module that was unloaded.
             Errno::NOENT | Errno::NXIO | Errno::NODEV => UintrError::NoModule,
             Errno::ACCESS | Errno::PERM => UintrError::Denied,
             errno => UintrError::other("open")(errno),
@@ -33,7 +33,7 @@ impl Device {
         Ok(Device { file, info, cpu })
     }
 
-    /// The module gives interrupts of its own away.
+    /// Whether the module provides test interrupts of its own.
     pub(super) fn has_source(&self) -> bool {
         self.info.flags & abi::Info::TEST_SOURCE != 0
     }

@@ -24,36 +24,37 @@ pub enum UintrError {
     /// The module is of another version of joulio.
     #[error("/dev/joulio_uintr has version {0} of its interface and joulio wants {version}: load the module that came with this joulio", version = abi::VERSION)]
     Version(u32),
-    /// The module runs dry, without the CPU's user interrupts.
+    /// The module was loaded to run without the CPU's user interrupts.
     #[error(
         "kmod/joulio_uintr runs dry, without the CPU's user interrupts: load it without dry_run"
     )]
     Dry,
-    /// The module has no interrupts of its own to give away.
+    /// The module provides no test interrupts of its own.
     #[error("kmod/joulio_uintr has no test source: load it with test_source=1")]
     NoSource,
-    /// The module gives interrupts of its own only to who may touch hardware.
+    /// The module provides test interrupts only to users who may access hardware.
     #[error("the test source of kmod/joulio_uintr takes CAP_SYS_RAWIO: run as root")]
     SourceDenied,
-    /// A test, or SPDK+'s hand-over, returns to where nobody called from, which the CPU would compare with its own copy.
+    /// A test, or SPDK+'s hand-over, returns to an address that no call came from, which the CPU would compare with its
+    /// own copy.
     #[error(
         "this thread has a shadow stack, which this use of user interrupts cannot keep: run without it, as GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
     ShadowStack,
-    /// More threads than the handler distinguishes.
+    /// The process has more threads with user interrupts than the handler distinguishes.
     #[error(
         "64 threads of this process take user interrupts already, and there are no more vectors"
     )]
     TooMany,
-    /// More watched eventfds than a thread has.
+    /// The thread watches more eventfds than are allowed.
     #[error(
         "this thread watches 1024 eventfds already, and can watch no more: give each thread fewer queues"
     )]
     TooManyWatches,
-    /// The thread already takes user interrupts, of another device.
+    /// The thread already takes user interrupts of another device.
     #[error("this thread takes the user interrupts of another device already: one device a thread")]
     SecondOfThread,
-    /// The thread is not pinned to one CPU, whose vector the interrupt is to have.
+    /// The thread is not pinned to one CPU, to which the interrupt is to be directed.
     #[error("a thread that takes user interrupts stays on one CPU: pin it, as --cpus_allowed does")]
     NotPinned,
     /// The receiver belongs to another thread, which registered it.
@@ -62,7 +63,7 @@ pub enum UintrError {
     /// No thread has registered.
     #[error("no thread is registered for user interrupts yet")]
     NotRegistered,
-    /// The eventfd is signalled by no device interrupt.
+    /// No device interrupt signals the eventfd.
     #[error("no device interrupt signals this eventfd: enable the vector with it first")]
     NoInterrupt,
     /// The device interrupt shares its vector, or is level-triggered.
@@ -78,12 +79,12 @@ pub enum UintrError {
     /// The instruction is not in the window of a wait.
     #[error("{0:#x} is no instruction of the window")]
     NotInWindow(usize),
-    /// Another error of a call.
+    /// Another error of a system call.
     #[error("/dev/joulio_uintr: {call}: {errno}")]
     Call {
-        /// Name of the call.
+        /// Name of the system call.
         call: &'static str,
-        /// Error of the call.
+        /// Error of the system call.
         errno: Errno,
     },
 }

@@ -1,4 +1,4 @@
-//! The stack of the thread that pauses, of a hand-over.
+//! The stack of a hand-over's thread that pauses.
 
 use super::UintrError;
 use super::slot::HandlerState;
@@ -6,7 +6,7 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, m
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-/// Bytes of the low-power thread's stack: signal handlers run on it too. A page below it faults.
+/// Size in bytes of the low-power thread's stack, which signal handlers use too. An access to the page below it faults.
 const STACK: usize = 256 << 10;
 const GUARD: usize = 4096;
 
@@ -22,7 +22,7 @@ unsafe impl Send for LowPower {}
 unsafe impl Sync for LowPower {}
 
 impl LowPower {
-    /// A thread that begins at `entry` when the core is handed over to it by `state`.
+    /// Makes a thread that begins at `entry` when `state` hands the core over to it.
     pub(super) fn new(state: &HandlerState, entry: usize) -> Result<LowPower, UintrError> {
         let map = UintrError::other("stack");
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -50,7 +50,7 @@ impl LowPower {
 
 impl Drop for LowPower {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's, and the core is not on it.
+        // SAFETY: the mapping belongs to this value, and the core is not on it.
         let _ = unsafe { munmap(self.mapping, GUARD + STACK) };
     }
 }

@@ -11,7 +11,7 @@ use crate::{Depth, Tsc};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// End of a [`Receiver::wait`].
+/// Reason why a [`Receiver::wait`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverWoken {
     /// The handler ran since the last [`Receiver::clear`].
@@ -20,19 +20,19 @@ pub enum ReceiverWoken {
     TimedOut,
 }
 
-/// End of one TPAUSE.
+/// Result of one TPAUSE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// True if the handler ran since the last [`Receiver::clear`].
+    /// Whether the handler ran since the last [`Receiver::clear`].
     pub marked: bool,
-    /// True if the system's limit ended the TPAUSE, and nothing else had before.
+    /// Whether the system's limit ended the TPAUSE, and nothing else had before.
     pub limited: bool,
 }
 
-/// User interrupts are held back while it lives, and let through when it is dropped.
+/// A guard during whose life user interrupts are disabled; dropping it enables them again.
 #[derive(Debug)]
 pub struct Held<'a> {
-    /// The CPU that they are let through on, if they were before.
+    /// The CPU to enable them on, if they were enabled before.
     allowed: Option<UserInterrupts>,
     // On the thread that has them: not `Send`.
     receiver: std::marker::PhantomData<(&'a Receiver, *const ())>,
@@ -47,10 +47,9 @@ impl Drop for Held<'_> {
     }
 }
 
-/// A thread's user interrupts: those of one device interrupt.
+/// A thread's user interrupts, which come from one device interrupt.
 ///
-/// Can be moved to another thread as long as none has registered. Dropping it gives the
-/// interrupt back to the kernel.
+/// Can be moved to another thread as long as none has registered. Dropping it returns the interrupt to the kernel.
 #[derive(Debug)]
 pub struct Receiver {
     // Before the slot: the module has let go of the handler when the slot becomes another's.
@@ -58,9 +57,9 @@ pub struct Receiver {
     slot: Slot,
     owner: Option<ThreadId>,
     depth: Depth,
-    /// The thread that pauses, where the handler hands over. After the device, as the slot is.
+    /// Thread that pauses, if the handler hands the core over. Declared after the device, as the slot is.
     low_power: Option<LowPower>,
-    /// User interrupts are let through by its waits, and at no other time.
+    /// Whether user interrupts are enabled during waits only.
     in_waits_only: bool,
 }
 
@@ -68,7 +67,7 @@ impl Receiver {
     /// Opens a receiver that waits at most as deep as `depth`, for whichever thread registers first.
     ///
     /// # Errors
-    /// Anything that this CPU, this system or this user lacks.
+    /// The CPU, the system or this user lacks something.
     pub fn open(depth: Depth) -> Result<Receiver, UintrError> {
         let device = Device::open()?;
         Ok(Receiver {
@@ -81,9 +80,9 @@ impl Receiver {
         })
     }
 
-    /// Opens as [`Receiver::open`] does, but that user interrupts are let through by its waits alone. Those that come
-    /// between two waits, while the thread polls, are one, with which the next wait begins: a handler that
-    /// runs meanwhile says nothing that the poll does not find.
+    /// Opens a receiver as [`Receiver::open`] does, but enables user interrupts only during waits. Interrupts between
+    /// two waits, while the thread polls, become one that is delivered at the beginning of the next wait: running the
+    /// handler meanwhile would tell nothing that the poll does not find.
     ///
     /// # Errors
     /// Those of [`Receiver::open`].
@@ -93,8 +92,8 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// Opens as [`Receiver::open`] does, but that waits are SPDK+'s (HotStorage '25): a second user-level thread
-    /// pauses, and the handler hands the core over to the one that polls. To be compared with.
+    /// Opens a receiver as [`Receiver::open`] does, with waits as in SPDK+ (HotStorage '25): a second user-level thread
+    /// pauses, and the handler hands the core over to the one that polls. For comparison.
     ///
     /// # Errors
     /// Those of [`Receiver::open`], or there is no memory for a stack.
@@ -107,8 +106,8 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// The calling thread takes the interrupts, from now on and alone. It has to be pinned to a
-    /// CPU before it binds one. Again by the same thread: nothing happens.
+    /// Registers the calling thread as the only one that takes the interrupts. It has to be pinned to a CPU before it
+    /// binds one. A second call by the same thread has no effect.
     ///
     /// # Errors
     /// [`UintrError::OtherThread`], [`UintrError::SecondOfThread`], or the module's.
@@ -145,13 +144,13 @@ impl Receiver {
         self.low_power.is_none() && !self.in_waits_only
     }
 
-    /// Reports whether the calling thread is the one that registered.
+    /// Returns whether the calling thread is the one that registered.
     pub fn is_mine(&self) -> bool {
         self.check_thread().is_ok()
     }
 
-    /// Binds the device interrupt that signals `eventfd`: it is moved to this thread's CPU, and
-    /// runs the handler while the thread runs; while it does not, it signals `eventfd` as before.
+    /// Binds the device interrupt that signals `eventfd`: it is directed to this thread's CPU and runs the handler
+    /// while the thread runs; otherwise it signals `eventfd` as before.
     ///
     /// # Errors
     /// [`UintrError::NotPinned`], [`UintrError::NoInterrupt`], [`UintrError::NotDirect`],
@@ -176,11 +175,10 @@ impl Receiver {
         abi::unbind(self.device.as_fd()).map_err(UintrError::other("unbind"))
     }
 
-    /// Watches `eventfd`, whose signals are user interrupts of the thread from now on, whoever makes
-    /// them: at once while it runs, else when it runs again. So a thread that has one device's
-    /// interrupt without the kernel has those of others too, by the kernel's handler but without
-    /// a system call or a switch. The descriptor need not stay open. Returns the number of the
-    /// watch.
+    /// Watches `eventfd`: from now on its signals become user interrupts of the thread, whoever makes them, at once
+    /// while the thread runs, else when it runs again. So a thread that takes one device's interrupt without the kernel
+    /// gets those of other devices too, through the kernel's handler but without a system call or a switch. The
+    /// descriptor need not stay open. Returns the number of the watch.
     ///
     /// # Errors
     /// [`UintrError::TooManyWatches`], or the module's.
@@ -201,7 +199,7 @@ impl Receiver {
         abi::unwatch(self.device.as_fd(), number).map_err(UintrError::other("unwatch"))
     }
 
-    /// Reads the state and the counters that the module has of it.
+    /// Reads the module's state and counters of this receiver.
     ///
     /// # Errors
     /// The module's.
@@ -212,29 +210,28 @@ impl Receiver {
             .map_err(UintrError::other("status"))
     }
 
-    /// Number of times that the handler ran for this receiver's vector in this process.
+    /// Returns the number of times that the handler ran for this receiver's vector in this process.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.slot.state().count()
     }
 
-    /// Forgets that the handler ran: before the queues are polled, never after.
+    /// Clears the mark of the handler: to be called before the queues are polled, never after.
     #[inline]
     pub fn clear(&self) {
         self.slot.state().clear();
     }
 
-    /// Reports whether the handler ran since the last [`Receiver::clear`].
+    /// Returns whether the handler ran since the last [`Receiver::clear`].
     #[inline]
     pub fn marked(&self) -> bool {
         self.slot.state().marked()
     }
 
-    /// Holds interrupts back, for a thread that is about to poll a last time and to block on the
-    /// eventfd. One that comes meanwhile runs no handler, which the block would not notice: it
-    /// stays requested, and the module, which finds it so when it takes the thread off the CPU,
-    /// signals the eventfd. One that came before is not of what the thread will block for: it runs the
-    /// handler here, and ends no block.
+    /// Disables user interrupts, for a thread that is about to poll a last time and to block on the eventfd. An
+    /// interrupt that comes meanwhile runs no handler, which the block would not notice: it stays pending, and the
+    /// module finds it when the thread leaves the CPU, and signals the eventfd. An interrupt that came before does not
+    /// concern the coming block: it runs the handler here, and ends no block.
     ///
     /// # Errors
     /// On any thread but the one that registered.
@@ -255,9 +252,8 @@ impl Receiver {
         })
     }
 
-    /// Waits in TPAUSE until the handler has run since the last [`Receiver::clear`], or until the
-    /// counter ([`Tsc::now`]) says `deadline`. Interrupts of others and the system's limit on
-    /// TPAUSE do not end it.
+    /// Waits in TPAUSE until the handler has run since the last [`Receiver::clear`], or until the counter
+    /// ([`Tsc::now`]) reaches `deadline`. Other interrupts and the system's limit on TPAUSE do not end it.
     ///
     /// # Errors
     /// On any thread but the one that registered.
@@ -273,7 +269,7 @@ impl Receiver {
         }
     }
 
-    /// Waits as [`Receiver::wait`] does, with one TPAUSE at most, which anything may end.
+    /// Waits as [`Receiver::wait`] does, but with at most one TPAUSE, which any interrupt may end.
     ///
     /// # Errors
     /// On any thread but the one that registered.
@@ -299,14 +295,13 @@ impl Receiver {
             // SAFETY: as above.
             unsafe { cpu.hold() };
         }
-        // Read after that: one that came behind the wait has marked too.
+        // Read after that: an interrupt that came after the wait has set the mark too.
         let marked = state.marked();
         Ok(Once { marked, limited })
     }
 
-    /// For tests: an interrupt that `raise` raises is held back until the thread is at `at`, an
-    /// instruction of the window ([`Code::window`]), and delivered just before it. Then as
-    /// [`Receiver::wait_once`] from there on.
+    /// Delays an interrupt that `raise` raises until the thread is at `at`, an instruction of the window
+    /// ([`Code::window`]), and delivers it just before that; then continues as [`Receiver::wait_once`]. For tests.
     ///
     /// # Errors
     /// Those of `raise`; on another thread, or one with a shadow stack; or `at` is no instruction of the

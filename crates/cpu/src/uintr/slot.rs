@@ -1,13 +1,13 @@
-//! Marks that the handler leaves.
+//! Marks that the handler sets.
 
 use super::UintrError;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-/// User vectors are numbers of 6 bits (Intel SDM volume 3, chapter 7, "User Interrupts").
+/// Number of user vectors, which have 6 bits (Intel SDM volume 3, chapter 7, "User Interrupts").
 pub(crate) const SLOTS: usize = 64;
 
-/// Mark and count that the handler writes for one receiver, in a line of its own. The handler
-/// knows the offsets.
+/// Mark and count that the handler writes for one receiver, in a cache line of its own. The handler relies on the
+/// offsets.
 #[derive(Debug)]
 #[allow(dead_code, reason = "some fields are read by assembly alone")]
 #[repr(C, align(64))]
@@ -16,15 +16,15 @@ pub(crate) struct HandlerState {
     pub(crate) mark: AtomicU32,
     /// Number of times that the handler ran.
     pub(crate) count: AtomicU64,
-    /// Stack pointers of the polling and of the low-power thread while the other runs, and the counter at
-    /// which the latter gives up: of a hand-over.
+    /// Of a hand-over: stack pointers of the polling and of the low-power thread while the other runs, and the counter
+    /// value at which the latter ends its pause.
     pub(crate) polling: AtomicU64,
     pub(crate) low_power: AtomicU64,
     pub(crate) deadline: AtomicU64,
 }
 
-/// State by user vector. A table, so that the handler finds its line from what the CPU puts on the
-/// stack and needs no register for it.
+/// State by user vector. A table, so that the handler finds its line from the values that the CPU pushes and needs no
+/// register for it.
 pub(crate) static STATES: [HandlerState; SLOTS] = [const {
     HandlerState {
         mark: AtomicU32::new(0),
@@ -35,15 +35,15 @@ pub(crate) static STATES: [HandlerState; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Bit n: slot n is taken.
+/// Slots in use: bit n is slot n.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// One of the 64 user vectors of this process, and its state; free again when dropped.
+/// One of the 64 user vectors of this process, with its state; free again when dropped.
 #[derive(Debug)]
 pub(super) struct Slot(u8);
 
 impl Slot {
-    /// The first that is free.
+    /// Takes the first free slot.
     pub(super) fn take() -> Result<Slot, UintrError> {
         let mut taken = TAKEN.load(Ordering::Relaxed);
         loop {
@@ -77,16 +77,16 @@ impl Drop for Slot {
 }
 
 impl HandlerState {
-    /// Forgets the mark. What the caller reads after this is read after it.
+    /// Clears the mark. The caller's later reads come after this.
     #[inline]
     pub(crate) fn clear(&self) {
         self.mark.store(0, Ordering::Relaxed);
-        // The handler runs on this thread: the order of its instructions is the order it sees, and
-        // only the compiler has to keep to it.
+        // The handler runs on this thread: it sees the order of the thread's instructions, so that only the compiler
+        // has to keep it.
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Reports whether there is a mark.
+    /// Returns whether the mark is set.
     #[inline]
     pub(crate) fn marked(&self) -> bool {
         compiler_fence(Ordering::SeqCst);

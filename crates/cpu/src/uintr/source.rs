@@ -1,4 +1,4 @@
-//! Interrupts to test with, by the module.
+//! Interrupts for tests, made by the module.
 
 use super::device::Device;
 use super::{UintrError, abi};
@@ -6,8 +6,8 @@ use joulio_units::Nanos;
 use rustix::io::{Errno, read, write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A real interrupt with a real vector and nothing behind it, raised by a call. Its handler in
-/// the kernel signals an eventfd, as VFIO's do.
+/// A real interrupt with a real vector and no device, raised by a call. Its handler in the kernel signals an eventfd,
+/// as VFIO's handlers do.
 #[derive(Debug)]
 pub struct TestSource {
     file: OwnedFd,
@@ -25,7 +25,7 @@ impl TestSource {
     /// Opens a source that signals `eventfd`, directed at `cpu` at first.
     ///
     /// # Errors
-    /// Anything that this CPU, this system or this user lacks; the module's.
+    /// The CPU, the system or this user lacks something; or the module's error.
     pub fn open(eventfd: BorrowedFd<'_>, cpu: u32) -> Result<TestSource, UintrError> {
         let device = Device::open()?;
         if !device.has_source() {
@@ -38,7 +38,7 @@ impl TestSource {
         Ok(TestSource { file })
     }
 
-    /// Raises it now.
+    /// Raises the interrupt now.
     ///
     /// # Errors
     /// The module's.
@@ -47,8 +47,8 @@ impl TestSource {
         written.map(drop).map_err(UintrError::other("raise"))
     }
 
-    /// Raises it once by a timer of the kernel, in `time` (a nanosecond at the least), in place of
-    /// one that it waits for.
+    /// Raises the interrupt once by a timer of the kernel, after `time` (at least a nanosecond); replaces a timer that
+    /// was set before.
     ///
     /// # Errors
     /// The module's.
@@ -57,9 +57,9 @@ impl TestSource {
         abi::raise_after(self.file.as_fd(), time.0.max(1)).map_err(UintrError::other("raise after"))
     }
 
-    /// Raises it once, the next time that the calling thread is about to execute the instruction
-    /// at `address`, in place of an earlier address; None: at none. An address in the middle of an
-    /// instruction is never executed.
+    /// Raises the interrupt once, the next time that the calling thread is about to execute the instruction at
+    /// `address`; replaces an earlier address, and `None` removes it. An address in the middle of an instruction is
+    /// never executed.
     ///
     /// # Errors
     /// The module's: the CPU has no breakpoint free.
@@ -68,8 +68,8 @@ impl TestSource {
         abi::raise_at(self.file.as_fd(), address).map_err(UintrError::other("raise at"))
     }
 
-    /// Returns the number of times that the interrupt was raised; counted before it is sent, as a
-    /// device writes its completion first.
+    /// Returns the number of times that the interrupt was raised; it is counted before it is sent, as a device writes
+    /// its completion first.
     ///
     /// # Errors
     /// The module's.

@@ -11,14 +11,14 @@ pub enum ReceiverState {
     Registered,
     /// The handler takes the device interrupt.
     Bound,
-    /// The device or its interrupt was taken away: [`super::Receiver::unbind`], then bind again.
+    /// The device or its interrupt was removed: call [`super::Receiver::unbind`], then bind again.
     Lost,
 }
 
-/// A receiver, as the module sees it.
+/// State and counters of a receiver in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverStatus {
-    /// State.
+    /// State of the receiver.
     pub state: ReceiverState,
     /// Linux' number of the device interrupt; 0 when none is bound.
     pub irq: u32,
@@ -28,12 +28,13 @@ pub struct ReceiverStatus {
     pub cpu: u32,
     /// Number of times that the thread left its CPU.
     pub switches_out: u64,
-    /// Number of times that it came back.
+    /// Number of times that the thread returned to its CPU.
     pub switches_in: u64,
-    /// User interrupts without a device's, one a return to the CPU before which the eventfd, or a
-    /// watched one, was signalled.
+    /// User interrupts without a device's, at most one for each return to the CPU: the eventfd, or a watched one, was
+    /// signalled before.
     pub injected: u64,
-    /// Times that a device's was pending when the thread left: the eventfd was signalled for it.
+    /// Number of times that a device's interrupt was pending when the thread left its CPU, and the eventfd was
+    /// signalled for it.
     pub rescued: u64,
     /// User interrupts for signals of watched eventfds while the thread ran.
     pub notified: u64,

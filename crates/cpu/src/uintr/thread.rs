@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A thread of this process; no other ever has the same.
+/// Identity of a thread of this process, which no other thread ever has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadId(u64);
 
 impl ThreadId {
-    /// The calling thread.
+    /// Returns the identity of the calling thread.
     #[inline]
     pub(super) fn here() -> ThreadId {
         static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,6 +1,6 @@
 //! Copies by pairs of registers.
 
-/// Copies `len` bytes from `src` to `dst`, as [`crate::copy_shared`] says.
+/// Implements [`crate::copy_shared`].
 ///
 /// # Safety
 /// That of [`crate::copy_shared`]; memory, not a device's registers, as the accesses need not be aligned.

@@ -1,13 +1,13 @@
-//! Features of x86, of which there are none.
+//! Features of x86, which this architecture does not have.
 
 use crate::Feature;
 
-/// Reports whether this CPU has `feature`: never.
+/// Returns `false`: this CPU has no `feature` of x86.
 pub(crate) fn has(_: Feature) -> bool {
     false
 }
 
-/// Words that follow the name of a missing feature.
+/// Returns words that follow the name of a missing feature.
 pub(crate) fn lack(_: Feature) -> &'static str {
     ": an x86 feature"
 }

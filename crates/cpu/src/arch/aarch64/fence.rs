@@ -1,5 +1,5 @@
-//! Fences for memory that a device reads and writes: DMB of the outer shareable domain, which devices are
-//! in, as Linux has them (`arch/arm64/include/asm/barrier.h`).
+//! Fences for memory that a device reads and writes: DMB of the outer shareable domain, which includes devices, as in
+//! Linux (`arch/arm64/include/asm/barrier.h`).
 
 use std::arch::asm;
 
@@ -31,7 +31,7 @@ mod tests {
     /// DMB with its option, bits 11:8, cleared (Arm ARM, C6.2, "DMB").
     const DMB: u32 = 0xd503_30bf;
 
-    /// The options of the barriers of `function`.
+    /// Returns the options of the barriers of `function`.
     fn barriers(function: fn()) -> Vec<u32> {
         let first = function as *const u32;
         // SAFETY: code of this program up to the function's end.

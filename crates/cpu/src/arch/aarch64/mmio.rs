@@ -1,4 +1,4 @@
-//! Registers of devices, by LDR and STR of one register: a compiler may choose a form that writes its address
+//! Registers of devices, accessed by LDR and STR of one register: a compiler may choose a form that writes its address
 //! back, which a hypervisor that emulates the device cannot decode (Arm ARM, ESR_EL2.ISS, ISV).
 
 use std::arch::asm;

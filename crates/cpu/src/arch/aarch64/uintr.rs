@@ -4,7 +4,7 @@ use crate::uintr::Code;
 use crate::uintr::slot::HandlerState;
 use crate::{Depth, Feature, MissingFeature};
 
-/// A CPU with user interrupts: none, so that this has no value.
+/// A CPU with user interrupts: there is none, so that this type has no value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UserInterrupts {}
 
@@ -20,7 +20,7 @@ pub(crate) fn code() -> Code {
 }
 
 impl UserInterrupts {
-    /// Reports that there are none.
+    /// Returns the error that there are none.
     pub(crate) fn detect() -> Result<UserInterrupts, MissingFeature> {
         Err(MissingFeature(Feature::Uintr))
     }

@@ -3,12 +3,12 @@
 use crate::{CacheLine, Depth, Ended, Feature, MissingFeature, Tsc};
 use joulio_units::Nanos;
 
-/// The instructions of this CPU's user-level waits: none, so that this has no value.
+/// The instructions of this CPU's user-level waits: there are none, so that this type has no value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Waits {}
 
 impl Waits {
-    /// Reports that there are none.
+    /// Returns the error that there are none.
     pub(crate) fn detect() -> Result<Waits, MissingFeature> {
         Err(MissingFeature(Feature::Waitpkg))
     }

@@ -3,7 +3,7 @@
 use crate::Feature;
 use raw_cpuid::{CpuIdResult, cpuid};
 
-/// Reports whether this CPU has `feature`.
+/// Returns whether this CPU has `feature`.
 pub(crate) fn has(feature: Feature) -> bool {
     let leaf = match feature {
         Feature::Mwaitx => leaf(0x8000_0000, 0x8000_0001),
@@ -12,7 +12,7 @@ pub(crate) fn has(feature: Feature) -> bool {
     leaf.is_some_and(|leaf| is_in(leaf, feature))
 }
 
-/// Words that follow the name of a missing feature: the bit of CPUID.
+/// Returns words that follow the name of a missing feature: the bit of CPUID.
 pub(crate) fn lack(feature: Feature) -> &'static str {
     match feature {
         Feature::Waitpkg => " (CPUID 7.0:ECX[5])",
@@ -30,7 +30,7 @@ fn is_in(leaf: CpuIdResult, feature: Feature) -> bool {
     register >> bit & 1 == 1
 }
 
-/// Returns what CPUID says of `leaf`, if `first`, which gives the highest of its kind, knows it.
+/// Returns the result of CPUID for `leaf`, if it is at most the highest leaf of its kind, which `first` returns.
 fn leaf(first: u32, leaf: u32) -> Option<CpuIdResult> {
     (cpuid!(first).eax >= leaf).then(|| cpuid!(leaf, 0))
 }

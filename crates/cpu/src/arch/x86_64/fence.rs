@@ -1,8 +1,8 @@
 //! Fences for memory that a device reads and writes.
 //!
-//! The order of an x86 CPU's accesses to write-back memory is the order of its program but for loads before
-//! earlier stores, a store to uncached memory comes after them, and DMA is coherent (Intel SDM volume 3,
-//! "Memory Ordering"). So but for the full one these keep the compiler's order alone.
+//! An x86 CPU accesses write-back memory in program order, except that loads may come before earlier stores; a store to
+//! uncached memory comes after them, and DMA is coherent (Intel SDM volume 3, "Memory Ordering"). So these fences,
+//! except the full one, only restrict the compiler.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -26,9 +26,9 @@ mod tests {
     use super::*;
     use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
-    /// Number of fences and locked instructions of `function`.
+    /// Returns the number of fences and locked instructions of `function`.
     fn fences(function: fn()) -> usize {
-        // SAFETY: code of this program, a few instructions and what is behind them.
+        // SAFETY: code of this program, a few instructions and the bytes after them.
         let bytes = unsafe { std::slice::from_raw_parts(function as *const u8, 64) };
         let code = Decoder::new(64, bytes, DecoderOptions::NONE).into_iter();
         let code = code.take_while(|i| i.mnemonic() != Mnemonic::Ret);

@@ -7,10 +7,9 @@ pub(crate) mod mmio;
 pub(crate) mod uintr;
 pub(crate) mod waits;
 
-/// Value of the time-stamp counter now.
+/// Returns the value of the time-stamp counter.
 #[inline]
 pub(crate) fn counter() -> u64 {
-    // SAFETY: RDTSC is part of x86-64. CR4.TSD, which forbids it, is set by no Linux for a
-    // process that did not ask for it.
+    // SAFETY: RDTSC is part of x86-64. Linux sets CR4.TSD, which forbids it, only for a process that requested that.
     unsafe { std::arch::x86_64::_rdtsc() }
 }

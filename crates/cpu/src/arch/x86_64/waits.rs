@@ -12,7 +12,7 @@ pub(crate) enum Waits {
     Mwaitx,
 }
 
-/// MWAITX watches something, or does not wait: this, when there is only a time to wait for.
+/// Word that MWAITX monitors when only a time is waited for: without a monitored line it does not wait.
 static NOTHING: AtomicU32 = AtomicU32::new(0);
 
 impl Waits {
@@ -25,7 +25,7 @@ impl Waits {
         }
     }
 
-    /// Name of the instruction that pauses.
+    /// Returns the name of the instruction that pauses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Waits::Waitpkg => "tpause",
@@ -68,7 +68,7 @@ impl Waits {
     }
 }
 
-/// Bit 0 of the operand of TPAUSE and UMWAIT: set for C0.1.
+/// Returns the operand of TPAUSE and UMWAIT, whose bit 0 is set for C0.1.
 pub(super) fn operand(depth: Depth) -> u32 {
     u32::from(depth == Depth::C01)
 }
@@ -80,8 +80,8 @@ fn ended(carry: u8) -> Ended {
     }
 }
 
-/// TPAUSE or UMWAIT, which take the same operands, until the counter says `$deadline`. CF: the
-/// system's limit came first. On a CPU with WAITPKG only; changes nothing but the flags.
+/// Executes TPAUSE or UMWAIT, which take the same operands, until the counter reaches `$deadline`. CF is set if the
+/// system's limit came first. Only for a CPU with WAITPKG; changes nothing but the flags.
 macro_rules! until {
     ($instruction:literal, $depth:expr, $deadline:expr) => {{
         let carry: u8;
@@ -131,8 +131,8 @@ fn monitorx(line: CacheLine<'_>) {
     }
 }
 
-/// MWAITX for `cycles` of the TSC, counted from now (ECX bit 1: EBX has a time), at most 2^32 - 1.
-/// EAX bits 7:4 name the idle state: Fh is none, 0 is C1.
+/// Executes MWAITX for `cycles` of the TSC, counted from now (ECX bit 1: EBX has a time), at most 2^32 - 1. EAX bits
+/// 7:4 name the idle state: Fh is none, 0 is C1.
 #[inline]
 fn mwaitx(depth: Depth, cycles: u64) {
     let hint: u32 = match depth {

@@ -1,11 +1,10 @@
-//! The handler, and the wait that it must not let slip.
+//! The handler, and the wait that it must end.
 //!
-//! Sound because the handler changes nothing of what it interrupts but RAX and RDX, and those only
-//! within the window, where they hold the deadline and nothing else. A TPAUSE whose deadline is 0
-//! ends at once and clears CF, as the comparison of a mark does, so that the window ends in one
-//! manner wherever it was interrupted. The program counter stays as it was: a CPU that keeps a copy
-//! of it (shadow stacks) finds it so. The red zone below the stack pointer is kept by the CPU: the
-//! module sets UISTACKADJUST to 128.
+//! Sound because the handler changes no state of the code that it interrupts but RAX and RDX, and those only within the
+//! window, where they hold the deadline and nothing else. A TPAUSE whose deadline is 0 ends at once and clears CF, as
+//! the comparison of a mark does, so that the window ends in the same way wherever it was interrupted. The program
+//! counter is not changed, so that it matches the copy that shadow stacks keep. The CPU skips the red zone below the
+//! stack pointer: the module sets UISTACKADJUST to 128.
 
 use crate::uintr::Code;
 use crate::uintr::slot::{HandlerState, STATES};
@@ -132,13 +131,13 @@ unsafe extern "sysv64" {
     static joulio_uintr_steps_end: u32;
 }
 
-/// The addresses in this process.
+/// Returns the addresses in this process.
 pub(crate) fn code() -> Code {
     let base = joulio_uintr_wait as *const () as usize;
     let first = &raw const joulio_uintr_steps;
     let end = &raw const joulio_uintr_steps_end;
     let steps = (end as usize - first as usize) / size_of::<u32>();
-    // SAFETY: the assembler wrote the offsets one behind the other between the two labels.
+    // SAFETY: the assembler wrote the offsets one after the other between the two labels.
     let offsets = unsafe { std::slice::from_raw_parts(first, steps) };
     Code {
         handler: &raw const joulio_uintr_handler as usize
@@ -151,19 +150,19 @@ pub(crate) fn code() -> Code {
     }
 }
 
-/// Address of the handler.
+/// Returns the address of the handler.
 pub(super) fn handler() -> usize {
     &raw const joulio_uintr_handler as usize
 }
 
-/// Waits with TPAUSE until the counter says `deadline`, unless there is a mark: an interrupt, the
-/// system's limit or nothing in particular may end it before. True: it was the limit.
+/// Waits with TPAUSE until the counter reaches `deadline`, unless there is a mark. An interrupt, the system's limit or
+/// no apparent cause may end it before; returns true if it was the limit.
 ///
 /// # Safety
 /// This CPU has WAITPKG.
 #[inline]
 pub(super) unsafe fn wait(state: &HandlerState, deadline: u64, operand: u32) -> bool {
-    // SAFETY: the mark may be read; the rest is the caller's promise.
+    // SAFETY: the mark may be read; the caller guarantees the rest.
     unsafe { joulio_uintr_wait(state.mark.as_ptr(), deadline, operand) }
 }
 
@@ -178,7 +177,7 @@ pub(super) unsafe fn wait_at(state: &HandlerState, deadline: u64, operand: u32, 
     unsafe { joulio_uintr_wait_at(state.mark.as_ptr(), deadline, operand, at) }
 }
 
-/// User interrupts are let through from here on: a thread begins without.
+/// Enables delivery of user interrupts: a thread begins with them disabled.
 ///
 /// # Safety
 /// As [`hold`].
@@ -187,7 +186,7 @@ pub(super) unsafe fn allow() {
     unsafe { std::arch::asm!("stui", options(nostack, preserves_flags)) };
 }
 
-/// User interrupts are held back from here on, until [`wait_at`] or [`allow`].
+/// Disables delivery of user interrupts until [`wait_at`] or [`allow`].
 ///
 /// # Safety
 /// This CPU has user interrupts, and they are on.
@@ -203,7 +202,7 @@ mod tests {
     use iced_x86::{Code as Op, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
     use std::ops::Range;
 
-    /// The instructions of `range`, read back from memory.
+    /// Decodes the instructions of `range`, read from memory.
     fn decode(range: &Range<usize>) -> Vec<Instruction> {
         // SAFETY: code of this program.
         let bytes = unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) };
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(code[send].ip() as usize, Code::here().rearm);
         assert_eq!(code[send].op0_register(), Register::RAX);
         assert_eq!(op(Op::Uiret), Some(last));
-        // All pushes undone, and the frame without the vector.
+        // All pushes are undone, and the frame is popped without the vector.
         let moved: i32 = code[..last]
             .iter()
             .map(Instruction::stack_pointer_increment)

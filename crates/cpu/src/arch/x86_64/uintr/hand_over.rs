@@ -1,13 +1,12 @@
-//! SPDK+'s own mechanism (HotStorage '25, 3.3), to be compared with: a second user-level thread that
-//! pauses, and a handler that hands the core over to the thread that polls.
+//! SPDK+'s own mechanism (HotStorage '25, 3.3), for comparison: a second user-level thread pauses, and a handler hands
+//! the core over to the thread that polls.
 //!
-//! Sound because the two stacks are only ever left and entered by the code below. The polling thread holds
-//! user interrupts back all the time, so that one is taken by the low-power thread alone, whose registers
-//! are the ones that the handler saves. A hand-over looks to the polling thread like a call: its
-//! callee-saved registers are on its stack, and nothing else is expected to survive. An interrupt that
-//! comes while it polls is delivered as soon as the low-power thread runs again, so that none needs a
-//! check of a mark before TPAUSE. Not for a thread with a shadow stack: it returns to where nobody on
-//! that stack called from.
+//! Sound because the two stacks are only ever left and entered by the code below. The polling thread has user
+//! interrupts disabled all the time, so that only the low-power thread takes one, whose registers the handler saves. To
+//! the polling thread a hand-over is like a call: its callee-saved registers are on its stack, and no other register is
+//! expected to survive. An interrupt that comes while it polls is delivered as soon as the low-power thread runs again,
+//! so that no check of a mark is needed before TPAUSE. Not for a thread with a shadow stack: it returns to an address
+//! that no call on that stack came from.
 
 use crate::uintr::slot::{HandlerState, STATES};
 use std::arch::global_asm;
@@ -121,17 +120,17 @@ unsafe extern "sysv64" {
     static joulio_hand_over_handler: u8;
 }
 
-/// Address of the handler.
+/// Returns the address of the handler.
 pub(super) fn handler() -> usize {
     &raw const joulio_hand_over_handler as usize
 }
 
-/// Address where the low-power thread begins.
+/// Returns the address at which the low-power thread begins.
 pub(super) fn low_power() -> usize {
     &raw const joulio_low_power as usize
 }
 
-/// Hands the core over until an interrupt, or until the counter says `deadline`.
+/// Hands the core over until an interrupt, or until the counter reaches `deadline`.
 ///
 /// # Safety
 /// This CPU has WAITPKG; this thread has registered with [`handler`], holds user interrupts back, has no shadow

@@ -14,29 +14,29 @@ pub(crate) use code::code;
 pub(crate) struct UserInterrupts(());
 
 impl UserInterrupts {
-    /// Finds that this CPU has both.
+    /// Checks that this CPU has both.
     pub(crate) fn detect() -> Result<UserInterrupts, MissingFeature> {
         Feature::Uintr.check()?;
         Feature::Waitpkg.check()?;
         Ok(UserInterrupts(()))
     }
 
-    /// Address of the handler that marks.
+    /// Returns the address of the handler that sets the mark.
     pub(crate) fn handler(self) -> usize {
         code::handler()
     }
 
-    /// Address of the handler that hands the core over.
+    /// Returns the address of the handler that hands the core over.
     pub(crate) fn hand_over_handler(self) -> usize {
         hand_over::handler()
     }
 
-    /// Address where the low-power thread of a hand-over begins.
+    /// Returns the address at which the low-power thread of a hand-over begins.
     pub(crate) fn low_power(self) -> usize {
         hand_over::low_power()
     }
 
-    /// Reports whether the kernel gave the calling thread a shadow stack.
+    /// Returns whether the kernel gave the calling thread a shadow stack.
     pub(crate) fn has_shadow_stack(self) -> bool {
         shadow_stack::has_shadow_stack()
     }
@@ -59,8 +59,8 @@ impl UserInterrupts {
         unsafe { code::hold() };
     }
 
-    /// Waits with TPAUSE until the counter says `deadline`, unless there is a mark: an interrupt, the
-    /// system's limit or nothing in particular may end it before. True: it was the limit.
+    /// Waits with TPAUSE until the counter reaches `deadline`, unless there is a mark. An interrupt, the system's limit
+    /// or no apparent cause may end it before; returns true if it was the limit.
     #[inline]
     pub(crate) fn wait(self, state: &HandlerState, deadline: u64, depth: Depth) -> bool {
         // SAFETY: this CPU has WAITPKG: `detect`.
@@ -83,7 +83,7 @@ impl UserInterrupts {
         unsafe { code::wait_at(state, deadline, operand(depth), at) }
     }
 
-    /// Hands the core over until an interrupt, or until the counter says `deadline`.
+    /// Hands the core over until an interrupt, or until the counter reaches `deadline`.
     ///
     /// # Safety
     /// This thread has registered with [`UserInterrupts::hand_over_handler`], holds user interrupts

@@ -1,7 +1,6 @@
-//! Shadow stacks, which the kernel says a thread has.
+//! Shadow stacks, as the kernel reports them.
 
-/// Reports whether the kernel gave the calling thread a shadow stack
-/// (Documentation/arch/x86/shstk.rst).
+/// Returns whether the kernel gave the calling thread a shadow stack (Documentation/arch/x86/shstk.rst).
 pub(super) fn has_shadow_stack() -> bool {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     names_shadow_stack(&status)

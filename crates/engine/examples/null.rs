@@ -1,4 +1,4 @@
-//! Implements an engine that completes every request at once, and does a read by it.
+//! Implements an engine that completes every request at once, and reads with it.
 
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_units::{Nanos, Operation};

@@ -2,15 +2,14 @@
 
 /// A data buffer: the caller's, or the engine's while a request has it.
 ///
-/// The bytes are copied in and out, since a device's memory may be written by others meanwhile, so
-/// that no slice of it may exist.
+/// The bytes are copied in and out: others may write a device's memory at any time, so that no slice of it may exist.
 pub trait Buffer: Send {
     /// Copies the first bytes of the buffer to `to`, as many as both have.
     fn copy_to(&self, to: &mut [u8]);
 
-    /// Address of the first byte in this process: to ask the system about its page, not to reach it.
+    /// Returns the address of the first byte in this process: to ask the system about its page, not to access it.
     fn address(&self) -> u64;
 
-    /// Copies `from` to the start of the buffer, as much as fits.
+    /// Copies `from` to the start of the buffer, as many bytes as fit.
     fn copy_from(&mut self, from: &[u8]);
 }

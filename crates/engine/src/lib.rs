@@ -1,5 +1,5 @@
-//! Engines, which do I/O for one thread, whoever drives the device: a [`Request`] goes in with a
-//! [`Buffer`], and both come back in a [`Completion`].
+//! Engines, which execute I/O for one thread, whichever driver has the device: a [`Request`] is submitted with a
+//! [`Buffer`], and a [`Completion`] returns the buffer.
 //!
 //! The kernel's engines and the user-space driver implement [`Engine`], so that one loop runs on
 //! any of them, chosen once per job and generic inside. Nothing is measured here.

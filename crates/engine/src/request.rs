@@ -6,20 +6,20 @@ use joulio_units::Operation;
 /// block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Number of the device among the engine's, from 0.
+    /// Index of the device in the engine, from 0.
     pub device: usize,
     /// Read, write, trim or flush.
     pub operation: Operation,
-    /// Bytes from the start of the device or file; of a flush nothing.
+    /// Bytes from the start of the device or file; unused for a flush.
     pub offset: u64,
-    /// Length in bytes: of a read or a write at most the buffer's, of a flush nothing.
+    /// Length in bytes: of a read or a write at most the buffer's; unused for a flush.
     pub len: u32,
     /// Caller's identifier, returned with the completion.
     pub tag: u64,
 }
 
 impl Request {
-    /// Bytes that move between the buffer and the device.
+    /// Returns the bytes transferred between the buffer and the device.
     #[inline]
     pub fn moved(&self) -> u32 {
         match self.operation.moves_data() {

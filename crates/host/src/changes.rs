@@ -1,4 +1,4 @@
-//! Changes of the machine that are put back, whatever ends the run.
+//! Changes of the machine that are put back, however the run ends.
 
 mod error;
 mod force;
@@ -19,24 +19,23 @@ use joulio_nvme::Cancel;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-/// Changes that are made, each written into the journal before. When dropped, they are put back,
-/// the last first, also when a panic unwinds; after `kill -9` [`restore_left`] does it.
+/// Changes of the machine, each written into the journal before it is made. When dropped, they are put back, the last
+/// first, also when a panic unwinds; after `kill -9` [`restore_left`] does that.
 pub struct Changes<'a> {
-    /// Receives a line for each thing to report when this is dropped.
+    /// Callback that receives a line for each event to report when this is dropped.
     report: Box<dyn Fn(&str) + 'a>,
     live: &'static LiveChanges,
     journal: Option<Journal>,
     session: Option<Session>,
-    /// True if changes that an earlier run had left are put back.
+    /// Whether changes that an earlier run had left were put back.
     tidy: bool,
-    /// True if settings of the kernel are to outlast this.
+    /// Whether settings of the kernel are to outlast this.
     stays: bool,
     made: Vec<Made<'a>>,
     notes: Vec<String>,
 }
 
-/// Locks that keep other processes, and other threads of this one, from changing settings or
-/// putting them back.
+/// Locks that prevent other processes, and other threads of this one, from changing settings or putting them back.
 struct Session {
     live: MutexGuard<'static, live::Inner>,
     locked: LockedJournal,
@@ -44,19 +43,18 @@ struct Session {
 
 struct Made<'a> {
     one: Box<dyn Undo + 'a>,
-    /// Number in [`LiveChanges`] of a change that is written down.
+    /// Number in [`LiveChanges`] of a change that is in the journal.
     number: Option<u64>,
 }
 
 impl<'a> Changes<'a> {
-    /// A set without changes, whose journal is the user's, found when the first is made. When
-    /// dropped, it hands `report` the lines about what was left to somebody else or could not be
-    /// put back.
+    /// Makes a set without changes. Its journal is the user's, looked up when the first change is made. When dropped,
+    /// it passes `report` the lines about settings that were left to somebody else or could not be put back.
     pub fn new(report: impl Fn(&str) + 'a) -> Changes<'a> {
         Changes::with(None, LiveChanges::of_this_process(), Box::new(report))
     }
 
-    /// A set without changes whose journal is `journal`; else as [`Changes::new`].
+    /// Makes a set without changes whose journal is `journal`; otherwise as [`Changes::new`].
     pub fn written_in(journal: Journal, report: impl Fn(&str) + 'a) -> Changes<'a> {
         let live = LiveChanges::of_this_process();
         Changes::with(Some(journal), live, Box::new(report))
@@ -86,16 +84,14 @@ impl<'a> Changes<'a> {
         self
     }
 
-    /// Sets each knob of the system whose file tree begins at `root` to its value, in this order,
-    /// unless it has that already. None is set when a value of any is not allowed. Knobs that a
-    /// killed run has left changed are put back before the first one is set; of those that stay only
-    /// the same, and only where these are to stay.
+    /// Sets each knob of the system whose file tree begins at `root` to its value, in this order, unless it has that
+    /// already. None is set if one of the values is not allowed. Knobs that a killed run has left changed are put back
+    /// before the first one is set; of those that were to stay only the same knobs, and only if these are to stay, too.
     ///
     /// # Errors
-    /// A value is not allowed, another process has changed the same or what goes with it, or the
-    /// system refuses.
+    /// A value is not allowed, another process has changed the same knob or a related one, or the system refuses.
     pub fn knobs(&mut self, root: &Path, wanted: &[(Knob, &str)]) -> Result<(), ChangeError> {
-        // A value that is never allowed is refused before there is a journal.
+        // A value that is never allowed is refused before the journal exists.
         for (knob, value) in wanted {
             Knobs::at(root).plan(knob, value)?;
         }
@@ -110,7 +106,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Changes a knob while the session is open: nobody puts back the value that is read here.
+    /// Changes a knob while the session is open, so that nobody puts back the value that is read here.
     fn knob(&mut self, root: &Path, knob: &Knob, value: &str) -> Result<(), ChangeError> {
         let change = Knobs::at(root).plan(knob, value)?;
         let none = change.is_none();
@@ -119,7 +115,7 @@ impl<'a> Changes<'a> {
             change,
             stays: self.stays,
         };
-        // It may have the value because another process has set it, for as long as that likes.
+        // Another process may have set the value, and may restore the old one at any time.
         self.refuse_what_others_hold(&change)?;
         match none {
             true => Ok(()),
@@ -160,11 +156,11 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Writes a change down and makes it. If that fails nothing of it is left, and changes that
-    /// were made before stay until this is dropped.
+    /// Writes a change into the journal and makes it. If that fails, it is undone, and earlier changes stay until this
+    /// is dropped.
     ///
     /// # Errors
-    /// The change cannot be written down or made, or was made by this run already.
+    /// The change cannot be journaled or made, or was made by this run already.
     pub fn set(&mut self, one: impl Undo + 'a) -> Result<(), ChangeError> {
         let Some(record) = one.record() else {
             return self.make(Box::new(one), None);
@@ -188,7 +184,7 @@ impl<'a> Changes<'a> {
     }
 
     fn make(&mut self, one: Box<dyn Undo + 'a>, number: Option<u64>) -> Result<(), ChangeError> {
-        // Before it is made: a panic must find it.
+        // Before it is made, so that a panic finds it.
         self.made.push(Made { one, number });
         let Some(last) = self.made.last() else {
             return Ok(());
@@ -203,8 +199,8 @@ impl<'a> Changes<'a> {
         result
     }
 
-    /// Runs `work` while nobody else, in this process or another, makes changes or puts some back:
-    /// for work that reads a value and then changes it.
+    /// Runs `work` while nobody else, in this process or another, makes changes or puts them back: for work that reads
+    /// a value and then changes it.
     ///
     /// # Errors
     /// The work fails, or the journal cannot be locked.
@@ -215,7 +211,7 @@ impl<'a> Changes<'a> {
         if self.session.is_some() {
             return work(self);
         }
-        // In this order everywhere.
+        // The locks are taken in this order everywhere.
         let live = self.live.lock();
         let locked = self.journal()?.lock()?;
         self.session = Some(Session { live, locked });
@@ -224,17 +220,17 @@ impl<'a> Changes<'a> {
         result
     }
 
-    /// Puts all back, and returns a line for each part that was left to somebody else.
+    /// Puts all changes back, and returns a line for each part that was left to somebody else.
     ///
     /// # Errors
-    /// A change cannot be put back: the first such, after all were tried.
+    /// The first change that cannot be put back, after all were tried.
     pub fn finish(mut self) -> Result<Vec<String>, ChangeError> {
         let result = self.put_back();
         let notes = std::mem::take(&mut self.notes);
         result.map(|()| notes)
     }
 
-    /// Leaves the changes as they are, for [`restore_left`] to put back.
+    /// Leaves the changes as they are, to be put back by [`restore_left`].
     pub fn leave(mut self) {
         let mut live = self.live.lock();
         for number in self.made.drain(..).filter_map(|made| made.number) {
@@ -249,7 +245,7 @@ impl<'a> Changes<'a> {
         let tried = self.locked(|changes| Ok(changes.put_back_all()));
         match tried {
             Ok(result) => result,
-            // Without the journal nothing can be put back: another may be at it.
+            // Without the journal's lock nothing may be put back: another process may be doing it.
             Err(ChangeError::Journal(error)) => {
                 std::mem::take(&mut self.made);
                 Err(ChangeError::Kept(error))
@@ -281,7 +277,7 @@ impl<'a> Changes<'a> {
         let notes = back.map_err(ChangeError::NotPutBack)?;
         self.notes.extend(notes);
         match held {
-            // An older one is not ours to forget: it has a value from before.
+            // An older entry must stay: it has a value from before.
             Some((held, locked)) if held.fresh => {
                 locked.done(held).map_err(ChangeError::NotForgotten)
             }
@@ -304,7 +300,7 @@ impl<'a> Changes<'a> {
         for restored in restore_left(&session.locked, is_left, &Cancel::default())? {
             match restored {
                 RestoreOutcome::Restored(lines) => self.notes.extend(lines),
-                // The run that has made it goes on.
+                // The run that made it still goes on.
                 RestoreOutcome::Busy(_) => {}
                 RestoreOutcome::Kept(why) => return Err(ChangeError::Left(why)),
             }

@@ -10,10 +10,10 @@ use joulio_nvme::{Cancel, KernelController, PowerControl};
 use joulio_nvme_spec::ascii;
 use std::sync::Arc;
 
-/// Admin commands of a controller over any back end, shared by whoever reads or sets something.
+/// Admin commands of a controller on any back end, shared by all who read or set features.
 pub type SharedPowerControl = Arc<dyn PowerControl + Send + Sync>;
 
-/// An open controller that takes admin commands.
+/// An open controller that accepts admin commands.
 pub struct AdminController {
     name: String,
     address: Option<ControllerAddress>,
@@ -21,11 +21,11 @@ pub struct AdminController {
 }
 
 impl AdminController {
-    /// Opens the controller at `address`, which the user calls `name`. A controller that joulio
-    /// drives is reset by that, and again when it is closed; `cancel` ends the wait for it.
+    /// Opens the controller at `address`, which the user calls `name`. A controller that joulio drives is reset when it
+    /// is opened, and again when it is closed; `cancel` ends the wait for it.
     ///
     /// # Errors
-    /// The device cannot be had, or its controller does not come up.
+    /// The device cannot be opened, or its controller does not become ready.
     pub fn open(
         name: impl Into<String>,
         address: ControllerAddress,
@@ -44,7 +44,7 @@ impl AdminController {
         Ok(AdminController::opened(name, address, control))
     }
 
-    /// The open controller `control` at `address`, which the user calls `name`.
+    /// Wraps the open controller `control` at `address`, which the user calls `name`.
     pub fn opened(
         name: impl Into<String>,
         address: ControllerAddress,
@@ -57,7 +57,7 @@ impl AdminController {
         }
     }
 
-    /// Another handle to this controller.
+    /// Returns another handle of this controller.
     pub fn again(&self) -> AdminController {
         AdminController {
             name: self.name.clone(),
@@ -66,8 +66,8 @@ impl AdminController {
         }
     }
 
-    /// A controller that ends with this process, as an emulated one does: its changes need no
-    /// journal, for nothing is left to put back.
+    /// Wraps a controller that ends with this process, as an emulated one does: its changes need no journal, since they
+    /// need not be put back.
     pub fn of_this_process(
         name: impl Into<String>,
         control: SharedPowerControl,
@@ -79,33 +79,32 @@ impl AdminController {
         }
     }
 
-    /// Name that the user gave it.
+    /// Returns the name that the user gave the controller.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Address at which any process finds it again; none for one that ends with this process.
+    /// Returns the address at which any process finds the controller again; `None` for one that ends with this process.
     pub fn address(&self) -> Option<&ControllerAddress> {
         self.address.as_ref()
     }
 
-    /// Admin commands of it.
+    /// Returns the controller's admin commands.
     pub fn control(&self) -> &SharedPowerControl {
         &self.control
     }
 
-    /// Serial number (Identify Controller, SN).
+    /// Returns the serial number (Identify Controller, SN).
     pub fn serial(&self) -> String {
         ascii(&self.control.identify_controller().sn).into()
     }
 
-    /// Model number (Identify Controller, MN).
+    /// Returns the model number (Identify Controller, MN).
     pub fn model(&self) -> String {
         ascii(&self.control.identify_controller().mn).into()
     }
 
-    /// Returns true if the controller is gone when this process ends, so that nothing can be put
-    /// back after it.
+    /// Whether the controller ends with this process, so that nothing can be put back after it.
     pub fn ends_with_process(&self) -> bool {
         self.address.is_none()
     }

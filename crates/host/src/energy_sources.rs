@@ -1,8 +1,7 @@
 //! Energy sources: the meters of the machine and those in storage devices, chosen by words.
 //!
-//! [`select`] reads the words, [`found`] opens the machine's meters, [`add_device`] the one in a
-//! device, and [`met`] refuses a word that no meter answers to. [`discover`] does that for the
-//! machine's meters at once.
+//! [`select`] reads the words, [`found`] opens the machine's meters, [`add_device`] the one in a device, and [`met`]
+//! refuses a word that no meter matches. [`discover`] combines these for the machine's meters.
 
 mod error;
 mod modelled;
@@ -15,10 +14,10 @@ use crate::controller::SharedPowerControl;
 use joulio_energy::{Discovery, FindingState, MeterFinding, Meters, Root, Select, Source};
 use std::path::Path;
 
-/// Root of this machine's file tree, or of another one's that was captured in `folder`.
+/// Returns the root of this machine's file tree, or of another machine's that was captured in `folder`.
 ///
 /// # Errors
-/// `folder` is not a folder.
+/// `folder` is not a directory.
 pub fn root(folder: Option<&Path>) -> Result<Root, RootError> {
     match folder {
         Some(folder) if !folder.is_dir() => Err(RootError {
@@ -29,8 +28,8 @@ pub fn root(folder: Option<&Path>) -> Result<Root, RootError> {
     }
 }
 
-/// Reads the words of a selection: `all`, `none`, a source, a boundary, a meter's name,
-/// `NAME=BOUNDARY` or `redfish=URL`.
+/// Parses the words of a selection: `all`, `none`, a source, a boundary, a meter's name, `NAME=BOUNDARY` or
+/// `redfish=URL`.
 ///
 /// # Errors
 /// A word is none of these, or words contradict or repeat each other.
@@ -46,7 +45,7 @@ pub fn select(words: &[String]) -> Result<Select, SelectionError> {
 /// Refuses words that contradict or repeat each other.
 ///
 /// # Errors
-/// `none` stands beside other words, or a word is given twice.
+/// `none` is combined with other words, or a word is given twice.
 pub fn check(words: &[String]) -> Result<(), SelectionError> {
     if words.len() > 1 && words.iter().any(|word| word == "none") {
         return Err(SelectionError::NoneBeside);
@@ -54,7 +53,7 @@ pub fn check(words: &[String]) -> Result<(), SelectionError> {
     let again = |at: &usize| words[..*at].contains(&words[*at]);
     match (0..words.len()).find(again) {
         Some(at) => Err(SelectionError::Twice {
-            // The address may hold a password.
+            // The address may contain a password.
             word: match words[at].starts_with("redfish=") {
                 true => "redfish=...".into(),
                 false => words[at].clone(),
@@ -67,7 +66,7 @@ pub fn check(words: &[String]) -> Result<(), SelectionError> {
 /// Opens the meters of the machine `root` that `select` chooses.
 ///
 /// # Errors
-/// A name in `select` is no meter's.
+/// No meter has a name in `select`.
 pub fn found(root: &Root, select: &Select) -> Result<Discovery, SelectionError> {
     let discovery = Meters::discover(root, select);
     match discovery.unmatched.first() {
@@ -76,7 +75,7 @@ pub fn found(root: &Root, select: &Select) -> Result<Discovery, SelectionError> 
     }
 }
 
-/// Passes a `discovery` on in which each word of `select` has a meter.
+/// Returns the `discovery` if each word of `select` has a meter.
 ///
 /// # Errors
 /// A word has none.
@@ -96,8 +95,8 @@ pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, SelectionErr
     met(found(root, &select)?, &select)
 }
 
-/// Adds the meter in the device `name` to `discovery`, or the reason why it has none. The watts of
-/// an `emulated` device are its profile's, and marked so.
+/// Adds the meter in the device `name` to `discovery`, or the reason why it has none. The watts of an `emulated` device
+/// are its profile's, and marked as modelled.
 pub fn add_device(
     name: &str,
     control: SharedPowerControl,

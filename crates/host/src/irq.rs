@@ -1,4 +1,4 @@
-//! Affinity of interrupts: the CPUs that take them (Documentation/core-api/irq/irq-affinity.rst).
+//! Affinity of interrupts: the CPUs that they are delivered to (Documentation/core-api/irq/irq-affinity.rst).
 
 use crate::changes::{ChangeError, Changes};
 use crate::knobs::{Knob, KnobError};
@@ -6,12 +6,12 @@ use crate::tree::Tree;
 use joulio_units::CpuList;
 use std::path::Path;
 
-/// CPUs of an interrupt.
+/// CPU affinity of an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IrqAffinity {
-    /// CPUs that may take it (smp_affinity_list).
+    /// CPUs that it may be delivered to (smp_affinity_list).
     pub allowed: CpuList,
-    /// CPUs that take it (effective_affinity_list); none on kernels that do not say. On x86 without
+    /// CPUs that it is delivered to (effective_affinity_list); `None` on kernels that do not report it. On x86 without
     /// interrupt remapping a change takes effect with the next interrupt.
     pub effective: Option<CpuList>,
 }

@@ -1,11 +1,10 @@
-//! The journal: a file for each change that is not put back yet, written before the change, so that
-//! whatever ends the process, a later one knows the old value.
+//! The journal: a file for each change that is not put back yet, written before the change, so that however the process
+//! ends, a later one knows the old value.
 //!
-//! Two locks keep it whole. The directory is locked by whoever reads a setting to change it, or puts
-//! one back, from the first read to the last write: nobody takes a value that another is about to
-//! put back for the old one, and settings that go together are put back in one go. The file of an
-//! entry is locked by the process that made the change as long as that runs and means to put it
-//! back itself.
+//! Two locks keep it consistent. A process locks the directory while it reads a setting to change it, or puts one back,
+//! from the first read to the last write: so no process mistakes a value that another is about to put back for the old
+//! one, and related settings are put back together. The process that made a change locks the entry's file as long as it
+//! runs and is to put the change back itself.
 
 mod entry;
 mod error;
@@ -22,36 +21,35 @@ use crate::state_folder;
 use folder::Folder;
 use std::path::{Path, PathBuf};
 
-/// A journal, by its directory.
+/// A journal, identified by its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal(PathBuf);
 
 impl Journal {
-    /// The user's journal: `journal` in the [`state_folder`].
+    /// Returns the user's journal: `journal` in the [`state_folder`].
     ///
     /// # Errors
-    /// The environment names no place.
+    /// The environment names no directory for it.
     pub fn of_user() -> Result<Journal, JournalError> {
         let state = state_folder().ok_or(JournalError::NoPlace)?;
         Ok(Journal(state.join("journal")))
     }
 
-    /// The journal in `directory`, which must belong to the user alone once it is there.
+    /// Makes the journal of `directory`, which must belong to the user alone once it exists.
     pub fn at(directory: impl Into<PathBuf>) -> Journal {
         Journal(directory.into())
     }
 
-    /// Directory of the journal.
+    /// Returns the directory of the journal.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Locks the journal, once nobody else changes settings or puts them back. The directory is
-    /// made where there is none.
+    /// Locks the journal, after waiting until nobody else changes settings or puts them back. Creates the directory if
+    /// it does not exist.
     ///
     /// # Errors
-    /// The directory is another user's or cannot be made, or another process does not come to an
-    /// end.
+    /// The directory is another user's or cannot be made, or another process keeps the lock too long.
     pub fn lock(&self) -> Result<LockedJournal, JournalError> {
         loop {
             let folder = Folder::create(&self.0)?;
@@ -61,10 +59,10 @@ impl Journal {
         }
     }
 
-    /// Locks the journal; none where there is no directory, and so nothing to put back.
+    /// Locks the journal; `None` if there is no directory, and so nothing to put back.
     ///
     /// # Errors
-    /// The directory is another user's, or another process does not come to an end.
+    /// The directory is another user's, or another process keeps the lock too long.
     pub fn lock_existing(&self) -> Result<Option<LockedJournal>, JournalError> {
         while let Some(folder) = Folder::open(&self.0)? {
             if folder.lock()? {

@@ -1,9 +1,8 @@
 //! Settings of the kernel that change what an I/O costs: read, set and put back.
 //!
-//! [`Knobs::plan`] reads the values that a change replaces and refuses what is not allowed; nothing
-//! is changed by it. The [`KnobPlan`] that it returns can be written down. [`Knobs::make`] makes the
-//! change, and [`Knobs::put_back`] undoes it, in this process or in another one, also when it was
-//! made in part or not at all.
+//! [`Knobs::plan`] reads the values that a change replaces and refuses values that are not allowed; it changes nothing.
+//! The [`KnobPlan`] that it returns can be stored. [`Knobs::make`] makes the change, and [`Knobs::put_back`] undoes it,
+//! in this process or in another one, also if it was made in part or not at all.
 
 mod along;
 mod back;
@@ -45,7 +44,7 @@ pub struct Knobs {
 }
 
 impl Knobs {
-    /// Settings of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Makes the settings of the system whose file tree begins at `root`: `/`, or a captured one.
     pub fn at(root: impl Into<PathBuf>) -> Knobs {
         Knobs {
             tree: Tree::at(root),
@@ -71,7 +70,7 @@ impl Knobs {
         }
     }
 
-    /// Plans to set `knob` to `value`. Nothing is changed by that.
+    /// Plans to set `knob` to `value`, without changing anything.
     ///
     /// # Errors
     /// The machine does not have the setting, or it cannot have that value.
@@ -112,7 +111,7 @@ impl Knobs {
         ))
     }
 
-    /// Makes a change. When it fails it may have been made in part: [`Knobs::put_back`] undoes that.
+    /// Makes a change. If it fails, it may have been made in part: [`Knobs::put_back`] undoes that.
     ///
     /// # Errors
     /// The kernel refuses the value, or does not permit it.
@@ -126,7 +125,7 @@ impl Knobs {
     /// Undoes a change, and returns the parts that were left as they are, and why.
     ///
     /// # Errors
-    /// A part could not be put back; that can be tried again. The rest is put back also then.
+    /// A part could not be put back, which can be tried again; the other parts were put back all the same.
     pub fn put_back(&self, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
         back::put_back(&self.tree, change)
     }

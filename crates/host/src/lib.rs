@@ -1,9 +1,9 @@
-//! The machine that joulio runs on: settings of the kernel and power states of controllers, changed
-//! for a while and put back whatever ends the run.
+//! The machine that joulio runs on: settings of the kernel and power states of controllers, changed for a while and put
+//! back however the run ends.
 //!
-//! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and put back
-//! when the changes are finished or dropped; what a killed process has left is put back by
-//! [`restore_left`]. Nothing here prints, parses a command line or ends the process.
+//! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and put back when the changes are
+//! finished or dropped; [`restore_left`] puts back those of a killed process. Nothing here prints, parses a command
+//! line or ends the process.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,4 @@
-//! State of a machine on which results depend: written beside them, so that they can be understood
-//! and run again.
+//! State of a machine on which results depend: stored with them, so that they can be understood and repeated.
 
 mod cpu;
 mod disk;
@@ -33,8 +32,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads the state of the system whose file tree begins at `root`: `/`, or a captured one. `targets` are
-    /// block devices and files; those that are neither, or are not there, are left out.
+    /// Reads the state of the system whose file tree begins at `root`: `/`, or a captured one. `targets` are block
+    /// devices and files; others, and missing ones, are left out.
     pub fn read(root: impl Into<PathBuf>, targets: &[&Path]) -> Machine {
         let root = root.into();
         let tree = Tree::at(&root);

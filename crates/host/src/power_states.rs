@@ -1,4 +1,4 @@
-//! Power states and what goes with them: features of an NVMe controller, read, set and put back.
+//! Power states and related features of an NVMe controller: read, set and put back.
 
 pub mod apst;
 mod change;

@@ -16,8 +16,8 @@ pub(crate) struct HandlerState {
     pub(crate) mark: AtomicU32,
     /// Number of times that the handler ran.
     pub(crate) count: AtomicU64,
-    /// Of a hand-over: stack pointers of the polling and of the low-power thread while the other runs, and the counter
-    /// value at which the latter ends its pause.
+    /// Stack pointers of the polling and of the low-power thread while the other runs, and the counter value at which
+    /// the latter ends its pause: for a hand-over.
     pub(crate) polling: AtomicU64,
     pub(crate) low_power: AtomicU64,
     pub(crate) deadline: AtomicU64,

@@ -4,7 +4,7 @@ use crate::journal::{JournalError, PutBackError, RecordedChange};
 use crate::knobs::KnobError;
 use joulio_nvme::NvmeError;
 
-/// A change that could not be made, or not be put back.
+/// Reason why a change could not be made, or not be put back.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The kernel does not have the setting, or refuses the value.
@@ -13,10 +13,10 @@ pub enum ChangeError {
     /// The controller does not have the feature, or refuses the value.
     #[error(transparent)]
     Device(#[from] NvmeError),
-    /// The change cannot be written down, and so is not made.
+    /// The change cannot be journaled, and so is not made.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Change that the same run has made already.
+    /// The same run has made the change already.
     #[error("{0}: changed already by this run")]
     Twice(Box<RecordedChange>),
     /// A change that a killed run has left cannot be put back: see `joulio restore`.
@@ -29,14 +29,13 @@ pub enum ChangeError {
     /// does.
     #[error("settings are not put back: {0}; `joulio restore` puts them back")]
     Kept(JournalError),
-    /// The change is put back, and its entry in the journal stays: `joulio restore` removes it.
+    /// The change is put back, but its entry in the journal remains: `joulio restore` removes it.
     #[error("{0}: it is put back, but its entry stays: `joulio restore` removes it")]
     NotForgotten(JournalError),
 }
 
 impl ChangeError {
-    /// Returns true if a change was made and could not be undone; else nothing is left changed by
-    /// it.
+    /// Whether a change was made and could not be undone.
     pub fn leaves_changes(&self) -> bool {
         matches!(
             self,
@@ -44,8 +43,8 @@ impl ChangeError {
         )
     }
 
-    /// Returns true if another process, which still runs, holds what was to be changed: nothing is
-    /// changed, and can be when that process has ended.
+    /// Whether another process, which still runs, holds the setting: nothing is changed, and the change is possible
+    /// when that process has ended.
     pub fn waits_for_another(&self) -> bool {
         matches!(
             self,

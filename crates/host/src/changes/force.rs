@@ -6,14 +6,14 @@ use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Longest time that a change that is just being made or put back may take.
+/// Longest time that a change which is being made or put back may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest time that putting back may take in all: a device may not answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Puts back all changes of this process, in the place of the threads that have made them: for a
-/// signal handler's thread that is about to end the process. Returns after 5 s at most; no
-/// change is made after it. `cancel` ends the wait for a controller.
+/// Puts back all changes of this process, instead of the threads that have made them: for a signal handler's thread
+/// that is about to end the process. Returns after at most 5 s; no change is made after it. `cancel` ends the wait for
+/// a controller.
 pub fn force_restore(cancel: Cancel) -> ForcedRestore {
     let (done, result) = channel();
     let thread = Builder::new().name("joulio-restore".into());

@@ -1,4 +1,4 @@
-//! Changes of this process that are not put back yet, for another thread that has to do that.
+//! Changes of this process that are not put back yet, for another thread that has to put them back.
 
 use crate::journal::{HeldEntry, Journal};
 use joulio_nvme::Cancel;
@@ -7,13 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two tries of the lock while a change is being made or put back.
+/// Time between two attempts to lock while a change is being made or put back.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Changes of a process that are not put back yet, locked by whoever makes one or puts one back.
+/// Changes of a process that are not put back yet, locked while one is made or put back.
 pub struct LiveChanges(Mutex<Inner>);
 
-/// Changes with the entries that this process holds, by the order in which they were made.
+/// Changes with the entries that this process holds, in the order in which they were made.
 pub(super) struct Inner {
     next: u64,
     made: BTreeMap<u64, (Journal, HeldEntry)>,
@@ -24,12 +24,12 @@ pub(super) struct Inner {
 pub enum ForcedRestore {
     /// All changes were put back, or there were none; with lines about that.
     Restored(Vec<String>),
-    /// Some kept in the journal: why.
+    /// Some changes stay in the journal, with the reason.
     Kept(String),
 }
 
 impl LiveChanges {
-    /// Set without changes.
+    /// Makes a set without changes.
     pub(super) const fn new() -> LiveChanges {
         LiveChanges(Mutex::new(Inner {
             next: 0,
@@ -37,14 +37,14 @@ impl LiveChanges {
         }))
     }
 
-    /// Changes of this process.
+    /// Returns the changes of this process.
     pub fn of_this_process() -> &'static LiveChanges {
         static LIVE: LiveChanges = LiveChanges::new();
         &LIVE
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic in a change does not make what is written here wrong.
+        // A panic during a change does not invalidate this state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,9 +53,9 @@ impl LiveChanges {
         matches!(self.0.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Puts all back from another thread than the one that made the changes, which makes none any
-    /// more: it finds this locked, for ever. Waits `patience` for a change that is being made or
-    /// put back just now; `cancel` ends the wait for a controller.
+    /// Puts back all changes from another thread than the one that made them. That thread can make none after it: it
+    /// finds this locked, for ever. Waits `patience` for a change that is being made or put back; `cancel` ends the
+    /// wait for a controller.
     pub fn put_back_for_good(&self, patience: Duration, cancel: &Cancel) -> ForcedRestore {
         let start = Instant::now();
         let mut inner = loop {
@@ -83,12 +83,12 @@ impl Inner {
         self.next
     }
 
-    /// Removes the change, which is put back or left.
+    /// Removes the change, which was put back or left.
     pub(super) fn remove(&mut self, number: u64) -> Option<HeldEntry> {
         self.made.remove(&number).map(|(_, held)| held)
     }
 
-    /// The latest first. One that cannot be put back does not keep the rest from it.
+    /// Puts changes back, the latest first. One that cannot be put back does not prevent the others.
     fn put_back(&mut self, cancel: &Cancel) -> ForcedRestore {
         let (mut lines, mut kept) = (Vec::new(), None);
         while let Some((_, (journal, held))) = self.made.pop_last() {
@@ -105,7 +105,7 @@ fn put_back(journal: &Journal, held: HeldEntry, cancel: &Cancel) -> Result<Vec<S
     let locked = journal.lock().map_err(|error| error.to_string())?;
     let lines = held.entry.change.put_back(cancel);
     let lines = lines.map_err(|error| error.to_string())?;
-    // An older one is not ours to forget: it has a value from before.
+    // An older entry must stay: it has a value from before.
     if held.fresh {
         locked.done(held).map_err(|error| error.to_string())?;
     }

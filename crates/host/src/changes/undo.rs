@@ -1,4 +1,4 @@
-//! Something that can be changed and put back.
+//! A change that can be undone.
 
 use super::error::ChangeError;
 use crate::journal::{KnobChange, PutBackError, RecordedChange};
@@ -6,8 +6,8 @@ use crate::knobs::Knobs;
 
 /// A change that can be made and put back.
 pub trait Undo {
-    /// Record that is written into the journal before the change is made; none for a change that
-    /// ends with this process anyway.
+    /// Returns the record that is written into the journal before the change is made; `None` for a change that ends
+    /// with this process anyway.
     fn record(&self) -> Option<RecordedChange>;
 
     /// Makes the change.
@@ -22,10 +22,7 @@ pub trait Undo {
     /// The old value could not be put back; that can be tried again.
     fn put_back(&self) -> Result<Vec<String>, PutBackError>;
 
-    /// Puts back what a failed [`Undo::make`] has done.
-    ///
-    /// # Errors
-    /// The old value could not be put back; that can be tried again.
+    /// Undoes the part that a failed [`Undo::make`] has made.
     fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         self.put_back()
     }

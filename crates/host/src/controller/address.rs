@@ -1,4 +1,4 @@
-//! Addresses by which any process finds a controller again, from any directory.
+//! Addresses with which any process, in any directory, finds a controller again.
 
 use joulio_device::pci::{NoIommu, ParsePciAddressError, PciAddress};
 use std::fmt;
@@ -9,9 +9,9 @@ use std::str::FromStr;
 /// `vfio-user:/run/nvme.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControllerAddress {
-    /// Character device of a controller that the kernel's driver has.
+    /// Character device of a controller that the kernel drives.
     Kernel(PathBuf),
-    /// Controller that joulio's own driver has.
+    /// Controller that joulio's own driver drives.
     Own(OwnAddress),
 }
 
@@ -30,17 +30,17 @@ pub enum OwnAddress {
 pub struct PcieFunction {
     /// PCI address.
     pub address: PciAddress,
-    /// Permission to drive it without an IOMMU.
+    /// Permission to drive the function without an IOMMU.
     pub no_iommu: NoIommu,
 }
 
-/// The parameter that allows it: of a `pcie:` device.
+/// Parameter of a `pcie:` device that permits driving it without an IOMMU.
 pub const NO_IOMMU: &str = "noiommu";
 
-/// A text that is no address of a controller.
+/// Error of a text that is no address of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseAddressError {
-    /// Neither a path nor a known scheme.
+    /// The text is neither a path nor has a known scheme.
     #[error(
         "'{text}' is not a controller: write /dev/nvme0, pcie:0000:01:00.0 or vfio-user:SOCKET"
     )]
@@ -48,10 +48,10 @@ pub enum ParseAddressError {
         /// Text that was given.
         text: String,
     },
-    /// `pcie:` without a function's address.
+    /// The text after `pcie:` is no function's address.
     #[error(transparent)]
     Pcie(#[from] ParsePciAddressError),
-    /// `vfio-user:` without a socket's path.
+    /// The text after `vfio-user:` is no socket's path.
     #[error("'{text}': a vfio-user device takes a socket's path")]
     Socket {
         /// Text that was given.
@@ -60,7 +60,7 @@ pub enum ParseAddressError {
 }
 
 impl ControllerAddress {
-    /// Address with an absolute socket path, so that it holds in any directory.
+    /// Returns the address with an absolute socket path, so that it holds in any directory.
     pub fn to_lasting(&self) -> ControllerAddress {
         match self {
             ControllerAddress::Own(OwnAddress::VfioUser(path)) => {
@@ -75,7 +75,7 @@ impl ControllerAddress {
 impl FromStr for ControllerAddress {
     type Err = ParseAddressError;
 
-    /// Reads an address; a namespace after a comma (`,nsid=2`) is no part of it and ignored.
+    /// Parses an address; a namespace after a comma (`,nsid=2`) is ignored.
     fn from_str(text: &str) -> Result<ControllerAddress, ParseAddressError> {
         match text.starts_with('/') {
             true => Ok(ControllerAddress::Kernel(text.into())),
@@ -87,7 +87,7 @@ impl FromStr for ControllerAddress {
 impl FromStr for OwnAddress {
     type Err = ParseAddressError;
 
-    /// Reads an address; parameters after a comma (`,nsid=2`) but `noiommu` are no part of it and ignored.
+    /// Parses an address; parameters after a comma (`,nsid=2`) other than `noiommu` are ignored.
     fn from_str(text: &str) -> Result<OwnAddress, ParseAddressError> {
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         let mut parts = rest.split(',');
@@ -143,7 +143,7 @@ mod tests {
             let address: ControllerAddress = text.parse().unwrap();
             assert_eq!(address.to_lasting().to_string(), text);
         }
-        // As earlier versions wrote it down.
+        // The form of earlier versions.
         let address: ControllerAddress = "pcie:01:00.0,nsid=2".parse().unwrap();
         assert_eq!(address.to_string(), "pcie:0000:01:00.0");
         for text in ["", "nvme0", "vfio-user:", "pcie:zz", "emulated:instant"] {

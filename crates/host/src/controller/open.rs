@@ -7,19 +7,18 @@ use joulio_device::vfio_user::VfioUserDevice;
 use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError};
 use std::path::Path;
 
-/// A controller that could not be opened.
+/// Reason why a controller could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerOpenError {
-    /// The device cannot be had: it is missing, not permitted, or another process has it.
+    /// The device cannot be opened: it is missing, not permitted, or another process has it.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The controller does not come up, or refuses to say what it is.
+    /// The controller does not become ready, or does not answer Identify.
     #[error(transparent)]
     Controller(#[from] NvmeError),
 }
 
-/// Options of a controller that gets admin commands: as few queues as there can be; `cancel` ends the
-/// waits for it.
+/// Returns options of a controller for admin commands: as few queues as possible; `cancel` ends the waits for it.
 pub fn admin_options(cancel: Cancel) -> ControllerOptions {
     ControllerOptions {
         queues: 1,
@@ -28,11 +27,10 @@ pub fn admin_options(cancel: Cancel) -> ControllerOptions {
     }
 }
 
-/// Opens the PCIe function, which is bound to vfio-pci. The wait for the controller
-/// ends when it is cancelled.
+/// Opens the PCIe function, which is bound to vfio-pci. `cancel` ends the wait for the controller.
 ///
 /// # Errors
-/// The function cannot be opened, or its controller does not come up.
+/// The function cannot be opened, or its controller does not become ready.
 pub fn open_pcie(
     function: PcieFunction,
     options: ControllerOptions,
@@ -41,11 +39,10 @@ pub fn open_pcie(
     Ok(Controller::open(device, options)?)
 }
 
-/// Opens the controller at the socket `path`. The waits for its server and for the controller end
-/// when they are cancelled.
+/// Opens the controller at the socket `path`. `cancel` ends the waits for its server and for the controller.
 ///
 /// # Errors
-/// Nobody serves there, or the controller does not come up.
+/// No server listens there, or the controller does not become ready.
 pub fn open_vfio_user(
     path: &Path,
     options: ControllerOptions,

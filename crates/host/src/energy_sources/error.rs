@@ -3,7 +3,7 @@
 use joulio_energy::Unmet;
 use std::path::PathBuf;
 
-/// A root of a captured file tree that is not a folder.
+/// Error of a root of a captured file tree that is not a directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is not a folder", path.display())]
 pub struct RootError {
@@ -11,19 +11,19 @@ pub struct RootError {
     pub path: PathBuf,
 }
 
-/// A selection of meters that cannot be had.
+/// Error of a selection of meters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// `none` stands beside other words: leave it out, or everything else.
+    /// `none` is combined with other words: leave it out, or everything else.
     #[error("none excludes every other meter: leave it out, or the others")]
     NoneBeside,
     /// A word is given twice: leave one out.
     #[error("{word} is given twice: leave one out")]
     Twice {
-        /// Word, without an address that may hold a password.
+        /// The word, without an address that may contain a password.
         word: String,
     },
-    /// A text is no word of a selection.
+    /// The text is no word of a selection.
     #[error("{0}")]
     Word(String),
     /// No meter has the name.
@@ -32,7 +32,7 @@ pub enum SelectionError {
         /// Name that was given.
         name: String,
     },
-    /// A word has no meter that can be read.
+    /// No meter of the word can be read.
     #[error("{0}")]
     Unmet(Unmet),
 }

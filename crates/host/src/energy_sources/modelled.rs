@@ -2,7 +2,7 @@
 
 use joulio_energy::{About, Clock, Meter, MeterError, Reading};
 
-/// A meter whose watts are a profile's: of an emulated device.
+/// A meter of an emulated device, whose watts are a profile's.
 #[derive(Debug)]
 pub(super) struct Modelled<M> {
     meter: M,

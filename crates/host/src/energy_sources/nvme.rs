@@ -8,8 +8,7 @@ use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
 use std::fmt;
 
-/// Opens the meter in the device `name`. The watts of an `emulated` device are its profile's, and
-/// marked so.
+/// Opens the meter in the device `name`. The watts of an `emulated` device are its profile's, and marked as modelled.
 ///
 /// # Errors
 /// The device does not measure its power, or fails a command.

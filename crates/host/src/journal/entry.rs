@@ -1,4 +1,4 @@
-//! An entry of the journal: something that was changed, with all that puts it back.
+//! An entry of the journal: a change, with all that is needed to undo it.
 
 use crate::knobs::{KnobError, KnobPlan, Knobs};
 use crate::power_states::feature::{FeatureChange, FeatureError};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::{fmt, io};
 
-/// Version of the files. In 1 there were no numbers, and features of NVMe devices only.
+/// Version of the files. Version 1 had no numbers, and only features of NVMe devices.
 const VERSION: u32 = 2;
 
 /// An entry of the journal.
@@ -15,14 +15,14 @@ const VERSION: u32 = 2;
 #[serde(deny_unknown_fields)]
 pub struct JournalEntry {
     version: u32,
-    /// Order of the changes: a later one has a higher number, and is put back sooner.
+    /// Number of the change: later changes have higher numbers, and are put back first.
     pub number: u64,
-    /// Change that was made, or was about to be.
+    /// The change that was made, or was about to be.
     #[serde(rename = "what")]
     pub change: RecordedChange,
 }
 
-/// A change that is written down, with the value that it replaces.
+/// A change as it is recorded, with the value that it replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RecordedChange {
@@ -40,15 +40,15 @@ pub struct KnobChange {
     pub root: PathBuf,
     /// Files with their old and new values.
     pub change: KnobPlan,
-    /// True for one that is to outlast its run: later runs leave it, and `joulio restore` puts it back.
+    /// Whether the change is to outlast its run: later runs leave it, and `joulio restore` puts it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stays: bool,
 }
 
-/// A change that could not be put back, and can be tried again.
+/// Reason why a change could not be put back; it can be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum PutBackError {
-    /// The kernel refuses its old setting.
+    /// The kernel refuses the old value of its setting.
     #[error(transparent)]
     Knob(#[from] KnobError),
     /// A feature of an NVMe controller could not be set.
@@ -56,10 +56,10 @@ pub enum PutBackError {
     Feature(#[from] FeatureError),
 }
 
-/// A file that is no entry of the journal: see what it says, and remove it.
+/// Reason why a file is no entry of the journal: read it, and remove it.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// A directory, fifo or device is in its place.
+    /// A directory, fifo or device has its name.
     #[error("not a regular file")]
     NotRegular,
     /// The file cannot be read.
@@ -71,19 +71,19 @@ pub enum EntryError {
     /// Another version of joulio has written it.
     #[error("an entry of version {found}, not {VERSION}")]
     Version {
-        /// Version that it has.
+        /// Version of the file.
         found: u32,
     },
     /// The feature's value is not what joulio writes.
     #[error(transparent)]
     Feature(#[from] FeatureError),
-    /// The setting's files are not its own.
+    /// The files are not those of the setting.
     #[error(transparent)]
     Knob(#[from] KnobError),
 }
 
 impl JournalEntry {
-    /// Entry that is to be written.
+    /// Makes an entry that is to be written.
     pub(super) fn new(number: u64, change: RecordedChange) -> JournalEntry {
         JournalEntry {
             version: VERSION,
@@ -92,7 +92,7 @@ impl JournalEntry {
         }
     }
 
-    /// Reads an entry, which anybody may have written.
+    /// Parses an entry, which anybody may have written.
     pub(super) fn parse(text: &str) -> Result<JournalEntry, EntryError> {
         /// Entry of any version.
         #[derive(Deserialize)]
@@ -113,12 +113,12 @@ impl JournalEntry {
 }
 
 impl RecordedChange {
-    /// Returns true if `other` changes the same feature of the same device, or the same setting.
+    /// Whether `other` changes the same feature of the same device, or the same setting.
     pub fn is_of_the_same(&self, other: &RecordedChange) -> bool {
         self.file_name() == other.file_name()
     }
 
-    /// Name of its file: one for each feature of a device, and one for each setting; another for a
+    /// Returns the name of the entry's file: one for each feature of a device, and one for each setting; another for a
     /// setting that stays, which a run may change for a while.
     pub fn file_name(&self) -> String {
         let (words, kind) = match self {
@@ -144,7 +144,7 @@ impl RecordedChange {
                 )
             }
         };
-        // FNV-1a: names may be long and hold anything.
+        // FNV-1a, since names may be long and contain any character.
         let hash = words
             .iter()
             .fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
@@ -187,8 +187,7 @@ impl KnobChange {
         Ok(left.iter().map(|why| format!("{knob}: {why}")).collect())
     }
 
-    /// Returns true if either change is of a file that the other is of, or that the kernel changes
-    /// with it.
+    /// Whether either change is of a file that the other one changes, or that the kernel changes with it.
     pub fn touches(&self, other: &KnobChange) -> bool {
         self.root == other.root && self.change.touches(&other.change)
     }

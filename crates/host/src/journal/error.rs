@@ -5,19 +5,19 @@ use joulio_kernel_io::LockHolder;
 use std::io;
 use std::path::PathBuf;
 
-/// A journal that cannot be used, or an entry that cannot be made.
+/// Reason why a journal cannot be used, or an entry cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The environment names no place for it: set HOME or XDG_STATE_HOME.
+    /// The environment names no directory for it: set HOME or XDG_STATE_HOME.
     #[error("no place for the journal: set HOME or XDG_STATE_HOME")]
     NoPlace,
-    /// A link or another file is in the place of its directory: remove it.
+    /// A link or another file has the name of its directory: remove it.
     #[error("journal: {}: a link or a file, and not a directory: remove it, or set XDG_STATE_HOME", path.display())]
     NoDirectory {
         /// Path of the link or file.
         path: PathBuf,
     },
-    /// Another user owns it, who could write or remove entries: remove it.
+    /// Another user owns it and could write or remove entries: remove it.
     #[error("journal: {}: belongs to user {owner}, not to user {user} who runs this: remove it, or set XDG_STATE_HOME to a directory of your own", path.display())]
     Foreign {
         /// Path of the directory or file.
@@ -43,13 +43,12 @@ pub enum JournalError {
         /// Reason that the system gives.
         source: io::Error,
     },
-    /// Another process changes settings, or puts them back, and does not come to an end: wait for
-    /// it, or end it.
+    /// Another process changes settings, or puts them back, and keeps the lock: wait for it, or end it.
     #[error("journal: {}: {holder} has been changing settings or putting them back for {seconds} s: wait for it, or end it", path.display())]
     Locked {
         /// Directory of the journal.
         path: PathBuf,
-        /// Seconds that it was waited for.
+        /// Seconds waited for the lock.
         seconds: u64,
         /// Process that has the journal locked.
         holder: LockHolder,
@@ -62,20 +61,19 @@ pub enum JournalError {
         /// The other process.
         holder: LockHolder,
     },
-    /// Another process, which still runs, has changed something that the kernel changes with the
-    /// setting: wait for it.
+    /// Another process, which still runs, has changed a setting that the kernel changes with this one: wait for it.
     #[error(
         "{wanted}: {holder} has changed {other}, which it depends on, and will put that back: wait until it has ended"
     )]
     Beside {
-        /// Setting that was to be changed.
+        /// Setting to be changed.
         wanted: String,
         /// Change of the other process.
         other: Box<RecordedChange>,
         /// The other process.
         holder: LockHolder,
     },
-    /// A file of the journal is no entry: see what it says, and remove it.
+    /// A file of the journal is no entry: read it, and remove it.
     #[error("journal: {}: {source}; see what it says, and remove it", path.display())]
     Unreadable {
         /// Path of the file.
@@ -85,7 +83,7 @@ pub enum JournalError {
     },
 }
 
-/// An entry that could not be taken.
+/// Reason why an entry could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// The process that made the change still runs, and is to put it back itself.

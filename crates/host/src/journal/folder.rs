@@ -1,5 +1,5 @@
-//! The journal's directory, which must be one's own: whoever could write there could have a root
-//! user's next `joulio restore` change settings, or forget what was changed.
+//! The journal's directory, which must belong to the user: others who could write there could make a root user's next
+//! `joulio restore` change settings, or forget changes.
 
 use super::entry::EntryError;
 use super::error::JournalError;
@@ -20,10 +20,9 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longest time that somebody else may take to change settings or put them back: opening a
-/// controller may take as long.
+/// Longest time to wait while somebody else changes settings or puts them back: opening a controller may take as long.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time between two tries of a lock while another process has it.
+/// Time between two attempts to lock while another process has the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Permissions of the group and of others to write.
@@ -31,14 +30,14 @@ const WRITABLE: u32 = 0o022;
 /// Sticky bit: others cannot rename or remove files that are not theirs in such a directory (/tmp).
 const STICKY: u32 = 0o1000;
 
-/// An open directory of one's own. Files in it are opened below it, never through a link.
+/// An open directory of the user's own. Files are opened relative to it, never through a link.
 pub(super) struct Folder {
     fd: OwnedFd,
     path: PathBuf,
 }
 
 impl Folder {
-    /// Opens the directory `path`; none where there is none.
+    /// Opens the directory `path`; `None` if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Option<Folder>, JournalError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = match retry_on_intr(|| open(path, flags, Mode::empty())) {
@@ -57,7 +56,7 @@ impl Folder {
         Ok(Some(Folder { fd, path }))
     }
 
-    /// Opens the directory `path`; where there is none it is made, for nobody else to see.
+    /// Opens the directory `path`; creates it, accessible to its owner alone, if it does not exist.
     pub(super) fn create(path: &Path) -> Result<Folder, JournalError> {
         DirBuilder::new()
             .recursive(true)
@@ -72,8 +71,8 @@ impl Folder {
         Folder::open(path)?.ok_or_else(|| failed(path, Errno::NOENT))
     }
 
-    /// Waits until nobody else has it locked, and locks it until it is dropped. False: somebody
-    /// has removed it meanwhile.
+    /// Waits until nobody else has the directory locked, and locks it until it is dropped. Returns `false` if it was
+    /// removed meanwhile.
     pub(super) fn lock(&self) -> Result<bool, JournalError> {
         let start = Instant::now();
         loop {
@@ -95,12 +94,12 @@ impl Folder {
         Ok(there.is_ok_and(|there| same(&there, &mine)))
     }
 
-    /// Returns the path of its file `name`.
+    /// Returns the path of the directory's file `name`.
     pub(super) fn path_of(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The names of all that is in it.
+    /// Lists the names of the directory.
     pub(super) fn names(&self) -> Result<Vec<OsString>, JournalError> {
         let failed = |errno| failed(&self.path, errno);
         let mut names = Vec::new();
@@ -111,10 +110,10 @@ impl Folder {
         Ok(names)
     }
 
-    /// Opens the file `name` to read. It must be one's own.
+    /// Opens the file `name` to read. It must belong to the user.
     pub(super) fn read(&self, name: &OsStr) -> Result<File, JournalError> {
         let path = || self.path_of(name);
-        // O_NONBLOCK: not to wait for the writer of a fifo.
+        // O_NONBLOCK, so as not to wait for the writer of a fifo.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = retry_on_intr(|| openat(&self.fd, name, flags, Mode::empty()));
         let fd = fd.map_err(|errno| failed(&path(), errno))?;
@@ -181,7 +180,7 @@ fn same(one: &Stat, other: &Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-/// A directory or file of the journal.
+/// Checks that a directory or file of the journal belongs to the user alone.
 fn check_own(path: &Path, found: &Stat) -> Result<(), JournalError> {
     check_owner(path, found, &[geteuid().as_raw()])?;
     match found.st_mode & WRITABLE {
@@ -190,7 +189,7 @@ fn check_own(path: &Path, found: &Stat) -> Result<(), JournalError> {
     }
 }
 
-/// Checks the directory around the journal's: nobody else may put another into its place.
+/// Checks the directory around the journal's: nobody else may be able to replace the journal.
 fn check_above(path: &Path, found: &Stat) -> Result<(), JournalError> {
     check_owner(path, found, &[geteuid().as_raw(), 0])?;
     match found.st_mode & WRITABLE != 0 && found.st_mode & STICKY == 0 {

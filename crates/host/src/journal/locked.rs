@@ -9,19 +9,19 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Bytes that no entry has.
+/// Size in bytes that no entry exceeds.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The journal, locked: nobody else reads or writes it until this is dropped.
+/// The locked journal: nobody else reads or writes it until this is dropped.
 pub struct LockedJournal {
     folder: Folder,
 }
 
-/// An entry, locked: nobody else takes it until this is dropped.
+/// A locked entry: nobody else takes it until this is dropped.
 pub struct HeldEntry {
     /// Content of the entry.
     pub entry: JournalEntry,
-    /// True if the entry was written just now; if not, an earlier change is not put back yet.
+    /// Whether the entry was written just now; if not, an earlier change is not put back yet.
     pub fresh: bool,
     name: OsString,
     _lock: File,
@@ -32,9 +32,8 @@ impl LockedJournal {
         LockedJournal { folder }
     }
 
-    /// Writes `change` down, before it is made: when this returns, the entry outlives this process
-    /// and a power failure. Where there is an entry for the same already, that one stays: it has
-    /// the older value.
+    /// Records `change` before it is made: when this returns, the entry survives the end of this process and a power
+    /// failure. An existing entry for the same setting stays: it has the older value.
     ///
     /// # Errors
     /// The entry cannot be written, or another process has changed the same.
@@ -55,7 +54,7 @@ impl LockedJournal {
         })
     }
 
-    /// A file of its own, or none where there is one.
+    /// Writes an entry into a new file; `None` if the name exists.
     fn write(&self, name: &OsStr, entry: &JournalEntry) -> Result<Option<HeldEntry>, JournalError> {
         let staged = OsString::from(format!(".{}.tmp", std::process::id()));
         let mut file = self.folder.make(&staged)?;
@@ -69,7 +68,7 @@ impl LockedJournal {
             text.push('\n');
             let written = file.write_all(text.as_bytes());
             written.and_then(|()| file.sync_all()).map_err(failed)?;
-            // Not a rename: that would replace an older entry.
+            // Not a rename, which would replace an older entry.
             self.folder.link(&staged, name)
         })();
         let removed = self.folder.remove(&staged);
@@ -86,14 +85,14 @@ impl LockedJournal {
         }))
     }
 
-    /// Removes what killed processes were writing: as nobody else writes now, whatever is not
-    /// finished was not begun by anybody who lives.
+    /// Removes files that killed processes were writing: nobody else writes now, so that no process that still runs has
+    /// begun an unfinished file.
     pub(super) fn sweep(&self) -> Result<(), JournalError> {
         for name in self.folder.names()? {
             if !is_staged(&name) {
                 continue;
             }
-            // One that is not ours, or locked, is not for us to judge.
+            // A file of another user, or a locked one, is left.
             let dead = |file: File| lock_file(&file).unwrap_or(false).then_some(file);
             if let Some(_lock) = self.folder.read(&name).ok().and_then(dead) {
                 self.folder.remove(&name)?;
@@ -102,8 +101,7 @@ impl LockedJournal {
         Ok(())
     }
 
-    /// Numbers and file names of all entries, the latest first. A file that is no entry has
-    /// number 0.
+    /// Lists numbers and file names of all entries, the latest first. A file that is no entry has number 0.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -119,7 +117,7 @@ impl LockedJournal {
         Ok(entries)
     }
 
-    /// Changes of processes that still run and are to put them back themselves, with the process.
+    /// Lists changes of processes that still run and are to put them back themselves, with the process.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -135,7 +133,7 @@ impl LockedJournal {
         Ok(living)
     }
 
-    /// Locks the entry in the file `name`, and reads it.
+    /// Locks and reads the entry in the file `name`.
     ///
     /// # Errors
     /// A process that still runs has it, or the file is no entry.
@@ -160,7 +158,7 @@ impl LockedJournal {
         })
     }
 
-    /// Removes `held`, whose change is put back.
+    /// Removes `held`, whose change was put back.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -181,7 +179,7 @@ impl LockedJournal {
     }
 }
 
-/// The name of a file that is being written: `.PID.tmp`.
+/// Whether `name` is that of a file that is being written: `.PID.tmp`.
 fn is_staged(name: &OsStr) -> bool {
     let name = name.to_str();
     let pid = name.and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));

@@ -1,4 +1,4 @@
-//! Putting back what processes that are gone have left.
+//! Putting back changes of processes that have ended.
 
 use super::entry::RecordedChange;
 use super::error::{JournalError, TakeError};
@@ -6,19 +6,19 @@ use super::locked::LockedJournal;
 use joulio_nvme::Cancel;
 use std::ffi::OsStr;
 
-/// Result of restoring an entry of the journal.
+/// Result of putting back an entry of the journal.
 #[derive(Debug)]
 pub enum RestoreOutcome {
-    /// Put back, or left to somebody else who has changed it since: lines about that.
+    /// The change was put back, or left to somebody else who has changed it since; with lines about that.
     Restored(Vec<String>),
-    /// Kept, because the process that made the change still runs.
+    /// The entry was kept, because the process that made the change still runs.
     Busy(String),
-    /// Kept, because it could not be put back: why.
+    /// The entry was kept, because the change could not be put back, with the reason.
     Kept(String),
 }
 
-/// Puts back the entries of processes that are gone and that are `wanted`, the latest first.
-/// `cancel` ends the wait for a controller.
+/// Puts back the entries that are `wanted`, of processes that have ended, the latest first. `cancel` ends the wait for
+/// a controller.
 ///
 /// # Errors
 /// The journal cannot be read.
@@ -34,7 +34,7 @@ pub fn restore_left(
         .collect())
 }
 
-/// None when it is not wanted.
+/// Puts an entry back; `None` if it is not wanted.
 fn restore_entry(
     journal: &LockedJournal,
     name: &OsStr,

@@ -1,8 +1,8 @@
 //! Settings that the kernel changes by itself when a setting is changed, and does not put back with it.
 //!
-//! A change of the scheduler makes anew the scheduler's own settings (queue/iosched/), nr_requests
-//! and wbt_lat_usec: elevator_init in block/elevator.c, wbt_disable_default in block/blk-wbt.c. A
-//! change of the governor may change energy_performance_preference (drivers/cpufreq/amd-pstate.c).
+//! A change of the scheduler resets the scheduler's own settings (queue/iosched/), nr_requests and wbt_lat_usec:
+//! elevator_init in block/elevator.c, wbt_disable_default in block/blk-wbt.c. A change of the governor may change
+//! energy_performance_preference (drivers/cpufreq/amd-pstate.c).
 
 use super::cpus;
 use super::error::KnobError;
@@ -12,7 +12,7 @@ use super::plan::{Along, KnobPlan, set};
 use super::queue;
 use crate::tree::Tree;
 
-/// Settings that go with `knob`, and their values.
+/// Returns the settings that the kernel changes with `knob`, and their values.
 pub(super) fn beside(tree: &Tree, knob: &Knob) -> Vec<Along> {
     let files = match knob {
         Knob::Queue {
@@ -30,7 +30,8 @@ pub(super) fn beside(tree: &Tree, knob: &Knob) -> Vec<Along> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// nr_requests first: mq-deadline takes its async_depth from it.
+/// Lists the files that a change of the scheduler resets; nr_requests first, since mq-deadline takes its async_depth
+/// from it.
 fn of_scheduler(tree: &Tree, disk: &str) -> Vec<String> {
     let mut files = vec![
         queue::file(disk, Setting::NrRequests),

@@ -8,11 +8,11 @@ use crate::tree::{Tree, is_gone};
 
 /// Result for a file.
 enum Back {
-    /// Given the old value by this.
+    /// The old value was written now.
     Now,
-    /// At the old value already.
+    /// The old value was there already.
     Already,
-    /// Left as it is.
+    /// The file was left as it is.
     Left(LeftAlone),
 }
 

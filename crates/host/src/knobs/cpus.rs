@@ -1,4 +1,4 @@
-//! Settings of all CPUs: the governor of their frequency, and which idle states they may enter.
+//! Settings of all CPUs: the governor of their frequency, and the idle states that they may enter.
 
 use super::error::{Absence, KnobError};
 use super::knob::Knob;
@@ -16,13 +16,13 @@ pub struct CpuIdleState {
     pub number: u32,
     /// Name of the state: `POLL`, `C1E`.
     pub name: String,
-    /// Time that it takes to leave it; the kernel has microseconds.
+    /// Time to leave the state; the kernel reports microseconds.
     pub latency: Option<Nanos>,
-    /// True if the state is switched off; none for a state without a switch.
+    /// Whether the state is switched off; `None` for a state without a switch.
     pub disabled: Option<bool>,
 }
 
-/// Idle states of each CPU, shallowest first; CPUs without any are left out.
+/// Returns the idle states of each CPU, shallowest first; CPUs without any are left out.
 pub fn idle_states(root: impl Into<std::path::PathBuf>) -> Vec<(u32, Vec<CpuIdleState>)> {
     states(&Tree::at(root))
 }
@@ -53,7 +53,7 @@ fn state_file(cpu: u32, number: u32, name: &str) -> String {
     format!("{CPUS}/cpu{cpu}/cpuidle/state{number}/{name}")
 }
 
-/// The deepest state that is not switched off, by CPU; allowed are the names that all CPUs have.
+/// Returns the deepest state that is not switched off, by CPU; allowed are the names that all CPUs have.
 pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
     let absent = |why| KnobError::Absent {
         knob: knob.clone(),
@@ -86,7 +86,7 @@ pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<KnobReading, Knob
     })
 }
 
-/// The idle state without an instruction that idles.
+/// Idle state that polls instead of executing an idle instruction.
 const POLL: &str = "POLL";
 
 fn named<'a>(states: &'a [CpuIdleState], name: &str) -> Option<&'a CpuIdleState> {
@@ -94,8 +94,8 @@ fn named<'a>(states: &'a [CpuIdleState], name: &str) -> Option<&'a CpuIdleState>
     states.iter().find(|state| state.name == name)
 }
 
-/// The switches of all states, such that `deepest` is the deepest: itself on, deeper ones off, and
-/// shallower ones as they are.
+/// Returns the switches of all states such that `deepest` is the deepest: itself on, deeper ones off, and shallower
+/// ones unchanged.
 pub(super) fn switches(tree: &Tree, deepest: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (cpu, states) in states(tree) {
@@ -113,14 +113,14 @@ pub(super) fn switches(tree: &Tree, deepest: &str) -> Vec<(String, String)> {
 /// File of a policy's highest frequency, in kHz.
 const MAX_FREQUENCY: &str = "scaling_max_freq";
 
-/// CPUs that share a frequency share a policy.
+/// Lists the policies; CPUs that share a frequency share a policy.
 fn policies(tree: &Tree) -> Vec<String> {
     let folder = format!("{CPUS}/cpufreq");
     let numbers = tree.numbered(&folder, "policy").into_iter();
     numbers.map(|n| format!("{folder}/policy{n}")).collect()
 }
 
-/// Text of a policy's file.
+/// Reads the text of a policy's file.
 fn read(tree: &Tree, file: String) -> Result<String, KnobError> {
     tree.text(&file).map_err(|source| KnobError::Read {
         path: tree.path(&file),
@@ -158,7 +158,7 @@ pub(super) fn governors(tree: &Tree, governor: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The highest frequency that each policy allows; allowed is what all CPUs can have.
+/// Returns the highest frequency that each policy allows; allowed are values that all CPUs support.
 pub(super) fn read_max_frequency(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
     let (mut values, mut common) = (Vec::new(), None);
     for policy in policies(tree) {

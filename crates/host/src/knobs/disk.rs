@@ -1,15 +1,15 @@
-//! Disks by the names that people give them.
+//! Disks, by the names that users give them.
 
 use crate::tree::Tree;
 use std::path::Path;
 
-/// A disk that the machine does not have.
+/// Error of a disk that the machine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no disk '{name}': {}", known(.there))]
 pub struct NoSuchDisk {
     /// Name that was given.
     pub name: String,
-    /// Names of the disks that there are.
+    /// Names of the machine's disks.
     pub there: Vec<String>,
 }
 
@@ -20,8 +20,8 @@ fn known(there: &[String]) -> String {
     }
 }
 
-/// Name in /sys/block of the disk or partition that is called `text`: `nvme0n1`, `/dev/nvme0n1`, a
-/// link to that, or `cciss/c0d0`, which /sys/block has as `cciss!c0d0`.
+/// Returns the name in /sys/block of the disk or partition `text`: `nvme0n1`, `/dev/nvme0n1`, a link to that, or
+/// `cciss/c0d0`, which /sys/block has as `cciss!c0d0`.
 pub fn disk_name(text: &str) -> String {
     let path = Path::new(text);
     let target = path.canonicalize().ok().filter(|_| path.is_absolute());

@@ -5,7 +5,7 @@ use super::reading::KnobValues;
 use std::io;
 use std::path::PathBuf;
 
-/// A setting that cannot be read, set or put back.
+/// Reason why a setting cannot be read, set or put back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnobError {
@@ -60,14 +60,14 @@ pub enum KnobError {
         /// Values that it can have.
         allowed: KnobValues,
     },
-    /// The kernel took the value and has another.
+    /// The kernel accepted the write but has another value.
     #[error("{}: {requested} was written and {now} is read back: this kernel or device does not accept it", path.display())]
     NotTaken {
         /// Path of the file.
         path: PathBuf,
         /// Value that was written.
         requested: String,
-        /// Value that is there.
+        /// Value that the file has.
         now: String,
     },
     /// Another of these errors, with a hint at its cause.
@@ -78,7 +78,7 @@ pub enum KnobError {
         /// Probable cause.
         hint: &'static str,
     },
-    /// A plan that was written down names a file that is not its setting's: it is not from joulio.
+    /// A stored plan names a file that is not of its setting: it is not from joulio.
     #[error("{knob}: {file} does not belong to this setting")]
     ForeignFile {
         /// Setting that was named.
@@ -92,7 +92,7 @@ pub enum KnobError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absence {
-    /// No such disk.
+    /// There is no such disk.
     #[error("no such disk in /sys/block")]
     NoDisk,
     /// The disk's queue has no such file.
@@ -100,24 +100,24 @@ pub enum Absence {
         "its queue has no such file: this kernel, or a device without request queue (md, device mapper, zram), does not have it"
     )]
     NoFile,
-    /// The file is there and cannot be read: EINVAL.
+    /// The file exists and cannot be read: EINVAL.
     #[error("the kernel has not set it up for this disk")]
     NotSetUp,
-    /// No cpufreq policies.
+    /// There are no cpufreq policies.
     #[error(
         "no cpufreq driver: /sys/devices/system/cpu/cpufreq has no policies, as in most virtual machines"
     )]
     NoCpufreq,
-    /// No idle states.
+    /// There are no idle states.
     #[error(transparent)]
     NoCpuIdle(#[from] joulio_kernel_io::NoCpuIdle),
-    /// Idle states that cannot be switched off.
+    /// The idle states cannot be switched off.
     #[error("idle states have no switch on this kernel")]
     NoSwitch,
-    /// No umwait_control.
+    /// There is no umwait_control.
     #[error("the CPU has no TPAUSE and UMWAIT (WAITPKG), or Linux is older than 5.3")]
     NoWaitPkg,
-    /// No /dev/cpu_dma_latency.
+    /// There is no /dev/cpu_dma_latency.
     #[error("no /dev/cpu_dma_latency: a container without it, or a kernel without CPU_IDLE")]
     NoLatencyDevice,
 }

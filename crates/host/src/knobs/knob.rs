@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A setting of the kernel, wherever it has it: of a disk's queue, or of all CPUs.
+/// A setting of the kernel: of a disk's queue, of all CPUs, or of an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Knob {
@@ -26,7 +26,7 @@ pub enum Knob {
         /// File of umwait_control.
         setting: UmwaitSetting,
     },
-    /// CPUs that may take an interrupt (Documentation/core-api/irq/irq-affinity.rst). No part of
+    /// CPUs that an interrupt may be delivered to (Documentation/core-api/irq/irq-affinity.rst). Not part of
     /// [`Knob::all`].
     IrqAffinity {
         /// Number of the interrupt.
@@ -38,10 +38,10 @@ pub enum Knob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// I/O scheduler. A change of it resets its own settings, nr_requests and wbt_lat_usec:
-    /// these are put back with it.
+    /// I/O scheduler. A change of it resets the scheduler's own settings, nr_requests and wbt_lat_usec, which are put
+    /// back with it.
     Scheduler,
-    /// Requests that may be queued.
+    /// Maximum number of queued requests.
     NrRequests,
     /// Merges: 0 all, 1 only with the last request, 2 never.
     Nomerges,
@@ -51,7 +51,7 @@ pub enum Setting {
     IoPoll,
     /// Microseconds of sleep before polling; -1 never, 0 by statistics. Up to Linux 6.3.
     IoPollDelay,
-    /// Microseconds that writeback throttling aims at; 0 is off.
+    /// Target latency of writeback throttling in microseconds; 0 is off.
     WbtLatUsec,
 }
 
@@ -61,12 +61,12 @@ pub enum Setting {
 pub enum UmwaitSetting {
     /// Permission to enter C0.2.
     EnableC02,
-    /// Longest wait in TSC ticks; 0 is no limit.
+    /// Longest wait in TSC ticks; 0 means no limit.
     MaxTime,
 }
 
 impl Knob {
-    /// Setting of the queue of `disk`, which is named as in /dev or in /sys/block.
+    /// Makes the setting of the queue of `disk`, which is named as in /dev or in /sys/block.
     pub fn queue(disk: &str, setting: Setting) -> Knob {
         Knob::Queue {
             disk: disk.replace('/', "!"),
@@ -87,13 +87,13 @@ impl Knob {
             .collect()
     }
 
-    /// Setting called `name`, as [`Knob::name`] gives it; a queue's is that of `disk`.
+    /// Returns the setting called `name`, as [`Knob::name`] returns it; a queue's is that of `disk`.
     pub fn by_name(name: &str, disk: Option<&str>) -> Option<Knob> {
         let all = Knob::all(Some(disk.unwrap_or_default()));
         all.into_iter().find(|knob| knob.name() == name)
     }
 
-    /// Name of the setting, most often that of its file.
+    /// Returns the name of the setting, most often that of its file.
     pub fn name(&self) -> &'static str {
         match self {
             Knob::Queue { setting, .. } => setting.file(),
@@ -105,7 +105,7 @@ impl Knob {
         }
     }
 
-    /// Disk or interrupt by which it differs from others of its name; empty for one of the CPUs.
+    /// Returns the disk or interrupt that distinguishes it from others of its name; empty for a setting of the CPUs.
     pub fn instance(&self) -> String {
         match self {
             Knob::Queue { disk, .. } => disk.clone(),
@@ -114,7 +114,7 @@ impl Knob {
         }
     }
 
-    /// Disk whose setting it is; none for one of the CPUs.
+    /// Returns the disk of the setting; `None` for one of the CPUs.
     pub fn disk(&self) -> Option<&str> {
         match self {
             Knob::Queue { disk, .. } => Some(disk),
@@ -135,7 +135,7 @@ impl Setting {
         Setting::WbtLatUsec,
     ];
 
-    /// Name of its file.
+    /// Returns the name of the setting's file.
     pub const fn file(self) -> &'static str {
         match self {
             Setting::Scheduler => "scheduler",
@@ -153,7 +153,7 @@ impl UmwaitSetting {
     /// All settings of umwait.
     pub const ALL: [UmwaitSetting; 2] = [UmwaitSetting::EnableC02, UmwaitSetting::MaxTime];
 
-    /// Name of its file.
+    /// Returns the name of the setting's file.
     pub const fn file(self) -> &'static str {
         match self {
             UmwaitSetting::EnableC02 => "enable_c02",

@@ -1,4 +1,4 @@
-//! Latency that CPUs may take to wake (Documentation/power/pm_qos_interface.rst).
+//! Limit on the latency with which CPUs wake (Documentation/power/pm_qos_interface.rst).
 
 use super::error::{Absence, KnobError};
 
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 const FILE: &str = "dev/cpu_dma_latency";
 
-/// Keeps all CPUs out of idle states that take longer to leave, until it is dropped. However the
-/// process ends, the kernel forgets it then: nothing is to be put back.
+/// Limit that keeps all CPUs out of idle states that take longer to leave, until it is dropped. However the process
+/// ends, the kernel removes it then: nothing has to be put back.
 #[derive(Debug)]
 pub struct CpuLatency {
     _file: File,
@@ -39,13 +39,13 @@ impl CpuLatency {
         }
     }
 
-    /// Microseconds that it holds. Others may hold less.
+    /// Returns the limit in microseconds. Others may hold a lower one.
     pub fn microseconds(&self) -> i32 {
         self.microseconds
     }
 }
 
-/// Least latency that anybody holds, in microseconds; 2,000,000,000 where nobody does.
+/// Returns the lowest limit that anybody holds, in microseconds; 2,000,000,000 if nobody does.
 ///
 /// # Errors
 /// The system does not have the file, or does not permit it.

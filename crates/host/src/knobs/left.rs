@@ -1,24 +1,24 @@
-//! Parts of a change that are not put back, because they are somebody else's by now.
+//! Parts of a change that are not put back, because somebody else has changed them since.
 
 use std::fmt;
 
-/// Part of a change that was left as it is, because somebody else has changed it since.
+/// Reason why a part of a change was left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeftAlone {
-    /// System that was started anew: the kernel has forgotten the change.
+    /// The system was restarted: the kernel has forgotten the change.
     Restarted,
-    /// Device that was removed, and with it the change.
+    /// The device was removed, and with it the change.
     Removed {
         /// Path of the file, below the root.
         file: String,
     },
-    /// Name that another device, or the same that came again, has now.
+    /// Another device has the name now, or the same one that was removed and added again.
     Another {
         /// Path of the file, below the root.
         file: String,
     },
-    /// Value that somebody else has changed since.
+    /// Somebody else has changed the value since.
     Foreign {
         /// Path of the file, below the root.
         file: String,
@@ -29,7 +29,7 @@ pub enum LeftAlone {
         /// Value that it was set to.
         new: String,
     },
-    /// Value that the change may have reset, where the change itself was undone by somebody else.
+    /// The change may have reset the value, but somebody else has undone the change itself.
     Beside {
         /// Path of the file, below the root.
         file: String,

@@ -5,20 +5,19 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use std::path::Path;
 
-/// A knob as it stands.
+/// A knob with its current value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnobListing {
     /// Name of the knob.
     pub name: String,
     /// Disk of the knob; `None` for one of the CPUs.
     pub disk: Option<String>,
-    /// Value, and the values that it can have; or the reason for which there is none.
+    /// Value, and the values that it can have; or the reason why there is none.
     pub found: Result<(String, String), String>,
 }
 
 impl Serialize for KnobListing {
-    /// Name and disk with the value and those that it can have, or with the reason for which there
-    /// is none.
+    /// Writes name and disk with the value and those that it can have, or with the reason why there is none.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let KnobListing { name, disk, found } = self;
         let value = match found {

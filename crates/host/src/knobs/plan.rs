@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
-/// A planned change of a setting, with all that undoes it.
+/// A planned change of a setting, with all that is needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnobPlan {
     pub(super) knob: Knob,
     /// Value that was requested.
     pub(super) value: String,
-    /// Boot of the system that it belongs to: the next one has forgotten it.
+    /// Boot of the system for which it was made: after the next one the change is gone.
     pub(super) boot: Option<String>,
     /// Files that are written, in this order.
     pub(super) parts: Vec<Part>,
-    /// Files that the kernel may change by itself with them.
+    /// Files that the kernel may change by itself with these.
     pub(super) along: Vec<Along>,
 }
 
@@ -28,15 +28,15 @@ pub struct KnobPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Part {
-    /// Below the root.
+    /// Path below the root.
     pub file: String,
-    /// See [`Tree::folder`].
+    /// Identity of its directory: see [`Tree::folder`].
     pub folder: u64,
     pub old: String,
     pub new: String,
 }
 
-/// A file whose value may not outlive the change.
+/// A file whose value the kernel may reset with the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Along {
@@ -61,28 +61,27 @@ impl KnobPlan {
         }
     }
 
-    /// Setting that it changes.
+    /// Returns the setting that it changes.
     pub fn knob(&self) -> &Knob {
         &self.knob
     }
 
-    /// Value that it sets.
+    /// Returns the value that it sets.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Value before the change: where CPUs differ, every value there is, with commas.
+    /// Returns the value before the change; if CPUs differ, all values with commas.
     pub fn old(&self) -> String {
         distinct(self.parts.iter().map(|part| part.old.as_str()))
     }
 
-    /// Returns true if everything has its value already.
+    /// Whether everything has its value already.
     pub fn is_none(&self) -> bool {
         self.parts.iter().all(|part| part.old == part.new)
     }
 
-    /// Returns true if either plan is of a file that the other is of, or that the kernel changes
-    /// with it.
+    /// Whether either plan is of a file that the other one changes, or that the kernel changes with it.
     pub fn touches(&self, other: &KnobPlan) -> bool {
         let parts =
             |change: &KnobPlan, file: &str| change.parts.iter().any(|part| part.file == file);
@@ -93,7 +92,7 @@ impl KnobPlan {
             || other.parts.iter().any(|part| all(self, &part.file))
     }
 
-    /// Refuses a plan of other files than its setting's: it may have been read from anywhere.
+    /// Refuses a plan with files that are not its setting's: it may come from anywhere.
     ///
     /// # Errors
     /// A file is not the setting's.
@@ -194,7 +193,7 @@ pub(super) fn set(tree: &Tree, file: &str, value: &str) -> Result<(), KnobError>
     })
 }
 
-/// Each value once, in order, with commas.
+/// Joins the distinct values with commas, in order.
 pub(super) fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for value in values {
@@ -228,7 +227,7 @@ fn hint(knob: &Knob) -> Option<&'static str> {
     }
 }
 
-/// Returns true if `file` is in the folder of `knob`, and nowhere else through it.
+/// Whether `file` is in the directory of `knob`, and not reached through it elsewhere.
 fn owns(knob: &Knob, file: &str) -> bool {
     let folder = match knob {
         Knob::Queue { disk, .. } => &format!("sys/block/{disk}/queue"),

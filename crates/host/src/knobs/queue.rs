@@ -6,7 +6,7 @@ use super::reading::{KnobReading, KnobValues};
 use crate::tree::Tree;
 use std::io::ErrorKind;
 
-/// BLKDEV_MIN_RQ of block/blk.h: less is raised to it without a word.
+/// BLKDEV_MIN_RQ of block/blk.h: the kernel silently raises smaller values to it.
 const MIN_REQUESTS: i64 = 4;
 
 /// Schedulers that may be modules: the kernel loads NAME-iosched when one is written.
@@ -20,7 +20,7 @@ pub(super) fn file(disk: &str, setting: Setting) -> String {
     format!("{}/{}", folder(disk), setting.file())
 }
 
-/// Returns true if it may be worth to try a scheduler that is not offered.
+/// Whether a scheduler that is not offered may still be available as a module.
 pub(super) fn may_be_loaded(scheduler: &str) -> bool {
     MODULES.contains(&scheduler)
 }
@@ -61,7 +61,7 @@ pub(super) fn read(
     Ok(KnobReading { value, allowed })
 }
 
-/// `none [mq-deadline] kyber`.
+/// Parses `none [mq-deadline] kyber`.
 fn offered(text: &str) -> KnobValues {
     let names = text.split_ascii_whitespace();
     let names = names.map(|name| name.trim_matches(['[', ']']).into());

@@ -3,10 +3,10 @@
 use joulio_units::CpuList;
 use std::fmt;
 
-/// Value of a setting.
+/// Value of a setting, with the values that it can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnobReading {
-    /// Value in use. Where CPUs differ, every value there is, with commas.
+    /// Value in use. If CPUs differ, all values with commas.
     pub value: String,
     /// Values that it can be set to.
     pub allowed: KnobValues,
@@ -26,7 +26,7 @@ pub enum KnobValues {
         /// Divisor of every value.
         step: i64,
     },
-    /// A list of some of these CPUs, as the kernel writes it; of any where none is known.
+    /// A list of some of these CPUs, as the kernel writes it; of any CPUs if none is known.
     CpusOf(CpuList),
 }
 
@@ -39,7 +39,7 @@ impl KnobValues {
         KnobValues::Number { min, max, step: 1 }
     }
 
-    /// Returns true if `value` is among the allowed ones, in the form in which the kernel gives it.
+    /// Whether `value` is allowed, in the form in which the kernel writes it.
     pub fn has(&self, value: &str) -> bool {
         match self {
             KnobValues::OneOf(words) => words.iter().any(|word| word == value),

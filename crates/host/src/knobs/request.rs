@@ -1,20 +1,20 @@
-//! Settings as people request them: a name and a value.
+//! Settings as users request them: a name and a value.
 
 use super::Knob;
 
-/// A setting that was requested and is none, or lacks what it needs.
+/// Reason why a requested setting is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnobRequestError {
-    /// Text without a name and a value: write them.
+    /// The text has no name and value: write them.
     #[error("write NAME=VALUE, as nr_requests=64")]
     NoPair,
-    /// A setting that was given two values: give one.
+    /// The setting was given two values: give one.
     #[error("--set {0}: given twice: give one value")]
     Twice(String),
-    /// A name that no setting has.
+    /// No setting has the name.
     #[error("no setting {0}: there are {names}", names = names())]
     Unknown(String),
-    /// A setting of a disk, without a disk: name one.
+    /// The setting is a disk's, and no disk is given: name one.
     #[error("{0}: a setting of a disk: name the disk, as joulio knobs nvme0n1")]
     NoDisk(String),
 }
@@ -24,7 +24,7 @@ fn names() -> String {
     all.join(", ")
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 ///
 /// # Errors
 /// [`KnobRequestError::NoPair`], if there is no `=`.
@@ -33,7 +33,7 @@ pub fn parse_setting(text: &str) -> Result<(String, String), KnobRequestError> {
     Ok((pair.0.into(), pair.1.into()))
 }
 
-/// Refuses names that stand twice among the settings `all`.
+/// Refuses names that occur twice in the settings `all`.
 ///
 /// # Errors
 /// [`KnobRequestError::Twice`], with the first of them.
@@ -47,7 +47,7 @@ pub fn check_distinct(all: &[(String, String)]) -> Result<(), KnobRequestError> 
 }
 
 impl Knob {
-    /// Setting called `name`, of `disk` if it is a disk's.
+    /// Returns the setting called `name`, of `disk` if it is a disk's.
     ///
     /// # Errors
     /// There is no such setting, or it is a disk's and there is no disk.

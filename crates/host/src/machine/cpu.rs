@@ -1,4 +1,4 @@
-//! The CPUs: /proc/cpuinfo, and what /sys/devices/system/cpu says of all of them.
+//! The CPUs: /proc/cpuinfo, and the files of /sys/devices/system/cpu.
 
 use super::files::read;
 use super::known::Known;
@@ -89,7 +89,7 @@ impl Cpu {
     }
 }
 
-/// A line of the first CPU in /proc/cpuinfo.
+/// Reads a line of the first CPU in /proc/cpuinfo.
 fn info(tree: &Tree, name: &str) -> Known<String> {
     let text = match tree.text("proc/cpuinfo") {
         Ok(text) => text,

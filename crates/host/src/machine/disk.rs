@@ -1,4 +1,4 @@
-//! A disk's queue, its interrupts, and where they go.
+//! A disk's queue, its interrupts, and the CPUs that they are delivered to.
 
 use super::files::{number, read};
 use super::known::Known;
@@ -85,7 +85,7 @@ impl DiskSettings {
     }
 }
 
-/// Hardware queues of blk-mq: a folder each in mq/.
+/// Counts the hardware queues of blk-mq: a directory each in mq/.
 fn hardware_queues(tree: &Tree, folder: &str) -> Known<u32> {
     let count = tree.numbered(&format!("{folder}/mq"), "").len();
     match u32::try_from(count) {

@@ -1,16 +1,16 @@
-//! Files of one value.
+//! Files with one value each.
 
 use super::known::Known;
 use crate::tree::Tree;
 use std::str::FromStr;
 
-/// The text of a file.
+/// Reads the text of a file.
 pub(super) fn read(tree: &Tree, file: &str) -> Known<String> {
     let text = tree.text(file);
     text.map_err(|error| format!("/{file}: {error}")).into()
 }
 
-/// The number in a file.
+/// Reads the number in a file.
 pub(super) fn number<T: FromStr>(tree: &Tree, file: &str) -> Known<T> {
     let text = tree.text(file).map_err(|error| format!("/{file}: {error}"));
     text.and_then(|text| {

@@ -18,7 +18,7 @@ pub struct Known<T> {
 }
 
 impl<T> Known<T> {
-    /// Value that is known.
+    /// Makes a known value.
     pub fn some(value: T) -> Known<T> {
         Known {
             value: Some(value),
@@ -26,7 +26,7 @@ impl<T> Known<T> {
         }
     }
 
-    /// Value that is not known, for this reason.
+    /// Makes an unknown value, with the reason.
     pub fn none(reason: impl ToString) -> Known<T> {
         Known {
             value: None,

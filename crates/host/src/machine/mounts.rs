@@ -21,7 +21,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// File system of `file` on the device `device`, as stat(2) numbers it.
+    /// Returns the file system of `file` on the device `device`, as stat(2) numbers it.
     pub(super) fn of(tree: &Tree, file: &Path, device: u64) -> FileSystem {
         let text = tree.text("proc/self/mountinfo");
         let text = text.map_err(|error| format!("/proc/self/mountinfo: {error}"));
@@ -51,7 +51,7 @@ struct Mount {
     options: String,
 }
 
-/// `36 35 98:0 /root /mount rw,noatime shared:1 - ext4 /dev/sda rw,errors=continue`.
+/// Parses `36 35 98:0 /root /mount rw,noatime shared:1 - ext4 /dev/sda rw,errors=continue`.
 fn parse(line: &str) -> Option<Mount> {
     let (mount, own) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);

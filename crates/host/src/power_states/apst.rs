@@ -4,13 +4,12 @@ use joulio_nvme_spec::feature::{ApstEntry, ApstTable};
 use joulio_nvme_spec::identify::PowerStateDescriptor;
 use serde::Serialize;
 
-/// Microseconds, as nvme_core.default_ps_max_latency_us: states that take longer to leave are left
-/// out.
+/// Greatest latency in microseconds, as nvme_core.default_ps_max_latency_us: states with a longer exit are left out.
 const MAX_LATENCY_US: u64 = 100_000;
-/// nvme_core.apst_primary_latency_tol_us and apst_primary_timeout_ms: where entering and leaving
-/// take up to the one, it goes there after the other.
+/// nvme_core.apst_primary_latency_tol_us and apst_primary_timeout_ms: a state whose entry and exit take at most the
+/// former is entered after the latter.
 const PRIMARY: (u64, u32) = (15_000, 100);
-/// nvme_core.apst_secondary_latency_tol_us and apst_secondary_timeout_ms, likewise.
+/// nvme_core.apst_secondary_latency_tol_us and apst_secondary_timeout_ms, with the same meaning.
 const SECONDARY: (u64, u32) = (100_000, 2_000);
 
 /// A transition from one power state to another.
@@ -24,7 +23,7 @@ pub struct ApstTransition {
     pub after_ms: u32,
 }
 
-/// Transitions in a table, from its first `states` power states. Entries without a time are none.
+/// Returns the transitions in a table, from its first `states` power states. Entries without a time are none.
 pub fn transitions(table: &ApstTable, states: usize) -> Vec<ApstTransition> {
     let entries = table.entries.iter().take(states);
     let entries = entries.map(|entry| ApstEntry::from(entry.get()));
@@ -38,9 +37,8 @@ pub fn transitions(table: &ApstTable, states: usize) -> Vec<ApstTransition> {
     .collect()
 }
 
-/// Table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the
-/// deepest state that does no I/O and is soon left; then, or where there is none such, after 2 s to
-/// the deepest that takes longer.
+/// Makes the table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the deepest
+/// non-operational state with a short latency; then, or if there is none, after 2 s to the deepest with a longer one.
 pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {
     let mut table = ApstTable::default();
     let mut target = ApstEntry::new();

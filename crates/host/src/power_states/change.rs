@@ -8,15 +8,14 @@ use crate::journal::{PutBackError, RecordedChange};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::InterruptCoalescing;
 
-/// A feature of a controller and the value that it is to have.
+/// A feature of a controller and its requested value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureRequest {
     /// Power state, 0 to 31 (feature 02h).
     PowerState(u8),
-    /// Interrupts for several completions at once (feature 08h).
+    /// Coalescing of interrupts for several completions (feature 08h).
     Coalescing(InterruptCoalescing),
-    /// Transitions by idle time, on or off (feature 0Ch). Where there is no table of them, Linux's
-    /// is made.
+    /// Autonomous transitions, on or off (feature 0Ch). Without a table of them, Linux's is made.
     Apst(bool),
 }
 
@@ -46,7 +45,7 @@ impl FeatureRequest {
     }
 }
 
-/// A change of `device`, and the value that it replaces.
+/// A change of a feature of `device`, with the value that it replaces.
 struct FeatureSetting<'a> {
     request: FeatureRequest,
     device: &'a AdminController,
@@ -77,12 +76,11 @@ impl Undo for FeatureSetting<'_> {
 }
 
 impl<'a> Changes<'a> {
-    /// Sets features of `device`, in this order. When one fails, those before it stay until this
-    /// is dropped.
+    /// Sets features of `device`, in this order. If one fails, those before it stay until this is dropped.
     ///
     /// # Errors
-    /// The device does not have a feature or refuses a value, another process has changed the same,
-    /// or the change cannot be written down.
+    /// The device does not have a feature or refuses a value, another process has changed the same, or the change
+    /// cannot be journaled.
     pub fn features(
         &mut self,
         device: &'a AdminController,

@@ -1,11 +1,11 @@
-//! Feature 08h, interrupt coalescing (Base 5.27.1.6), as people write and read it.
+//! Feature 08h, Interrupt Coalescing (Base 5.27.1.6), in the form that users write and read.
 
 use joulio_nvme_spec::feature::InterruptCoalescing;
 
 /// Microseconds in a unit of TIME (Base figure 324).
 const UNIT_US: u32 = 100;
 
-/// A text that is no interrupt coalescing.
+/// Error of a text that is no interrupt coalescing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}: write off, or 1 to 256 completions and up to 25500 us in steps of 100, as 8,200")]
 pub struct ParseCoalescingError {
@@ -13,10 +13,10 @@ pub struct ParseCoalescingError {
     pub text: String,
 }
 
-/// Reads `off`, or completions and microseconds, as `8,200`.
+/// Parses `off`, or completions and microseconds, as `8,200`.
 ///
 /// # Errors
-/// The text is neither, or names more than the feature can hold.
+/// The text is neither, or exceeds the range of the feature.
 pub fn parse(text: &str) -> Result<InterruptCoalescing, ParseCoalescingError> {
     if text == "off" {
         return Ok(InterruptCoalescing::new());
@@ -43,18 +43,18 @@ pub fn describe(value: InterruptCoalescing) -> String {
     }
 }
 
-/// Completions and microseconds of coalescing that is on; none when it is off.
+/// Returns completions and microseconds of coalescing that is on; `None` when it is off.
 pub fn coalesced(value: InterruptCoalescing) -> Option<(u32, u32)> {
     let on = value.thr() > 0 && value.time() > 0;
     on.then(|| (completions(value), microseconds(value)))
 }
 
-/// Completions that are gathered for an interrupt, 1 to 256 (THR, which counts from 0).
+/// Returns the completions for which one interrupt is raised, 1 to 256 (THR, which counts from 0).
 pub fn completions(value: InterruptCoalescing) -> u32 {
     u32::from(value.thr()) + 1
 }
 
-/// Microseconds that a completion may wait for others, 0 to 25500 (TIME).
+/// Returns the microseconds that a completion may wait for others, 0 to 25500 (TIME).
 pub fn microseconds(value: InterruptCoalescing) -> u32 {
     u32::from(value.time()) * UNIT_US
 }

@@ -1,4 +1,4 @@
-//! A feature of a controller as it was before a change, and putting it back.
+//! A feature of a controller with its value before a change, and putting it back.
 
 use super::coalescing;
 use crate::controller::{
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Entries of a table of autonomous power state transitions, one for each power state.
 const APST_ENTRIES: usize = 32;
 
-/// Value of a feature, as it was before a change.
+/// Value of a feature before a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FeatureValue {
@@ -27,7 +27,7 @@ pub enum FeatureValue {
     },
     /// Feature 0Ch, Autonomous Power State Transition (Base 5.27.1.10).
     Apst {
-        /// True if transitions are on (APSTE).
+        /// Whether transitions are on (APSTE).
         enabled: bool,
         /// Entries of the table, 32 of them.
         entries: Vec<u64>,

@@ -1,11 +1,10 @@
-//! The folder of what joulio keeps between its runs.
+//! The directory of files that joulio keeps between its runs.
 
 use rustix::process::geteuid;
 use std::path::PathBuf;
 
-/// Folder of the user's state (XDG Base Directory Specification): `$XDG_STATE_HOME/joulio`; without
-/// that /var/lib/joulio for root and ~/.local/state/joulio for others. `None`: the environment names
-/// no place.
+/// Returns the directory of the user's state (XDG Base Directory Specification): `$XDG_STATE_HOME/joulio`; without that
+/// /var/lib/joulio for root and ~/.local/state/joulio for others. `None` if the environment names no directory.
 pub fn state_folder() -> Option<PathBuf> {
     let variable = |name: &str| {
         let value = std::env::var_os(name).map(PathBuf::from);

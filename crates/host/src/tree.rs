@@ -1,4 +1,4 @@
-//! Files of /proc and /sys, a value each.
+//! Files of /proc and /sys, with one value each.
 
 use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
@@ -25,12 +25,12 @@ impl Tree {
         self.path(file).exists()
     }
 
-    /// The text of a file, without the space around it.
+    /// Reads the text of a file, without surrounding white space.
     pub(crate) fn text(&self, file: &str) -> io::Result<String> {
         Ok(fs::read_to_string(self.path(file))?.trim().into())
     }
 
-    /// The value in a file: of several words the one in brackets.
+    /// Reads the value in a file: of several words the one in brackets.
     pub(crate) fn value(&self, file: &str) -> io::Result<String> {
         Ok(chosen(&self.text(file)?).into())
     }
@@ -42,20 +42,20 @@ impl Tree {
         file.write_all(format!("{value}\n").as_bytes())
     }
 
-    /// The number of the folder that a file is in. The kernel gives each folder of /sys another:
-    /// a device that went and came again has a new one.
+    /// Returns the inode number of the directory that a file is in. The kernel gives each directory of /sys a new one:
+    /// a device that was removed and added again has another.
     pub(crate) fn folder(&self, file: &str) -> io::Result<u64> {
         let path = self.path(file);
         let folder = path.parent().unwrap_or(Path::new("/"));
         Ok(fs::metadata(folder)?.ino())
     }
 
-    /// Identity of the present boot; none where the kernel has none.
+    /// Returns the identity of the present boot; `None` if the kernel has none.
     pub(crate) fn boot(&self) -> Option<String> {
         self.text("proc/sys/kernel/random/boot_id").ok()
     }
 
-    /// The names in a folder, sorted; none where there is no folder.
+    /// Lists the names in a directory, sorted; none if it does not exist.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
         let mut names: Vec<String> = entries
@@ -66,7 +66,7 @@ impl Tree {
         names
     }
 
-    /// The numbers of the names in a folder that are `prefix` and a number, in order.
+    /// Lists the numbers of the names in a directory that are `prefix` and a number, in order.
     pub(crate) fn numbered(&self, folder: &str, prefix: &str) -> Vec<u32> {
         let names = self.names(folder);
         let number = |name: &String| name.strip_prefix(prefix)?.parse().ok();
@@ -76,7 +76,7 @@ impl Tree {
     }
 }
 
-/// The word in brackets, or all of it.
+/// Returns the word in brackets, or all of the text.
 fn chosen(text: &str) -> &str {
     let words = text.split_ascii_whitespace();
     let mut chosen = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -86,7 +86,7 @@ fn chosen(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Returns true if the file's device is gone, or the file is not there.
+/// Whether the error means that the file's device is gone, or the file does not exist.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     let code = Errno::from_io_error(error);
     error.kind() == ErrorKind::NotFound || matches!(code, Some(Errno::NODEV) | Some(Errno::NXIO))

@@ -16,7 +16,7 @@ pub enum ChangeError {
     /// The change cannot be journaled, and so is not made.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The same run has made the change already.
+    /// This run has made the change already.
     #[error("{0}: changed already by this run")]
     Twice(Box<RecordedChange>),
     /// A change that a killed run has left cannot be put back: see `joulio restore`.

@@ -38,27 +38,27 @@ pub enum FeatureValue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureChange {
-    /// Address of the device, as [`ControllerAddress`] reads it.
+    /// Address of the device, as [`ControllerAddress`] parses it.
     pub device: String,
-    /// Serial number of the device that was changed: another may have its address by now.
+    /// Serial number of the device that was changed: another device may have its address by now.
     pub serial: String,
     /// Value to put back.
     pub old: FeatureValue,
 }
 
-/// A feature that could not be put back.
+/// Reason why a feature could not be put back.
 #[derive(Debug, thiserror::Error)]
 pub enum FeatureError {
-    /// The address is none: the entry was not written by joulio.
+    /// The address is invalid: joulio did not write the entry.
     #[error(transparent)]
     Address(#[from] ParseAddressError),
-    /// The table does not have as many entries as there are power states.
+    /// The table has another number of entries than there are power states.
     #[error("a table of {entries} entries, not {APST_ENTRIES}")]
     Table {
-        /// Entries that it has.
+        /// Number of entries.
         entries: usize,
     },
-    /// The device cannot be opened: give it back to the driver that had it, and try again.
+    /// The device cannot be opened: return it to the driver that had it, and try again.
     #[error(transparent)]
     Open(#[from] ControllerOpenError),
     /// Another device has the address: nothing was changed on it.
@@ -68,10 +68,10 @@ pub enum FeatureError {
         device: String,
         /// Serial number of the device that was changed.
         serial: String,
-        /// Serial number of the device that is there.
+        /// Serial number of the device that has the address now.
         found: String,
     },
-    /// The device refuses.
+    /// The device refuses the feature.
     #[error(transparent)]
     Device(#[from] NvmeError),
 }
@@ -155,7 +155,7 @@ impl FeatureValue {
         }
     }
 
-    /// Name of the feature in a file's name.
+    /// Returns the name of the feature as used in file names.
     pub fn feature(&self) -> &'static str {
         match self {
             FeatureValue::PowerState { .. } => "power-state",
@@ -166,8 +166,7 @@ impl FeatureValue {
 }
 
 impl FeatureChange {
-    /// The value `old` that the controller at `address`, which is open as `device`, has before a
-    /// change.
+    /// Makes a change of the controller at `address`, which is open as `device` and has the value `old` before it.
     pub fn new(
         address: &ControllerAddress,
         device: &AdminController,

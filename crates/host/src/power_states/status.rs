@@ -1,4 +1,4 @@
-//! State of a controller's power: where it idles, what it is set to, what it draws.
+//! State of a controller's power: its power state, its settings, its power draw.
 
 use super::apst::{self, ApstTransition};
 use crate::controller::AdminController;
@@ -15,20 +15,20 @@ pub struct PowerStatus {
     pub identity: IdentifyController,
     /// Power state and workload hint (feature 02h).
     pub current: PowerManagement,
-    /// State of transitions by idle time (feature 0Ch): true if they are on, and which there are;
-    /// none where the controller does not have the feature.
+    /// State of autonomous transitions (feature 0Ch): whether they are on, and their list; `None` if the controller
+    /// does not have the feature.
     pub apst: Option<(bool, Vec<ApstTransition>)>,
-    /// Interrupt coalescing (feature 08h); none where the controller does not have the feature.
+    /// Interrupt coalescing (feature 08h); `None` if the controller does not have the feature.
     pub coalescing: Option<InterruptCoalescing>,
-    /// Power in the latest second, by the SMART log; none where it is not reported.
+    /// Power in the latest second, by the SMART log; `None` if it is not reported.
     pub interval_power: Option<Watts>,
-    /// Power measurement log (log 25h); none where the controller does not have it.
+    /// Power measurement log (log 25h); `None` if the controller does not have it.
     pub measurement: Option<PowerMeasurementLog>,
 }
 
 impl PowerStatus {
-    /// Reads the controller's state. The power state is read first: other commands may wake a
-    /// controller that sleeps.
+    /// Reads the controller's state. The power state is read first: other commands may wake a controller from a
+    /// non-operational state.
     ///
     /// # Errors
     /// The controller fails a command.
@@ -48,7 +48,7 @@ impl PowerStatus {
         })
     }
 
-    /// Asks for the power measurement log once more.
+    /// Reads the power measurement log again.
     ///
     /// # Errors
     /// The controller fails the command.
@@ -58,7 +58,7 @@ impl PowerStatus {
     }
 }
 
-/// None where the device does not have it.
+/// Turns the error of a feature that the device does not have into `None`.
 fn supported<T>(result: Result<T, NvmeError>) -> Result<Option<T>, NvmeError> {
     match result {
         Ok(found) => Ok(Some(found)),

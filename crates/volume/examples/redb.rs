@@ -12,7 +12,7 @@ use std::error::Error;
 use std::fmt::Debug;
 use std::io;
 
-/// A file of a volume as redb's storage.
+/// A file of a volume, as redb's storage.
 #[derive(Debug)]
 pub struct Storage<S: BlockStore>(pub VolumeFile<S>);
 
@@ -48,7 +48,7 @@ fn other(error: VolumeError) -> io::Error {
 
 const ORDERS: TableDefinition<'_, u64, &str> = TableDefinition::new("orders");
 
-/// Writes some orders, opens the database anew, and reads them.
+/// Writes some orders, opens the database again, and reads them.
 ///
 /// # Errors
 /// The device, the volume or the database failed.

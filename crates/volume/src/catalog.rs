@@ -1,4 +1,4 @@
-//! The directory in memory: names, sizes and extents, and what of it is not durable yet.
+//! The directory in memory: names, sizes and extents, and the changes that are not durable yet.
 
 use crate::VolumeError;
 use crate::change::{Change, FileId, check_name};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A file of the directory.
 #[derive(Clone, Debug, Default)]
 struct Inode {
-    /// None: it was removed, and is open still.
+    /// Name of the file; `None` if it was removed and is still open.
     name: Option<String>,
     size: u64,
     extents: Vec<Extent>,
-    /// Bytes that the extents take in a snapshot.
+    /// Bytes of the extents in a snapshot.
     extent_bytes: u64,
 }
 
@@ -30,25 +30,25 @@ pub(crate) struct Catalog {
     files: BTreeMap<FileId, Inode>,
     next: u64,
     free: FreeUnits,
-    /// Changes that are not in the journal.
+    /// Changes that are not in the journal yet.
     pending: Vec<Change>,
-    /// Files whose size is not in the journal.
+    /// Files whose size is not in the journal yet.
     resized: BTreeSet<FileId>,
-    /// Units that are free when the pending changes are durable.
+    /// Units that become free when the pending changes are durable.
     freed: Vec<Extent>,
-    /// Bytes that a snapshot takes at most, and may take.
+    /// Upper bound of a snapshot's bytes, and its limit.
     bytes: u64,
     room: u64,
-    /// Bytes that a file's size takes at most.
+    /// Most bytes of a file's size in a snapshot.
     size_bytes: u64,
 }
 
-/// Bytes of a number in a snapshot.
+/// Returns the bytes of a number in a snapshot.
 fn varint(number: u64) -> u64 {
     u64::from((u64::BITS - (number | 1).leading_zeros()).div_ceil(7))
 }
 
-/// Bytes of an extent of the file `id` in a snapshot.
+/// Returns the bytes of an extent of the file `id` in a snapshot.
 fn extent_bytes(id: FileId, extent: Extent) -> u64 {
     1 + varint(id.0) + varint(extent.start.into()) + varint(extent.units.into())
 }
@@ -56,15 +56,15 @@ fn extent_bytes(id: FileId, extent: Extent) -> u64 {
 /// The changes that a commit has to make durable.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Changes in their order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
-    /// Units that are free afterwards.
+    /// Units that become free afterwards.
     pub freed: Vec<Extent>,
 }
 
 impl Catalog {
-    /// The directory after `changes`, on a volume of `units` units whose journal has `room` bytes for all changes that
-    /// make it.
+    /// Makes the directory that results from `changes`, on a volume of `units` units whose journal has `room` bytes for
+    /// a snapshot.
     ///
     /// # Errors
     /// The changes contradict each other or the volume ([`VolumeError::Damaged`]).
@@ -91,7 +91,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Frees what no file has, once no two files have the same.
+    /// Makes units that no file has free, after checking that no two files have the same unit.
     fn claim(&mut self, units: u32, unit: u64) -> Result<(), VolumeError> {
         let mut used: Vec<Extent> = Vec::new();
         for inode in self.files.values() {
@@ -170,7 +170,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Bytes of the file `id` of that name in a snapshot, but for its extents.
+    /// Returns the bytes of the file `id` of that name in a snapshot, without its extents.
     fn file_bytes(&self, id: FileId, name: &str) -> u64 {
         let len = name.len() as u64;
         2 + 2 * varint(id.0) + varint(len) + len + self.size_bytes
@@ -202,8 +202,8 @@ impl Catalog {
         Ok(changed)
     }
 
-    /// Refuses a change by which a snapshot is `more` bytes longer, and `less` shorter, where the journal has no room
-    /// for that.
+    /// Refuses a change that makes a snapshot `more` bytes longer, and `less` shorter, if the journal has no room for
+    /// that.
     fn check_room(&self, more: u64, less: u64) -> Result<(), VolumeError> {
         let (bytes, room) = ((self.bytes + more).saturating_sub(less), self.room);
         match more > less && bytes > room {
@@ -242,12 +242,12 @@ impl Catalog {
         }
     }
 
-    /// The file of that name, if there is one.
+    /// Returns the file of that name, if it exists.
     pub fn id(&self, name: &str) -> Option<FileId> {
         self.names.get(name).copied()
     }
 
-    /// The file of that name.
+    /// Returns the file of that name.
     ///
     /// # Errors
     /// There is none.
@@ -256,29 +256,29 @@ impl Catalog {
         id.ok_or_else(|| VolumeError::NotFound(name.into()))
     }
 
-    /// Names that begin with `prefix`, in order.
+    /// Lists names that begin with `prefix`, in order.
     pub fn names(&self, prefix: &str) -> Vec<String> {
         let from = self.names.range(prefix.to_owned()..);
         let names = from.take_while(|(name, _)| name.starts_with(prefix));
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     pub fn size(&self, id: FileId) -> u64 {
         self.files.get(&id).map_or(0, |inode| inode.size)
     }
 
-    /// Number of units of the file.
+    /// Returns the number of units of the file.
     pub fn units(&self, id: FileId) -> u64 {
         self.files.get(&id).map_or(0, Inode::units)
     }
 
-    /// Number of free units.
+    /// Returns the number of free units.
     pub fn free_units(&self) -> u64 {
         self.free.total()
     }
 
-    /// The runs of bytes, from the first unit of the volume, in which the file has `len` bytes from
+    /// Returns the ranges of bytes, from the first unit of the volume, that contain the file's `len` bytes from
     /// `offset`, as far as it has units.
     pub fn runs(&self, id: FileId, offset: u64, len: u64, unit: u64) -> Vec<(u64, u64)> {
         let mut runs = Vec::new();
@@ -301,10 +301,10 @@ impl Catalog {
         runs
     }
 
-    /// A new, empty file.
+    /// Creates an empty file.
     ///
     /// # Errors
-    /// There is a file of that name, the name is none, or the journal has no room for another.
+    /// There is a file of that name, the name is not valid, or the journal has no room for another.
     pub fn create(&mut self, name: &str) -> Result<FileId, VolumeError> {
         check_name(name)?;
         if self.names.contains_key(name) {
@@ -330,7 +330,7 @@ impl Catalog {
     /// Renames a file; returns the file that had the new name.
     ///
     /// # Errors
-    /// There is no file `from`, `to` is no name, or the journal has no room for it.
+    /// There is no file `from`, `to` is not a valid name, or the journal has no room for it.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<Option<FileId>, VolumeError> {
         check_name(to)?;
         let id = self.find(from)?;
@@ -346,10 +346,10 @@ impl Catalog {
         Ok(replaced)
     }
 
-    /// Notes the size of a file that has grown.
+    /// Records the size of a file that has grown.
     ///
     /// # Errors
-    /// The file is none.
+    /// There is no such file.
     pub fn grow(&mut self, id: FileId, size: u64) -> Result<(), VolumeError> {
         let inode = self.inode_mut(id)?;
         inode.size = size;
@@ -362,7 +362,7 @@ impl Catalog {
     /// Cuts a file down to `size` bytes in `units` units.
     ///
     /// # Errors
-    /// The file is none.
+    /// There is no such file.
     pub fn truncate(&mut self, id: FileId, size: u64, units: u64) -> Result<(), VolumeError> {
         self.change_file(id, Change::Resize { id, size })?;
         self.change_file(id, Change::Shrink { id, units })?;
@@ -413,12 +413,12 @@ impl Catalog {
         Ok(taken)
     }
 
-    /// True if units are free once the pending changes are durable.
+    /// Whether units become free once the pending changes are durable.
     pub fn frees_units(&self) -> bool {
         !self.freed.is_empty()
     }
 
-    /// Forgets a file without a name that nobody has open: its units are free after the next commit.
+    /// Removes a file without a name that nobody has open: its units become free after the next commit.
     pub fn forget(&mut self, id: FileId) {
         if self
             .files
@@ -430,7 +430,7 @@ impl Catalog {
         }
     }
 
-    /// Everything that is not durable.
+    /// Takes all changes that are not durable.
     pub fn take_batch(&mut self) -> Batch {
         let mut changes = std::mem::take(&mut self.pending);
         for id in std::mem::take(&mut self.resized) {
@@ -450,14 +450,14 @@ impl Catalog {
         self.freed.extend(batch.freed);
     }
 
-    /// Frees what a batch that is durable set free.
+    /// Makes the units free that a durable batch has freed.
     pub fn release(&mut self, freed: Vec<Extent>) {
         for extent in freed {
             self.free.free(extent);
         }
     }
 
-    /// The whole directory as changes of an empty one.
+    /// Returns the whole directory as changes of an empty one.
     pub fn snapshot(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for (&id, inode) in &self.files {

@@ -1,4 +1,4 @@
-//! Changes of the directory, as the journal has them.
+//! Changes of the directory, as the journal stores them.
 
 use crate::VolumeError;
 use crate::extent::Extent;
@@ -11,56 +11,56 @@ const MAX_NAME: usize = 255;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct FileId(pub u64);
 
-/// A change of the directory. The order is that of format 1: new ones come last.
+/// A change of the directory. The order of the variants is that of format 1: new ones come last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Change {
-    /// A new, empty file.
+    /// Creates an empty file.
     Create {
-        /// Identifier, larger than every one before.
+        /// Identifier, greater than every one before.
         id: FileId,
         /// Name that no other file has.
         name: String,
     },
-    /// A file is no more.
+    /// Removes a file.
     Remove {
         /// Name of the file.
         name: String,
     },
-    /// A file has another name, and the file that had it is no more.
+    /// Renames a file, and removes the file that had the new name.
     Rename {
-        /// Name until now.
+        /// Old name.
         from: String,
         /// New name.
         to: String,
     },
-    /// A file has another size.
+    /// Changes the size of a file.
     Resize {
         /// The file.
         id: FileId,
         /// Size in bytes.
         size: u64,
     },
-    /// A file has more units.
+    /// Appends units to a file.
     Extend {
         /// The file.
         id: FileId,
-        /// Units that follow its last.
+        /// Units that follow its last one.
         extent: Extent,
     },
-    /// A file has fewer units.
+    /// Removes the last units of a file.
     Shrink {
         /// The file.
         id: FileId,
-        /// Number of units that are left.
+        /// Number of units that remain.
         units: u64,
     },
 }
 
 impl Change {
-    /// Refuses what a journal on a volume of `units` units cannot have.
+    /// Refuses a change that a journal on a volume of `units` units cannot contain.
     ///
     /// # Errors
-    /// A name is none, or units are not on the volume ([`VolumeError::Damaged`]).
+    /// A name is not valid, or units are not on the volume ([`VolumeError::Damaged`]).
     pub fn check(&self, units: u32) -> Result<(), VolumeError> {
         match self {
             Change::Create { name, .. } | Change::Rename { to: name, .. } => {
@@ -78,7 +78,7 @@ impl Change {
     }
 }
 
-/// Refuses what cannot be the name of a file.
+/// Refuses a text that cannot be the name of a file.
 ///
 /// # Errors
 /// The name is empty, too long, or has a NUL ([`VolumeError::Name`]).

@@ -3,7 +3,7 @@
 use joulio_nvme::{NvmeError, SubmitError};
 use joulio_nvme_spec::Status;
 
-/// A failure of the blocks below a volume.
+/// A failure of the blocks that a volume is stored on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -23,7 +23,7 @@ pub enum StoreError {
         /// Status of the completion.
         status: Status,
     },
-    /// Bytes that are not all on the store.
+    /// The bytes are not all on the store.
     #[error("{len} bytes at byte {offset} are not on the device of {size} bytes")]
     Range {
         /// Bytes from the start of the store.
@@ -33,7 +33,7 @@ pub enum StoreError {
         /// Size of the store in bytes.
         size: u64,
     },
-    /// A write that ends within a block.
+    /// The write ends within a block.
     #[error("{len} bytes to write are not whole blocks of {block} bytes")]
     PartialBlock {
         /// Number of bytes.
@@ -41,12 +41,12 @@ pub enum StoreError {
         /// Bytes of a block.
         block: u32,
     },
-    /// Another volume of this process is on the namespace of that number.
+    /// Another volume of this process has the namespace of that number open.
     #[error(
         "a volume on namespace {0} is open in this process already: use that one, or close it first"
     )]
     InUse(u32),
-    /// A write to a store that is only read.
+    /// The store is opened for reading only.
     #[error("the device was opened to be read: nothing on it is changed")]
     ReadOnly,
 }
@@ -61,10 +61,10 @@ pub enum VolumeError {
     /// No file has the name.
     #[error("{0}: there is no such file on the volume")]
     NotFound(String),
-    /// A file has the name.
+    /// A file has the name already.
     #[error("{0}: there is such a file on the volume already")]
     Exists(String),
-    /// A name that no file can have.
+    /// The name is not valid.
     #[error("a file's name has 1 to 255 bytes and no NUL: this one has {0} bytes")]
     Name(usize),
     /// All units of the volume are in use.
@@ -88,10 +88,10 @@ pub enum VolumeError {
     /// The device has no volume.
     #[error("there is no volume on the device: format it first")]
     NotAVolume,
-    /// The device has a volume where a new one was to be.
+    /// The device has a volume already where a new one was to be made.
     #[error("there is a volume on the device already: say explicitly that it may be overwritten")]
     AlreadyAVolume,
-    /// A volume of a later version.
+    /// The volume is of a later version.
     #[error("the volume has format {found}, and this joulio knows up to {known}: use a newer one")]
     Version {
         /// Version in the superblock.
@@ -107,7 +107,7 @@ pub enum VolumeError {
         /// Least size of a volume in bytes.
         least: u64,
     },
-    /// A size that a volume cannot have.
+    /// The size is not possible for a volume.
     #[error("{what} of {bytes} bytes: it must be a power of two from {least} to {most}")]
     Size {
         /// Name of the size.
@@ -119,13 +119,13 @@ pub enum VolumeError {
         /// Largest possible size.
         most: u64,
     },
-    /// What is on the device contradicts itself.
+    /// The data on the device is inconsistent.
     #[error("the volume is damaged: {0}")]
     Damaged(String),
     /// An earlier change could not be made durable.
     #[error("an earlier change of the volume could not be written: close it and open it again")]
     Failed,
-    /// An offset beyond what a file can have.
+    /// The offset is beyond the largest possible file.
     #[error("a file can have {most} bytes: an end at {end} is beyond")]
     TooLarge {
         /// End of the range in bytes.

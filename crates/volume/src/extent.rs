@@ -1,9 +1,9 @@
-//! Extents of files, and the units that no file has.
+//! Extents of files, and free units.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Allocation units that follow each other.
+/// Adjacent allocation units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Extent {
     /// First unit.
@@ -13,13 +13,13 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// The unit after the last.
+    /// Returns the unit after the last.
     pub fn end(self) -> u64 {
         u64::from(self.start) + u64::from(self.units)
     }
 }
 
-/// Appends `extent` to `extents`, as a part of the last where it follows it.
+/// Appends `extent` to `extents`, merged with the last one if it continues that.
 pub(crate) fn push(extents: &mut Vec<Extent>, extent: Extent) {
     match extents.last_mut() {
         Some(last) if last.end() == u64::from(extent.start) => last.units += extent.units,
@@ -27,7 +27,7 @@ pub(crate) fn push(extents: &mut Vec<Extent>, extent: Extent) {
     }
 }
 
-/// Cuts `extents` down to their first `units`; returns what is left over.
+/// Shortens `extents` to their first `units`, and returns the rest.
 pub(crate) fn shrink(extents: &mut Vec<Extent>, units: u64) -> Vec<Extent> {
     let mut freed = Vec::new();
     let mut left: u64 = extents.iter().map(|extent| u64::from(extent.units)).sum();
@@ -50,7 +50,7 @@ pub(crate) fn shrink(extents: &mut Vec<Extent>, units: u64) -> Vec<Extent> {
     freed
 }
 
-/// Units that no file has: number of units by the first, never two that touch.
+/// Free units: length by first unit of each run, no two of which are adjacent.
 #[derive(Debug, Default)]
 pub(crate) struct FreeUnits {
     runs: BTreeMap<u32, u32>,
@@ -58,7 +58,7 @@ pub(crate) struct FreeUnits {
 }
 
 impl FreeUnits {
-    /// Number of free units.
+    /// Returns the number of free units.
     pub fn total(&self) -> u64 {
         self.total
     }

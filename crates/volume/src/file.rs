@@ -8,7 +8,7 @@ use std::mem;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 
-/// Zeroes that one write puts into a gap.
+/// Zeroes that one write puts into a gap, in bytes.
 const ZEROES: usize = 256 << 10;
 
 /// One of several reads that are done side by side.
@@ -22,7 +22,7 @@ pub struct FileRead<'a> {
     pub done: usize,
 }
 
-/// An open file. Many threads read it side by side; writes, one after the other, wait for reads.
+/// An open file. Many threads read it side by side; writes are executed one after the other, and not during reads.
 #[derive(Debug)]
 pub struct VolumeFile<S: BlockStore> {
     volume: Arc<Inner<S>>,
@@ -41,7 +41,7 @@ impl<S: BlockStore> VolumeFile<S> {
         VolumeFile { volume, id, lock }
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         self.volume.catalog().size(self.id)
     }
@@ -63,7 +63,7 @@ impl<S: BlockStore> VolumeFile<S> {
     /// Executes all `reads` side by side.
     ///
     /// # Errors
-    /// The device failed; what the reads hold is then not known.
+    /// The device failed; the content of the buffers is then undefined.
     pub fn read_many(&self, reads: &mut [FileRead<'_>]) -> Result<(), VolumeError> {
         let _reading = self.lock.read().unwrap_or_else(PoisonError::into_inner);
         let size = self.size();
@@ -80,7 +80,7 @@ impl<S: BlockStore> VolumeFile<S> {
     /// Writes all of `from` at `offset`. A gap before it becomes zeroes.
     ///
     /// # Errors
-    /// The volume is full, or the end is beyond what it can have: nothing was written but, maybe, the gap.
+    /// The volume is full, or the end is beyond the largest possible file: nothing was written except, maybe, the gap.
     /// Or the device failed.
     pub fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), VolumeError> {
         let mut tail = self.writing();
@@ -126,8 +126,8 @@ impl<S: BlockStore> VolumeFile<S> {
         self.lock.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Splits `bytes`, those from `offset` of the file, by the runs that they are in: each with its place
-    /// on the store.
+    /// Splits `bytes`, which belong at `offset` of the file, at the borders of the file's extents; each part has its
+    /// offset on the store.
     fn split<B: Default + Deref<Target = [u8]>>(
         &self,
         offset: u64,
@@ -155,7 +155,7 @@ impl<S: BlockStore> VolumeFile<S> {
         split.map(|(offset, into)| ReadPart { offset, into })
     }
 
-    /// Writes zeroes from the end of the file to `offset`, if it is beyond.
+    /// Writes zeroes from the end of the file to `offset`, if that is beyond.
     fn fill(&self, tail: &mut Tail, offset: u64) -> Result<(), VolumeError> {
         let mut size = self.size();
         if size >= offset {
@@ -185,7 +185,7 @@ impl<S: BlockStore> VolumeFile<S> {
             (extended, catalog.frees_units())
         };
         match extend() {
-            // Units of what was cut off or removed are free once that is durable.
+            // Units of removed or truncated files become free once that is durable.
             (Err(VolumeError::NoSpace { .. }), true) => {
                 self.volume.commit()?;
                 extend().0
@@ -204,7 +204,7 @@ impl<S: BlockStore> VolumeFile<S> {
         let block = self.volume.layout.block;
         let size = self.size();
         let blocks = (offset / block, end.div_ceil(block));
-        // Whole blocks, the first and last filled up with what the file has there.
+        // Whole blocks; the first and last are filled up with the file's bytes.
         let start = blocks.0 * block;
         let whole_end = end.is_multiple_of(block);
         let aligned = offset == start && whole_end;

@@ -8,12 +8,12 @@ pub struct FormatOptions {
     /// Bytes of each of the two journal regions: a power of two, 64 KiB to 64 MiB; `None`: a 512th of the
     /// device, within these.
     pub journal: Option<u64>,
-    /// True if a volume that is there already is overwritten.
+    /// Whether an existing volume is overwritten.
     pub overwrite: bool,
 }
 
 impl Default for FormatOptions {
-    /// Units of 64 KiB, a journal by the size of the device, nothing overwritten.
+    /// Returns units of 64 KiB, a journal by the size of the device, and nothing overwritten.
     fn default() -> FormatOptions {
         FormatOptions {
             unit: 64 << 10,

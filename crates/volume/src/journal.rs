@@ -1,4 +1,4 @@
-//! The journal: changes as records in one of two regions, each as a whole or not at all.
+//! The journal: changes as records in one of two regions, each whole or not at all.
 
 use crate::change::Change;
 use crate::layout::Layout;
@@ -15,16 +15,16 @@ const MAGIC: [u8; 4] = *b"joul";
 #[repr(C)]
 struct Header {
     magic: [u8; 4],
-    /// Bytes of the changes.
+    /// Length of the changes in bytes.
     len: U32,
-    /// Generation of the region: one more with each snapshot.
+    /// Generation of the region, which each snapshot increments.
     generation: U64,
     /// Number of the record in its region; 0 is the snapshot.
     sequence: U64,
-    /// Identifier of the volume: what another one left here is no record.
+    /// Identifier of the volume: records of another volume that was here before are not read.
     volume: U64,
     reserved: U32,
-    /// CRC-32C of the header before, and of the changes.
+    /// CRC-32C of the header before this field, and of the changes.
     checksum: U32,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Journal {
     region: usize,
     generation: u64,
     sequence: u64,
-    /// Bytes of the region that records take.
+    /// Bytes of the region that records occupy.
     used: u64,
 }
 
@@ -52,12 +52,12 @@ pub(crate) struct Journal {
 struct Region {
     journal: Journal,
     records: Vec<Vec<u8>>,
-    /// Generation and number of the last record, but snapshots, of which the header is there.
+    /// Generation and number of the last record that is not a snapshot, whose header is there.
     last: Option<(u64, u64)>,
 }
 
 impl Journal {
-    /// An empty journal in region 0, written to `store`.
+    /// Writes an empty journal in region 0 to `store`.
     ///
     /// # Errors
     /// The store could not be written.
@@ -76,11 +76,11 @@ impl Journal {
         journal.append(store, layout, &encode(&[])?)
     }
 
-    /// The journal of `store`, and all changes in it.
+    /// Reads the journal of `store`, and all changes in it.
     ///
     /// # Errors
-    /// No region has a snapshot, a record's changes cannot be read, or one that others follow is not whole:
-    /// a power cut tears the last alone.
+    /// No region has a snapshot, a record's changes cannot be read, or a record before the last is incomplete: a power
+    /// cut tears only the last.
     pub fn open(
         store: &impl BlockStore,
         layout: &Layout,
@@ -114,12 +114,12 @@ impl Journal {
         Ok((journal, changes))
     }
 
-    /// True if `changes`, encoded, fit the region.
+    /// Whether `changes`, encoded, fit the region.
     pub fn has_room(&self, layout: &Layout, changes: &[u8]) -> bool {
         self.used + layout.record(changes.len()) <= layout.region
     }
 
-    /// Goes over to the other region, which begins with `snapshot`.
+    /// Switches to the other region, which then begins with `snapshot`.
     ///
     /// # Errors
     /// The snapshot does not fit, there is no next generation, or the store could not be written; the
@@ -150,7 +150,7 @@ impl Journal {
     /// Appends a record and makes it durable.
     ///
     /// # Errors
-    /// The store could not be written. The caller has seen that there is room.
+    /// The store could not be written. The caller has checked that there is room.
     pub fn append(
         &mut self,
         store: &impl BlockStore,
@@ -183,7 +183,7 @@ impl Journal {
 }
 
 impl Region {
-    /// The region of that number; without a whole snapshot, it has no records.
+    /// Reads the region of that number; without a complete snapshot, it has no records.
     fn read(
         store: &impl BlockStore,
         layout: &Layout,
@@ -227,18 +227,18 @@ impl Region {
 }
 
 impl Layout {
-    /// Bytes of a record with `len` bytes of changes, whole blocks.
+    /// Returns the bytes of a record with `len` bytes of changes, in whole blocks.
     fn record(&self, len: usize) -> u64 {
         ((HEADER + len) as u64).next_multiple_of(self.block)
     }
 
-    /// Most bytes of a snapshot.
+    /// Returns the most bytes of a snapshot.
     pub fn snapshot(&self) -> u64 {
         self.region - HEADER as u64
     }
 }
 
-/// Bytes of `changes` in a record.
+/// Encodes `changes` for a record.
 ///
 /// # Errors
 /// They are too many for a record.
@@ -247,14 +247,14 @@ pub(crate) fn encode(changes: &[Change]) -> Result<Vec<u8>, VolumeError> {
     bytes.map_err(|error| VolumeError::Damaged(format!("changes of the directory: {error}")))
 }
 
-/// The header of a record of `volume` at the start of `bytes`, and what follows it.
+/// Reads the header of a record of `volume` at the start of `bytes`; returns it with the bytes after it.
 fn header(bytes: &[u8], volume: u64) -> Option<(Header, &[u8])> {
     let (header, rest) = Header::read_from_prefix(bytes).ok()?;
     let is_one = header.magic == MAGIC && header.volume.get() == volume;
     is_one.then_some((header, rest))
 }
 
-/// The record of `volume` at the start of `bytes`, if one is there as a whole.
+/// Reads the record of `volume` at the start of `bytes`, if it is complete.
 fn record(bytes: &[u8], volume: u64) -> Option<(Header, &[u8])> {
     let (header, rest) = header(bytes, volume)?;
     let changes = rest.get(..header.len.get() as usize)?;

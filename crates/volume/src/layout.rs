@@ -31,7 +31,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Places of volume `id` on a store of `blocks` blocks of `block` bytes.
+    /// Computes the places of volume `id` on a store of `blocks` blocks of `block` bytes.
     ///
     /// # Errors
     /// The store is too small, or an option is out of its range.
@@ -79,12 +79,12 @@ impl Layout {
         })
     }
 
-    /// Bytes of the superblock, whole blocks.
+    /// Returns the bytes of the superblock, in whole blocks.
     pub fn superblock(block: u32) -> usize {
         ALIGN.max(u64::from(block)) as usize
     }
 
-    /// Most bytes of a file: all units.
+    /// Returns the most bytes of a file: all units.
     pub fn max_file(&self) -> u64 {
         u64::from(self.units) * self.unit
     }

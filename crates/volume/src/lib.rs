@@ -1,9 +1,8 @@
-//! Files on an NVMe namespace, without a kernel: what a database needs of a file system, and no more.
+//! Files on an NVMe namespace, without a kernel: the parts of a file system that a database needs, and no more.
 //!
-//! A [`Volume`] has one flat directory. A [`VolumeFile`] is read and written at any offset, grows by
-//! writing, and is durable when [`VolumeFile::sync`] returns; creating, renaming and removing files are
-//! atomic. A process that is killed, or a machine that loses power, at any moment leaves a volume that
-//! opens as it was at the last sync, or later.
+//! A [`Volume`] has one flat directory. A [`VolumeFile`] is read and written at any offset, grows by writes, and is
+//! durable when [`VolumeFile::sync`] returns; creating, renaming and removing files are atomic. If the process is
+//! killed or the machine loses power, at any moment, the volume opens as it was at the last sync, or later.
 //!
 //! ```
 //! # use joulio_emulator::{EmulatedDevice, Options};
@@ -29,14 +28,13 @@
 //!
 //! # On the device
 //!
-//! A superblock, two journal regions and allocation units. Changes of the directory are records in one
-//! region; each has its generation, sequence and CRC-32C. The last one may be torn, and is as if it had
-//! never been; one that others follow may not. A full region is left for the other, which begins with a
-//! snapshot. Data is written in place; units that a change sets free are not used again before that change
-//! is durable.
+//! A superblock, two journal regions and allocation units. Changes of the directory are records in one region; each has
+//! its generation, sequence and CRC-32C. The last one may be torn, and is then ignored; earlier ones may not. When a
+//! region is full, the journal switches to the other, which begins with a snapshot. Data is written in place; units
+//! that a change frees are not reused before that change is durable.
 //!
-//! One process has a volume at a time; the device's back end sees to that. In the process a namespace has one
-//! [`Volume`] that may be written ([`BlockStore::claim`]): clones of it are for other threads.
+//! One process has a volume at a time; the device's back end ensures that. In the process a namespace has one
+//! [`Volume`] that may be written ([`BlockStore::claim`]); other threads use clones of it.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

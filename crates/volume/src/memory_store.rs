@@ -5,7 +5,7 @@ use crate::{BlockStore, ReadPart, StoreError, WritePart};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Blocks in memory, with a write cache that a power cut empties: for tests of what stands on a volume.
+/// Blocks in memory, with a write cache that a power cut empties: for tests of programs that use a volume.
 #[derive(Debug)]
 pub struct MemoryStore {
     block_size: u32,
@@ -22,7 +22,7 @@ struct Media {
 }
 
 impl MemoryStore {
-    /// A store of `blocks` zeroed blocks of `block_size` bytes.
+    /// Makes a store of `blocks` zeroed blocks of `block_size` bytes.
     pub fn new(block_size: u32, blocks: u64) -> MemoryStore {
         let bytes = blocks * u64::from(block_size);
         MemoryStore {
@@ -40,8 +40,8 @@ impl MemoryStore {
         self.media.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The store after a power cut now: of the blocks that were not flushed, those have their new data
-    /// for which `kept` says so.
+    /// Returns the store as after a power cut now: blocks that were not flushed have their new data only if `kept`
+    /// returns true.
     pub fn after_power_cut(&self, mut kept: impl FnMut(u64) -> bool) -> MemoryStore {
         let mut media = self.media().clone();
         let cache = std::mem::take(&mut media.cache);
@@ -56,7 +56,7 @@ impl MemoryStore {
         }
     }
 
-    /// Numbers of writes and flushes since the store was made.
+    /// Returns the numbers of writes and flushes since the store was made.
     pub fn counts(&self) -> (u64, u64) {
         let media = self.media();
         (media.writes, media.flushes)

@@ -14,20 +14,20 @@ const MAX_CHUNK: u32 = 128 << 10;
 /// Commands in flight on a queue pair.
 const DEPTH: usize = 16;
 
-/// A namespace that threads read and write by a queue pair each, as long as there are some.
+/// A namespace that threads read and write, each with a queue pair of its own as long as there are enough.
 pub struct NvmeStore<D: Device> {
     controller: Arc<Controller<D>>,
     namespace: Namespace,
     policy: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
     chunk: u32,
     may_write: bool,
-    /// True if a flush has something to do: the device has a volatile write cache.
+    /// Whether a flush has an effect: the device has a volatile write cache.
     caches: bool,
     lanes: Mutex<Lanes<D>>,
     returned: Condvar,
 }
 
-/// Queue pairs that nobody uses, how many there are in all, and how many more can be made.
+/// Queue pairs that nobody uses, their total number, and how many more can be made.
 struct Lanes<D: Device> {
     idle: Vec<Lane<D>>,
     made: usize,
@@ -40,17 +40,17 @@ struct Lane<D: Device> {
     buffers: Vec<DmaBuffer>,
 }
 
-/// A command's share of the parts.
+/// A part of a read or write that one command transfers.
 #[derive(Clone, Copy)]
 struct Chunk {
     part: usize,
-    /// First byte in the part's memory.
+    /// Offset of the first byte in the part's memory.
     from: usize,
     /// Number of bytes of the part.
     len: usize,
     lba: u64,
     blocks: u32,
-    /// Bytes of the first block before the part begins.
+    /// Bytes of the first block before the first byte needed.
     skip: usize,
 }
 
@@ -64,7 +64,7 @@ impl<D: Device> fmt::Debug for NvmeStore<D> {
 }
 
 impl<D: Device> NvmeStore<D> {
-    /// Namespace `nsid` of `controller`; threads wait by what `policy` makes for each queue pair.
+    /// Makes a store of namespace `nsid` of `controller`; `policy` makes the policy of each queue pair.
     ///
     /// # Errors
     /// There is no such namespace, or no queue pair can be made.
@@ -96,19 +96,19 @@ impl<D: Device> NvmeStore<D> {
         Ok(store)
     }
 
-    /// The store, of which nothing is changed: writes are refused.
+    /// Makes the store read-only: writes are refused.
     #[must_use]
     pub fn read_only(mut self) -> NvmeStore<D> {
         self.may_write = false;
         self
     }
 
-    /// The controller of the namespace.
+    /// Returns the controller of the namespace.
     pub fn controller(&self) -> &Controller<D> {
         &self.controller
     }
 
-    /// Polls, sleeps, blocks and interrupts of the queue pairs that nobody uses at the moment.
+    /// Returns polls, sleeps, blocks and interrupts of the queue pairs that nobody uses at the moment.
     pub fn counters(&self) -> WaitCounters {
         let mut lanes = self.lanes();
         let mut all = WaitCounters::default();
@@ -118,8 +118,7 @@ impl<D: Device> NvmeStore<D> {
         all
     }
 
-    /// A queue pair for the calling thread: one that nobody uses, a new one, or the next that is given
-    /// back.
+    /// Returns a queue pair for the calling thread: an unused one, a new one, or the next that is returned.
     fn take(&self) -> Result<Lane<D>, StoreError> {
         let mut lanes = self.lanes();
         loop {
@@ -137,14 +136,14 @@ impl<D: Device> NvmeStore<D> {
                 lanes = self.lanes();
                 lanes.made -= 1;
                 if lanes.made == 0 {
-                    // Who waits for one tries again, and has its own error.
+                    // A thread that waits for one tries again, and gets an error of its own.
                     lanes.left += 1;
                     drop(lanes);
                     self.returned.notify_all();
                     return Err(refused);
                 }
-                // Others of the controller have its queues, or there is no memory for more: there are some that
-                // come back.
+                // Other users of the controller have its queues, or there is no memory for more: wait for a queue pair
+                // that is returned.
                 lanes.left = 0;
                 continue;
             }
@@ -164,7 +163,7 @@ impl<D: Device> NvmeStore<D> {
         self.returned.notify_one();
     }
 
-    /// Notes that a queue pair is no more.
+    /// Records that a queue pair is lost.
     fn lost(&self) {
         let mut lanes = self.lanes();
         lanes.made -= 1;
@@ -184,7 +183,7 @@ impl<D: Device> NvmeStore<D> {
         })
     }
 
-    /// Calls `work` with a queue pair. One on which something went wrong is not used again.
+    /// Calls `work` with a queue pair. A queue pair on which an error occurred is not used again.
     fn with_lane(
         &self,
         work: impl FnOnce(&mut Lane<D>) -> Result<(), StoreError>,
@@ -201,7 +200,7 @@ impl<D: Device> NvmeStore<D> {
         done
     }
 
-    /// The commands that `len` bytes at `offset` of the store are.
+    /// Splits `len` bytes at `offset` of the store into commands.
     fn chunks(&self, part: usize, offset: u64, len: usize) -> impl Iterator<Item = Chunk> + use<D> {
         let (block, most) = (
             u64::from(self.namespace.block_size()),
@@ -230,8 +229,8 @@ impl<D: Device> NvmeStore<D> {
 }
 
 impl<D: Device> Lane<D> {
-    /// Submits all `chunks` by `submit`, as many at once as there are buffers, and hands each completed
-    /// one to `done`.
+    /// Submits all `chunks` through `submit`, as many at once as there are buffers, and passes each completed one to
+    /// `done`.
     fn run(
         &mut self,
         operation: &'static str,
@@ -365,7 +364,7 @@ impl<D: Device> BlockStore for NvmeStore<D> {
     }
 
     fn claim(&self) -> Result<StoreClaim, StoreError> {
-        // Who only reads writes over nobody's files.
+        // A read-only volume overwrites nobody's files.
         match self.may_write {
             true => StoreClaim::new(Arc::as_ptr(&self.controller).addr(), self.namespace.id().0),
             false => Ok(StoreClaim::default()),

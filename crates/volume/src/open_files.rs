@@ -1,15 +1,15 @@
-//! Files that somebody has open.
+//! Files that are open.
 
 use crate::change::FileId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Block at the end of a file that it fills only partly, as it was last written.
+/// The last block of a file, if the file fills only a part of it, as it was last written.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    /// Number of the block in the file, from 0.
+    /// Index of the block in the file, from 0.
     pub index: u64,
-    /// Bytes of the block; empty: not known.
+    /// Bytes of the block; empty if not known.
     pub bytes: Vec<u8>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) type FileLock = Arc<RwLock<Tail>>;
 pub(crate) struct OpenFiles(Mutex<HashMap<FileId, (FileLock, usize)>>);
 
 impl OpenFiles {
-    /// Opens the file that `find` finds, before anybody opens, closes or removes one.
+    /// Opens the file that `find` finds; meanwhile no other file can be opened, closed or removed.
     ///
     /// # Errors
     /// Those of `find`.
@@ -36,7 +36,7 @@ impl OpenFiles {
         Ok((id, Arc::clone(lock)))
     }
 
-    /// Closes `id` once; `last` is called, before anybody opens it anew, if nobody has it open then.
+    /// Closes a handle of `id`; if it was the last one, calls `last` before anybody can open the file again.
     pub fn close(&self, id: FileId, last: impl FnOnce()) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, handles)) = files.get_mut(&id) {
@@ -48,7 +48,7 @@ impl OpenFiles {
         }
     }
 
-    /// Calls `then` with a question to it, whether a file is open, before anybody opens or closes one.
+    /// Calls `then` with a function that returns whether a file is open; meanwhile none can be opened or closed.
     pub fn with<T>(&self, then: impl FnOnce(&dyn Fn(FileId) -> bool) -> T) -> T {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         then(&|id| files.contains_key(&id))

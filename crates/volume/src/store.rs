@@ -1,4 +1,4 @@
-//! Blocks that a volume lies on.
+//! Blocks that a volume is stored on.
 
 use crate::StoreError;
 use std::collections::BTreeSet;
@@ -25,20 +25,19 @@ pub struct WritePart<'a> {
 
 /// Logical blocks that are read and written by many threads: a namespace, or memory in tests.
 ///
-/// A block is written as a whole or not at all. What was written is durable after a flush that began
-/// later.
+/// A block is written as a whole or not at all. Data is durable after a flush that began after its write.
 pub trait BlockStore: Send + Sync {
-    /// Bytes of a logical block: a power of two, 512 to 65,536.
+    /// Returns the bytes of a logical block: a power of two, 512 to 65,536.
     fn block_size(&self) -> u32;
 
-    /// Size in logical blocks.
+    /// Returns the size in logical blocks.
     fn blocks(&self) -> u64;
 
     /// Reads all `parts`, side by side.
     ///
     /// # Errors
-    /// A part is not on the store ([`StoreError::Range`]). Or the device failed; what the parts hold is
-    /// then not known.
+    /// A part is not on the store ([`StoreError::Range`]). Or the device failed; the content of the buffers is then
+    /// undefined.
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError>;
 
     /// Writes all `parts`, side by side; they do not overlap.
@@ -55,8 +54,8 @@ pub trait BlockStore: Send + Sync {
     /// The device failed.
     fn flush(&self) -> Result<(), StoreError>;
 
-    /// Claims the store for a volume, as long as the claim is kept: two volumes on the same blocks would write over
-    /// each other's files. A store that cannot be had twice has nothing to do.
+    /// Claims the store for a volume, as long as the claim is kept: two volumes on the same blocks would overwrite each
+    /// other's files. A store that can only be used once need not do anything.
     ///
     /// # Errors
     /// Another volume of this process has the same blocks ([`StoreError::InUse`]).
@@ -65,7 +64,7 @@ pub trait BlockStore: Send + Sync {
     }
 }
 
-/// Stores of the process that volumes have: a controller's address in memory, and the namespace.
+/// Stores of this process that volumes have claimed: a controller's address in memory, and the namespace.
 static CLAIMED: Mutex<BTreeSet<(usize, u32)>> = Mutex::new(BTreeSet::new());
 
 /// A volume's claim of its store.
@@ -73,7 +72,7 @@ static CLAIMED: Mutex<BTreeSet<(usize, u32)>> = Mutex::new(BTreeSet::new());
 pub struct StoreClaim(Option<(usize, u32)>);
 
 impl StoreClaim {
-    /// Claims namespace `nsid` of the controller at `address`, which stays there as long as the claim.
+    /// Claims namespace `nsid` of the controller at `address`, which must not move as long as the claim is kept.
     pub(crate) fn new(address: usize, nsid: u32) -> Result<StoreClaim, StoreError> {
         let place = (address, nsid);
         let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +92,7 @@ impl Drop for StoreClaim {
     }
 }
 
-/// A reference to a store, or a box of one, is a store.
+/// A reference to a store, or a box of one, is a store too.
 impl<P> BlockStore for P
 where
     P: Deref<Target: BlockStore> + Send + Sync,

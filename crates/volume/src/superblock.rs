@@ -1,4 +1,4 @@
-//! The superblock: that there is a volume, and where what lies on it.
+//! The superblock: it marks a volume, and has the places of its parts.
 
 use crate::layout::Layout;
 use crate::{BlockStore, FormatOptions, ReadPart, VolumeError, WritePart};
@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// First bytes of every volume.
 const MAGIC: [u8; 8] = *b"joulioFS";
 
-/// Format that is written, the newest that is known.
+/// Version of the format that is written, the newest that is known.
 const VERSION: u32 = 1;
 
 /// Superblock, at byte 0.
@@ -24,7 +24,7 @@ struct Superblock {
     unit: U64,
     id: U64,
     reserved: U32,
-    /// CRC-32C of the bytes before.
+    /// CRC-32C of the bytes before this field.
     checksum: U32,
 }
 
@@ -43,13 +43,13 @@ impl Superblock {
         Ok(zerocopy::transmute!(bytes))
     }
 
-    /// True if it begins as a superblock, whole or not.
+    /// Whether it begins like a superblock, complete or not.
     fn is_volume(&self) -> bool {
         self.magic == MAGIC
     }
 }
 
-/// True if the store has a volume, of whatever format.
+/// Returns whether the store has a volume, of any format.
 ///
 /// # Errors
 /// The store could not be read.
@@ -57,7 +57,7 @@ pub(crate) fn exists(store: &impl BlockStore) -> Result<bool, VolumeError> {
     Ok(Superblock::read(store)?.is_volume())
 }
 
-/// Writes the superblock of `layout`, or with `None` overwrites the one that is there.
+/// Writes the superblock of `layout`, or, with `None`, erases the existing one.
 ///
 /// # Errors
 /// The store could not be written.
@@ -85,7 +85,7 @@ pub(crate) fn write(store: &impl BlockStore, layout: Option<&Layout>) -> Result<
     Ok(store.flush()?)
 }
 
-/// The layout of the volume on `store`.
+/// Reads the layout of the volume on `store`.
 ///
 /// # Errors
 /// There is none, it is of a later format, or of a store of another size.

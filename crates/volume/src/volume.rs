@@ -1,4 +1,4 @@
-//! A volume: its directory, and what makes changes of it durable.
+//! A volume: its directory, and the commits that make changes of it durable.
 
 use crate::catalog::{Batch, Catalog};
 use crate::change::FileId;
@@ -20,7 +20,7 @@ pub struct Space {
     pub free: u64,
 }
 
-/// A flat directory of files on a [`BlockStore`]; a clone is the same volume, for another thread.
+/// A flat directory of files on a [`BlockStore`]. Clones share one volume, for other threads.
 #[derive(Debug)]
 pub struct Volume<S: BlockStore>(Arc<Inner<S>>);
 
@@ -34,7 +34,7 @@ impl<S: BlockStore> Clone for Volume<S> {
 /// file's own before the catalog.
 #[derive(Debug)]
 pub(crate) struct Inner<S> {
-    /// Given back before the store goes, and with it perhaps the controller that it is of.
+    /// Released before the store is dropped, and with it perhaps the controller.
     _claim: StoreClaim,
     pub store: S,
     pub layout: Layout,
@@ -45,13 +45,13 @@ pub(crate) struct Inner<S> {
 }
 
 impl<S: BlockStore> Volume<S> {
-    /// Makes an empty volume on `store`. What was on it is lost.
+    /// Makes an empty volume on `store`. Its data is lost.
     ///
     /// # Errors
     /// There is a volume already and [`FormatOptions::overwrite`] is false, the store is too small or an
     /// option out of its range, or a volume on the store is open: nothing was written. Or the store failed.
     pub fn format(store: &S, options: FormatOptions) -> Result<(), VolumeError> {
-        // Random keys of the standard library's, as no two volumes may have the same.
+        // Random keys of the standard library, since no two volumes may have the same identifier.
         let id = RandomState::new().build_hasher().finish();
         let layout = Layout::new(store.block_size(), store.blocks(), options, id)?;
         let _claim = store.claim()?;
@@ -63,8 +63,8 @@ impl<S: BlockStore> Volume<S> {
         superblock::write(store, Some(&layout))
     }
 
-    /// Opens the volume on `store` as it was at its last commit. Nothing is written; what a process that
-    /// was killed left in the device's cache is made durable.
+    /// Opens the volume on `store` as it was at its last commit. Nothing is written, but a flush makes data durable
+    /// that a killed process left in the device's cache.
     ///
     /// # Errors
     /// There is none ([`VolumeError::NotAVolume`]), it is damaged or of a later format, or it is open in this process
@@ -72,7 +72,7 @@ impl<S: BlockStore> Volume<S> {
     pub fn open(store: S) -> Result<Volume<S>, VolumeError> {
         let claim = store.claim()?;
         let layout = superblock::read(&store)?;
-        // Units that a record sets free are used from now on, and the record must outlive that.
+        // Units that a record has freed are reused from now on, so the record must be durable.
         store.flush()?;
         let (journal, changes) = Journal::open(&store, &layout)?;
         let catalog = Catalog::replayed(changes, layout.units, layout.unit, layout.snapshot())?;
@@ -87,7 +87,7 @@ impl<S: BlockStore> Volume<S> {
         })))
     }
 
-    /// The store that the volume lies on.
+    /// Returns the store of the volume.
     pub fn store(&self) -> &S {
         &self.0.store
     }
@@ -95,7 +95,7 @@ impl<S: BlockStore> Volume<S> {
     /// Creates a file, which survives a crash once it, or the volume, was synced.
     ///
     /// # Errors
-    /// There is a file of that name, the name is none, or the directory has no room for another.
+    /// There is a file of that name, the name is not valid, or the directory has no room for another.
     pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         self.open_by(|catalog| catalog.create(name))
     }
@@ -103,15 +103,15 @@ impl<S: BlockStore> Volume<S> {
     /// Opens a file.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no file of that name.
     pub fn open_file(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         self.open_by(|catalog| catalog.find(name))
     }
 
-    /// Opens a file, and makes it if there is none.
+    /// Opens a file, and creates it if it does not exist.
     ///
     /// # Errors
-    /// The name is none, or the directory has no room for another file.
+    /// The name is not valid, or the directory has no room for another file.
     pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
         self.open_by(|catalog| catalog.id(name).map_or_else(|| catalog.create(name), Ok))
     }
@@ -125,29 +125,29 @@ impl<S: BlockStore> Volume<S> {
         Ok(VolumeFile::new(Arc::clone(&self.0), id, lock))
     }
 
-    /// True if there is a file of that name.
+    /// Whether there is a file of that name.
     pub fn exists(&self, name: &str) -> bool {
         self.0.catalog().id(name).is_some()
     }
 
-    /// Size in bytes of the file of that name.
+    /// Returns the size in bytes of the file of that name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such file.
     pub fn size_of(&self, name: &str) -> Result<u64, VolumeError> {
         let catalog = self.0.catalog();
         Ok(catalog.size(catalog.find(name)?))
     }
 
-    /// Names that begin with `prefix`, in order; all of them with "".
+    /// Lists names that begin with `prefix`, in order; all of them with "".
     pub fn names(&self, prefix: &str) -> Vec<String> {
         self.0.catalog().names(prefix)
     }
 
-    /// Removes a file, durably. Who has it open can go on until the last handle is closed.
+    /// Removes a file, durably. Open handles can be used until the last of them is closed.
     ///
     /// # Errors
-    /// There is none of that name; or the store failed.
+    /// There is no file of that name; or the store failed.
     pub fn remove(&self, name: &str) -> Result<(), VolumeError> {
         self.unlink(|catalog| catalog.remove(name).map(Some))
     }
@@ -155,7 +155,7 @@ impl<S: BlockStore> Volume<S> {
     /// Renames the file `from` to `to`, durably and atomically; a file that had the name is removed.
     ///
     /// # Errors
-    /// There is no file `from`, `to` is no name, or the directory has no room for it; or the store failed.
+    /// There is no file `from`, `to` is not a valid name, or the directory has no room for it; or the store failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
         self.unlink(|catalog| catalog.rename(from, to))
     }
@@ -183,7 +183,7 @@ impl<S: BlockStore> Volume<S> {
         self.0.commit()
     }
 
-    /// Space in all units, and in those that are free.
+    /// Returns the space in all units, and in free ones.
     pub fn space(&self) -> Space {
         let layout = &self.0.layout;
         Space {
@@ -230,7 +230,7 @@ impl<S: BlockStore> Inner<S> {
             if journal.has_room(&self.layout, &changes) {
                 journal.append(&self.store, &self.layout, &changes)?;
             } else {
-                // What others have changed meanwhile is in the snapshot, and has to be durable first.
+                // Changes that others made meanwhile are in the snapshot, so their data has to be durable first.
                 let (snapshot, later) = {
                     let mut catalog = self.catalog();
                     let later = catalog.take_batch();

@@ -1,4 +1,4 @@
-//! Adds the joules of two packages, and is told why a package and its cores cannot be added.
+//! Adds the joules of two packages, and prints why a package and its cores cannot be added.
 
 use joulio_units::{Energy, How, Joules, Nanos, Zone};
 

@@ -5,9 +5,9 @@ use core::ops::Add;
 
 /// The lowest and the highest value that an energy may have.
 ///
-/// The band of a modelled energy is wide, because it takes all figures of the profiles to be wrong
-/// the same direction at once. Times, counts and frequencies are taken as the run has them: the
-/// band is that of watts and joules.
+/// The band of a modelled energy is wide, because it assumes that all figures of the profiles are wrong in the same
+/// direction at once. Times, counts and frequencies are those of the run, without a band: the band is that of watts and
+/// joules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Band {

@@ -41,7 +41,7 @@ impl Boundary {
     ];
 }
 
-/// A word that names no boundary.
+/// Error of a word that names no boundary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a boundary: wall, psys, package, cores, dram or device")]
 pub struct UnknownBoundary(pub String);
@@ -49,7 +49,7 @@ pub struct UnknownBoundary(pub String);
 impl FromStr for Boundary {
     type Err = UnknownBoundary;
 
-    /// Reads a boundary as it is displayed: `wall`, `package`.
+    /// Parses a boundary as it is displayed: `wall`, `package`.
     fn from_str(text: &str) -> Result<Boundary, UnknownBoundary> {
         let found = Boundary::ALL.into_iter().find(|b| b.to_string() == text);
         found.ok_or_else(|| UnknownBoundary(text.into()))

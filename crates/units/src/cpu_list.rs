@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-/// CPUs that a list may name: the kernel is built for fewer (CONFIG_NR_CPUS).
+/// Limit of the CPUs in a list: the kernel is built for fewer (CONFIG_NR_CPUS).
 const MAX_CPUS: u32 = 8192;
 
 /// A set of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuList(BTreeSet<u32>);
 
-/// A text that is no list of CPUs.
+/// Error of a text that is no list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a list of CPUs: write numbers and ranges, as 0-3,8")]
 pub struct ParseCpuListError {
@@ -21,7 +21,7 @@ pub struct ParseCpuListError {
     pub text: String,
 }
 
-/// CPUs of a list, in the order in which it names them; of an empty text none.
+/// Parses a list of CPUs, and returns them in its order; none for an empty text.
 ///
 /// # Errors
 /// [`ParseCpuListError`], for a text that is no list.
@@ -37,7 +37,7 @@ pub fn parse_cpus(text: &str) -> Result<Vec<u32>, ParseCpuListError> {
     for part in text.split(',').filter(|_| !text.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
-        // Who names CPUs more than once names no more than there can be.
+        // A list with repeated CPUs has no more entries than there can be CPUs.
         if first > last || cpus.len() > MAX_CPUS as usize {
             return Err(refused());
         }
@@ -47,17 +47,17 @@ pub fn parse_cpus(text: &str) -> Result<Vec<u32>, ParseCpuListError> {
 }
 
 impl CpuList {
-    /// Returns true if there is no CPU in the list.
+    /// Whether the list has no CPU.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// CPUs in it, in order.
+    /// Iterates over the CPUs, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// Returns true if every CPU of the list is in `other`.
+    /// Whether every CPU of the list is in `other`.
     pub fn is_subset(&self, other: &CpuList) -> bool {
         self.0.is_subset(&other.0)
     }
@@ -78,7 +78,7 @@ impl FromStr for CpuList {
 }
 
 impl fmt::Display for CpuList {
-    /// Writes ranges wherever numbers follow each other, as the kernel does.
+    /// Writes ranges of adjacent numbers, as the kernel does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut comma = "";
         let mut cpus = self.iter().peekable();

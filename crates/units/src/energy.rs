@@ -1,4 +1,4 @@
-//! An energy with everything that it takes to understand it.
+//! An energy with its zone, source and error.
 
 use crate::{Band, Boundary, How, Joules, Nanos, Place, SumError, Watts, Zone};
 use alloc::format;
@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Add;
 
-/// The shortest window of an energy figure: meters are brought up to date too seldom for less.
+/// Shortest window of an energy figure: meters are updated too rarely for less.
 pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// The energy of a window: joules with their zone, source and error.
@@ -21,35 +21,34 @@ pub struct Energy {
     pub source: String,
     /// Whether the energy was computed from profiles, not measured.
     pub modelled: bool,
-    /// Whether the energy that the idle machine would have used in the window is taken off.
+    /// Whether the energy that the idle machine would have used in the window is subtracted.
     pub idle_subtracted: bool,
-    /// The energy. With the idle energy taken off it can be below zero, by its error.
+    /// The energy. With the idle energy subtracted it can be below zero, by its error.
     pub joules: Joules,
-    /// The distance that `joules` may have from what the meter's hardware counted: what the steps
-    /// of its counter, its update interval and the sampling allow. The hardware's own accuracy is
-    /// not in it. None: not known.
+    /// Bound of the difference between `joules` and the count of the meter's hardware, from the steps of its counter,
+    /// its update interval and the sampling. The hardware's own accuracy is not included. `None` if it is not known.
     pub error: Option<Joules>,
-    /// The lowest and highest value that the profiles' figures allow; [`Band`] says how wide
-    /// that is taken. None: measured, and then `error` is what is known.
+    /// Lowest and highest value that the profiles' figures allow; [`Band`] explains its width. `None` if the energy is
+    /// measured, and `error` applies.
     pub band: Option<Band>,
     /// The length of the window, at this meter.
     pub window: Nanos,
-    /// Provenance of the energy.
+    /// Way in which the energy was obtained.
     pub how: How,
 }
 
-/// The longest window of a sum over its shortest, at most. A busy machine reads one meter some
-/// tenths of a second after the other, and no window is shorter than a second; what is further
-/// apart is of two runs, or of a machine too busy to be measured.
+/// Greatest ratio of the longest window of a sum to its shortest. A busy machine reads one meter some tenths of a
+/// second after the other, and no window is shorter than a second; windows that differ more are of two runs, or of a
+/// machine too busy to be measured.
 const SAME_WINDOW: f64 = 1.25;
 
-/// The sum of all, none if one is not known.
+/// Returns the sum of all, or `None` if one is not known.
 fn known_sum<T: Add<Output = T>>(parts: impl Iterator<Item = Option<T>>) -> Option<T> {
     parts.reduce(|sum, part| Some(sum? + part?)).flatten()
 }
 
 impl Energy {
-    /// The zone that the figure is about.
+    /// Returns the zone of the figure.
     pub fn zone(&self) -> Zone {
         Zone {
             boundary: self.boundary,
@@ -57,7 +56,7 @@ impl Energy {
         }
     }
 
-    /// The mean power, zero for an empty window.
+    /// Returns the mean power, zero for an empty window.
     pub fn watts(&self) -> Watts {
         if self.window == Nanos::ZERO {
             Watts(0.0)
@@ -66,16 +65,16 @@ impl Energy {
         }
     }
 
-    /// The part of `amount` that one joule paid for; none where no energy was spent. I/Os per joule
-    /// are SNIA Emerald's IOPS per watt, bytes per joule its (bytes/s) per watt.
+    /// Returns `amount` per joule; `None` if no energy was used. I/Os per joule are SNIA Emerald's IOPS per watt, bytes
+    /// per joule its (bytes/s) per watt.
     pub fn per_joule(&self, amount: u64) -> Option<f64> {
         (self.joules.0 > 0.0).then(|| amount as f64 / self.joules.0)
     }
 
-    /// Adds all of `parts`, which must be apart, of one boundary and of one window:
-    /// `package-0` and `package-1`, say. Where their windows differ, as they do by how long the
-    /// meters took to be read, it is the sum of their mean watts over the shortest of them, and
-    /// the error has what a part may have drawn in the time that only it saw.
+    /// Adds all of `parts`, which must not overlap, and must be of one boundary and of one window: `package-0` and
+    /// `package-1`, for example. If their windows differ, as they do by the time of reading the meters, the result is
+    /// the sum of their mean watts over the shortest window, and the error includes what a part may have drawn in the
+    /// time that only it covers.
     ///
     /// # Errors
     /// [`SumError`], naming the first two that cannot be added.
@@ -107,7 +106,7 @@ impl Energy {
         })
     }
 
-    /// Adds `other`, which must be apart from `self` and of the same boundary.
+    /// Adds `other`, which must not overlap `self` and must be of the same boundary.
     ///
     /// # Errors
     /// [`SumError`], as [`Energy::sum`].
@@ -115,7 +114,7 @@ impl Energy {
         Energy::sum(&[self.clone(), other.clone()])
     }
 
-    /// The energy of `window`, which is no longer than its own, at the same mean power.
+    /// Returns the energy of `window`, which is no longer than its own, at the same mean power.
     fn over(&self, window: Nanos) -> Energy {
         if self.window == window {
             return self.clone();

@@ -3,10 +3,10 @@
 use alloc::format;
 use alloc::string::String;
 
-/// Similarity, of 1, from which a name is proposed in place of another (Jaro and Winkler's).
+/// Least similarity, out of 1, at which a name is proposed for another (Jaro and Winkler's).
 const SIMILAR: f64 = 0.85;
 
-/// Known name that is most like `text`, if one is like it.
+/// Returns the known name that is most similar to `text`, if one is similar enough.
 pub fn nearest<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) -> Option<T> {
     let like = known
         .into_iter()
@@ -15,7 +15,7 @@ pub fn nearest<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) ->
     (similar >= SIMILAR).then_some(best)
 }
 
-/// Proposal of the known name that `text` is most like, for a message: `did you mean poll? `, or empty.
+/// Returns a proposal of the known name that is most similar to `text`, for a message: `did you mean poll? `, or empty.
 pub fn proposal<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) -> String {
     nearest(text, known).map_or_else(String::new, |near| {
         format!("did you mean {}? ", near.as_ref())

@@ -11,11 +11,11 @@ pub enum Operation {
     Read,
     /// A write.
     Write,
-    /// A range given back to the device: its data is lost.
+    /// A deallocation of a range: its data is lost.
     Trim,
-    /// A flush of what was written before, and of what describes it: fsync(2).
+    /// A flush of earlier writes and of the file's metadata: fsync(2).
     Sync,
-    /// A flush of what was written before, and of as much as it takes to read it: fdatasync(2).
+    /// A flush of earlier writes and of the metadata needed to read them: fdatasync(2).
     DataSync,
 }
 
@@ -29,7 +29,7 @@ impl Operation {
         Operation::DataSync,
     ];
 
-    /// Direction of its data: a trim and a flush move none.
+    /// Returns the direction of its data: a trim and a flush move none.
     #[inline]
     pub fn direction(self) -> Direction {
         match self {
@@ -39,19 +39,19 @@ impl Operation {
         }
     }
 
-    /// True of a read or a write.
+    /// Whether it is a read or a write.
     #[inline]
     pub fn moves_data(self) -> bool {
         self.direction() != Direction::Other
     }
 
-    /// True of both kinds of flush, which have no range.
+    /// Whether it is one of the two kinds of flush, which have no range.
     #[inline]
     pub fn is_sync(self) -> bool {
         matches!(self, Operation::Sync | Operation::DataSync)
     }
 
-    /// Name, as fio's reports have it.
+    /// Returns its name in fio's reports.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Read => "read",

@@ -1,4 +1,4 @@
-//! Latencies that are promised.
+//! Latency limits of percentiles.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -12,27 +12,27 @@ use crate::Nanos;
 pub struct Percentile(u32);
 
 impl Percentile {
-    /// Half of all.
+    /// Half of the I/Os.
     pub const P50: Percentile = Percentile(50_000);
-    /// 9 of 10.
+    /// 9 of 10 I/Os.
     pub const P90: Percentile = Percentile(90_000);
-    /// 99 of 100.
+    /// 99 of 100 I/Os.
     pub const P99: Percentile = Percentile(99_000);
-    /// 999 of 1000.
+    /// 999 of 1000 I/Os.
     pub const P99_9: Percentile = Percentile(99_900);
 
-    /// The fraction of all that lies at or below, above 0 and below 1.
+    /// Returns the fraction of I/Os at or below it, above 0 and below 1.
     pub fn quantile(self) -> f64 {
         f64::from(self.0) / 100_000.0
     }
 
-    /// The fraction of all that may lie above, above 0 and below 1.
+    /// Returns the fraction of I/Os that may be above it, above 0 and below 1.
     pub fn above(self) -> f64 {
         f64::from(100_000 - self.0) / 100_000.0
     }
 }
 
-/// `p99.9`.
+/// Writes `p99.9`.
 impl fmt::Display for Percentile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, part) = (self.0 / 1_000, self.0 % 1_000);
@@ -46,7 +46,7 @@ impl fmt::Display for Percentile {
     }
 }
 
-/// `p99.9`, with three digits after the point at most.
+/// Parses `p99.9`, with at most three digits after the point.
 impl FromStr for Percentile {
     type Err = SloError;
 
@@ -81,7 +81,7 @@ pub struct SloLimit {
     pub latency: Nanos,
 }
 
-/// Why latencies are no promise.
+/// Reason why latencies are no valid promise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SloError {
@@ -91,7 +91,7 @@ pub enum SloError {
     /// The list has too many percentiles.
     #[error("more than {} percentiles: leave some out", Slo::MAX)]
     TooMany,
-    /// A promise that limits no percentile.
+    /// The text is no percentile with a limit.
     #[error("'{0}' is not a percentile: write p99 or p99.9, above p0 and below p100")]
     Percentile(String),
     /// A percentile is given twice.
@@ -124,10 +124,10 @@ pub struct Slo {
 }
 
 impl Slo {
-    /// Percentiles of a promise, at most.
+    /// Most percentiles of a promise.
     pub const MAX: usize = 4;
 
-    /// The promise of all `limits`, in any order.
+    /// Makes the promise of all `limits`, in any order.
     ///
     /// # Errors
     /// [`SloError`], if they are too few or too many, or contradict each other.
@@ -142,7 +142,7 @@ impl Slo {
         };
         slo.limits[..limits.len()].copy_from_slice(limits);
         slo.limits[..limits.len()].sort_by_key(|limit| limit.percentile);
-        // Promises of the same limits are equal, whatever the order that they came in.
+        // Promises with the same limits are equal, in whatever order they were given.
         let least = slo.limits[0];
         slo.limits[limits.len()..].fill(least);
         if let Some(zero) = limits.iter().find(|limit| limit.latency == Nanos::ZERO) {
@@ -163,7 +163,7 @@ impl Slo {
         Ok(slo)
     }
 
-    /// The promise of one percentile, at least a nanosecond.
+    /// Makes the promise of one percentile, of at least a nanosecond.
     pub fn of(percentile: Percentile, latency: Nanos) -> Slo {
         let limit = SloLimit {
             percentile,
@@ -175,19 +175,19 @@ impl Slo {
         }
     }
 
-    /// The limits, the lowest percentile first.
+    /// Returns the limits, the lowest percentile first.
     pub fn limits(&self) -> &[SloLimit] {
         &self.limits[..self.count]
     }
 
-    /// Returns true if latencies whose percentiles `value` gives keep every limit.
+    /// Whether latencies whose percentiles `value` returns keep every limit.
     pub fn keeps(&self, value: impl Fn(Percentile) -> Nanos) -> bool {
         let mut limits = self.limits().iter();
         limits.all(|limit| value(limit.percentile) <= limit.latency)
     }
 }
 
-/// `p99=15us,p99.9=40us`, in whole microseconds where that is exact, else in nanoseconds.
+/// Writes `p99=15us,p99.9=40us`, in whole microseconds if that is exact, else in nanoseconds.
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, limit) in self.limits().iter().enumerate() {

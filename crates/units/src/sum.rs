@@ -1,12 +1,12 @@
-//! Why energies cannot be added.
+//! Errors of adding energies.
 
 use crate::Nanos;
 use alloc::string::String;
 
-/// The reason why two energies have no sum.
+/// Reason why two energies cannot be added.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SumError {
-    /// The joules of one are among those of the other.
+    /// The joules of one are included in those of the other.
     #[error("{inner} is part of {outer}: adding them counts the same joules twice")]
     Nested {
         /// The wider zone, with its source.
@@ -22,7 +22,7 @@ pub enum SumError {
         /// The other energy.
         other: String,
     },
-    /// Two energies beside one another whose sum has no name.
+    /// The energies are of different boundaries, and their sum has no name.
     #[error("{one} and {other} have different boundaries: a sum would have none")]
     Boundaries {
         /// Zone and source of one energy.
@@ -30,7 +30,7 @@ pub enum SumError {
         /// The other energy.
         other: String,
     },
-    /// Figures of different kinds: only one is modelled, or has its idle energy taken off.
+    /// The figures are of different kinds: only one is modelled, or has its idle energy subtracted.
     #[error("{one} and {other}: only one of them is {what}")]
     Kinds {
         /// Zone and source of one energy.
@@ -40,7 +40,7 @@ pub enum SumError {
         /// The property that only one of them has.
         what: &'static str,
     },
-    /// Windows of different lengths.
+    /// The windows have different lengths.
     #[error("{one} and {other} are of windows of {:.3} s and {:.3} s, too far apart to be added", .windows.0.seconds(), .windows.1.seconds())]
     Windows {
         /// Zone and source of one energy.
@@ -50,7 +50,7 @@ pub enum SumError {
         /// The lengths of the two windows.
         windows: (Nanos, Nanos),
     },
-    /// An empty list.
+    /// The list is empty.
     #[error("there is nothing to add")]
     Nothing,
 }

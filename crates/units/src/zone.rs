@@ -1,4 +1,4 @@
-//! The zone that an energy figure is about: a boundary, and where in the machine it lies.
+//! The zone of an energy figure: a boundary and its place in the machine.
 
 use crate::{Boundary, Place};
 use alloc::string::ToString;
@@ -9,14 +9,14 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Zone {
-    /// The part of the machine that is included.
+    /// Part of the machine that is included.
     pub boundary: Boundary,
-    /// The place in the machine.
+    /// Place in the machine.
     pub place: Place,
 }
 
 impl Zone {
-    /// The zone of `boundary` that is the whole machine.
+    /// Makes the zone of `boundary` that is the whole machine.
     pub const fn machine(boundary: Boundary) -> Zone {
         Zone {
             boundary,
@@ -24,7 +24,7 @@ impl Zone {
         }
     }
 
-    /// The zone of `boundary` that belongs to one package.
+    /// Makes the zone of `boundary` that belongs to one package.
     pub const fn package(boundary: Boundary, package: u32) -> Zone {
         Zone {
             boundary,
@@ -34,9 +34,9 @@ impl Zone {
 
     /// Whether `self` includes all or some of `other`, so that joules of `other` are counted in `self` too.
     ///
-    /// The wall holds everything. The platform holds whatever its vendor wired into it, which is
-    /// not to be known: everything but the wall. A package holds its cores. Memory and devices are
-    /// beside the packages.
+    /// The wall includes everything. The platform includes whatever its vendor has wired into it, which is not known:
+    /// it is assumed to include everything but the wall. A package includes its cores. Memory and devices are outside
+    /// of the packages.
     pub fn holds(&self, other: &Zone) -> bool {
         match (self.boundary, other.boundary) {
             (Boundary::Wall, inner) => inner != Boundary::Wall,
@@ -50,7 +50,7 @@ impl Zone {
 
     /// Whether `self` and `other` are the same zone, or overlap within one boundary.
     pub fn same(&self, other: &Zone) -> bool {
-        // What the platform counter of one socket leaves to that of another, no vendor says.
+        // No vendor documents how the platform counters of two sockets divide the platform.
         let all = self.boundary == Boundary::Psys;
         self.boundary == other.boundary && (all || self.place.overlaps(&other.place))
     }

@@ -1,4 +1,4 @@
-//! The structures that follow the header, one a command.
+//! The structures that follow the header, one for each command.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -14,18 +14,18 @@ macro_rules! wire {
         const _: () = assert!(size_of::<$name>() == $bytes);
 
         impl $name {
-            /// Bytes of the structure: what goes into `argsz`, where it has that.
+            /// Size of the structure in bytes: the value of `argsz`, where it has that field.
             pub const BYTES: usize = $bytes;
         }
     };
 }
 
 wire! {
-    /// The version that a side speaks; JSON with its capabilities and a NUL may follow.
+    /// The version of a side; JSON with its capabilities and a NUL may follow.
     Version, 4 {
-        /// Must be equal on both sides.
+        /// Major version, which must be equal on both sides.
         major: u16,
-        /// The server's is at most the client's.
+        /// Minor version; the server's is at most the client's.
         minor: u16,
     }
 }
@@ -54,7 +54,7 @@ impl DmaMap {
 }
 
 wire! {
-    /// Memory that the server must have let go of before it replies.
+    /// Memory that the server must have unmapped before it replies.
     DmaUnmap, 24 {
         /// [`DmaUnmap::BYTES`].
         argsz: u32,
@@ -79,9 +79,9 @@ wire! {
         argsz: u32,
         /// [`DeviceInfo::RESET`] and [`DeviceInfo::PCI`].
         flags: u32,
-        /// Regions.
+        /// Number of regions.
         regions: u32,
-        /// Kinds of interrupt.
+        /// Number of kinds of interrupt.
         irqs: u32,
     }
 }
@@ -96,7 +96,7 @@ impl DeviceInfo {
 wire! {
     /// A region (`struct vfio_region_info`).
     RegionInfo, 32 {
-        /// Bytes: of the client's room for the answer, or of the whole answer of the server.
+        /// Bytes of the client's room for the answer, or of the server's whole answer.
         argsz: u32,
         /// [`RegionInfo::READ`] and its like.
         flags: u32,
@@ -118,7 +118,7 @@ impl RegionInfo {
     pub const WRITE: u32 = 2;
     /// Flag: the region, or the areas of its sparse capability, can be mapped.
     pub const MMAP: u32 = 4;
-    /// Capabilities follow.
+    /// Flag: capabilities follow.
     pub const CAPABILITIES: u32 = 8;
 }
 
@@ -127,7 +127,7 @@ wire! {
     CapabilityHeader, 8 {
         /// [`CapabilityHeader::SPARSE_MMAP`], or another.
         id: u16,
-        /// 1.
+        /// Version of the capability: 1.
         version: u16,
         /// Offset of the next one from the start of the structure, in bytes; 0 at the end.
         next: u32,
@@ -135,16 +135,16 @@ wire! {
 }
 
 impl CapabilityHeader {
-    /// [`SparseHeader`] and [`SparseArea`]s follow.
+    /// Capability of the areas that can be mapped: [`SparseHeader`] and [`SparseArea`]s follow.
     pub const SPARSE_MMAP: u16 = 1;
 }
 
 wire! {
     /// Number of areas that follow.
     SparseHeader, 8 {
-        /// The number of them.
+        /// Number of areas.
         areas: u32,
-        /// 0.
+        /// Reserved: 0.
         reserved: u32,
     }
 }
@@ -174,11 +174,11 @@ wire! {
 }
 
 impl IrqInfo {
-    /// Vectors signal an eventfd.
+    /// Flag: vectors signal an eventfd.
     pub const EVENTFD: u32 = 1;
-    /// Vectors can be masked by [`IrqSet::MASK`].
+    /// Flag: vectors can be masked by [`IrqSet::MASK`].
     pub const MASKABLE: u32 = 2;
-    /// Vectors cannot be added to some that are enabled.
+    /// Flag: vectors cannot be added to enabled ones.
     pub const NORESIZE: u32 = 8;
 }
 
@@ -199,17 +199,17 @@ wire! {
 }
 
 impl IrqSet {
-    /// No data.
+    /// The request has no data.
     pub const DATA_NONE: u32 = 1;
-    /// A byte for each vector: whether it is meant.
+    /// The data is a byte for each vector: whether the action applies to it.
     pub const DATA_BOOL: u32 = 1 << 1;
-    /// An eventfd for each vector; none takes those of the range away.
+    /// The data is an eventfd for each vector; without any, those of the range are removed.
     pub const DATA_EVENTFD: u32 = 1 << 2;
-    /// Stop delivery.
+    /// Action: mask the vectors.
     pub const MASK: u32 = 1 << 3;
-    /// Start delivery.
+    /// Action: unmask the vectors.
     pub const UNMASK: u32 = 1 << 4;
-    /// Set, or fake, delivery.
+    /// Action: set the eventfds, or raise the vectors.
     pub const TRIGGER: u32 = 1 << 5;
 }
 

@@ -1,4 +1,4 @@
-//! The words of the vfio-user protocol, without behaviour.
+//! The constants and structures of the vfio-user protocol, without behaviour.
 //!
 //! Two processes of one machine speak it over a UNIX socket, so every field is in the byte order
 //! of the host. Sizes are asserted at compile time. The specification is QEMU's
@@ -17,26 +17,25 @@ pub use body::{
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The version of the protocol that joulio speaks: 0.1, as everyone does.
+/// Major version of the protocol that joulio speaks: 0.1, as everyone does.
 pub const MAJOR: u16 = 0;
-/// See [`MAJOR`].
+/// Minor version: see [`MAJOR`].
 pub const MINOR: u16 = 1;
 
-/// The most data of one region access, unless the other side names another figure
-/// (`max_data_xfer_size`).
+/// Most bytes of one region access, unless the other side gives another limit (`max_data_xfer_size`).
 pub const MAX_DATA: usize = 1 << 20;
 
 /// The beginning of every message.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Header {
-    /// Chosen by who sends the command, and echoed in its reply.
+    /// Identifier chosen by the sender of the command, and repeated in its reply.
     pub id: u16,
-    /// See [`command`].
+    /// Number of the command: see [`command`].
     pub command: u16,
-    /// Bytes of the whole message, this header included.
+    /// Length in bytes of the whole message, this header included.
     pub size: u32,
-    /// See [`flags`].
+    /// Flags: see [`flags`].
     pub flags: u32,
     /// An errno, in a reply with [`flags::ERROR`]; 0 otherwise.
     pub error: u32,
@@ -61,11 +60,11 @@ impl Header {
 
 /// Header flags.
 pub mod flags {
-    /// The bits that distinguish commands (0) from replies.
+    /// Mask of the bits that distinguish commands (0) from replies.
     pub const TYPE: u32 = 0xf;
     /// A reply.
     pub const REPLY: u32 = 1;
-    /// A command that wants no reply.
+    /// A command without a reply.
     pub const NO_REPLY: u32 = 1 << 4;
     /// A reply to a command that failed.
     pub const ERROR: u32 = 1 << 5;
@@ -81,7 +80,7 @@ pub mod command {
     pub const DMA_UNMAP: u16 = 3;
     /// [`DeviceInfo`](crate::DeviceInfo).
     pub const DEVICE_GET_INFO: u16 = 4;
-    /// [`RegionInfo`](crate::RegionInfo), capabilities behind it in the reply.
+    /// [`RegionInfo`](crate::RegionInfo), with capabilities after it in the reply.
     pub const DEVICE_GET_REGION_INFO: u16 = 5;
     /// File descriptors to ring instead of a region write. Not used here.
     pub const DEVICE_GET_REGION_IO_FDS: u16 = 6;
@@ -89,18 +88,18 @@ pub mod command {
     pub const DEVICE_GET_IRQ_INFO: u16 = 7;
     /// [`IrqSet`](crate::IrqSet), with an eventfd for each vector or none.
     pub const DEVICE_SET_IRQS: u16 = 8;
-    /// [`RegionAccess`](crate::RegionAccess); the reply has the data behind it.
+    /// [`RegionAccess`](crate::RegionAccess); the reply has the data after it.
     pub const REGION_READ: u16 = 9;
     /// [`RegionAccess`](crate::RegionAccess) and the data; the reply has no data.
     pub const REGION_WRITE: u16 = 10;
-    /// The server's: reads memory that was mapped without a descriptor.
+    /// Sent by the server: reads memory that was mapped without a descriptor.
     pub const DMA_READ: u16 = 11;
-    /// The server's: writes memory that was mapped without a descriptor.
+    /// Sent by the server: writes memory that was mapped without a descriptor.
     pub const DMA_WRITE: u16 = 12;
     /// Resets the device; has no body.
     pub const DEVICE_RESET: u16 = 13;
 
-    /// A command's name, as the specification has it.
+    /// Returns a command's name in the specification.
     pub const fn name(number: u16) -> &'static str {
         match number {
             VERSION => "VERSION",

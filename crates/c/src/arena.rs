@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
-/// One memory that a device reaches, mapped for it once, from which buffers of any size are taken. A buffer that is
-/// freed goes back.
+/// Memory that a device reaches, mapped for it once, from which buffers of any size are allocated. A buffer that is
+/// freed returns to it.
 pub struct joulio_arena {
     _private: [u8; 0],
 }
@@ -29,7 +29,7 @@ impl Handle for joulio_arena {
     }
 }
 
-/// Function that takes memory of the program's own back when the device has let go of it: munmap(2), say.
+/// Function that releases memory of the program after the device has stopped using it: munmap(2), for example.
 pub type joulio_release = Option<unsafe extern "C" fn(base: *mut c_void, length: usize)>;
 
 /// Calls the program's function when it is dropped, once that function is set.
@@ -72,11 +72,11 @@ pub unsafe extern "C" fn joulio_arena_alloc(
     })
 }
 
-/// Makes an arena of memory of the program's own: `length` bytes at `base`, both whole pages (of 2 MiB if
-/// huge), mapped readable and writable, which stay mapped, and which nobody else reaches, a child
-/// neither (madvise(2), MADV_DONTFORK), until `release` is called, by any thread: once the arena and its buffers are
-/// freed and the device has let go. `release` may be NULL. NULL: joulio_error() says why, and `release` is
-/// not called.
+/// Makes an arena of the program's own memory: `length` bytes at `base`, both multiples of the page (of 2 MiB if huge),
+/// mapped readable and writable. The memory must stay mapped, and must not be accessed otherwise, nor by a child
+/// (madvise(2), MADV_DONTFORK), until `release` is called by any thread: after the arena and its buffers are freed and
+/// the device has stopped using it. `release` may be NULL. Returns NULL on failure, see joulio_error(); `release` is
+/// then not called.
 ///
 /// # Safety
 /// `controller` is NULL or a controller; the memory is as above.
@@ -111,9 +111,9 @@ pub unsafe extern "C" fn joulio_arena_register(
     })
 }
 
-/// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds
-/// them, both multiples of its pages. It is mapped here, shared, and `fd` may be closed. NULL:
-/// joulio_error() says why.
+/// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
+/// both multiples of its pages. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
+/// joulio_error().
 ///
 /// # Safety
 /// `controller` is NULL or a controller.
@@ -143,8 +143,8 @@ pub unsafe extern "C" fn joulio_arena_map(
     })
 }
 
-/// Takes a buffer of `length` bytes, rounded up to a multiple of 4, on a page boundary if it has a page or
-/// more. It is freed by joulio_buffer_free(), before or after the arena. NULL: joulio_error() says why.
+/// Allocates a buffer of `length` bytes, rounded up to a multiple of 4, on a page boundary if it has a page or more. It
+/// is freed with joulio_buffer_free(), before or after the arena. Returns NULL on failure, see joulio_error().
 ///
 /// # Safety
 /// `arena` is NULL or an arena.
@@ -164,9 +164,9 @@ pub unsafe extern "C" fn joulio_arena_take(
     })
 }
 
-/// Takes the buffer of `length` bytes, rounded up to a multiple of 4, at `offset` of the arena, a multiple of
-/// 4: the program decides what lies where. NULL: joulio_error() says why; some of it is another
-/// buffer's, or not the arena's.
+/// Allocates the buffer of `length` bytes, rounded up to a multiple of 4, at `offset` of the arena, a multiple of 4:
+/// the program decides the layout. Returns NULL on failure, see joulio_error(): a part of the range belongs to another
+/// buffer, or is outside the arena.
 ///
 /// # Safety
 /// `arena` is NULL or an arena.

@@ -7,8 +7,8 @@ use joulio_device::DmaBuffer;
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Memory that a device reaches. Between the call that submits it and its completion it is the device's:
-/// not read, not written, not freed.
+/// Memory that a device reaches. From the call that submits it until its completion it belongs to the device: the
+/// program must not read, write or free it.
 pub struct joulio_buffer {
     _private: [u8; 0],
 }
@@ -117,9 +117,9 @@ pub unsafe extern "C" fn joulio_buffer_alloc(
     })
 }
 
-/// Allocates `count` zeroed buffers of `length` bytes in one piece of memory, one behind the other, each
-/// on a page boundary (so without gaps where `length` is a number of pages), into `buffers`. Each is freed
-/// by itself. 0, or a negative errno, and then there are none.
+/// Allocates `count` zeroed buffers of `length` bytes in one memory, one after the other, each on a page boundary
+/// (without gaps if `length` is a multiple of the page), into `buffers`. Each is freed separately. Returns 0, or a
+/// negative errno, and then no buffer was allocated.
 ///
 /// # Safety
 /// `controller` is NULL or a controller; `buffers` is NULL or has room for `count`.
@@ -194,8 +194,8 @@ pub unsafe extern "C" fn joulio_buffer_length(buffer: *const joulio_buffer) -> u
     unsafe { handle::get(buffer.cast_mut()) }.map_or(0, |buffer| buffer.len)
 }
 
-/// Cuts the buffer in two: it keeps what is before `at`, a multiple of 4 inside the buffer, and the rest is
-/// the buffer that is returned. Both are freed by themselves. NULL: joulio_error() says why.
+/// Splits the buffer in two: it keeps the bytes before `at`, a multiple of 4 inside the buffer, and the returned buffer
+/// has the rest. Each is freed separately. Returns NULL on failure, see joulio_error().
 ///
 /// # Safety
 /// `buffer` is NULL or a buffer.
@@ -221,8 +221,8 @@ pub unsafe extern "C" fn joulio_buffer_split(
     })
 }
 
-/// Joins the buffer with `rest`, which begins where it ends in the same memory, and whose handle is freed
-/// by this. 0, or a negative errno, and both are as they were.
+/// Joins the buffer with `rest`, which begins where the buffer ends in the same memory; frees the handle `rest`.
+/// Returns 0, or a negative errno, and then both are unchanged.
 ///
 /// # Safety
 /// `buffer` and `rest` are NULL or buffers.

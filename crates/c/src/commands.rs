@@ -34,7 +34,7 @@ pub struct joulio_io {
     pub lba: u64,
     /// Buffer that is read into or written from.
     pub buffer: *mut joulio_buffer,
-    /// Value that its completion has.
+    /// Value that is returned with its completion.
     pub tag: u64,
     /// Number of logical blocks.
     pub blocks: u32,
@@ -42,8 +42,8 @@ pub struct joulio_io {
     pub opcode: c_uint,
 }
 
-/// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
-/// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
+/// Submits a read of `blocks` logical blocks from `lba` into `buffer`. Returns 0, or a negative errno: -EAGAIN: the
+/// queue is full; the buffer remains the caller's. The device gets the command with joulio_ring().
 ///
 /// # Safety
 /// `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
@@ -87,8 +87,8 @@ pub unsafe extern "C" fn joulio_write(
     unsafe { (queue.calls.write)(queue, lba, blocks, buffer, tag) }
 }
 
-/// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. All of the buffer goes with
-/// the command; joulio_buffer_split() makes two that go their own ways.
+/// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. The whole buffer is in use until the
+/// completion; joulio_buffer_split() makes two buffers for separate commands.
 ///
 /// # Safety
 /// As joulio_read().
@@ -133,9 +133,9 @@ pub unsafe extern "C" fn joulio_write_at(
     })
 }
 
-/// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
-/// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
-/// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
+/// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR and both PRPs
+/// zero. `buffer`: NULL for a command that moves no data. The length of its data is derived from its own dwords, so
+/// that the device cannot access memory beyond the buffer. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn joulio_submit(
     })
 }
 
-/// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
+/// Submits a flush: when it has completed, writes that completed before it are on non-volatile media. Returns 0, or a
 /// negative errno.
 ///
 /// # Safety
@@ -174,9 +174,9 @@ pub unsafe extern "C" fn joulio_flush(queue: *mut joulio_queue, tag: u64) -> c_i
     })
 }
 
-/// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
-/// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
-/// -EOPNOTSUPP: the controller has no deallocation.
+/// Submits a deallocation (trim) of `count` ranges, 1 to 256, which are written to `buffer` for the device, 16 bytes
+/// each. Returns 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE; -EOPNOTSUPP: the
+/// controller has no deallocation.
 ///
 /// # Safety
 /// `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
@@ -239,7 +239,7 @@ pub(crate) fn only_reads(opcode: NvmOpcode) -> bool {
     )
 }
 
-/// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
+/// Rings the doorbell for all commands submitted since the last ring. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `queue` is NULL or a queue.
@@ -253,12 +253,11 @@ pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
     unsafe { (queue.calls.ring)(queue) }
 }
 
-/// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and hands out completions as
-/// joulio_reap() does, those of commands submitted before too: one call for what else are many. `max` = 0:
-/// nothing is reaped. How many completions there are; or the negative errno of an I/O that was refused (as
-/// by joulio_read(), joulio_write()), of which `*count` then is the index: those before it are on their way, those from
-/// it on are the caller's, and nothing was reaped; or a negative errno of joulio_reap() after all were
-/// submitted.
+/// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and returns completions as joulio_reap()
+/// does, also those of commands submitted before: one call instead of many. With `max` = 0 nothing is reaped. Returns
+/// the number of completions; or the negative errno of an I/O that was refused (as by joulio_read(), joulio_write()),
+/// with its index in `*count`: the I/Os before it were submitted, the others remain the caller's, and nothing was
+/// reaped; or a negative errno of joulio_reap() after all were submitted.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `count` is NULL or says how many `ios` there are, each with a handle or

@@ -168,10 +168,10 @@ pub(crate) fn refuse_wait(error: NvmeError) -> c_int {
     failed(&Failure::new(Errno::IO, error))
 }
 
-/// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
-/// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
-/// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or,
-/// when its controller is gone, says so again after each command that it ends with status 371h.
+/// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
+/// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
+/// negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
+/// after each command that it ends with status 371h.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `completions` has room for `max`.
@@ -254,9 +254,9 @@ pub(crate) fn with_more(found: c_uint, more: c_int) -> c_int {
     }
 }
 
-/// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
-/// poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group, and the queue
-/// closes it, then too. Or a negative errno.
+/// Returns the descriptor that becomes readable, after joulio_arm() returned 1, when there are completions to reap: for
+/// poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group; the queue closes it, also when
+/// it joins one. Or a negative errno.
 ///
 /// # Safety
 /// `queue` is NULL or a queue.
@@ -268,9 +268,9 @@ pub unsafe extern "C" fn joulio_fd(queue: *mut joulio_queue) -> c_int {
     })
 }
 
-/// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
-/// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
-/// block, as "interrupt" does.
+/// Enables the queue's interrupt, then polls. Returns 1 if nothing was found: wait for joulio_fd(); 0: reap first; or a
+/// negative errno: the completion mode of a queue with commands in flight has to be one that blocks, as "interrupt"
+/// does.
 ///
 /// # Safety
 /// `queue` is NULL or a queue.
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
     })
 }
 
-/// Number of commands in flight, completions that were not handed out included; or a negative errno.
+/// Returns the number of commands in flight, including completions that were not returned yet; or a negative errno.
 ///
 /// # Safety
 /// `queue` is NULL or a queue.

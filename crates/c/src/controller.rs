@@ -9,10 +9,10 @@ use joulio_nvme::Controller;
 use rustix::io::Errno;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-/// Commands that write to the namespace are allowed: without it they fail with -EPERM.
+/// Flag that permits commands that write to the namespace: without it they fail with -EPERM.
 pub const JOULIO_ALLOW_WRITE: c_uint = 1;
 
-/// A controller with one namespace of it.
+/// A controller with one of its namespaces.
 pub struct joulio_controller {
     _private: [u8; 0],
 }
@@ -52,7 +52,7 @@ pub struct joulio_namespace {
     pub block_size: u32,
     /// Size in logical blocks.
     pub blocks: u64,
-    /// Most bytes that one command can move.
+    /// Most bytes that one command can transfer.
     pub max_transfer: u32,
 }
 
@@ -119,8 +119,8 @@ pub fn controller_of<D: Device>(controller: Controller<D>) -> *mut joulio_contro
     })
 }
 
-/// Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
-/// shut down with the last of them. 0, or a negative errno: it is not a controller, or closed already.
+/// Closes the controller; NULL is allowed. Its queues and buffers may be closed later: the device is shut down with the
+/// last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
 ///
 /// # Safety
 /// `controller` is NULL or a controller.

@@ -111,11 +111,11 @@ pub extern "C" fn joulio_error() -> *const c_char {
     LAST.with(|text| text.as_ptr().cast())
 }
 
-/// Interface that this header is of, for joulio_check_interface().
+/// Version of the interface that this header describes, for joulio_check_interface().
 pub const JOULIO_INTERFACE: c_uint = 1;
 
-/// Checks that the library has the interface that the program was compiled for: call it with
-/// JOULIO_INTERFACE. 0, or -EPROTONOSUPPORT with a text that has both.
+/// Checks that the library has the interface that the program was compiled for: call it with JOULIO_INTERFACE. Returns
+/// 0, or -EPROTONOSUPPORT with a text that names both.
 #[unsafe(no_mangle)]
 pub extern "C" fn joulio_check_interface(interface: c_uint) -> c_int {
     guarded(|| match interface {

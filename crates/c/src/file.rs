@@ -8,10 +8,10 @@ use ::joulio_volume::{FileRead, VolumeFile};
 use rustix::io::Errno;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// A file is made where there is none of the name.
+/// Flag: creates the file if it does not exist.
 pub const JOULIO_FILE_CREATE: c_uint = 1;
 
-/// With JOULIO_FILE_CREATE: a file of the name is an error, -EEXIST.
+/// Flag, with JOULIO_FILE_CREATE: fails with -EEXIST if the file exists.
 pub const JOULIO_FILE_EXCLUSIVE: c_uint = 2;
 
 /// An open file of a volume. Threads may use one handle at once: reads go side by side, writes one after
@@ -30,7 +30,7 @@ impl Handle for joulio_file {
     }
 }
 
-/// One read of several.
+/// One of several reads.
 #[repr(C)]
 pub struct joulio_file_part {
     /// Bytes from the start of the file to the first byte.
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn joulio_file_read(
     })
 }
 
-/// Does `count` reads side by side, and writes to each how many bytes it has. 0, or a negative errno.
+/// Executes `count` reads side by side, and stores in each the number of bytes read. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `file` is NULL or a file, `parts` has `count` of them, and their memory does not overlap.
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn joulio_file_append(
     })
 }
 
-/// Makes the file `size` bytes long: what is beyond is lost, what is new is zeroes. 0, or a negative errno.
+/// Sets the file's size to `size` bytes: data beyond it is lost, new bytes are zeroes. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `file` is NULL or a file.
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn joulio_file_truncate(file: *mut joulio_file, size: u64)
     })
 }
 
-/// Makes what was written to the file, its name and its size durable. 0, or a negative errno.
+/// Makes the file's data, name and size durable. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `file` is NULL or a file.

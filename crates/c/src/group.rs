@@ -9,8 +9,8 @@ use crate::queue::{joulio_counters, joulio_queue};
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint};
 
-/// Queues that one thread waits for together, by the completion modes of all. It and its queues are used
-/// by one thread at a time.
+/// Queues that one thread waits for together, with the completion modes of all. The group and its queues are used by
+/// one thread at a time.
 pub struct joulio_group {
     _private: [u8; 0],
 }
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn joulio_group_join(
     })
 }
 
-/// Takes a queue out of the group, with its commands in flight: it waits by itself again. 0, or a negative
-/// errno. A queue that is destroyed leaves its group.
+/// Removes a queue from the group, with its commands in flight: it waits alone again. Returns 0, or a negative errno. A
+/// queue that is destroyed leaves its group.
 ///
 /// # Safety
 /// `group` and `queue` are NULL or handles.
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn joulio_group_leave(
     })
 }
 
-/// Hands out completions of all queues of the group, as joulio_reap() does of one; which queue's they are, their
-/// tags tell.
+/// Returns completions of all queues of the group, as joulio_reap() does of one queue; the tags have to tell which
+/// queue they are of.
 ///
 /// # Safety
 /// `group` is NULL or a group; `completions` has room for `max`.
@@ -145,8 +145,8 @@ pub unsafe extern "C" fn joulio_group_fd(group: *mut joulio_group) -> c_int {
     })
 }
 
-/// Lets the interrupts of all queues with commands in flight through, and polls after that, as
-/// joulio_arm(). 1: nothing is there, wait for joulio_group_fd(); 0: reap first; or a negative errno.
+/// Enables the interrupts of all queues with commands in flight, then polls, as joulio_arm() does. Returns 1 if nothing
+/// was found: wait for joulio_group_fd(); 0: reap first; or a negative errno.
 ///
 /// # Safety
 /// `group` is NULL or a group.
@@ -173,8 +173,7 @@ pub unsafe extern "C" fn joulio_group_outstanding(group: *mut joulio_group) -> c
     })
 }
 
-/// Writes what the group, which waits, and the queues that are in it have counted to `*counters`. 0, or a
-/// negative errno.
+/// Stores the counts of the group, which waits, and of its queues in `*counters`. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `group` is NULL or a group; `counters` is NULL or may be written to.

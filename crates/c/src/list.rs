@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_uint};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct joulio_part {
-    /// Buffer, which stands in the list once (joulio_buffer_split() makes two of it).
+    /// Buffer, which may occur in the list only once (joulio_buffer_split() makes two of it).
     pub buffer: *mut joulio_buffer,
     /// First byte of the part.
     pub offset: usize,
@@ -23,10 +23,10 @@ pub struct joulio_part {
     pub length: usize,
 }
 
-/// Submits a read of `blocks` logical blocks from `lba` into `count` parts, one behind the other. What is
-/// adjacent for the device is one part for it. A controller with SGLs takes parts of multiples of 4 bytes,
-/// one without takes pages. All buffers come back with the one completion, whose `buffer` is that of the first part. 0, or
-/// a negative errno, and all buffers are the caller's still.
+/// Submits a read of `blocks` logical blocks from `lba` into `count` parts, one behind the other. Parts that are
+/// adjacent for the device count as one. A controller with SGLs accepts parts of multiples of 4 bytes, one without SGLs
+/// accepts pages. All buffers return with the one completion, whose `buffer` is that of the first part. Returns 0, or a
+/// negative errno, and then all buffers remain the caller's.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `parts` is NULL or has `count` of them, each with a handle or NULL.

@@ -34,11 +34,11 @@ pub struct joulio_energy {
     pub boundary: [c_char; 16],
     /// Joules.
     pub joules: f64,
-    /// Distance that the joules may have from what the meter counted; below zero: not known.
+    /// Error bound of the joules, relative to the count of the meter; below zero: not known.
     pub error: f64,
     /// Seconds of the window, at this meter.
     pub seconds: f64,
-    /// 1: computed from a profile, not measured.
+    /// 1 if computed from a profile, 0 if measured.
     pub modelled: c_int,
 }
 

@@ -56,7 +56,7 @@ pub struct joulio_counters {
     pub empty_polls: u64,
     /// Interrupts of the queue.
     pub interrupts: u64,
-    /// Waits in which the core was given away until an interrupt.
+    /// Waits in which the thread blocked until an interrupt.
     pub blocks: u64,
     /// Blocks that an interrupt ended.
     pub wakes: u64,
@@ -110,9 +110,8 @@ pub(crate) unsafe fn policies(
     }
 }
 
-/// Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
-/// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL:
-/// joulio_error() says why.
+/// Makes a queue pair with room for `depth` commands (at least 1) that waits with the mode `completion`, as the
+/// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL: joulio_error() says why.
 ///
 /// # Safety
 /// `controller` is NULL or a controller, `completion` is NULL or a C string.
@@ -143,9 +142,9 @@ pub unsafe extern "C" fn joulio_queue_create(
     })
 }
 
-/// Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
-/// until the device has let go of it, and its buffers have no data any more and are to be freed. 0, or a
-/// negative errno: it is not a queue.
+/// Destroys the queue; NULL is allowed. Commands in flight are not waited for: the driver keeps their memory until the
+/// device has stopped using it; their buffers lose their data and still have to be freed. Returns 0, or a negative
+/// errno: it is not a queue.
 ///
 /// # Safety
 /// `queue` is NULL or a queue.
@@ -301,7 +300,7 @@ pub unsafe extern "C" fn joulio_set_completion(
 }
 
 /// Changes the completion mode to "adaptive" with a promise, as the command's --slo takes it: "15us",
-/// "p99=15us,p99.9=40us". It waits with the least energy that keeps it. 0, or a negative errno.
+/// "p99=15us,p99.9=40us". It waits with the least energy that keeps the promise. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `queue` is NULL or a queue, `slo` is NULL or a C string.
@@ -326,7 +325,7 @@ pub unsafe extern "C" fn joulio_set_slo(queue: *mut joulio_queue, slo: *const c_
     })
 }
 
-/// Writes what the queue has counted to `*counters`. 0, or a negative errno.
+/// Stores the counts of the queue in `*counters`. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `queue` is NULL or a queue; `counters` is NULL or may be written to.

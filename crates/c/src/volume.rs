@@ -9,10 +9,10 @@ use ::joulio_volume::{FormatOptions, StoreError, Volume, VolumeError};
 use rustix::io::Errno;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
-/// An empty volume is made where the controller's namespace has none; what was on it is lost.
+/// Flag: makes an empty volume if the controller's namespace has none; its data is lost.
 pub const JOULIO_VOLUME_FORMAT: c_uint = 2;
 
-/// With JOULIO_VOLUME_FORMAT: a volume that is there is overwritten, with all its files.
+/// Flag, with JOULIO_VOLUME_FORMAT: overwrites an existing volume, with all its files.
 pub const JOULIO_VOLUME_OVERWRITE: c_uint = 4;
 
 /// Files on a namespace, without a kernel.
@@ -52,12 +52,12 @@ impl From<VolumeError> for Failure {
     }
 }
 
-/// Opens the volume on the controller's namespace; who uses it waits by `completion`, as for
-/// joulio_queue_create(). Each thread has a queue pair for the time of a call, as far as the controller has
-/// some. `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened
-/// with JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The
-/// controller may be closed before the volume. NULL: joulio_error() says
-/// why: without a volume on the namespace and without JOULIO_VOLUME_FORMAT, for example.
+/// Opens the volume on the controller's namespace; its calls wait with the mode `completion`, as for
+/// joulio_queue_create(). Each thread has a queue pair for the time of a call, as long as the controller has enough.
+/// `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened with
+/// JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The controller
+/// may be closed before the volume. NULL: joulio_error() says why: without a volume on the namespace and without
+/// JOULIO_VOLUME_FORMAT, for example.
 ///
 /// # Safety
 /// `controller` is NULL or a controller, `completion` is NULL or a C string.
@@ -116,8 +116,8 @@ fn formats(flags: c_uint) -> Result<(bool, bool), Failure> {
     Ok((format, overwrite))
 }
 
-/// Closes the volume; NULL is allowed. What was not synced may be lost. Files of it may be used and closed
-/// later. 0, or a negative errno.
+/// Closes the volume; NULL is allowed. Data that was not synced may be lost. Its files may still be used and closed
+/// later. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume that no other thread uses.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn joulio_volume_close(volume: *mut joulio_volume) -> c_in
     })
 }
 
-/// Makes all that was written and changed until now durable. 0, or a negative errno.
+/// Makes all data and changes until now durable. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume.
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn joulio_volume_stat(
     })
 }
 
-/// Removes the file `name`, durably. Who has it open can go on until it is closed. 0, or a negative errno.
+/// Removes the file `name`, durably. Open handles can be used until they are closed. Returns 0, or a negative errno.
 ///
 /// # Safety
 /// `volume` is NULL or a volume, `name` is NULL or a C string.
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn joulio_volume_remove(
     })
 }
 
-/// Gives the file `from` the name `to`, at once and durably; a file that had it is removed. 0, or a
+/// Renames the file `from` to `to`, atomically and durably; a file that had the name is removed. Returns 0, or a
 /// negative errno.
 ///
 /// # Safety
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn joulio_volume_space(
     })
 }
 
-/// Writes counts of the volume's queue pairs, those aside that threads use at the moment, to `*counters`.
+/// Stores the counts of the volume's queue pairs, except those that threads use at the moment, in `*counters`. Returns
 /// 0, or a negative errno.
 ///
 /// # Safety

@@ -4,13 +4,13 @@ use anyhow::Result;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 
-/// The longest wait.
+/// Longest wait.
 const LIMIT: Nanos = Nanos::from_millis(60_000);
 
-/// Polls before the CPU is left to others: the device may be a thread that needs it.
+/// Polls before the thread yields: the device may be a thread that needs the CPU.
 const POLLS: u32 = 256;
 
-/// Polls until `check` is true; false: it was not within a minute.
+/// Polls until `check` is true; returns `false` if it was not within a minute.
 pub(crate) fn awaited(mut check: impl FnMut() -> Result<bool>) -> Result<bool> {
     let end = now() + LIMIT;
     while now() < end {

@@ -1,4 +1,4 @@
-//! Block contents that say where they belong.
+//! Block contents that identify the block.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -15,7 +15,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Fills `block`. The first 24 bytes name the content, the rest is noise drawn from it.
+    /// Fills `block`. The first 24 bytes identify the content, the rest is noise derived from it.
     pub fn fill(self, block: &mut [u8]) {
         let words = [self.seed, self.lba, self.generation];
         for (place, word) in block.chunks_exact_mut(8).zip(words) {
@@ -33,8 +33,8 @@ impl Content {
     }
 }
 
-/// The blocks that the last claim stamps, for a check of the backing file from outside: every
-/// 37th, so that neighbours stay as they were.
+/// Returns the blocks that the last claim stamps, for a check of the backing file from outside: every 37th, so that the
+/// blocks between are unchanged.
 pub fn stamp_lba(index: u64) -> u64 {
     index * 37
 }

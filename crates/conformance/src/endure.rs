@@ -1,5 +1,4 @@
-//! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
-//! what is reported as successful is true.
+//! I/Os on a faulty device: every command ends once, with its own buffer, and a reported success is true.
 
 use crate::QueueMode;
 use crate::turns::Turns;
@@ -14,31 +13,31 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// The result of a run under faults. Commands = completed + failed.
+/// Result of a run with faults: `commands` is the sum of `completed` and all of `failed`.
 #[derive(Debug, Default)]
 pub struct Endured {
     /// Commands that were issued.
     pub commands: u64,
-    /// Commands that succeeded, reads with the right data or wrong.
+    /// Commands that succeeded, including reads with wrong data.
     pub completed: u64,
     /// Reads that succeeded with data that was never written there.
     pub wrong_reads: u64,
     /// Commands that ended with an error, by its status.
     pub failed: HashMap<Status, u64>,
-    /// Buffers that stayed with a device that does not let go.
+    /// Buffers that a device kept that does not let go of its memory.
     pub kept: u64,
     /// Bad completions that the driver reported.
     pub reported: u64,
-    /// The faults that the queue counted.
+    /// Faults that the queue counted.
     pub faults: Faults,
     /// Counters of the waits of the queue's core.
     pub counters: WaitCounters,
-    /// Why it ended before all commands were issued: there is no controller any more.
+    /// Reason why the run ended before all commands were issued: there is no controller any more.
     pub ended: Option<NvmeError>,
 }
 
 impl Endured {
-    /// Commands that ended with an error.
+    /// Returns the number of commands that ended with an error.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
@@ -50,14 +49,14 @@ const SPAN: u64 = 1024;
 struct InFlight {
     lba: u64,
     write: bool,
-    /// Device address of the command's buffer: it must come back itself.
+    /// Device address of the command's buffer, which must be returned.
     buffer: Iova,
 }
 
 struct Run<'a, D: Device> {
     bench: &'a Bench<D>,
     rng: Pcg64Mcg,
-    /// Last content by block, if that is known.
+    /// Last content by block, if it is known.
     generations: HashMap<u64, Option<u64>>,
     written: u64,
     busy: HashSet<u64>,
@@ -67,8 +66,7 @@ struct Run<'a, D: Device> {
     endured: Endured,
 }
 
-/// Issues `ios` reads and writes of a block each at `depth`, and holds the driver to it that each
-/// ends exactly once.
+/// Issues `ios` reads and writes of one block each at `depth`, and checks that each ends exactly once.
 pub fn endure<D: Device>(
     bench: &Bench<D>,
     mode: QueueMode,
@@ -176,7 +174,7 @@ impl<D: Device> Run<'_, D> {
             self.content(lba, self.written).fill(&mut self.data);
             buffer.write(0, &self.data);
             queue.write(namespace, lba, 1, buffer, tag)?;
-            // Until it has succeeded nobody knows which content is there.
+            // Until it has succeeded the block's content is not known.
             self.generations.insert(lba, None);
         } else {
             buffer.write(0, &vec![0xa5; self.data.len()]);
@@ -222,7 +220,7 @@ impl<D: Device> Run<'_, D> {
 
     fn succeed(&mut self, io: &InFlight, buffer: &DmaBuffer) {
         if io.write {
-            // What was written is still in the buffer.
+            // The written data is still in the buffer.
             buffer.read(0, &mut self.data);
             let mut generation = [0; 8];
             generation.copy_from_slice(&self.data[16..24]);

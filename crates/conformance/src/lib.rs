@@ -26,10 +26,10 @@ use anyhow::Result;
 use joulio_device::Device;
 use joulio_nvme::{Controller, Namespace};
 
-/// I/Os of a mixed run, where nothing else is asked.
+/// I/Os of a mixed run, by default.
 pub const IOS: u64 = 10_000;
 
-/// Controller on which claims are put to the test.
+/// Controller on which claims are tested.
 pub struct Bench<D: Device> {
     /// The controller.
     pub controller: Controller<D>,
@@ -37,12 +37,12 @@ pub struct Bench<D: Device> {
     pub namespace: Namespace,
     /// Seed of every random number; failures print it.
     pub seed: u64,
-    /// I/Os of a mixed run; other claims do a share of as many.
+    /// I/Os of a mixed run; other claims use a share of that.
     pub ios: u64,
 }
 
 impl<D: Device> Bench<D> {
-    /// Namespace `nsid` of `controller`, for mixed runs of [`IOS`].
+    /// Makes a bench of namespace `nsid` of `controller`, for mixed runs of [`IOS`].
     pub fn new(controller: Controller<D>, nsid: u32, seed: u64) -> Result<Bench<D>> {
         let namespace = controller.namespace(nsid)?;
         Ok(Bench {
@@ -53,7 +53,7 @@ impl<D: Device> Bench<D> {
         })
     }
 
-    /// Bench of the same namespace, for mixed runs of `ios` I/Os.
+    /// Changes the number of I/Os of a mixed run to `ios`.
     pub fn with_ios(self, ios: u64) -> Bench<D> {
         Bench { ios, ..self }
     }

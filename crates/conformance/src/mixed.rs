@@ -110,7 +110,7 @@ impl<D: Device> Mixed<'_, D> {
             let result = queue.write(namespace, range.start, blocks, buffer, tag);
             (InFlight::Write(range), result)
         } else {
-            // Bytes that the device does not write must not pass as right.
+            // Bytes that the device does not write must not pass as correct.
             buffer.write(0, &vec![0xa5; buffer.len()]);
             let result = queue.read(namespace, range.start, blocks, buffer, tag);
             (InFlight::Read(range), result)
@@ -120,7 +120,7 @@ impl<D: Device> Mixed<'_, D> {
         Ok(())
     }
 
-    /// A range of blocks that no I/O is on. Half of them are small.
+    /// Picks a range of blocks without an outstanding I/O. Half of them are small.
     fn free_range(&mut self) -> Range<u64> {
         loop {
             let max = if self.rng.random_bool(0.5) {
@@ -180,7 +180,7 @@ impl<D: Device> Mixed<'_, D> {
         Ok(())
     }
 
-    /// Blocks that this run has written hold the last content; of others nothing is known.
+    /// Checks that blocks which this run has written have their last content; that of others is not known.
     fn check_data(&self, buffer: &DmaBuffer, range: Range<u64>) -> Result<()> {
         let block = self.bench.namespace.block_size() as usize;
         let mut data = vec![0; block];

@@ -10,7 +10,7 @@ pub enum QueueMode {
     Poll,
     /// Interrupts.
     Interrupt,
-    /// Poll, interrupt and back by turns, with commands in flight.
+    /// Poll, interrupt and poll again in turns, with commands in flight.
     Switching,
     /// A fixed sleep, then polling.
     Hybrid,
@@ -27,14 +27,14 @@ pub enum QueueMode {
 }
 
 impl QueueMode {
-    /// Modes that take a queue through every step and back.
+    /// Modes that lead a queue through every step and back.
     pub const ALL: [QueueMode; 4] = [
         QueueMode::Poll,
         QueueMode::Interrupt,
         QueueMode::Switching,
         QueueMode::Hybrid,
     ];
-    /// The policies that decide by what they have seen.
+    /// Published policies, which decide by earlier completions.
     pub const PUBLISHED: [QueueMode; 5] = [
         QueueMode::UringHybrid,
         QueueMode::Ehp,

@@ -10,7 +10,7 @@ use joulio_units::Nanos;
 /// Completions between two switches of [`QueueMode::Switching`].
 const SWITCH: u64 = 97;
 
-/// The turns of a run by a mode, on the first queue of a group.
+/// The turns of a mode in a run, on the first queue of a group.
 pub(crate) struct Turns {
     switching: bool,
     blocking: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// The first turn, with nothing outstanding yet.
+    /// Begins the first turn, with nothing outstanding yet.
     pub(crate) fn begin<D: Device>(mode: QueueMode, group: &mut PollGroup<D>) -> Result<Turns> {
         if mode == QueueMode::Interrupt {
             arm(group)?;
@@ -30,7 +30,7 @@ impl Turns {
         })
     }
 
-    /// Switches if it is time to after `done` completions. `true`: to interrupts.
+    /// Switches if it is time to after `done` completions; returns `true` if to interrupts.
     pub(crate) fn go_on<D: Device>(&mut self, done: u64, group: &mut PollGroup<D>) -> Result<bool> {
         if !self.switching || done < self.next {
             return Ok(false);
@@ -49,8 +49,8 @@ impl Turns {
 
 /// Waits once in a group with nothing outstanding, so that its vectors are unmasked.
 ///
-/// A queue unmasks its vector when it first blocks, and a device that is done by the first poll is
-/// never blocked for: without this, whether a run sees interrupts is a matter of luck.
+/// A queue unmasks its vector when it first blocks, and never blocks for a device that is done by the first poll:
+/// without this, whether a run sees interrupts depends on chance.
 pub(crate) fn arm<D: Device>(group: &mut PollGroup<D>) -> Result<()> {
     ensure!(group.outstanding() == 0, "there is work to wait for");
     let delivered = group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;

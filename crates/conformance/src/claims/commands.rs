@@ -1,5 +1,5 @@
-//! The I/O commands beside plain reads and writes. One that the controller does not have is not
-//! there, and the claim holds.
+//! The I/O commands other than plain reads and writes. If the controller does not support one, the claim holds without
+//! a test.
 
 use super::support::{NOT_THERE, end_of, group_of_one};
 use crate::{Bench, Content};
@@ -10,21 +10,21 @@ use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Completed, PollGroup, QueuePair, Rejected};
 use std::ops::Range;
 
-/// The first block of the patch.
+/// First block of the patch.
 const FIRST: u64 = 40;
-/// Blocks of the patch: 64 KiB of the larger blocks, which every controller takes at once.
+/// Blocks of the patch: 64 KiB with the larger block size, which every controller accepts in one command.
 const BLOCKS: u64 = 16;
 
-/// The content of a block of the patch.
+/// Content of a block of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Zeroes,
-    /// The content that was written last.
+    /// The content that was last written.
     Content,
     Other,
 }
 
-/// Some blocks that one claim has for itself, and a buffer for all of them.
+/// Blocks that one claim uses exclusively, and a buffer for all of them.
 struct Patch<'a, D: Device> {
     bench: &'a Bench<D>,
     group: PollGroup<D>,
@@ -34,7 +34,7 @@ struct Patch<'a, D: Device> {
 }
 
 impl<'a, D: Device> Patch<'a, D> {
-    /// The patch, written.
+    /// Makes the patch, and writes it.
     fn new(bench: &'a Bench<D>) -> Result<Patch<'a, D>> {
         let bytes = BLOCKS as usize * bench.namespace.block_size() as usize;
         let mut patch = Patch {
@@ -69,7 +69,7 @@ impl<'a, D: Device> Patch<'a, D> {
         Ok(())
     }
 
-    /// A command that takes the buffer, and gives it back.
+    /// Executes a command with the buffer, which is returned.
     fn with_data(
         &mut self,
         submit: impl FnOnce(&mut QueuePair<D>, DmaBuffer) -> Result<(), Rejected>,
@@ -83,7 +83,7 @@ impl<'a, D: Device> Patch<'a, D> {
         Ok(ended.status)
     }
 
-    /// Writes all blocks anew.
+    /// Writes all blocks with new content.
     fn write(&mut self, through: bool) -> Result<()> {
         self.generation += 1;
         self.fill()?;
@@ -104,7 +104,7 @@ impl<'a, D: Device> Patch<'a, D> {
         self.with_data(|queue, buffer| queue.compare(namespace, FIRST, BLOCKS as u32, buffer, 0))
     }
 
-    /// Reads the patch and says what each block holds.
+    /// Reads the patch and returns the content of each block.
     fn holds(&mut self) -> Result<Vec<Holds>> {
         let block = self.bench.namespace.block_size() as usize;
         if let Some(buffer) = &mut self.buffer {
@@ -170,8 +170,8 @@ pub(super) fn zeroes_are_written_and_their_neighbours_stay<D: Device>(
     Ok(format!("{zeroed:?} of {BLOCKS} blocks, twice"))
 }
 
-/// Deallocating is a hint (NVM 3.2.3): a block that was not deallocated stays, one that was reads
-/// as DLFEAT says.
+/// Deallocating is a hint (NVM 3.2.3): a block that was not deallocated is unchanged, a deallocated one reads as DLFEAT
+/// says.
 pub(super) fn blocks_given_up_read_as_zero_or_as_before_and_their_neighbours_stay<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {

@@ -1,4 +1,4 @@
-//! Queues: full ones, deep ones, and those that go.
+//! Queues: full ones, deep ones, and deleted ones.
 
 use super::support::{group_of_one, reads};
 use crate::Bench;
@@ -28,7 +28,7 @@ pub(super) fn a_full_queue_gives_the_buffer_back<D: Device>(bench: &Bench<D>) ->
     Ok("4 of 4".into())
 }
 
-/// Keeps `depth` reads in flight until `ios` are done.
+/// Keeps `depth` reads in flight until `ios` have completed.
 fn fly<D: Device>(
     bench: &Bench<D>,
     group: &mut PollGroup<D>,

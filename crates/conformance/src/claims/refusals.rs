@@ -7,7 +7,7 @@ use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::{MAX_RANGES, Namespace, QueuePair, Rejected, SubmitError};
 use std::ops::Range;
 
-/// The buffer of a command that was refused for `reason`.
+/// Returns the buffer of a command that was refused for `reason`.
 fn refused(
     result: Result<(), Rejected>,
     reason: SubmitError,

@@ -63,11 +63,11 @@ where
     }
 }
 
-/// The verdict on a command that the namespace does not have.
+/// Verdict on a command that the namespace does not support.
 pub(super) const NOT_THERE: &str = "not there";
 
-/// Waits for the last interrupt of what has completed, which may come after its completion was
-/// seen: a controller that has done a command since has sent it, and its path here is short.
+/// Waits for the last interrupt of completed commands, which may come after its completion was seen: a controller that
+/// has executed another command since has sent it, and its path here is short.
 pub(super) fn settle<D: Device>(bench: &Bench<D>) -> Result<()> {
     bench.controller.smart_log()?;
     std::thread::sleep(Duration::from_millis(50));

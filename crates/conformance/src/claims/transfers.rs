@@ -1,4 +1,4 @@
-//! Reads and writes: the largest, and those that are checked from outside.
+//! Reads and writes: the largest ones, and those that are checked from outside.
 
 use super::support::group_of_one;
 use crate::{Bench, Content, stamp_lba};

@@ -1,4 +1,4 @@
-//! Claims about waiting: what each policy may count, and what it must deliver.
+//! Claims about waiting: the counts that each policy may have, and the completions that it must deliver.
 
 use super::support::{group_of_one, reads, settle};
 use crate::Bench;
@@ -14,8 +14,7 @@ use joulio_nvme::{PollGroup, QueuePair};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
-/// The interval at which a group that waits checks on its queues, when the time limit
-/// is the default.
+/// Interval at which a waiting group checks its queues, with the default time limit.
 const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
 fn summary(counters: WaitCounters, ios: u64) -> String {
@@ -39,7 +38,7 @@ pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
 pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    // A deep queue seldom has to wait.
+    // With a deep queue a wait is rarely needed.
     let mut counters = mixed(bench, QueueMode::Interrupt, 1, bench.ios / 2)?;
     counters += mixed(bench, QueueMode::Interrupt, 32, bench.ios / 2)?;
     ensure!(
@@ -113,8 +112,8 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
 pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    // The sleep is far longer than it takes to plan it, so that only an I/O that is done by the
-    // first poll is not slept for.
+    // The sleep is far longer than planning it takes, so that only an I/O that is done by the first poll does not need
+    // a sleep.
     let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
     let mut group = group_of_one(bench, 1, policy)?;
     reads(bench, &mut group, 50)?;
@@ -124,7 +123,7 @@ pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
         counters.sleeps <= 50 && counters.blocks == 0,
         "{counters:?}"
     );
-    // An I/O that was done at the first poll needs none.
+    // An I/O that was done at the first poll needs no interrupt.
     ensure!(counters.oversleeps <= counters.sleeps, "{counters:?}");
     Ok(format!(
         "{} sleeps of 50 I/Os, {polled} done at the first poll",
@@ -150,7 +149,7 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
-    // The vector's last owner may have left an interrupt pending behind the mask.
+    // The vector's last owner may have left an interrupt pending.
     arm(&mut group)?;
     reads(bench, &mut group, 1)?;
     let before = settled(bench, &mut group)?;
@@ -158,13 +157,13 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
     reads(bench, &mut group, 1_000)?;
     let looked_after = (now() - start).0 / CHECK_INTERVAL.0 + 2;
     let since = settled(bench, &mut group)? - before;
-    // A controller may leave out the interrupt of a completion that was seen before it was sent.
+    // A controller may leave out the interrupt of a completion that was consumed before it was sent.
     ensure!(
         since.wakes <= since.interrupts && since.interrupts <= 1_000,
         "{since:?}"
     );
-    // A quick device may be done at every first poll: then there is no wait to wake from. And a
-    // device that is kept from its CPU makes a wait last until the group checks the queue.
+    // A fast device may be done at every first poll: then there is no wait to wake from. And if a device does not get
+    // its CPU, a wait lasts until the group checks the queue.
     ensure!(
         since.wakes <= since.blocks && since.blocks - since.wakes <= looked_after,
         "{since:?}"
@@ -180,11 +179,11 @@ fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Wait
 pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>) -> Result<String> {
     let mut group = group_of_one(bench, 8, AnyPolicy::INTERRUPT)?;
     reads(bench, &mut group, 200)?;
-    // What the reads have left behind the mask is not the idle second's.
+    // Interrupts that the reads have left pending do not count for the idle second.
     settled(bench, &mut group)?;
     arm(&mut group)?;
     let before = settled(bench, &mut group)?;
-    // Nothing is outstanding: the core waits as the policy says, until the deadline.
+    // Nothing is outstanding: the core waits as the policy plans, until the deadline.
     let end = now() + Nanos::from_millis(1_000);
     let delivered = group.reap(1, Some(end), |_, _| {})?;
     let since = group.counters() - before;
@@ -250,7 +249,7 @@ pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
         group.queues()[0].ring();
         let came = awaited(|| Ok(flag.memory().load_u32(0) == DATA))?;
         ensure!(came, "no word was written for I/O {tag}");
-        // The completion is visible by the time that the word is.
+        // The completion is visible when the word is.
         let mut seen = false;
         group.queues()[0].reap(1, |completed| {
             seen = completed.tag == tag && completed.status.is_success();
@@ -260,7 +259,7 @@ pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
     }
     let counters = group.counters();
     ensure!(counters.interrupts == 0, "{counters:?}");
-    // Dropped while it is redirected: the vector's next owner is signalled by it.
+    // Dropped while it is redirected: the vector must signal its next owner.
     drop(group);
     let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
     arm(&mut group)?;

@@ -1,5 +1,5 @@
-//! The claims on the emulated controller in process, with blocks of 512 and 4096 bytes, at once
-//! and at a device's pace.
+//! The claims on the emulated controller in process, with blocks of 512 and 4096 bytes, without latency and with a
+//! device's latencies.
 
 use crate::{alone, ios};
 use joulio_conformance::{Bench, claims, one_line};
@@ -91,7 +91,7 @@ fn contents_are_the_same_without_sgls() {
     }
 }
 
-/// The claim allows more than what the emulated controller does: it gives up at once.
+/// The claim permits more than the emulated controller needs: it deallocates at once.
 #[test]
 fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     let _alone = alone();
@@ -112,8 +112,8 @@ fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     );
 }
 
-/// The claim allows more than what the emulated controller needs: its vectors are masked by
-/// a store, and it clears the pending bit of what was taken.
+/// The claim permits more than the emulated controller needs: its vectors are masked by a store, and it clears the
+/// pending bit of consumed completions.
 #[test]
 fn in_process_nothing_is_left_pending_behind_the_mask() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! The claims on the back ends that a process has by itself, and on controllers that fail on purpose.
+//! The claims on the back ends that need only this process, and on controllers with faults.
 
 mod emulator;
 mod faults;
@@ -6,7 +6,7 @@ mod vfio_user;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Waits until no other test runs: a device's thread and a spinning queue want a CPU each.
+/// Waits until no other test runs: a device's thread and a spinning queue need a CPU each.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,5 @@
-//! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with
-//! blocks of 512 and 4096 bytes, with doorbells that are mapped and doorbells that are messages.
+//! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with blocks of 512 and 4096
+//! bytes, with mapped doorbells and with doorbells that are messages.
 
 use crate::{alone, ios};
 use joulio_conformance::{Bench, claims};
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 use std::thread::JoinHandle;
 
-/// A server in a thread of its own, and where it listens.
+/// A server in a thread of its own, and its socket.
 struct Served {
     path: PathBuf,
     stop: Option<std::io::PipeWriter>,
     thread: Option<JoinHandle<()>>,
     _directory: tempfile::TempDir,
-    /// A device's thread and a spinning queue want a CPU each: one bench at a time.
+    /// Lock for one bench at a time: a device's thread and a spinning queue need a CPU each.
     _alone: MutexGuard<'static, ()>,
 }
 

@@ -1,4 +1,4 @@
-//! The controller with the faults, and the driver's path to it.
+//! The controller with faults, and the driver's path to it.
 
 use joulio_device::Device;
 use joulio_device::vfio_user::VfioUserDevice;
@@ -15,7 +15,7 @@ pub trait BackEnd: Sized {
     /// Makes a controller, and a path to it.
     fn start(options: &Options) -> (Self, Self::Device);
 
-    /// The faults committed so far.
+    /// Returns the counts of the faults committed so far.
     fn faulted(&self) -> Faulted;
 }
 
@@ -35,7 +35,7 @@ impl BackEnd for InProcess {
     }
 }
 
-/// Behind a vfio-user socket, its doorbells mapped into the driver.
+/// A device behind a vfio-user socket, with its doorbells mapped into the driver.
 pub struct Mapped(Served);
 
 impl BackEnd for Mapped {
@@ -51,7 +51,7 @@ impl BackEnd for Mapped {
     }
 }
 
-/// Behind a vfio-user socket, each ring of a doorbell a message.
+/// A device behind a vfio-user socket, where each ring of a doorbell is a message.
 pub struct Trapped(Served);
 
 impl BackEnd for Trapped {
@@ -67,7 +67,7 @@ impl BackEnd for Trapped {
     }
 }
 
-/// A server in a thread of its own. To be dropped after its client.
+/// A server in a thread of its own. It must be dropped after its client.
 struct Served {
     injector: Injector,
     stop: Option<std::io::PipeWriter>,

@@ -1,4 +1,4 @@
-//! Faults of the controller itself: what a reset helps, and what nothing helps.
+//! Faults of the controller itself: those that a reset ends, and permanent ones.
 
 use super::back_ends::BackEnd;
 use super::scenario::{Scenario, ios, of_status};
@@ -44,7 +44,7 @@ fn with_retries_a_reset_costs_no_command<B: BackEnd>() {
 }
 
 fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
-    // The abort of the dropped command is what finds the admin queue stuck.
+    // The abort of the dropped command finds the admin queue stuck.
     Scenario::of("admin-stuck@#900,drop@#1000,seed=15").all::<B>(|_, endured, faulted| {
         assert_eq!(faulted.dropped, 1);
         assert_eq!((endured.faults.timeouts, endured.faults.resets), (1, 1));

@@ -1,11 +1,11 @@
-//! Every fault of the emulated controller under every completion mode, on every back end: no
-//! command lost or ended twice, every buffer back, and the driver's counts are the device's.
+//! Every fault of the emulated controller under every completion mode, on every back end: no command is lost or ends
+//! twice, every buffer is returned, and the driver's counts are the device's.
 //!
-//! The back ends are the controller in this process, and the same behind a vfio-user socket with
-//! doorbells that are mapped. With doorbells that are messages, only how commands reach the
-//! controller differs, so that a plan for each kind of recovery does.
+//! The back ends are the controller in this process, and the same behind a vfio-user socket with doorbells that are
+//! mapped. With doorbells that are messages, only the way of commands to the controller differs, so that one plan for
+//! each kind of recovery is enough.
 //!
-//! JOULIO_IOS is how many I/Os a run has; `./test endure` asks for a million in all.
+//! JOULIO_IOS is the number of I/Os of a run; `./test endure` asks for a million in all.
 
 mod back_ends;
 mod commands;

@@ -1,4 +1,4 @@
-//! A run: a plan of faults, and a driver that is to endure them.
+//! A run: a plan of faults, and a driver that has to endure them.
 
 use super::back_ends::BackEnd;
 use crate::alone;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 /// Commands outstanding at once.
 pub const DEPTH: usize = 16;
-/// I/Os of a run when JOULIO_IOS does not say. Plans strike within so many.
+/// I/Os of a run without JOULIO_IOS. Plans have their faults within so many.
 const MIN_IOS: u64 = 4_000;
 
 /// I/Os of a run.
@@ -28,7 +28,7 @@ pub fn ios() -> u64 {
     })
 }
 
-/// A fault scenario: what goes wrong, and how patient the driver is.
+/// A fault scenario: the plan of faults, and the driver's time limits.
 pub struct Scenario {
     pub plan: &'static str,
     pub retries: u8,
@@ -39,7 +39,7 @@ impl Scenario {
         Scenario { plan, retries: 0 }
     }
 
-    /// A controller that commits the faults, and the driver on it. The bench goes first.
+    /// Starts a controller that commits the faults, and the driver on it. The bench must be dropped first.
     pub fn start<B: BackEnd>(&self) -> (B, Bench<B::Device>) {
         let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
         options.namespaces = vec![NamespaceOptions {
@@ -52,10 +52,10 @@ impl Scenario {
         let (back_end, device) = B::start(&options);
         let options = ControllerOptions {
             queues: 2,
-            // Long enough for a queue to be made on a machine where eight others want each CPU; what
-            // is stuck on purpose is waited for that long, once by each completion mode.
+            // Long enough to create a queue on a machine where eight others want each CPU; a stuck command is waited
+            // for that long, once in each completion mode.
             admin_timeout: Nanos::from_millis(1_500),
-            // Longer than this thread, or the device's, is ever kept from its CPU.
+            // Longer than this thread, or the device's, is ever without its CPU.
             io_timeout: Nanos::from_millis(400),
             retries: self.retries,
             ..ControllerOptions::default()
@@ -64,7 +64,7 @@ impl Scenario {
         (back_end, Bench::new(controller, 1, 42).unwrap())
     }
 
-    /// Runs it under `mode`, and returns what the driver and the device say.
+    /// Runs the scenario with `mode`, and returns the results of the driver and the device.
     pub fn run_all<B: BackEnd>(&self, mode: QueueMode) -> (Endured, Faulted) {
         let (back_end, bench) = self.start::<B>();
         let endured = self.run(&bench, mode, ios());
@@ -72,7 +72,7 @@ impl Scenario {
         println!("{} under {mode:?}: {endured:?}, {faulted:?}", self.plan);
         if endured.ended.is_none() {
             assert_eq!(endured.commands, ios());
-            // It goes on without being opened again.
+            // The run continues without opening the controller again.
             if !self.plan.contains("namespace-removed") {
                 assert_eq!(self.run(&bench, QueueMode::Poll, 200).commands, 200);
             }
@@ -87,12 +87,12 @@ impl Scenario {
         });
         let ended = endured.completed + endured.failures();
         assert_eq!(ended, endured.commands, "{} under {mode:?}", self.plan);
-        // For `./test endure`, which adds them up.
+        // For `./test endure`, which adds these up.
         println!("\ntotals: {} issued, {ended} ended", endured.commands);
         endured
     }
 
-    /// Runs it under every completion mode.
+    /// Runs the scenario with every completion mode.
     pub fn all<B: BackEnd>(&self, check: impl Fn(QueueMode, &Endured, &Faulted)) {
         let _alone = alone();
         for mode in QueueMode::ALL {

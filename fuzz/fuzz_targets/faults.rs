@@ -1,5 +1,5 @@
-//! What somebody writes behind `--faults`. A plan that is read prints as one that reads the same;
-//! a plan that is refused is refused in a line.
+//! Texts after `--faults`. A plan that can be parsed prints as a text that parses as the same plan; an invalid plan is
+//! refused in one line.
 #![no_main]
 
 use arbitrary::Arbitrary;

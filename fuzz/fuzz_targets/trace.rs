@@ -1,6 +1,5 @@
-//! Events that no driver would record. A timeline loses none of them from the moment on from which
-//! no queue of a core has lost any, no two waits of a core overlap, and what is printed of it is
-//! whole.
+//! Events that no driver would record. A timeline loses none of them from the time on from which no queue of a core has
+//! lost any, no two waits of a core overlap, and its printed form is complete.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -10,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Traces in microseconds are exact to the nanosecond up to here (see `perfetto`).
+/// Limit in microseconds up to which traces in microseconds are exact to the nanosecond (see `perfetto`).
 const EXACT: u64 = 1 << 51;
 
 #[derive(Arbitrary, Debug)]
@@ -117,7 +116,7 @@ impl Queue {
     }
 }
 
-/// The events of a thread from the moment on at which each queue that has lost some begins.
+/// Returns the events of a thread from the time on at which each queue that has lost some begins.
 fn whole(thread: &Thread) -> Vec<Event> {
     let mut begin = Nanos::ZERO;
     for recorded in &thread.recorded {
@@ -179,7 +178,7 @@ fn check_waits(timeline: &Timeline) {
     }
 }
 
-/// A line at least for each I/O and mark, and nothing that moves a terminal's cursor.
+/// Checks that there is at least a line for each I/O and mark, and no control sequence that moves a terminal's cursor.
 fn check_text(timeline: &Timeline, width: usize) {
     let text = text(timeline, width);
     assert!(text.lines().count() >= timeline.ios.len() + timeline.marks.len());
@@ -195,7 +194,7 @@ fn check_json(timeline: &Timeline) {
     assert_eq!(len("threads"), Some(timeline.cores.len()));
 }
 
-/// Slices of one track do not overlap: Perfetto drops those that do.
+/// Checks that slices of one track do not overlap: Perfetto drops those that do.
 fn check_perfetto(timeline: &Timeline) {
     let mut bytes = Vec::new();
     perfetto(timeline, &mut bytes).expect("memory takes it");

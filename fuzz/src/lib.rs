@@ -1,4 +1,4 @@
-//! What several targets draw.
+//! Types that several targets generate.
 #![forbid(unsafe_code)]
 
 pub mod faults;

@@ -1,5 +1,5 @@
-//! A vfio-user server that means harm, against the driver's end of the socket: whatever it answers,
-//! every call of the driver ends, and a server that is gone reads as all ones.
+//! A hostile vfio-user server, against the driver's end of the socket: whatever it answers, every call of the driver
+//! ends, and a server that is gone reads as all ones.
 #![no_main]
 
 mod peer;

@@ -1,5 +1,4 @@
-//! The server: honest but for its twists. Like a peer whose doorbells can be mapped and whose MSI-X
-//! table cannot.
+//! The server: honest except for its twists. Its doorbells can be mapped, its MSI-X table cannot.
 
 use crate::twists::{Events, Files, Twist};
 use joulio_vfio_user_wire::{
@@ -111,7 +110,7 @@ impl Server {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Answers a message; `None` when there is no more to come.
+    /// Answers a message; `None` when no more messages come.
     fn answer(&mut self, twist: &Twist) -> Option<()> {
         let (requested, body, fds) = self.receive()?;
         let mut files = Vec::new();
@@ -160,7 +159,7 @@ impl Server {
         for _ in 0..times {
             self.send(&bytes, &files)?;
         }
-        // Who waits for bytes that were announced waits for as long as its patience lasts.
+        // A client that waits for announced bytes waits until its time limit.
         (longer <= 0).then_some(())
     }
 
@@ -312,7 +311,7 @@ impl Server {
     }
 }
 
-/// BAR0, with its page of doorbells to be mapped, or another region.
+/// Describes BAR0, whose page of doorbells can be mapped, or another region.
 fn region(index: u32) -> Vec<u8> {
     let mut info = RegionInfo {
         argsz: RegionInfo::BYTES as u32,

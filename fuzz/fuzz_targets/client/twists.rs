@@ -1,4 +1,4 @@
-//! What the server does to its answers, and the driver in between.
+//! Twists of the server's answers, and calls of the driver in between.
 
 use arbitrary::Arbitrary;
 
@@ -12,23 +12,23 @@ pub struct Input {
 #[derive(Arbitrary, Debug)]
 pub enum Twist {
     Honest,
-    /// Honest for so many messages.
+    /// Answers honestly for so many messages.
     Run(u8),
     Refuse(u8),
     Flags(u8),
     Id,
     Command(u8),
     Size(i8),
-    /// A byte of the body.
+    /// Changes a byte of the body.
     Byte(u8, u8),
     Longer(Vec<u8>),
     Shorter(u8),
     Twice,
-    /// Files with the answer.
+    /// Sends files with the answer.
     Files(Files, u8),
     /// The server uses the eventfds that it was given.
     Events(Events),
-    /// Holes in the driver's memory.
+    /// Punches holes into the driver's memory.
     Punch,
 }
 
@@ -47,9 +47,9 @@ pub enum Files {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Events {
-    /// Clears O_NONBLOCK, and takes the count.
+    /// Clears O_NONBLOCK, and empties the counter.
     BlockAndDrain,
-    /// Clears O_NONBLOCK, and fills the count.
+    /// Clears O_NONBLOCK, and fills the counter.
     BlockAndFill,
     Signal,
     Close,

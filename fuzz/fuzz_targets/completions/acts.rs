@@ -1,4 +1,4 @@
-//! What a device may do.
+//! Actions of a device.
 
 use arbitrary::Arbitrary;
 use joulio_fuzz::faults::AnyFault;
@@ -11,38 +11,38 @@ pub enum Act {
     WorkFor(u8),
     /// Nothing happens for so many milliseconds.
     Rest(u8),
-    /// A completion, so many places ahead of where the driver polls next.
+    /// Forges a completion, so many places ahead of where the driver polls next.
     Forge {
         queue: u8,
         ahead: u8,
         wrong_phase: bool,
-        /// Another queue than the one that it is in.
+        /// Submission queue in the entry, if not the right one.
         sqid: Option<u8>,
         cid: Cid,
         status: u16,
         dw0: u32,
     },
-    /// Bytes anywhere in one of the driver's memories.
+    /// Writes bytes anywhere into one of the driver's memories.
     Poke {
         memory: u8,
         at: u16,
         bytes: Vec<u8>,
     },
-    /// Bytes in what an admin command returned.
+    /// Changes bytes that an admin command returned.
     Answer {
         at: u16,
         bytes: Vec<u8>,
     },
-    /// A register reads as something else for so many milliseconds; 65535 are for ever.
+    /// Returns something else for a register for so many milliseconds; 65535 are for ever.
     Lie {
         register: Register,
         lie: Lie,
         milliseconds: u16,
     },
     Inject(AnyFault),
-    /// An interrupt for nothing.
+    /// Raises an interrupt without a completion.
     Raise(u8),
-    /// The system asks for the device, or does so no more.
+    /// Sets or clears the system's request to remove the device.
     RequestRemoval(bool),
 }
 

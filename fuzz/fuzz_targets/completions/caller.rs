@@ -1,5 +1,4 @@
-//! The driver's caller, who keeps a list of what is outstanding and checks that the driver does
-//! right by it.
+//! The driver's caller, which keeps a list of outstanding commands and checks that the driver handles them correctly.
 
 use crate::script::DEPTH;
 use crate::spy::Spy;
@@ -41,7 +40,7 @@ fn queues(controller: &Controller<Spy>) -> Option<PollGroup<Spy>> {
     (!queues.is_empty()).then(|| PollGroup::new(queues))
 }
 
-/// Whether the error says that there is no controller any more.
+/// Whether the error means that there is no controller any more.
 fn is_end(error: &NvmeError) -> bool {
     matches!(
         error,
@@ -207,7 +206,7 @@ impl<'a> Caller<'a> {
             let taken = self.group.queues()[index].flush(&namespace, 0);
             taken.expect("nothing is outstanding");
             let mut ended = Vec::new();
-            // What a dead device has left in the queue is polled first.
+            // Completions that a dead device has left in the queue are polled first.
             let error = (0..=DEPTH).find_map(|_| {
                 let end = |queue, done: Completed| ended.push((queue, done.status));
                 let result = self.group.reap(1, None, end);
@@ -234,7 +233,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Drops the queues with all that is outstanding, and makes new ones.
+    /// Drops the queues with all outstanding commands, and makes new ones.
     fn replace(&mut self) -> bool {
         self.group = PollGroup::new(Vec::new());
         self.open.clear();
@@ -255,7 +254,7 @@ impl<'a> Caller<'a> {
         assert!(self.group.outstanding() == self.open.len());
     }
 
-    /// Waits for all that is outstanding, which has to end, whatever the device does.
+    /// Waits for all outstanding commands, which have to end, whatever the device does.
     pub fn finish(&mut self) {
         for queue in self.group.queues() {
             queue.ring();
@@ -272,7 +271,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// A command of `queue` has ended: once, and with its own buffer. Whether that was kept.
+/// Checks that a command of `queue` has ended once, and with its own buffer; returns whether that was kept.
 fn end(open: &mut HashMap<u64, Open>, queue: usize, done: Completed) -> bool {
     let was = open.remove(&done.tag).expect("it was outstanding");
     assert_eq!(was.queue, queue);

@@ -1,8 +1,8 @@
 //! A controller that does anything with the driver's memory, registers and interrupts.
 //!
-//! Whatever it does, no call of the driver panics or goes on for ever, each command ends once and
-//! with its own buffer, and memory that the controller was seen to let go of is free in the end.
-//! Time is made up (`crates/wait/src/clock/fuzzing.rs`): what the driver waits for costs nothing.
+//! Whatever it does, no call of the driver panics or runs for ever, each command ends once and with its own buffer, and
+//! memory is freed in the end if the controller has stopped using it. Time is simulated
+//! (`crates/wait/src/clock/fuzzing.rs`): the driver's waits cost nothing.
 #![no_main]
 
 mod acts;
@@ -34,7 +34,7 @@ struct Input {
 
 #[derive(Arbitrary, Debug)]
 struct How {
-    /// Bits of CAP that are turned over.
+    /// Bits of CAP that are inverted.
     cap: Option<u64>,
     queues: u8,
     /// Timeout of an I/O in milliseconds.

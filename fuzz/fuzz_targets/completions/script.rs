@@ -1,5 +1,4 @@
-//! What the device does, act by act: it gets a turn whenever the driver touches it, also in the
-//! middle of a wait.
+//! The device's actions: the next ones happen whenever the driver accesses the device, also in the middle of a wait.
 
 use crate::acts::{Act, Cid, Lie, Register};
 use joulio_device::{SharedMemory, Vector};
@@ -13,13 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Depth of the I/O queues.
 pub const DEPTH: usize = 4;
-/// CAP.TO but for its lowest bits: how long the driver waits for a controller to come up.
+/// CAP.TO without its lowest bits: the driver's time limit for a controller to become ready.
 const TIMEOUT: u64 = 0xfc << 24;
 /// Offset of the admin queue's data page in its memory.
 const DATA: usize = 8192;
 const PAGE: usize = 4096;
 
-/// Values that the driver reads from the device, as the script gives them.
+/// Values that the driver reads from the device, as scripted.
 pub struct Script {
     cap: u64,
     works: bool,
@@ -29,12 +28,12 @@ pub struct Script {
 struct State {
     stepper: Stepper,
     acts: VecDeque<Act>,
-    /// Until when it has nothing else to do, and whether it works meanwhile.
+    /// Time until which no other action happens, and whether the device works meanwhile.
     busy: (Nanos, bool),
-    /// A lie about CAP, VS, CC and CSTS, and its end.
+    /// False values of CAP, VS, CC and CSTS, and their ends.
     lies: [(Option<Lie>, Nanos); 4],
     memory: Vec<Arc<SharedMemory>>,
-    /// Pieces of memory that the driver has not given back.
+    /// Memories that the driver has not freed.
     held: usize,
     rings: [Ring; 3],
     vectors: Vec<OwnedFd>,
@@ -42,7 +41,7 @@ struct State {
     honest: bool,
 }
 
-/// A completion queue, as far as its doorbells show.
+/// A completion queue, as its doorbells show it.
 #[derive(Clone, Copy, Default)]
 struct Ring {
     /// Index of its memory in the list.
@@ -76,12 +75,12 @@ impl Script {
         self.state.lock().expect("nobody panics with it")
     }
 
-    /// Adds acts to come.
+    /// Adds actions.
     pub fn go_on(&self, acts: Vec<Act>) {
         self.state().acts.extend(acts);
     }
 
-    /// The device may do something.
+    /// Lets the device act.
     pub fn turn(&self) {
         let mut state = self.state();
         let (until, works) = state.busy;
@@ -96,11 +95,11 @@ impl Script {
         }
     }
 
-    /// Value that the driver reads when a register has `value`.
+    /// Returns the value that the driver reads when a register has `value`.
     pub fn read(&self, offset: u32, value: u64) -> u64 {
         let mut state = self.state();
         match offset {
-            // What is gone reads as all ones.
+            // A device that is gone reads as all ones.
             CAP if value != u64::MAX => state.answer(0, value ^ self.cap),
             CAP => state.answer(0, value),
             VS => state.answer(1, value),
@@ -110,7 +109,7 @@ impl Script {
         }
     }
 
-    /// The driver gets memory; whether it is the first, that of the admin queue.
+    /// Records that the driver got memory; returns whether it is the first, that of the admin queue.
     pub fn allocated(&self, memory: &Arc<SharedMemory>) -> bool {
         let mut state = self.state();
         state.held += 1;
@@ -122,17 +121,17 @@ impl Script {
         self.state().held -= 1;
     }
 
-    /// Pieces of memory that the driver still holds, or has leaked.
+    /// Returns the number of memories that the driver still holds, or has leaked.
     pub fn held(&self) -> usize {
         self.state().held
     }
 
-    /// Whether the device never said of itself what is not so, and could be reset all the time.
+    /// Whether the device never gave a false value of itself, and could be reset all the time.
     pub fn is_honest(&self) -> bool {
         self.state().honest
     }
 
-    /// A doorbell of queue `qid` was requested: its memory is what was allocated last.
+    /// Records that a doorbell of queue `qid` was requested: the queue's memory is the last one allocated.
     pub fn doorbell_taken(&self, qid: usize) {
         let mut state = self.state();
         let memory = state.memory.len().saturating_sub(1);
@@ -144,7 +143,7 @@ impl Script {
         }
     }
 
-    /// The driver has read the completions before `head`.
+    /// Records that the driver has read the completions before `head`.
     pub fn head(&self, qid: usize, head: u32) {
         if let Some(ring) = self.state().rings.get_mut(qid) {
             ring.passed ^= head < ring.head;
@@ -234,7 +233,7 @@ impl State {
         let place = ring.head as usize % entries + usize::from(ahead) % entries;
         let phase = !ring.passed ^ (place >= entries) ^ wrong_phase;
         bytes[14] = bytes[14] & !1 | u8::from(phase);
-        // The completion queue stands on the page behind the submission queue.
+        // The completion queue is on the page after the submission queue.
         self.poke(ring.memory, PAGE + place % entries * 16, &bytes);
     }
 
@@ -279,7 +278,7 @@ impl State {
     }
 }
 
-/// Entries of a queue.
+/// Returns the number of entries of a queue.
 fn entries(queue: usize) -> usize {
     if queue == 0 { 32 } else { DEPTH + 1 }
 }

@@ -1,5 +1,4 @@
-//! The device that the driver sees: an emulated controller, and a [`Script`] that gets a turn
-//! whenever the driver touches it.
+//! The device that the driver sees: an emulated controller, and a [`Script`] that acts whenever the driver accesses it.
 
 use crate::script::Script;
 use joulio_device::{Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, Vector};
@@ -38,7 +37,7 @@ impl Doorbell for Bell {
     }
 }
 
-/// Keeps the memory's true mapping, and is counted.
+/// Keeps the memory's real mapping, and counts it.
 struct Keep {
     mapping: DmaMemory,
     /// The device whose admin queue is in it.

@@ -1,4 +1,4 @@
-//! What a caller may do.
+//! Steps of a caller.
 
 use arbitrary::Arbitrary;
 
@@ -25,11 +25,11 @@ pub enum Step {
         queue: u8,
         policy: u8,
     },
-    /// Interrupts as writes to memory.
+    /// Makes interrupts writes to memory.
     Redirect(u8),
     Ask(u8),
     Reset,
     Replace,
-    /// The last events of each queue, so many.
+    /// Reads the last events of each queue, so many.
     Trace(u8),
 }

@@ -7,7 +7,7 @@ use joulio_nvme_spec::log::LogId;
 use joulio_nvme_spec::{AdminOpcode, Command, CommandId, NamespaceId, NvmOpcode, QueueId};
 use zerocopy::FromBytes;
 
-/// Features that do something.
+/// Features that have an effect.
 const FEATURES: [u8; 8] = [0x02, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0c, 0x10];
 const LOGS: [u8; 6] = [0x01, 0x02, 0x03, 0x04, 0x05, 0x70];
 

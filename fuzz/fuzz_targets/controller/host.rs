@@ -10,9 +10,9 @@ use joulio_nvme_spec::register::{
 use joulio_nvme_spec::{Command, DsmRange, QueueId, SglDescriptor};
 use zerocopy::IntoBytes;
 
-/// Pages that the host shares from the beginning.
+/// Pages of the host's memory that is always mapped.
 pub const PAGES: usize = 32;
-/// And now and then.
+/// Pages of the host's memory that is mapped now and then.
 const SECOND: usize = 4;
 pub const PAGE: usize = 4096;
 pub const QUEUES: u16 = 4;
@@ -23,12 +23,12 @@ pub struct Host {
     vectors: Vec<Vector>,
     /// The faults that were planned, and so may have happened.
     faults: Vec<Fault>,
-    /// Tail and length of each submission queue, as far as this host knows.
+    /// Tail and length of each submission queue, as this host assumes them.
     queues: [(u16, u16); QUEUES as usize + 2],
 }
 
 impl Host {
-    /// A host of `device`, which has a plan of what goes wrong.
+    /// Makes a host of `device`, which has a plan of faults.
     pub fn new(device: EmulatedDevice, faults: &FaultPlan) -> Host {
         Host {
             faults: faults.faults.iter().map(|planned| planned.fault).collect(),
@@ -85,7 +85,7 @@ impl Host {
         }
     }
 
-    /// A command in the next place of a queue, which is rung for.
+    /// Writes a command into the next place of a queue, and rings the doorbell.
     pub fn submit(&mut self, qid: u16, command: &Command) {
         let page = match qid {
             0 => 0,
@@ -99,7 +99,7 @@ impl Host {
         self.ring(submission_doorbell(qid, 0), tail.into());
     }
 
-    /// The queues of `qid`: that for completions on `page`.
+    /// Creates the queues `qid`, the completion queue on `page`.
     pub fn queue(&mut self, qid: u16, page: u8, entries: u8) {
         let entries = u32::from(entries % 63) + 2;
         let id = QueueId(qid);

@@ -1,6 +1,5 @@
-//! A host that does anything with a controller in this process, one that makes mistakes of its own
-//! on top. Whatever happened, a reset brings the controller back, and it does I/O; one that is gone
-//! touches no memory.
+//! A host that does anything with a controller in this process, which commits faults as well. Whatever happened, a
+//! reset makes the controller work again, and it executes I/O; a removed one accesses no memory.
 #![no_main]
 
 mod commands;
@@ -22,7 +21,7 @@ use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
 use steps::Step;
 
-/// A device that takes no time, and one that takes some and has power states.
+/// A device without latency, and one with latency and power states.
 const PROFILES: [&str; 2] = ["instant", "samsung-960-evo"];
 const BLOCK: usize = 512;
 
@@ -54,14 +53,14 @@ fn options(which: usize) -> &'static Options {
     })
 }
 
-/// Time, which the host makes up.
+/// Simulated time.
 struct Clock {
     stepper: Stepper,
     now: Nanos,
 }
 
 impl Clock {
-    /// The controller does what there is to do.
+    /// Steps the controller.
     fn step(&self, host: &Host) {
         let progress = self.stepper.step(self.now);
         assert!(progress.next.is_none_or(|next| next >= self.now));
@@ -71,7 +70,7 @@ impl Clock {
     }
 }
 
-/// Registers are all ones, and not a byte changes any more.
+/// Checks that registers are all ones, and that memory does not change any more.
 fn check_removed(host: &mut Host, clock: &mut Clock) {
     assert_eq!(host.device.read32(CC), u32::MAX);
     assert_eq!(host.device.read64(0), u64::MAX);
@@ -88,10 +87,10 @@ fn check_removed(host: &mut Host, clock: &mut Clock) {
     assert!(bytes(host) == before);
 }
 
-/// A controller that is reset does I/O as if nothing had been.
+/// Checks that a controller which is reset executes I/O as usual.
 fn check_back(host: &mut Host, clock: &mut Clock) {
     host.device.plan_faults(&FaultPlan::default());
-    // A reset is EN's fall: one that failed while it was disabled is enabled first.
+    // A reset is the clearing of EN: a controller that failed while it was disabled is enabled first.
     host.enable();
     host.device.write32(CC, 0);
     assert!(!Csts::from(host.device.read32(CSTS)).rdy());

@@ -1,4 +1,4 @@
-//! What a host may do.
+//! Steps of a host.
 
 use arbitrary::Arbitrary;
 use joulio_fuzz::faults::{AnyFault, AnyPlan};
@@ -8,7 +8,7 @@ use joulio_nvme_spec::Command;
 pub enum Step {
     Write32(u16, u32),
     Write64(u16, u64),
-    /// A register by its place among those that matter.
+    /// A register, by its index among those that matter.
     Register(u8, Value),
     Read(u16),
     Ring {
@@ -19,7 +19,7 @@ pub enum Step {
         at: u32,
         bytes: Vec<u8>,
     },
-    /// Bytes for a command in a queue's next place, with addresses that may be good ones.
+    /// Writes bytes of a command into a queue's next place, with addresses that may be valid.
     Command {
         queue: u8,
         /// Whether only the low bits of the opcode, CID, NSID and dwords 10 to 12 count.
@@ -30,7 +30,7 @@ pub enum Step {
         prp1: Value,
         prp2: Value,
     },
-    /// A command for a few blocks, or ranges, whose data is an SGL.
+    /// Submits a command for a few blocks, or ranges, whose data is an SGL.
     Listed {
         queue: u8,
         opcode: u8,
@@ -38,12 +38,12 @@ pub enum Step {
         blocks: u8,
         first: Descriptor,
     },
-    /// A descriptor in memory, for lists to hold.
+    /// Writes a descriptor into memory, for lists to contain.
     Descriptor {
         at: u16,
         descriptor: Descriptor,
     },
-    /// A range of Dataset Management in memory.
+    /// Writes a range of Dataset Management into memory.
     Range {
         at: u16,
         slba: u16,
@@ -53,14 +53,14 @@ pub enum Step {
         queue: u8,
         cid: u8,
     },
-    /// Get or Set Features.
+    /// Submits Get or Set Features.
     Feature {
         set: bool,
         fid: u8,
         value: u32,
         table: Value,
     },
-    /// A table of idle times for power states, in memory.
+    /// Writes a table of idle times for power states into memory.
     Transitions {
         page: u8,
         to: [u8; 4],
@@ -72,7 +72,7 @@ pub enum Step {
         offset: u16,
         prp1: Value,
     },
-    /// A queue of I/O, made as it should be.
+    /// Creates a valid I/O queue.
     Queue {
         qid: u8,
         page: u8,
@@ -84,19 +84,19 @@ pub enum Step {
     },
     Enable,
     Disable,
-    /// Nanoseconds.
+    /// Lets nanoseconds pass.
     Pass(u32),
     Vectors(u8),
     Mask(u8, bool),
-    /// A vector's interrupt as a write to memory, or as an event again.
+    /// Makes a vector's interrupt a write to memory, or an event again.
     Redirect(u8, Option<Value>),
-    /// The host's second piece of memory comes or goes.
+    /// Maps or unmaps the host's second memory.
     Share(bool),
     Inject(AnyFault),
     Plan(AnyPlan),
 }
 
-/// Bits that would be met too seldom by chance.
+/// Bits that chance would set too rarely.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Flags {
     psdt: u8,
@@ -114,7 +114,7 @@ impl Flags {
     }
 }
 
-/// An SGL descriptor that may be a good one.
+/// An SGL descriptor that may be valid.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Descriptor {
     pub at: Value,

@@ -21,7 +21,7 @@ pub const BASE: u64 = 0x4000_0000;
 pub const MEMORY: u64 = PAGES * PAGE;
 pub const PAGES: u64 = 256;
 pub const PAGE: u64 = 4096;
-/// The first page that is no queue's.
+/// First page that is not a queue's.
 pub const FREE: u64 = 32;
 const BLOCK: usize = 512;
 /// Time limit of an I/O, on a machine that has other things to do.
@@ -31,7 +31,7 @@ pub struct Host {
     pub stream: UnixStream,
     pub memory: std::fs::File,
     id: u16,
-    /// The tail of each submission queue.
+    /// Tail of each submission queue.
     tails: [u32; 6],
 }
 
@@ -47,7 +47,7 @@ impl Host {
         }
     }
 
-    /// Sends bytes; the server may have cut the connection.
+    /// Sends bytes; the server may have closed the connection.
     pub fn send(&self, bytes: &[u8], fds: Fds) {
         let mut own: Vec<OwnedFd> = Vec::new();
         match fds {
@@ -143,7 +143,7 @@ impl Host {
         self.tails[0] = 0;
     }
 
-    /// A command in the next place of a queue of 64, which is rung for.
+    /// Writes a command into the next place of a queue of 64, and rings the doorbell.
     pub fn command(&mut self, qid: u8, opcode: u8, nsid: u8, prps: (u64, u64), words: [u32; 6]) {
         let page = match qid {
             0 => 0,
@@ -166,8 +166,7 @@ impl Host {
         self.write(pci::BAR0, doorbell, &tail.to_le_bytes());
     }
 
-    /// The queues of I/O `qid`: that for commands on page 2 + QID, that for completions on page
-    /// 16 + QID.
+    /// Creates the I/O queues `qid`, the submission queue on page 2 + QID, the completion queue on page 16 + QID.
     pub fn queue(&mut self, qid: u8, entries: u8) {
         let id = u32::from(qid);
         let size = u32::from(entries) << 16 | id;
@@ -207,8 +206,8 @@ impl Host {
         assert!(read == written, "what was read is not what was written");
     }
 
-    /// Waits for the completion in a place of the queue on a page, in the first pass of the queue:
-    /// a success.
+    /// Waits for the completion in a place of the queue on a page, in the first pass of the queue; it must be a
+    /// success.
     fn completion(&self, page: u64, place: u64) {
         let start = Instant::now();
         let mut entry = [0; 16];
@@ -231,7 +230,7 @@ impl Host {
     }
 }
 
-/// Up to 17 events: one more than a message has.
+/// Makes up to 17 events: one more than a message may have.
 fn events(count: u8, flags: EventfdFlags) -> impl Iterator<Item = OwnedFd> {
     (0..count % 18).map(move |_| eventfd(0, flags).expect("an event"))
 }

@@ -1,5 +1,4 @@
-//! A host that says anything to a server. Whatever it said, the next one is served: what it writes
-//! it reads again.
+//! A host that sends anything to a server. Whatever it sent, the next host is served: it reads back its own writes.
 #![no_main]
 
 mod host;
@@ -25,8 +24,7 @@ struct Input {
     says: Vec<Say>,
 }
 
-/// Connects, and takes the replies away: those that nobody reads would stop the server, and then
-/// this side.
+/// Connects, and reads the replies in another thread: unread replies would block the server, and then this side.
 fn with_host(mapped: bool, speak: impl FnOnce(&mut Host)) {
     let mut host = Host::connect(mapped);
     let replies = host.stream.try_clone().expect("a descriptor");
@@ -53,7 +51,7 @@ fuzz_target!(|input: Input| {
             host.say(say);
         }
         if input.mannered {
-            // The device's thread gets to do what was rung for.
+            // The device's thread gets time to execute what was rung for.
             std::thread::sleep(Duration::from_micros(200));
         }
     });

@@ -1,4 +1,4 @@
-//! Saying it.
+//! Sending the messages of a host.
 
 use crate::host::{BASE, FREE, Host, MEMORY, PAGE, PAGES};
 use crate::says::{Fds, Say};
@@ -127,7 +127,7 @@ impl Host {
     }
 }
 
-/// An address in the host's memory, or near it.
+/// Returns an address in the host's memory, or near it.
 fn address(value: u32) -> u64 {
     BASE + u64::from(value) % (MEMORY + 4096)
 }

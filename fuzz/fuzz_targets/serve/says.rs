@@ -1,4 +1,4 @@
-//! What a host may say.
+//! Messages of a host.
 
 use arbitrary::Arbitrary;
 
@@ -47,7 +47,7 @@ pub enum Say {
         value: u32,
     },
     Enable,
-    /// A queue of I/O, made as it should be.
+    /// Creates a valid I/O queue.
     Queue {
         qid: u8,
         entries: u8,
@@ -62,7 +62,7 @@ pub enum Say {
         prp2: u32,
         words: [u32; 6],
     },
-    /// A read or a write as it should be.
+    /// Submits a valid read or write.
     Io {
         write: bool,
         lba: u16,
@@ -82,9 +82,9 @@ pub enum Fds {
     Memory,
     Events(u8),
     Socket,
-    /// Non-blocking, as they should be.
+    /// Eventfds that are non-blocking, as they should be.
     MeekEvents(u8),
-    /// Blocking, with a count that is full.
+    /// Eventfds that block, with a full counter.
     FullEvents(u8),
     Pipe,
     Directory,

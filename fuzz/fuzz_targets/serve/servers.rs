@@ -15,7 +15,7 @@ pub struct Served {
     _stop: UnixStream,
 }
 
-/// The server whose doorbells are mapped, or the other.
+/// Returns the server with mapped doorbells, or the other.
 pub fn server(mapped: bool) -> &'static Served {
     static SERVERS: [OnceLock<Served>; 2] = [const { OnceLock::new() }; 2];
     SERVERS[usize::from(mapped)].get_or_init(|| {

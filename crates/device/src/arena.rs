@@ -78,14 +78,14 @@ impl Arena {
         DmaBuffer::cut(&self.memory, offset, len, self.trusted, home)
     }
 
-    /// Length of the memory in bytes.
+    /// Returns the length of the memory in bytes.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.memory.memory().len()
     }
 }
 
-/// Length in bytes of a buffer for `len` bytes.
+/// Returns the length in bytes of a buffer for `len` bytes.
 fn whole_dwords(len: usize) -> Option<usize> {
     let len = len.checked_next_multiple_of(DWORD)?;
     (len > 0 && u32::try_from(len).is_ok()).then_some(len)
@@ -111,7 +111,7 @@ impl TrustedArena {
         self.0.take_at(offset, len).map(TrustedBuffer::of)
     }
 
-    /// Length of the memory in bytes.
+    /// Returns the length of the memory in bytes.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.len()

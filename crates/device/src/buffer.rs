@@ -118,14 +118,14 @@ impl DmaBuffer {
         len.max(1).next_multiple_of(crate::iova::PAGE)
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.len as usize
     }
 
-    /// Device address of the first byte.
+    /// Returns the device address of the first byte.
     #[inline]
     pub fn iova(&self) -> Iova {
         self.0.iova
@@ -137,7 +137,7 @@ impl DmaBuffer {
         self.0.in_page
     }
 
-    /// The address space that [`DmaBuffer::iova`] belongs to.
+    /// Returns the address space that [`DmaBuffer::iova`] belongs to.
     #[inline]
     pub fn domain(&self) -> DmaDomain {
         self.0.domain

@@ -23,7 +23,7 @@ impl DmaDomain {
 
 /// A mapping that keeps memory reachable for a device: when dropping it returns, the device reaches the memory no more.
 pub trait DmaMapping: Send + Sync + 'static {
-    /// The address space that the memory is reachable in.
+    /// Returns the address space that the memory is reachable in.
     fn domain(&self) -> DmaDomain;
 }
 
@@ -44,17 +44,17 @@ impl DmaMemory {
         }
     }
 
-    /// Device address of the first byte.
+    /// Returns the device address of the first byte.
     pub fn iova(&self) -> Iova {
         self.iova
     }
 
-    /// The address space that [`DmaMemory::iova`] belongs to.
+    /// Returns the address space that [`DmaMemory::iova`] belongs to.
     pub fn domain(&self) -> DmaDomain {
         self.mapping.domain()
     }
 
-    /// The bytes.
+    /// Returns the memory.
     pub fn memory(&self) -> &SharedMemory {
         &self.memory
     }
@@ -133,7 +133,7 @@ pub struct DmaArray<T> {
 unsafe impl<T: Entry> Send for DmaArray<T> {}
 
 impl<T: Entry> DmaArray<T> {
-    /// Device address of entry 0.
+    /// Returns the device address of entry 0.
     pub fn iova(&self) -> Iova {
         self.iova
     }
@@ -143,7 +143,7 @@ impl<T: Entry> DmaArray<T> {
         self.at
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {

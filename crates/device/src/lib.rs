@@ -112,7 +112,7 @@ pub trait Device: Send + Sync + 'static {
     /// Writes the 64-bit register at `offset`.
     fn write64(&self, offset: u32, value: u64);
 
-    /// The doorbell at `offset` (1000h and above).
+    /// Returns the doorbell at `offset` (1000h and above).
     ///
     /// # Errors
     /// [`DeviceError::Doorbell`] when the offset lies outside of the mapped registers.

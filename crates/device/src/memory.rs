@@ -320,7 +320,7 @@ impl SharedMemory {
         Ok(memory)
     }
 
-    /// Length in bytes, a multiple of the page.
+    /// Returns the length in bytes, a multiple of the page.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -346,7 +346,7 @@ impl SharedMemory {
         self.private
     }
 
-    /// The address of the first byte, for system calls that take it.
+    /// Returns the address of the first byte, for system calls that take it.
     pub fn address(&self) -> u64 {
         self.base.as_ptr() as u64
     }

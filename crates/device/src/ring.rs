@@ -45,7 +45,7 @@ impl<T: Entry> DmaRing<T> {
         &self.array
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {

@@ -62,12 +62,12 @@ impl TrustedMemory {
         device.reach(Arc::new(memory)).map(TrustedMemory)
     }
 
-    /// Device address of the first byte.
+    /// Returns the device address of the first byte.
     pub fn iova(&self) -> Iova {
         self.0.iova()
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.memory().len()

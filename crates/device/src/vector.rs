@@ -134,7 +134,7 @@ impl Vector {
         self.event.as_fd()
     }
 
-    /// The eventfd of the vector, shared.
+    /// Returns the eventfd of the vector, shared.
     pub(crate) fn event_shared(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.event)
     }

@@ -51,7 +51,7 @@ impl KernelNvme {
         Ok(KernelNvme { name, fd })
     }
 
-    /// Path of the device.
+    /// Returns the path of the device.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -79,9 +79,9 @@ impl Sysfs {
         }
     }
 
-    /// The kernel waits in `unbind`, and cannot be interrupted, until the last descriptor of the device is closed
-    /// (`vfio_unregister_group_dev`, drivers/vfio/vfio_main.c). An open group may be open for another device of it;
-    /// that cannot be found out here, so it counts as in use.
+    /// Refuses a controller whose VFIO device is open: the kernel would wait in `unbind`, and cannot be interrupted,
+    /// until its last descriptor is closed (`vfio_unregister_group_dev`, drivers/vfio/vfio_main.c). An open group may
+    /// be open for another device of it; that cannot be found out here, so it counts as in use.
     fn not_open(&self, nvme: &PciNvme) -> Result<(), PciError> {
         let address = nvme.address;
         let mut nodes = Vec::new();

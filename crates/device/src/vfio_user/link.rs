@@ -98,7 +98,7 @@ impl Link {
         })
     }
 
-    /// The device's name, for messages.
+    /// Returns the device's name, for messages.
     pub(super) fn device(&self) -> &str {
         &self.device
     }

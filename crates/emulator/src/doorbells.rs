@@ -210,7 +210,7 @@ impl Watch {
         self.doorbells.shadow.is_some()
     }
 
-    /// Number of doorbells that a poll reads.
+    /// Returns the number of doorbells that a poll reads.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

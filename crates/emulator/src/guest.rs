@@ -48,7 +48,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(self) -> usize {
         self.len
     }

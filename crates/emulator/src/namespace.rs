@@ -44,12 +44,12 @@ impl Namespace {
         self.block_shift
     }
 
-    /// Size in logical blocks.
+    /// Returns the size in logical blocks.
     pub(crate) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks << self.block_shift
     }

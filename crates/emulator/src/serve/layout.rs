@@ -38,12 +38,12 @@ impl Layout {
         self.vectors
     }
 
-    /// Offset of the MSI-X table in the BAR.
+    /// Returns the offset of the MSI-X table in the BAR.
     pub(super) fn table(&self) -> u64 {
         TABLE
     }
 
-    /// Offset of the pending bits in the BAR: a page of their own.
+    /// Returns the offset of the pending bits in the BAR: a page of their own.
     pub(super) fn pending(&self) -> u64 {
         TABLE + (u64::from(self.vectors) * ENTRY).next_multiple_of(PAGE)
     }

@@ -93,7 +93,7 @@ impl Server {
         Injector(Arc::clone(&self.shared))
     }
 
-    /// The server's statistics so far.
+    /// Returns the server's statistics so far.
     pub fn stats(&self) -> Stats {
         let activity = self.shared.controller_first().activity();
         Stats {

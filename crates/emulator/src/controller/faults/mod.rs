@@ -145,7 +145,7 @@ impl Faults {
             .any(|each| each == (sqid, cid))
     }
 
-    /// The history of completion queue `cqid`.
+    /// Returns the history of completion queue `cqid`.
     fn history(&mut self, cqid: u16) -> &mut VecDeque<CompletionEntry> {
         let at = usize::from(cqid);
         if self.history.len() <= at {

@@ -16,7 +16,7 @@ pub struct RedfishUrl {
 }
 
 impl RedfishUrl {
-    /// The URL without the pointer: the document to fetch.
+    /// Returns the URL without the pointer: the document to fetch.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

@@ -37,8 +37,8 @@ impl Nanos {
         Nanos((seconds * 1e9) as u64)
     }
 
-    /// The whole number next to `ns`, of two the greater; negative lengths and NaN become zero, and
-    /// what is too long [`Nanos::MAX`].
+    /// Returns the whole number next to `ns`, of two the greater; negative lengths and NaN become zero, and what is too
+    /// long [`Nanos::MAX`].
     #[inline]
     pub fn nearest(ns: f64) -> Nanos {
         // f64::round is a call where the processor's rounding may not be requested, and this is in
@@ -46,13 +46,13 @@ impl Nanos {
         Nanos((ns + 0.5) as u64)
     }
 
-    /// The length in seconds.
+    /// Returns the length in seconds.
     #[inline]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The length from `earlier` to here; zero when `earlier` is later.
+    /// Returns the length from `earlier` to here; zero when `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))

@@ -28,7 +28,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The package `package`, with one die or counters for the whole of it.
+    /// Makes the place of package `package`, with one die or counters for the whole of it.
     pub const fn package(package: u32) -> Place {
         Place::Package { package, die: None }
     }

@@ -23,6 +23,9 @@ pub trait Undo {
     fn put_back(&self) -> Result<Vec<String>, PutBackError>;
 
     /// Undoes the part that a failed [`Undo::make`] has made.
+    ///
+    /// # Errors
+    /// The old value could not be put back; that can be tried again.
     fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         self.put_back()
     }

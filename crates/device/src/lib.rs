@@ -78,6 +78,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A controller as the driver accesses it, whatever its back end.
+///
+/// Register reads cannot fail: a device that is gone reads as all ones, as it does on PCIe.
 pub trait Device: Send + Sync + 'static {
     /// The doorbell of this back end.
     type Doorbell: Doorbell;

@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 const READS: u64 = 200;
 const MESSAGES: u64 = 50;
 
-/// What of the loop is ready.
+/// Data of the epoll events, by which the loop tells its sources apart.
 const DRIVE: u64 = 0;
 const PIPE: u64 = 1;
 

@@ -51,7 +51,7 @@ pub(crate) struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// At most `limit` from now on.
+    /// A wait of at most `limit` from now on.
     pub(crate) fn new(limit: Nanos, cancel: &'a Cancel) -> Patience<'a> {
         Patience {
             cancel,

@@ -166,7 +166,7 @@ pub enum NvmeError {
         /// Largest depth that CAP.MQES and the command identifier allow.
         max: usize,
     },
-    /// All queue pairs are taken.
+    /// No queue pair is left: all are in use.
     #[error("{device} has no queue pair left: it gave {have}; use fewer jobs")]
     NoQueue {
         /// The device.

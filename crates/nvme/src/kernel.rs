@@ -43,7 +43,8 @@ impl FetchData for KernelController {
         &self.identity
     }
 
-    /// By VER, which is 0 before NVMe 1.2: there each namespace is asked for.
+    /// Returns whether the controller has a list of active namespaces, by VER. VER is 0 before NVMe 1.2: there each
+    /// namespace is asked for.
     fn has_list(&self) -> bool {
         let version = Version::from(self.identity.ver.get());
         (version.major(), version.minor()) >= (1, 1)

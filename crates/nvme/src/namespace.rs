@@ -105,7 +105,7 @@ impl Namespace {
         })
     }
 
-    /// The same, whose I/Os should not cross multiples of `bytes`, where that is a power of two.
+    /// Sets the boundary that I/Os should not cross to multiples of `bytes`, if these are a power of two of blocks.
     pub(crate) fn with_boundary(mut self, bytes: u32) -> Namespace {
         let blocks = u16::try_from(bytes >> self.shift);
         if let Some(blocks) = blocks.ok().filter(|blocks| blocks.is_power_of_two()) {

@@ -7,7 +7,7 @@
 use joulio_device::pci::PciId;
 use joulio_units::Nanos;
 
-/// What has to be done otherwise.
+/// Quirks of a drive: how the driver has to treat it differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quirks {
     /// Time after a write to CC before CSTS may be read: sooner, it reads as nonsense (NVME_QUIRK_DELAY_BEFORE_CHK_RDY).
@@ -127,7 +127,7 @@ const TABLE: [(u16, u16, Quirks); 29] = [
 ];
 
 impl Quirks {
-    /// What is to be done otherwise with `id`: of most, nothing.
+    /// Returns the quirks of the drive `id`; most drives have none.
     pub(crate) fn of(id: Option<PciId>) -> Quirks {
         let known = TABLE.iter().find(|(vendor, device, _)| {
             id == Some(PciId {

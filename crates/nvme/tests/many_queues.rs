@@ -24,7 +24,7 @@ fn allow_descriptors(wanted: u64) {
 
 const ROUNDS: u64 = 4;
 
-/// Every queue writes a block of its own in each round and reads it back, and is woken for each.
+/// Writes a block on every queue in each round and reads it back; each queue is woken for each.
 fn all_at_once(pairs: u16) {
     allow_descriptors(2048);
     let mut options = common::instant();

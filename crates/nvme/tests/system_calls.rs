@@ -54,7 +54,7 @@ fn each_policy_makes_the_system_calls_that_its_counters_explain() {
     );
 }
 
-/// What is counted.
+/// Waits by every step, with the counters between marks that the tracer sees.
 fn wait_by_every_step() {
     let mut marks = File::options().write(true).open("/dev/null").unwrap();
     let mut mark = |text: &str| marks.write_all(text.as_bytes()).unwrap();
@@ -100,7 +100,7 @@ fn driver_thread(folder: &Path) -> String {
 struct Count {
     /// The policy, how many queues, what the counters say.
     of: String,
-    /// How often each system call was made.
+    /// Number of calls by system call.
     calls: BTreeMap<String, u64>,
     /// Polls that ended at their time.
     timed_out: u64,

@@ -70,7 +70,7 @@ fn a_spin_for_a_device_elsewhere_yields_never() {
     assert_eq!(counters.yields, 0, "{counters:?}");
 }
 
-/// Has one read outstanding, which nobody completes, and is called each millisecond.
+/// A poller with one read outstanding that nobody completes, called each millisecond.
 struct Waits(Namespace, Option<DmaBuffer>);
 
 impl Poller<EmulatedDevice> for Waits {

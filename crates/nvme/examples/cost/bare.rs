@@ -64,7 +64,7 @@ fn bare_reap(bare: &mut Bare) -> usize {
     good
 }
 
-/// What its device does: completes everything, in order.
+/// Acts as the device: completes every command, in order.
 fn complete(bare: &Bare) {
     let (mut head, mut phase) = (bare.head, bare.phase);
     for slot in 0..bare.depth as u32 {

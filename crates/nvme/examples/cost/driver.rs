@@ -45,7 +45,7 @@ fn driver_reap(driver: &mut Driver, depth: usize) -> usize {
     good
 }
 
-/// The same at depth 1, where nothing goes round.
+/// Submits one read, at depth 1.
 #[inline(never)]
 fn one_submit(driver: &mut Driver) {
     let Some(buffer) = driver.buffers.pop() else {
@@ -79,7 +79,7 @@ fn one_reap(driver: &mut Driver) -> usize {
 pub struct CompletesMeanwhile(pub Stepper);
 
 impl CompletesMeanwhile {
-    /// Not counted.
+    /// Completes what was submitted; its instructions are not counted.
     #[inline(never)]
     pub fn device(&self) {
         self.0.step(Nanos::ZERO);
@@ -132,7 +132,7 @@ pub fn run(ios: usize, depth: usize) {
     }
 }
 
-/// The same, but that the completions come during a wait.
+/// As [`run`], but the completions come during a wait.
 pub fn waited(ios: usize, depth: usize) {
     let (controller, stepper) = super::open(2);
     let mut driver = driver(&controller, depth);

@@ -21,7 +21,7 @@ fn device(queue_pairs: u16) -> (EmulatedDevice, Stepper) {
     EmulatedDevice::stepped(&options).expect("memory for a controller")
 }
 
-/// The same, opened with `queues` queue pairs.
+/// Opens such a controller with `queues` queue pairs.
 fn open(queues: u16) -> (Controller<EmulatedDevice>, Stepper) {
     let (device, stepper) = device(queues);
     let options = ControllerOptions {

@@ -157,7 +157,7 @@ pub fn poll(ios: usize, count: usize) {
     }
 }
 
-/// The same by interrupts: each completes a while after the core has blocked.
+/// `count` drives, by interrupts: each completes a while after the core has blocked.
 pub fn block(ios: usize, count: usize) {
     let mut drives = drives(count, || AnyPolicy::INTERRUPT);
     let (many, steppers) = (&mut drives.many, drives.steppers);

@@ -43,7 +43,7 @@ fn timed(reads: &mut impl Loop, time: Duration) -> f64 {
     rate
 }
 
-/// With a pause in which all of them come back: what is counted is no empty poll.
+/// Reads with a pause before each poll, in which all reads complete: no poll that is counted is empty.
 fn counted(reads: &mut impl Loop, ios: usize) {
     reads.start();
     let mut done = 0;

@@ -6,7 +6,7 @@ use joulio_nvme_spec::{AdminOpcode, Command};
 /// Features that were set, and what became of them.
 #[derive(Default)]
 pub(super) struct Features {
-    /// In the order in which they were set last, each once.
+    /// Commands in the order in which the features were set last, one for each feature.
     pub(super) set: Vec<FeatureCommand>,
     /// Features that a reset took, and why they could not be set again.
     pub(super) lost: Vec<(Key, String)>,

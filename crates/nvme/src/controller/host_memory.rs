@@ -19,26 +19,26 @@ const KEY: Key = (FeatureId::HOST_MEMORY_BUFFER, 0);
 /// Host memory buffer of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostMemory {
-    /// None is wanted: the controller has memory of its own (HMPRE 0), or
+    /// No memory is lent: the controller wants none (HMPRE 0), or
     /// [`ControllerOptions::host_memory_max`](crate::ControllerOptions::host_memory_max) is 0.
     None,
-    /// So many bytes are lent.
+    /// Number of bytes lent to the controller.
     Lent(u64),
-    /// The controller wants some and has none, for this reason: it may be slower than with it.
+    /// The controller wants memory and has none, for this reason: it may be slower without.
     Missing(String),
 }
 
 /// Memory lent to the controller, and why not where it wanted some.
 #[derive(Default)]
 pub(super) enum Loan {
-    /// None is wanted.
+    /// The controller wants no memory.
     #[default]
     None,
     Lent(Lent),
     Missing(String),
 }
 
-/// One range, contiguous for the device, and the list that names it.
+/// Memory lent: one range, contiguous for the device, and the descriptor list that names it.
 pub(super) struct Lent {
     _memory: Arc<DmaMemory>,
     list: Arc<DmaMemory>,

@@ -85,7 +85,8 @@ impl<D: Device> Controller<D> {
     }
 }
 
-/// As many buffers as `make` makes: of one memory or, where the device cannot have so much in one piece, of several.
+/// Returns `count` buffers from `make`: of one memory or, where the device cannot have so much in one piece, of
+/// several.
 fn in_pieces<T>(
     count: usize,
     make: &impl Fn(usize) -> Result<Vec<T>, NvmeError>,

@@ -89,7 +89,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// What is known of the drive that it does not say.
+    /// Returns the drive's known quirks, which it does not report itself.
     pub(super) fn quirks(&self) -> Quirks {
         Quirks::of(self.device.pci_id())
     }

@@ -18,7 +18,7 @@ pub(super) struct Blocking {
     interrupted: Vec<usize>,
     /// Policy identifier of every queue of the group, when this was made.
     made_of: Vec<u64>,
-    /// Some queue's vector is to be masked between its blocks.
+    /// The vector of at least one queue is to be masked between its blocks.
     masks_between: bool,
     /// Number of times this was made; 0: never.
     version: u64,

@@ -60,7 +60,7 @@ pub struct EventGroup<D: Device> {
     watched: u64,
     /// Expires when the queues are to be checked.
     timer: OwnedFd,
-    /// When `timer` expires; [`Nanos::MAX`]: never.
+    /// Time when `timer` expires; [`Nanos::MAX`]: never.
     timer_at: Nanos,
     /// Queue that the next call of `reap` begins with, so that a bound starves none.
     first: usize,
@@ -194,7 +194,7 @@ impl<D: Device> EventGroup<D> {
         Ok(delivered)
     }
 
-    /// Whether the queues are to be checked; a group that was never checked is an interval later.
+    /// Returns whether the queues are due for a check; the first check of a group is due after one interval.
     fn is_tick_due(&mut self, at: Nanos) -> bool {
         if self.group.next_tick == Nanos::ZERO {
             self.group.schedule_tick(at);
@@ -202,7 +202,7 @@ impl<D: Device> EventGroup<D> {
         self.group.next_tick <= at
     }
 
-    /// Has the descriptor become readable with the queues that block now.
+    /// Makes the descriptor readable by interrupts of the queues that block now, and of no others.
     fn watch_again(&mut self) -> Result<(), NvmeError> {
         // A new set: of those that left, the numbers may be other files' by now.
         let eventfds = epoll_set()?;

@@ -40,7 +40,7 @@ pub struct PollGroup<D: Device> {
     line: Option<Result<SharedCacheLine, PolicyError>>,
     /// The thread that waits, while a device of these queues is a thread of this process too.
     busy: Option<BusyThread>,
-    /// When the queues are to be checked next.
+    /// Time of the next check of the queues.
     next_tick: Nanos,
     /// Time that the thread was ready and did not run.
     run_delay: RunDelay,
@@ -52,20 +52,20 @@ pub struct PollGroup<D: Device> {
     waker: Option<Waker>,
     /// A wait is to end on time: nothing that the kernel ends.
     sharp: bool,
-    /// Whether other threads want the core, of a reactor's group.
+    /// Knows whether other threads want the core; of a reactor's group.
     sharing: Option<Sharing>,
 }
 
-/// What a group knows of its queues' policies, until one changes.
+/// Facts about the queues' policies, which hold until a policy changes.
 #[derive(Clone, Copy)]
 struct Known {
     /// Identifiers given to policies of this process when they were read.
     policy_ids_given: u64,
     /// Step that all queues plan, always.
     fixed: Option<Step>,
-    /// Some policy or a trace takes times.
+    /// At least one policy or trace records times.
     timed: bool,
-    /// Some policy wants to know what time the thread loses.
+    /// At least one policy asks for the time that the thread loses.
     asks_lost: bool,
 }
 
@@ -330,7 +330,7 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// As [`PollGroup::reap`], after `delivered` of `min` and a poll that found no more.
+    /// Continues [`PollGroup::reap`] after `delivered` of `min` completions and a poll that found no more.
     #[inline(never)]
     fn wait_and_reap(
         &mut self,

@@ -95,7 +95,7 @@ impl<D: Device> Queues<D> {
         self.all.iter_mut()
     }
 
-    /// Does as [`QueuePair::transfer_page`] of the queue `index`.
+    /// Calls [`QueuePair::transfer_page`] of the queue `index`.
     ///
     /// # Errors
     /// The buffer; nothing was submitted.
@@ -115,7 +115,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Does as [`QueuePair::reap_usual`] of the queue `index`.
+    /// Calls [`QueuePair::reap_usual`] of the queue `index`.
     #[inline(always)]
     pub fn reap_usual(
         &mut self,
@@ -136,7 +136,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// All queues, none of which is given commands.
+    /// All queues, for callers that submit no commands.
     pub(super) fn all_mut(&mut self) -> &mut [QueuePair<D>] {
         &mut self.all
     }
@@ -314,7 +314,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// What the queues that may have commands outstanding wait for. Those that were reaped and have none are
+    /// Returns what the queues that may have commands outstanding wait for. Queues that were reaped and have none are
     /// passed over from now on.
     #[inline]
     pub(super) fn survey(&mut self) -> Waiting {
@@ -392,7 +392,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Has the next arming go over all queues: interrupts may be masked, or policies others.
+    /// Makes the next arming go over all queues, since interrupts may be masked or policies changed.
     #[inline]
     pub(super) fn disarmed(&mut self) {
         self.notes.others_armed = false;
@@ -454,12 +454,12 @@ fn touch<D: Device>(touched: &mut Vec<usize>, queue: &mut QueuePair<D>, index: u
     }
 }
 
-/// What the queues of a group wait for.
+/// What the queues of a group wait for, taken together.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Commands are outstanding.
     pub(super) outstanding: bool,
-    /// Some of them wait for a controller that has been reset.
+    /// Some of the commands wait for a controller that has been reset.
     pub(super) reconnects: bool,
 }
 

@@ -11,7 +11,7 @@ use joulio_wait::now;
 type Sink<'a> = &'a mut dyn FnMut(usize, Completed);
 
 impl<D: Device> PollGroup<D> {
-    /// To be called once in [`CALLS`] calls.
+    /// Checks the queues if the interval is over; called once in [`CALLS`] calls.
     #[cold]
     pub(super) fn tick_if_due(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
         self.calls_left = CALLS;
@@ -22,7 +22,7 @@ impl<D: Device> PollGroup<D> {
         self.tick(at, sink)
     }
 
-    /// Has the queues checked an interval after `at`; the interval.
+    /// Sets the next check of the queues to an interval after `at`, and returns the interval.
     pub(super) fn schedule_tick(&mut self, at: Nanos) -> Nanos {
         let intervals = self.queues.iter().map(QueuePair::tick_interval);
         let interval = intervals.min().unwrap_or(Nanos::ZERO);

@@ -16,10 +16,10 @@ const TIMES: u32 = 100;
 /// Trial of one queue's redirection, as long as its word was not written.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    /// When a completion was first seen without its word.
+    /// Time when a completion was first seen without its word.
     since: Option<Nanos>,
     times: u32,
-    /// Another queue has written the word while this one had a completion.
+    /// Another queue has written the word while this queue had a completion.
     overwritten: bool,
 }
 
@@ -34,8 +34,8 @@ impl Trial {
         self.times >= TIMES && at.since(since) >= LIMIT
     }
 
-    /// Another queue has written the word: what is missing of the completions that are there says
-    /// nothing.
+    /// Notes that another queue has written the word, so that words that are missing for the completions now there
+    /// prove nothing.
     pub(super) fn overwritten(&mut self) {
         self.overwritten = true;
     }

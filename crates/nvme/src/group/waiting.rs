@@ -106,7 +106,7 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Has the next wait read all queues and their policies again.
+    /// Makes the next wait read all queues and their policies again.
     pub(super) fn forget_known(&mut self) {
         self.known = Known::NOTHING;
     }
@@ -217,7 +217,7 @@ impl<D: Device> PollGroup<D> {
         Ok(woken)
     }
 
-    /// Any wait in which the core polls.
+    /// Takes a step in which the core polls, and records it in the trace.
     fn spin(&mut self, step: Step) -> Result<Woken, WaitError> {
         let Some(before) = self.traced().map(|queue| queue.polls()) else {
             return self.run(step);

@@ -52,8 +52,8 @@ impl<D: Device> CompletionRing<D> {
         self.phase = PHASE;
     }
 
-    /// What the device has posted at the head, if it has. What it wrote before (the rest of the entry,
-    /// the data of the command) is visible after.
+    /// Returns the completion that the device has posted at the head, if there is one. What the device wrote before
+    /// it (the rest of the entry, the data of the command) is visible afterwards.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Posted> {
         let word = u32::from_le(self.ring.load_word::<DWORD3>());

@@ -84,8 +84,8 @@ impl Interrupt {
         self.vector.as_ref().filter(|_| user)
     }
 
-    /// Has the interrupts taken by `cpu` and returns the CPUs that take them then; `None`: nobody of this machine takes
-    /// them, or the policy has none taken by the kernel.
+    /// Directs the interrupts to `cpu` and returns the CPUs that then take them; `None`: no CPU of this machine takes
+    /// them, or the policy has no interrupts that the kernel takes.
     pub(super) fn direct(&self, cpu: usize) -> Result<Option<CpuList>, DeviceError> {
         let Some(vector) = self.blocking_vector() else {
             return Ok(None);
@@ -284,7 +284,7 @@ impl Interrupt {
         raised > 0
     }
 
-    /// So many completions were seen, each of which may raise an interrupt.
+    /// Notes that `completions` were seen, each of which may raise an interrupt.
     #[inline]
     pub(super) fn seen(&mut self, completions: usize) {
         self.unclaimed += completions as i64;

@@ -11,7 +11,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// For queues of `entries` and lists for transfers up to `max_transfer` bytes.
+    /// Layout for queues of `entries`, with lists for transfers up to `max_transfer` bytes.
     pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
         let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
         let lists =

@@ -59,7 +59,7 @@ pub struct Completed {
 }
 
 impl Completed {
-    /// All buffers of the command, in their order.
+    /// Returns all buffers of the command, in their order.
     pub fn into_buffers(self) -> BufferList {
         BufferList::from_chain(self.buffer)
     }
@@ -85,7 +85,7 @@ pub struct QueuePair<D: Device> {
     policy_id: u64,
     /// The policy or the trace takes times.
     timed: bool,
-    /// Whether there is something to do for a command beside sending it.
+    /// Each command needs more than to be sent: a record for retries, the policy or the trace.
     extras: bool,
     usual: Usual,
     /// The group has noticed that it may have commands outstanding, if it is in one.
@@ -95,7 +95,7 @@ pub struct QueuePair<D: Device> {
     interrupt: Interrupt,
     /// Polls that found a completion.
     full_polls: u64,
-    /// Those at the last check of the queue.
+    /// Polls that found a completion, as of the last check of the queue.
     checked_polls: u64,
     empty_polls: u64,
     faults: Faults,
@@ -230,7 +230,7 @@ impl<D: Device> QueuePair<D> {
         self.submission.write(command);
     }
 
-    /// What is to be done for a command beside sending it.
+    /// Keeps a submitted command for retries, and reports it to the policy and the trace.
     #[inline(never)]
     fn issued(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {
         if self.retries.wanted() {
@@ -307,7 +307,7 @@ impl<D: Device> QueuePair<D> {
         posted
     }
 
-    /// What the device has posted at the head of the completion queue, if it has; not counted as a poll.
+    /// Returns what the device has posted at the head of the completion queue, if anything; not counted as a poll.
     #[inline]
     pub(crate) fn posted(&self) -> Option<Posted> {
         self.completion.peek()
@@ -338,7 +338,7 @@ impl<D: Device> QueuePair<D> {
         self.drain_counted(posted, more, sink)
     }
 
-    /// Does as [`QueuePair::drain`] after a poll that was counted.
+    /// Continues [`QueuePair::drain`] after a poll that was counted.
     #[inline(always)]
     fn drain_counted(
         &mut self,

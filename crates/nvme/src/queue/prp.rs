@@ -120,14 +120,14 @@ pub(crate) struct DataPointer {
     pub(super) psdt: u8,
 }
 
-/// Whether `bytes` from `start` are inside one page.
+/// Returns whether `bytes` from `start` on lie within one page.
 #[inline]
 pub(super) fn is_one_page(start: Iova, bytes: u64) -> bool {
     (start.0 & (PAGE - 1)) + bytes <= PAGE
 }
 
 impl DataPointer {
-    /// What is inside the page of `start`, from there on.
+    /// PRP entry for data within one page, from `start` on.
     #[inline]
     pub(super) fn page(start: Iova) -> DataPointer {
         DataPointer {

@@ -90,8 +90,8 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// What a command moves, and how many bytes, once it fits into buffers of `room` bytes; none: of
-    /// another device.
+    /// Returns the direction of a command and its number of bytes, once it fits into buffers of `room` bytes. A
+    /// `room` of `None`: the buffers are another device's.
     pub(super) fn checked_transfer(
         &self,
         namespace: &Namespace,
@@ -158,7 +158,7 @@ pub(super) fn addressed(mut command: Command, namespace: &Namespace) -> Command 
 /// 3.4.3).
 const SET_ZONE_DESCRIPTOR: u32 = 0x10;
 
-/// Whether a command moves no data though its opcode says that it may.
+/// Returns whether a command moves no data though its opcode says that it may.
 fn moves_nothing(command: &Command) -> bool {
     let action = command.cdw10[3].get() & 0xff;
     NvmOpcode(command.dword0().opc()) == NvmOpcode::ZONE_MANAGEMENT_SEND

@@ -23,7 +23,7 @@ struct Kept {
 }
 
 impl Retries {
-    /// For a queue of `depth` commands, each sent again up to `max` times.
+    /// Retries for a queue of `depth` commands, each of which is sent again up to `max` times.
     pub(super) fn new(max: u8, depth: usize) -> Retries {
         let depth = if max > 0 { depth } else { 0 };
         let none = Kept {

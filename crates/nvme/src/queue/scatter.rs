@@ -150,19 +150,19 @@ impl<D: Device> QueuePair<D> {
     }
 }
 
-/// How a list of parts is described.
+/// How the data of a command is described to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// One part: a buffer like any other.
+    /// One part: the buffer of an ordinary command.
     One(Iova),
-    /// Pages.
+    /// Whole pages, by PRPs.
     Prps,
-    /// So many parts, a descriptor for each.
+    /// Number of parts, each with an SGL descriptor.
     Sgl(usize),
 }
 
 impl Lists {
-    /// How the first `bytes` of `buffers` are described.
+    /// Chooses how the first `bytes` of `buffers` are described.
     fn shape(&self, buffers: &BufferList, bytes: u32) -> Result<Shape, SubmitError> {
         let (mut parts, mut dwords, mut pages) = (0, true, true);
         let (mut first, mut end) = (Iova(0), 0);

@@ -51,7 +51,7 @@ struct Slot {
     aborted: bool,
 }
 
-/// No slot, and no command: FFFFh is never an identifier.
+/// Mark for "no slot" and "no command": FFFFh is never an identifier.
 const NOBODY: u16 = u16::MAX;
 
 impl Slot {
@@ -84,7 +84,7 @@ pub(crate) struct Slots {
     count: u16,
     /// Counts the readings of the clock, see [`Slots::tick`].
     tick: u32,
-    /// When and as what the command of a slot was submitted, for policies that need it.
+    /// Time and class of each slot's command at its submission, for policies that need them.
     history: Box<[(Nanos, Class)]>,
 }
 
@@ -256,7 +256,7 @@ impl Slots {
         }
     }
 
-    /// Every buffer that the device still has.
+    /// Takes out every buffer that the device still has.
     pub(crate) fn take_buffers(&mut self) -> Vec<DmaBuffer> {
         self.slots
             .iter_mut()

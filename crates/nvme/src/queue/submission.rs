@@ -4,7 +4,7 @@ use joulio_device::{Device, DmaArray, DmaRing, Doorbell};
 use joulio_nvme_spec::Command;
 
 pub(crate) struct SubmissionRing<D: Device> {
-    /// At the tail.
+    /// Submission queue entries, with the tail as position.
     ring: DmaRing<[u64; 8]>,
     /// The tail that the device knows.
     rung: usize,

@@ -22,7 +22,7 @@ pub(super) struct Usual {
 }
 
 impl<D: Device> QueuePair<D> {
-    /// Has [`QueuePair::transfer_page`] read and write `namespace`.
+    /// Sets the namespace that [`QueuePair::transfer_page`] reads and writes.
     ///
     /// # Errors
     /// It is another device's ([`SubmitError::Foreign`]).
@@ -48,10 +48,10 @@ impl<D: Device> QueuePair<D> {
         };
     }
 
-    /// Does as [`QueuePair::transfer`] for the namespace that it serves ([`QueuePair::serve`]), of the first
-    /// bytes of `buffer`, where nothing is out of the ordinary: data of one page, a free slot, nothing to do
-    /// for a command beside sending it. Else the buffer comes back, for `transfer`, which does it or says
-    /// why not.
+    /// Submits a read or write of the first bytes of `buffer` in the usual case only, as [`QueuePair::transfer`] does
+    /// for the namespace of [`QueuePair::serve`]. The usual case: data of one page, a free slot, and nothing to do
+    /// for a command beside sending it. Otherwise the buffer comes back, for `transfer`, which submits it or returns
+    /// the error.
     ///
     /// # Errors
     /// The buffer; nothing was submitted.

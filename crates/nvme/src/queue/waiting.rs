@@ -142,12 +142,13 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Has the interrupts that the policy blocks for taken by `cpu`, that of the thread which waits for them, and
-    /// returns the CPUs that take them then; `None`: the policy has none taken by the kernel, or they are none of this
-    /// machine's. They are so until the controller is closed; a policy that is set later does not change it.
+    /// Directs the interrupts that the policy blocks for to `cpu`, the CPU of the thread that waits for them, and
+    /// returns the CPUs that then take them. `None`: the policy has no interrupts that the kernel takes, or no CPU of
+    /// this machine takes them. The setting lasts until the controller is closed; a policy that is set later does not
+    /// change it.
     ///
     /// # Errors
-    /// The system's: it takes root to change where an interrupt goes, or the CPU is not online.
+    /// The system refuses: only root may change where an interrupt goes, or the CPU is not online.
     pub fn direct_interrupts(&self, cpu: usize) -> Result<Option<CpuList>, NvmeError> {
         Ok(self.interrupt.direct(cpu)?)
     }
@@ -201,7 +202,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// As [`crate::PollGroup::redirect`].
+    /// Redirects the vector, as [`crate::PollGroup::redirect`] does.
     pub(crate) fn redirect(
         &mut self,
         memory: &Arc<DmaMemory>,

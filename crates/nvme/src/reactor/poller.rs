@@ -28,9 +28,8 @@ pub trait Poller<D: Device> {
     /// Takes a completion of queue `queue` of the poller's own.
     fn completed(&mut self, queue: usize, completed: Completed);
 
-    /// Does what there is to do, after completions, at the time that was requested or after a wake:
-    /// submits to its queues, and rings them. Must not wait, as everything else on the core waits
-    /// meanwhile.
+    /// Submits the poller's next commands and rings its queues; called after completions, at the time that was
+    /// requested, or after a wake. It must not wait, since everything else on the core waits meanwhile.
     fn poll(&mut self, queues: &mut PollerQueues<'_, D>) -> NextCall;
 }
 

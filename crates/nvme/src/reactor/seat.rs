@@ -31,7 +31,7 @@ pub(super) struct Seats<P> {
     now: Vec<u32>,
     /// Number of those that were called in this turn.
     called: usize,
-    /// No later than the earliest call, and than the earliest time to be back.
+    /// Time no later than the earliest call and the earliest time to be back.
     due: Nanos,
     back: Nanos,
     /// Number of pollers that are not done.
@@ -104,7 +104,7 @@ impl<P> Seats<P> {
         self.due != Nanos::MAX
     }
 
-    /// No later than the earliest call.
+    /// Returns a time no later than the earliest call.
     pub(super) fn due(&self) -> Nanos {
         self.due
     }
@@ -114,7 +114,7 @@ impl<P> Seats<P> {
         self.back
     }
 
-    /// Has poller `id` called in the next turn, unless it is done.
+    /// Schedules poller `id` for the next turn, unless it is done.
     #[inline]
     pub(super) fn call(&mut self, id: u32) {
         let seat = &mut self.all[id as usize];
@@ -124,7 +124,7 @@ impl<P> Seats<P> {
         }
     }
 
-    /// Has every poller called in the next turn.
+    /// Schedules every poller for the next turn.
     #[cold]
     pub(super) fn call_all(&mut self) {
         for id in 0..self.all.len() as u32 {
@@ -188,7 +188,7 @@ impl<P> Seats<P> {
         self.back = self.back.min(seat.back);
     }
 
-    /// Has those called whose time has come at `at`; how many.
+    /// Schedules the pollers whose time has come at `at` for the next turn, and returns their number.
     #[cold]
     pub(super) fn expire(&mut self, at: Nanos) -> u64 {
         let (mut due, mut back, mut expired) = (Nanos::MAX, Nanos::MAX, 0);

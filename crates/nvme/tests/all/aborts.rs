@@ -30,7 +30,7 @@ fn one_read(controller: &Controller<Spy>) -> PollGroup<Spy> {
     group
 }
 
-/// How the read ends, what was counted, and what happened meanwhile.
+/// Returns the read's status, the counters of faults, and what happened meanwhile.
 fn end(mut group: PollGroup<Spy>) -> (Status, Faults, Vec<&'static str>) {
     let mut ended = Vec::new();
     group

@@ -24,7 +24,7 @@ fn three_queues() -> ControllerOptions {
     }
 }
 
-/// Whether the descriptor is readable, at once or at some time.
+/// Returns whether the descriptor becomes readable within `timeout`.
 fn readable(group: &impl AsFd, timeout: Option<&Timespec>) -> bool {
     let mut fds = [PollFd::new(group, PollFlags::IN)];
     poll(&mut fds, timeout).unwrap() == 1

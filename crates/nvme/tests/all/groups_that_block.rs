@@ -13,7 +13,7 @@ const QUEUES: usize = 7;
 /// Depth of a queue.
 const DEPTH: usize = 4;
 
-/// What the caller does.
+/// A call of the program that uses the group.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     /// Submits reads on a queue.

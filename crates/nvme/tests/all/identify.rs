@@ -19,7 +19,7 @@ use joulio_units::Nanos;
 const MIB: u64 = 1 << 20;
 const VOLATILE_WRITE_CACHE: FeatureId = FeatureId(0x06);
 
-/// What follows from a listing, worked out by hand.
+/// What the driver is to find in a drive's data, worked out by hand.
 struct Expected {
     name: &'static str,
     /// VS, and whether there is a list of active namespaces (1.1).
@@ -272,7 +272,8 @@ fn open(make: &Options, host_memory_max: u64) -> Opened {
     open_stepped_as(make, Seen::default(), how)
 }
 
-/// Each drive, opened without memory of the host's and, as one needs seconds to be let go of, without its quirks.
+/// Checks each drive, opened without memory of the host's and without its quirks, since one of them takes seconds to
+/// close.
 fn each(check: impl Fn(&Expected, &Opened)) {
     for expected in &DRIVES {
         check(expected, &open(&without_quirks(expected.name), 0));
@@ -292,7 +293,7 @@ fn without_quirks(name: &str) -> Options {
     }
 }
 
-/// Has `send` submit one command, and does it.
+/// Submits one command through `send`, steps the device, and returns the command's buffer.
 fn run(
     (queue, stepper): (&mut QueuePair<Spy>, &Stepper),
     send: impl FnOnce(&mut QueuePair<Spy>),

@@ -8,7 +8,7 @@ use joulio_units::Nanos;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What a policy heard, in order.
+/// Everything that was reported to a policy, in order.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -182,16 +182,16 @@ fn a_step_that_was_not_announced_is_an_error_not_a_hang() {
     ));
 }
 
-/// What a [`Witness`] saw.
+/// Findings of a [`Witness`].
 #[derive(Default)]
 struct Testimony {
     /// Epochs that are over.
     epochs: u32,
     /// Sleeps that were planned.
     sleeps: u64,
-    /// What it heard of how they went: too short, too long.
+    /// Number of sleeps reported as too short, and as too long.
     went: [u64; 2],
-    /// What should not have been.
+    /// Events that should not have happened.
     wrong: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ struct Testimony {
 /// given, of which it keeps its own account.
 struct Witness {
     hybrid: Hybrid,
-    /// When the epoch began.
+    /// Time when the epoch began.
     epoch: Option<Nanos>,
     /// The largest latency of each class in this epoch, and in the last one that had any.
     running: HashMap<Class, Nanos>,

@@ -19,7 +19,7 @@ struct Leaving {
 
 #[derive(Default)]
 struct Levers {
-    /// All memory that the driver was given, as long as it is there.
+    /// All memory that the driver was given, as long as the memory exists.
     memory: Mutex<Vec<Weak<SharedMemory>>>,
     /// Doorbells are ignored.
     unresponsive: AtomicBool,

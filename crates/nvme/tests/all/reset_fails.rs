@@ -15,7 +15,7 @@ fn failed<T>(result: Result<T, NvmeError>) {
     }
 }
 
-/// All that can be requested of a controller.
+/// Makes every request that a controller takes; each is to fail.
 fn every_call_fails(controller: &Controller<Spy>) {
     failed(controller.reset());
     failed(controller.check());

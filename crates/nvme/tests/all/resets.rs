@@ -65,8 +65,8 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Whether a thread of this process waits for an interrupt, in ppoll (x86-64); true also where the
-/// kernel does not say.
+/// Returns whether a thread of this process waits for an interrupt, in ppoll (x86-64); true also where the kernel
+/// does not say.
 fn is_blocked(thread: i32) -> bool {
     let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall"));
     call.map_or(true, |call| call.is_empty() || call.starts_with("271 "))

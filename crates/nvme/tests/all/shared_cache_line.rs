@@ -37,7 +37,7 @@ fn group(seen: Seen, queues: u16) -> Pair {
 }
 
 impl Pair {
-    /// Has the device read a block on queue `index`.
+    /// Submits the read of a block on queue `index` and steps the device.
     fn read(&mut self, index: usize, buffer: DmaBuffer) {
         let namespace = self.controller.namespace(1).unwrap();
         let queue = &mut self.group.queues()[index];

@@ -35,7 +35,7 @@ fn fixture() -> Fixture {
     }
 }
 
-/// What was handed out otherwise: tag, status and number of buffers of each.
+/// Completions that were handed out on the general path: tag, status and number of buffers of each.
 type Rest = Vec<(u64, u16, usize)>;
 
 impl Fixture {

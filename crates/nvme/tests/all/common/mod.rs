@@ -21,13 +21,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-/// Where doorbells begin (PCIe 3.1.2).
+/// Offset of the doorbells (PCIe 3.1.2).
 const DOORBELLS: u32 = 0x1000;
 
 /// Opcode, if need be the lowest byte of dword 10 too, and how such commands end.
 type Refused = (u8, Option<u8>, Status);
 
-/// What the test holds.
+/// The test's handle on the device: its settings, and what the driver did.
 #[derive(Clone, Default)]
 pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
@@ -36,7 +36,7 @@ pub struct Seen {
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
     refused: Arc<Mutex<Vec<Refused>>>,
-    /// What the list of active namespaces says, if not what it should.
+    /// Namespaces that the list of active namespaces names, if not those that exist.
     listed: Arc<Mutex<Option<Vec<u32>>>>,
     /// The controller has no SGLs, and says so.
     plain: bool,
@@ -44,7 +44,7 @@ pub struct Seen {
     claims: Option<u32>,
     /// RTD3E, microseconds, and how long a shutdown really takes.
     shutdown: Option<(u32, Duration)>,
-    /// When its shutdown was requested.
+    /// Time when the controller's shutdown was requested.
     shutting_down: Arc<Mutex<Option<Instant>>>,
     /// Resets in the midst of a shutdown.
     hasty: Arc<AtomicU64>,
@@ -54,13 +54,13 @@ pub struct Seen {
     vectors: Option<u16>,
     /// Vectors that are redirected interrupt as before.
     unredirectable: bool,
-    /// Which of those are redirected.
+    /// Vectors that are redirected.
     redirected: Arc<Mutex<BTreeSet<u16>>>,
-    /// What Set Features was sent with: the feature, and dword 11.
+    /// Feature and dword 11 of each Set Features command.
     features: Arc<Mutex<Vec<(u8, u32)>>>,
     /// Admin commands: opcode, dwords 10 and 11.
     admin: Arc<Mutex<Vec<(u8, u32, u32)>>>,
-    /// When CC.EN fell last, and the shortest time from that to a read of CSTS.
+    /// Time when CC.EN last fell, and the shortest time from that to a read of CSTS.
     disabled: Arc<Mutex<(Option<Instant>, Option<Duration>)>>,
 }
 
@@ -106,7 +106,7 @@ impl Seen {
         }
     }
 
-    /// How many vectors of such a machine are redirected.
+    /// Returns the number of vectors that are redirected, on a machine where this does not help.
     pub fn redirected(&self) -> usize {
         self.redirected.lock().unwrap().len()
     }
@@ -152,7 +152,7 @@ impl Seen {
         self.hasty.load(Ordering::Relaxed)
     }
 
-    /// Whether its shutdown is requested, and has not.
+    /// Returns whether a shutdown was requested and has not ended.
     fn is_shutting_down(&self) -> bool {
         let since = *self.shutting_down.lock().unwrap();
         let time = self.shutdown.map(|(_, time)| time);
@@ -181,24 +181,24 @@ impl Seen {
         self.swallow.store(rings, Ordering::Relaxed);
     }
 
-    /// From now on admin commands of that opcode end with `status`. For a controller that is
-    /// stepped.
+    /// Makes admin commands of that opcode end with `status` from now on. For a controller that is stepped.
     pub fn refuse(&self, opcode: u8, status: Status) {
         self.refused.lock().unwrap().push((opcode, None, status));
     }
 
-    /// The same for those of them that have `what` in the lowest byte of dword 10: CNS, or FID.
+    /// Makes admin commands of that opcode with `what` in the lowest byte of dword 10 (CNS or FID) end with `status`
+    /// from now on.
     pub fn refuse_one(&self, opcode: u8, what: u8, status: Status) {
         let refused = (opcode, Some(what), status);
         self.refused.lock().unwrap().push(refused);
     }
 
-    /// From now on nothing is refused.
+    /// Ends all refusals.
     pub fn refuse_nothing(&self) {
         self.refused.lock().unwrap().clear();
     }
 
-    /// From now on the list of active namespaces is `nsids`. For a controller that is stepped.
+    /// Makes the list of active namespaces name `nsids` from now on. For a controller that is stepped.
     pub fn list_namespaces(&self, nsids: &[u32]) {
         *self.listed.lock().unwrap() = Some(nsids.to_vec());
     }
@@ -273,7 +273,7 @@ impl Spy {
         Spy { device, seen }
     }
 
-    /// What is behind it.
+    /// The emulated device behind the spy.
     pub fn emulated(&self) -> &EmulatedDevice {
         &self.device
     }
@@ -451,13 +451,13 @@ pub fn open() -> (Controller<Spy>, Stepper, Seen) {
     open_stepped(Seen::default(), ControllerOptions::default())
 }
 
-/// The same, opened as `options` say.
+/// Opens an instant controller, stepped by hand, with `options`.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_stepped(seen: Seen, options: ControllerOptions) -> (Controller<Spy>, Stepper, Seen) {
     open_stepped_as(&instant(), seen, options)
 }
 
-/// The same for a controller of another make.
+/// Opens a controller of the `make`, stepped by hand.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_stepped_as(
     make: &Options,

@@ -8,7 +8,7 @@ use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Every policy, some of them with other parameters too.
+/// Returns every policy, some of them with several parameters.
 fn all() -> Vec<AnyPolicy> {
     let micros = Nanos::from_micros;
     let mut all = AnyPolicy::all();
@@ -21,13 +21,13 @@ fn all() -> Vec<AnyPolicy> {
     all
 }
 
-/// Whether this CPU has the steps of `policy`, and the emulated device its interrupts: user
-/// interrupts are those of a real one, and no waiter has them before it is attached to one.
+/// Returns whether this CPU has the steps of `policy`, and the emulated device its interrupts: user interrupts need a
+/// real device, and a waiter has them only once it is attached to one.
 fn runs_here(policy: &AnyPolicy) -> bool {
     policy.steps().and(Waiter::new().can()) == policy.steps() && !policy.asks_others()
 }
 
-/// Every policy that runs here.
+/// Returns every policy that runs here.
 pub fn at_hand() -> Vec<AnyPolicy> {
     all().into_iter().filter(runs_here).collect()
 }
@@ -38,13 +38,13 @@ pub fn lacking() -> Vec<String> {
     lacking.map(|policy| policy.name().into_owned()).collect()
 }
 
-/// What a wait of the group goes through.
+/// A group whose waits are tested, and its controller.
 pub struct Waits {
     controller: Controller<Spy>,
     stepper: Stepper,
     /// The queues, of one policy.
     pub group: PollGroup<Spy>,
-    /// So many of them have I/Os.
+    /// Number of the queues that have I/Os.
     busy: usize,
 }
 
@@ -65,8 +65,8 @@ impl Waits {
         }
     }
 
-    /// Has `each` called around every one of `rounds` I/Os, one at a time on each busy queue; a thread
-    /// of its own steps the device, so that the core has to wait.
+    /// Calls `each` around every one of `rounds` I/Os, one at a time on each busy queue. Another thread steps the
+    /// device, so that the core has to wait.
     pub fn run(
         &mut self,
         rounds: usize,

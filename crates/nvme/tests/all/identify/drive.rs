@@ -74,7 +74,7 @@ fn pci_id(value: Value) -> PciId {
     }
 }
 
-/// What is left to read of a table: what nobody reads is a mistake.
+/// Fields of a table that were not read yet: one that nobody reads is a mistake.
 struct Fields {
     of: String,
     table: Table,

@@ -31,12 +31,12 @@ pub(crate) trait Bound {
 /// CPUs on which a thread may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed {
-    /// On one CPU.
+    /// One CPU alone.
     One,
-    /// On several, with the one that it was bound on: what the kernel makes of a thread whose only
+    /// Several CPUs, among them the one that the thread was bound on: what the kernel sets for a thread whose only
     /// CPU goes offline.
     Several,
-    /// On several others: somebody else has decided so.
+    /// Several other CPUs, set by somebody else.
     Others,
 }
 
@@ -154,7 +154,7 @@ mod tests {
     struct Machine {
         online: bool,
         bound: bool,
-        /// Whether there is something to unbind before a bind is taken.
+        /// An old binding has to be undone before a bind is accepted.
         stale: bool,
         allowed: Allowed,
         binds: u32,

@@ -33,7 +33,7 @@ pub trait Policy: Send {
     /// Name with parameters, as `--completion` takes it.
     fn name(&self) -> Cow<'static, str>;
 
-    /// Every kind of step that [`Policy::plan`] may ever return.
+    /// Returns every kind of step that [`Policy::plan`] may ever return.
     fn steps(&self) -> StepSet;
 
     /// Reports whether the policy uses times. If not, nobody reads a clock for it, and all times

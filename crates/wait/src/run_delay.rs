@@ -20,7 +20,7 @@ pub struct RunDelay {
     wake: f64,
 }
 
-/// What schedstat says of the thread, and how often it gave its CPU away by itself.
+/// A reading of the thread's schedstat, and how often the thread gave its CPU away by itself.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     delay: u64,

@@ -21,7 +21,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// All kinds.
+    /// All kinds of step.
     pub const ALL: [StepKind; 6] = [
         StepKind::Spin,
         StepKind::Pause,

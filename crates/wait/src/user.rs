@@ -145,7 +145,7 @@ mod tests {
     #[derive(Default)]
     struct Machine {
         moments: Cell<u32>,
-        /// When the device writes.
+        /// Moment at which the device writes.
         at: u32,
         /// The line is armed and was not written since.
         armed: Cell<bool>,

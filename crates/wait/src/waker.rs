@@ -25,11 +25,11 @@ pub struct Waker {
     event: Arc<OwnedFd>,
 }
 
-/// What all handles of a core share.
+/// State that all handles of a core share.
 #[derive(Debug)]
 struct CoreState {
     state: AtomicU8,
-    /// Not the reference count, which falls only after a handle can no longer wake.
+    /// Number of handles. The reference count will not do: it falls only after a handle can no longer wake.
     handles: AtomicUsize,
 }
 
@@ -118,7 +118,7 @@ impl Clone for Waker {
 }
 
 impl Drop for Waker {
-    /// In this order: a core that is woken by it does not count it any more.
+    /// Counts the handle out before it wakes the core, which then finds the new count.
     fn drop(&mut self) {
         self.core.handles.fetch_sub(1, Ordering::AcqRel);
         self.wake();
@@ -170,7 +170,7 @@ mod tests {
         assert!(!waker.take());
     }
 
-    /// Each wake ends a block or is seen before it: a core that were left asleep would stay so.
+    /// Each wake ends a block or is seen before it; a core that misses one would sleep for ever.
     #[test]
     fn no_wake_is_lost_however_the_two_meet() {
         const WAKES: u32 = 2_000;

@@ -22,7 +22,7 @@ struct Line {
     pending: bool,
     events: u64,
     posted: VecDeque<bool>,
-    /// No more stores will come.
+    /// Set when no more stores will come.
     over: bool,
 }
 
@@ -90,7 +90,7 @@ impl Machine {
         self.signal.notify_all();
     }
 
-    /// The same, read back: with what it let through.
+    /// Stores to the mask bit and reads it back, which waits until the store has arrived.
     fn set(&self, masked: bool) {
         self.post(masked);
         let mut line = self.line.lock().unwrap();

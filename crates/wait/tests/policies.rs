@@ -41,7 +41,7 @@ struct Core {
     policy: AnyPolicy,
     now: Nanos,
     flying: Flying,
-    /// How long after its time a sleep ends.
+    /// Time by which a sleep ends late.
     late: Nanos,
     planned: Vec<Planned>,
     /// The largest time of an I/O so far.
@@ -126,7 +126,7 @@ impl Core {
         self.reap();
     }
 
-    /// One I/O after the other, each of the same time; what was planned.
+    /// Runs `ios` I/Os one after the other, each taking `time`, and returns the plans.
     fn steady(&mut self, ios: usize, time: u64) -> Vec<Planned> {
         self.planned.clear();
         for _ in 0..ios {
@@ -150,8 +150,8 @@ fn policies() -> [AnyPolicy; 8] {
     ]
 }
 
-/// What happens next: the kind of command, what it takes of the device, the depth to wait at, and
-/// whether the core does something else for a while.
+/// An event: the kind of command, the device's time for it, the depth to wait at, and whether the core does something
+/// else for a while.
 type Event = (usize, u64, usize, u64);
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -255,7 +255,7 @@ fn pas_finds_the_time_of_a_steady_device_and_follows_it() {
     }
 }
 
-/// At depth 1 DPAS polls, but for one window in eleven.
+/// At depth 1 DPAS polls, except in one window in eleven.
 #[test]
 fn dpas_at_depth_one_sleeps_for_one_io_in_eleven() {
     let mut core = Core::new(AnyPolicy::Dpas(Dpas::new(1)), 1_000);

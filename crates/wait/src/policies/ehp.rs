@@ -30,7 +30,7 @@ struct Epochs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rule {
-    /// Nothing is known, or the device is quicker than a sleep.
+    /// Polls: nothing is known, or the device is quicker than a sleep.
     #[default]
     Poll,
     Sleep(Nanos),

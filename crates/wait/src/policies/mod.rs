@@ -44,7 +44,7 @@ use std::borrow::Cow;
 /// Declares [`AnyPolicy`] from a table of policies, each with its value by default.
 macro_rules! policies {
     ($($policy:ident = $default:expr;)*) => {
-        /// Any policy: the known ones without a virtual call, others boxed.
+        /// Any policy: the built-in ones without a virtual call, others boxed.
         pub enum AnyPolicy {
             $(
                 #[doc = concat!("[`", stringify!($policy), "`].")]

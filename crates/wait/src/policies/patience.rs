@@ -7,7 +7,7 @@ use joulio_units::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     pub(crate) time: Nanos,
-    /// When this wait began.
+    /// Time when this wait began.
     since: Option<Nanos>,
 }
 
@@ -21,7 +21,7 @@ impl Patience {
         self.since = None;
     }
 
-    /// When this wait's patience is over; None if it is.
+    /// Returns when this wait's patience ends; `None` if it has ended.
     pub(crate) fn until(&mut self, now: Nanos) -> Option<Nanos> {
         let until = *self.since.get_or_insert(now) + self.time;
         (now < until).then_some(until)

@@ -169,7 +169,7 @@ mod tests {
         assert!(!policy.timed(), "a reading of the clock for each I/O");
     }
 
-    /// After an epoch in which reads took `times`.
+    /// A policy after an epoch in which reads took `times`.
     fn after(times: &[u64]) -> HybridTpause {
         let mut policy = HybridTpause::new();
         for time in times {

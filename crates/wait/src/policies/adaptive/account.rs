@@ -4,9 +4,9 @@ use super::costs::WaitCosts;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;
 
-/// What waits have cost, and what they may: twice what they cost who knows when each I/O completes, and a
-/// wake-up each. Plans are made by what is likely; where they cost more than that, the core spins for the
-/// break-even time and blocks, which never does.
+/// What waits have cost, and what they may cost: twice the cost of a waiter that knows when each I/O completes, and
+/// one wake-up for each I/O. Plans follow what is likely; where they cost more than this bound, the core spins for
+/// the break-even time and then blocks, which never exceeds it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     /// Nanojoules.
@@ -36,7 +36,7 @@ impl Account {
         self.taken = Some((step.kind, now));
     }
 
-    /// Nothing is out from `now` on: what the core does then is not a wait for an I/O.
+    /// Ends the account of the last wait: no I/O is out from `now` on, and the core does not wait for one.
     pub(super) fn pause(&mut self, costs: &WaitCosts, now: Nanos) {
         self.end(costs, now);
     }

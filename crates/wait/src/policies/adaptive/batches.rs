@@ -9,7 +9,7 @@ const KEPT: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batch {
     at: Nanos,
-    /// How many others there are beside each.
+    /// Number of the other I/Os in the batch.
     pub(super) others: u32,
     /// True if they would not have been submitted together by polling.
     pub(super) own: bool,
@@ -19,7 +19,7 @@ pub(super) struct Batch {
 #[derive(Clone, Debug)]
 pub(super) struct Batches {
     kept: [Batch; KEPT],
-    /// When the last one that is kept was submitted.
+    /// Submission of the newest batch that is kept.
     newest: Nanos,
     latest: Batch,
 }
@@ -56,7 +56,7 @@ impl Batches {
         }
     }
 
-    /// When the last I/O was submitted that was not alone and is remembered.
+    /// Returns when the newest batch that is kept was submitted.
     pub(super) fn newest(&self) -> Nanos {
         self.newest
     }

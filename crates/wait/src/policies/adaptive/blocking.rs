@@ -13,9 +13,9 @@ struct Blocking<'a> {
     /// Nanoseconds of the shortest idle time for which the next one is chosen.
     next: f64,
     costs: &'a WaitCosts,
-    /// How many times as long as expected it takes to go on.
+    /// Factor by which the thread takes longer than expected to go on after a block.
     slow: f64,
-    /// When the core is idle at the earliest.
+    /// Earliest time at which the core is idle.
     asleep: f64,
     /// Nanoseconds from the interrupt to the thread's next instruction, beside what the idle state takes.
     after: f64,
@@ -101,13 +101,13 @@ impl Blocks {
 /// Blocks at the first wait.
 pub(super) struct Blocked<'a> {
     blocking: Blocking<'a>,
-    /// What they cost for so many of the shortest points, as far as that was asked for.
+    /// Sums of the costs for the shortest points, computed up to the count that was asked for.
     sums: [Blocks; POINTS + 1],
     summed: usize,
 }
 
 impl Blocked<'_> {
-    /// What they cost for `count` of the shortest of `points`.
+    /// Returns what the blocks cost for the `count` shortest of `points`.
     fn of(&mut self, points: &Points, count: usize) -> Blocks {
         while self.summed < count {
             let mut sum = self.sums[self.summed];

@@ -29,7 +29,7 @@ struct Choice<'a> {
     careful: Option<&'a Promise>,
     spent: Option<&'a Promise>,
     blocked: Option<Blocked<'a>>,
-    /// What the plan is worth, and what it costs, where it was priced.
+    /// Value of the plan chosen so far, the plan, and its cost, if it was computed.
     value: f64,
     plan: Plan,
     cost: Option<Cost>,

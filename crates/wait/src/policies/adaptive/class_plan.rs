@@ -23,7 +23,7 @@ pub(super) struct ClassPlan {
     pub(super) known: f64,
     /// Nanoseconds between the quarters of them.
     pub(super) spread: f64,
-    /// What an I/O is expected to cost, where that is known.
+    /// Expected cost of an I/O, if it is known.
     pub(super) cost: Option<Cost>,
 }
 

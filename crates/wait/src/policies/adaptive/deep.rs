@@ -26,12 +26,12 @@ impl Out {
         }
     }
 
-    /// When the first completes.
+    /// Returns when the first I/O completes.
     fn first(&self) -> f64 {
         self.ring[self.front % PLACES].0
     }
 
-    /// How many complete until `at`.
+    /// Returns how many I/Os complete until `at`.
     fn count(&self, at: f64) -> usize {
         let mut count = 0;
         while self.front + count < self.end && self.ring[(self.front + count) % PLACES].0 <= at {
@@ -58,7 +58,7 @@ impl Out {
         self.end += 1;
     }
 
-    /// When the first was submitted that is out.
+    /// Returns the earliest submission of the I/Os that are out.
     fn oldest(&self) -> f64 {
         let submitted = (self.front..self.end).map(|place| self.ring[place % PLACES].1);
         submitted.fold(f64::MAX, |one, other| if one < other { one } else { other })

@@ -13,7 +13,7 @@ const QUEUED: f64 = 1.1;
 pub(super) struct Delays {
     /// I/Os that are out and had to wait.
     out: Vec<Waited>,
-    /// What the completion that was seen last leaves to who waited for it.
+    /// Delay that the completion seen last hands on to the I/Os that waited for it.
     left: Left,
     /// Nanoseconds that the next I/O waited.
     next: u64,
@@ -49,12 +49,12 @@ struct Left {
     chain: u32,
 }
 
-/// What an I/O waited before its submission.
+/// Time that an I/O waited before its submission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Before {
     /// Nanoseconds.
     pub(super) time: u64,
-    /// How much of it is the policy's doing.
+    /// Nanoseconds of it that the policy caused.
     pub(super) own: u64,
     chain: u32,
 }
@@ -98,7 +98,7 @@ impl Delays {
         self.next > 0
     }
 
-    /// Nothing is submitted for now.
+    /// Notes that no I/O is submitted for now.
     #[inline]
     pub(super) fn pause(&mut self) {
         self.next = 0;
@@ -143,7 +143,7 @@ impl Delays {
         });
     }
 
-    /// What the I/O waited that was submitted at `submitted` and completed.
+    /// Takes out what the I/O that was submitted at `submitted`, and has completed, had waited before.
     #[cold]
     pub(super) fn take(&mut self, submitted: Nanos) -> Before {
         let mut out = self.out.iter();
@@ -175,8 +175,8 @@ impl Delays {
         };
     }
 
-    /// One of the slowest I/Os waited so `before`, and took `time` of the device; `behind` is how long after one
-    /// that was out with it, and `open` tells that the load comes by itself.
+    /// Takes in one of the slowest I/Os: it waited `before`, and the device took `time`. `behind` is the time by
+    /// which it completed after another that was out with it; `open` is true if the load comes by itself.
     #[cold]
     pub(super) fn slowest(&mut self, before: Before, time: f64, behind: Option<f64>, open: bool) {
         match behind {
@@ -232,7 +232,7 @@ impl Delays {
         self.alone
     }
 
-    /// Nothing is out.
+    /// Forgets all I/Os: none is out.
     pub(super) fn clear(&mut self) {
         self.out.clear();
     }

@@ -5,7 +5,7 @@ use super::costs::WaitCosts;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;
 
-/// What the plans of the I/Os that are out say together.
+/// Times at which the plans of all I/Os that are out begin and end, merged.
 pub(super) struct Ends {
     /// End of the first rest, and its kind.
     rest: Nanos,
@@ -19,7 +19,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// No I/O is out that is watched for.
+    /// Ends without any I/O to watch for.
     pub(super) const NONE: Ends = Ends {
         rest: Nanos::MAX,
         rest_kind: StepKind::Sleep,

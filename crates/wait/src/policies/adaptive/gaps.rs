@@ -14,7 +14,7 @@ pub(super) struct Gaps {
     lengths: [u64; KEPT],
     next: usize,
     count: usize,
-    /// When the last I/O that was out completed, once it is waited for the next.
+    /// Beginning of the current gap: completion of the last I/O that was out, or the first wait after it.
     since: Option<Nanos>,
     /// Waits since an I/O came by itself.
     waits: u32,
@@ -79,7 +79,7 @@ impl Gaps {
         self.waits = self.waits.saturating_add(1);
     }
 
-    /// When the gap began in which nothing is out: at `now`, if it is its first wait.
+    /// Returns when the current gap began; the gap begins at `now` if this is its first wait.
     pub(super) fn began(&mut self, now: Nanos) -> Nanos {
         if let Some(since) = self.since {
             return since;
@@ -115,7 +115,7 @@ impl Gaps {
         length
     }
 
-    /// What the core does at `now` in a gap that began at `since`.
+    /// Returns the step at `now` in a gap that began at `since`.
     pub(super) fn step(&self, since: Nanos, now: Nanos) -> Step {
         let until = since + Nanos(self.watch as u64);
         match now < until {

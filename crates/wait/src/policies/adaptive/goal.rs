@@ -20,7 +20,7 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// Every one, the widest first.
+    /// All objectives, the widest first.
     pub const ALL: [Objective; 3] = [Objective::Wall, Objective::Package, Objective::Cores];
 
     /// Name in flags and in the output.
@@ -54,7 +54,7 @@ impl FromStr for Objective {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Promised {
-    /// None: the least energy, whatever it takes.
+    /// No promise: the least energy, whatever the latency.
     Nothing,
     /// Latencies that percentiles of the I/Os may not exceed.
     Slo(Slo),

@@ -151,7 +151,7 @@ impl History {
         self.added += 1;
     }
 
-    /// One more I/O took longer than any remembered.
+    /// Counts an I/O that took longer than any remembered. Returns true if the history was forgotten for that.
     #[cold]
     fn surprised(&mut self) -> bool {
         self.surprises += 1;

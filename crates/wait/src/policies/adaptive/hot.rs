@@ -7,11 +7,11 @@ use joulio_units::Nanos;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Hot {
-    /// When the last I/O was submitted.
+    /// Time of the last submission.
     pub(super) newest: Nanos,
-    /// When the completions of the last poll were seen.
+    /// Time when the completions of the last poll were seen.
     pub(super) polled: Nanos,
-    /// When those of the poll before were.
+    /// Time when the completions of the poll before the last were seen.
     pub(super) before: Nanos,
     /// I/Os that were submitted at that time or before may be late by more than is known here.
     pub(super) late: Nanos,
@@ -21,21 +21,21 @@ pub(super) struct Hot {
     /// are to be made.
     waits: i32,
     summed: i32,
-    /// I/Os that were submitted and did not complete, as far as the policy is told.
+    /// Number of I/Os that were submitted and are not reported complete.
     pub(super) out: u32,
-    /// I/Os that are like most until one of them is looked at.
+    /// I/Os like most others until the next of them is sampled.
     unseen: i16,
     /// Place of the class of the I/O that was submitted last, and flags of what is not as in a closed loop of spins.
     place: u8,
 }
 
-/// Of [`Hot::place`]: no completion was seen since the last wait.
+/// Flag in [`Hot::place`]: no completion was seen since the last wait.
 const UNSEEN: u8 = 0x20;
-/// The next I/O may have waited before its submission.
+/// Flag: the next I/O may have waited before its submission.
 const WAITED: u8 = 0x40;
-/// The policy may have delayed those that are seen next, or the load comes by itself.
+/// Flag: the policy may have delayed the I/Os that are seen next, or the load comes by itself.
 const UNUSUAL: u8 = 0x80;
-/// The place of the class.
+/// Mask of the class's place.
 const CLASS: u8 = 0x1f;
 
 impl Hot {
@@ -82,7 +82,7 @@ impl Hot {
         true
     }
 
-    /// There is more to the I/O that is submitted. Returns when the one before it was.
+    /// Notes an I/O that differs from those in a closed loop of spins. Returns the submission of the one before it.
     pub(super) fn submitted_late(&mut self, place: usize, at: Nanos) -> Nanos {
         self.place = self.place & !CLASS | place as u8;
         std::mem::replace(&mut self.newest, at)
@@ -100,7 +100,7 @@ impl Hot {
         usize::from(self.place & !UNSEEN)
     }
 
-    /// Whether the next I/O may have waited before its submission.
+    /// Sets whether the next I/O may have waited before its submission.
     pub(super) fn set_waited(&mut self, waited: bool) {
         match waited {
             true => self.place |= WAITED,
@@ -115,7 +115,7 @@ impl Hot {
         self.unseen < 0
     }
 
-    /// One is looked at.
+    /// Notes that an I/O was sampled.
     pub(super) fn sampled(&mut self) {
         self.unseen = SAMPLE as i16 - 1;
     }

@@ -1,13 +1,13 @@
 //! Lateness of a core's wake-ups, as measured.
 
-/// How late timers and interrupts are on this machine: what its costs say, until there is more to go by.
+/// Lateness of timers and interrupts on this machine: as its costs give it, until enough is measured.
 #[derive(Clone, Debug)]
 pub(super) struct Lateness {
     /// Nanoseconds by which timers were later than the costs say, in the mean of the latest, and their
     /// mean deviation.
     mean: f64,
     deviation: f64,
-    /// How many times as long as expected it takes to go on after a block.
+    /// Factor by which the thread takes longer than expected to go on after a block.
     slow: f64,
     /// True if a timer or a block was measured since the last plan.
     timed: bool,
@@ -37,7 +37,7 @@ impl Lateness {
         self.mean + 3.0 * self.deviation
     }
 
-    /// How many times as long as expected it takes to go on after a block; at least 1.
+    /// Returns the factor by which the thread takes longer than expected to go on after a block; at least 1.
     pub(super) fn slow(&self) -> f64 {
         self.slow.max(1.0)
     }

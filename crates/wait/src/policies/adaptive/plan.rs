@@ -71,7 +71,7 @@ pub(super) struct Watch {
     pub(super) exit: f64,
 }
 
-/// What plans are priced by.
+/// Costs, load and promise by which plans are priced.
 #[derive(Clone, Copy)]
 pub(super) struct Pricing<'a> {
     pub(super) costs: &'a WaitCosts,
@@ -83,7 +83,7 @@ pub(super) struct Pricing<'a> {
     pub(super) begin: f64,
     /// Nanoseconds by which a timer may be later than its costs say; below zero: earlier.
     pub(super) late: f64,
-    /// How many times as long as expected it takes to go on after a block; at least 1.
+    /// Factor by which the thread takes longer than expected to go on after a block; at least 1.
     pub(super) slow: f64,
     /// Watts that are spent as long as the I/O takes, whatever the core does.
     pub(super) share: f64,
@@ -107,7 +107,7 @@ pub(super) struct Pricing<'a> {
     pub(super) open: bool,
 }
 
-/// What a plan costs an I/O.
+/// Cost of a plan for one I/O.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     /// Nanojoules of the core.
@@ -138,7 +138,7 @@ impl Cost {
 /// A rest of an I/O that is alone.
 #[derive(Clone, Copy)]
 pub(super) struct Rested {
-    /// When the core is back.
+    /// Time when the core is back.
     pub(super) end: f64,
     /// Nanojoules.
     pub(super) joules: f64,
@@ -146,7 +146,7 @@ pub(super) struct Rested {
     pub(super) cold: f64,
 }
 
-/// When a rest begins to be worth its own steps: nanoseconds.
+/// Shortest rest that is worth its own steps: nanoseconds.
 const SHORTEST_REST: f64 = 200.0;
 
 /// A small number.
@@ -412,7 +412,7 @@ impl Pricing<'_> {
         (exit + after.0) as f64 * self.slow
     }
 
-    /// By how much more a `plan` of this `cost` would have the promise exceeded.
+    /// Returns how much more a `plan` of this `cost` would exceed the promise.
     pub(super) fn risk(&self, plan: Plan, cost: Cost) -> f64 {
         let late = cost.tail + self.chain * cost.delay + self.nap;
         self.promise.map_or(0.0, |promise| {
@@ -424,7 +424,7 @@ impl Pricing<'_> {
         })
     }
 
-    /// What a `plan` of this `cost` and `risk` is worth, where `depth` are out that take `median`.
+    /// Returns the value of a `plan` of this `cost` and `risk`, with `depth` I/Os out that take `median`.
     pub(super) fn value(
         &self,
         plan: Plan,

@@ -38,7 +38,7 @@ impl Points {
         self.times[3 * POINTS / 4] - self.times[POINTS / 4]
     }
 
-    /// How many are not longer than `time`.
+    /// Returns how many times are not longer than `time`.
     pub(super) fn within(&self, time: f64) -> usize {
         match time >= self.longest() {
             true => POINTS,
@@ -58,7 +58,7 @@ impl Points {
         self.sums[to] - self.sums[from]
     }
 
-    /// Those from `from` on.
+    /// Times from the place `from` on.
     pub(super) fn after(&self, from: usize) -> &[f64] {
         &self.times[from..]
     }

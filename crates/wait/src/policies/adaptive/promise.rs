@@ -33,7 +33,7 @@ const WORST: f64 = 16.0;
 const RANK: f64 = 3.0;
 /// Nanoseconds for which an I/O is watched for at most, where the promise is not known.
 const UNKNOWN: u64 = 10_000_000;
-/// What is told apart of latencies begins at this share of the lowest percentile that is promised.
+/// Share of the lowest promised percentile below which latencies are counted together.
 const FLOOR: f64 = 0.5;
 /// Share of the lowest promised percentile from which on an I/O is one of the slowest.
 const SLOW: f64 = 0.9;
@@ -55,7 +55,7 @@ struct Limit {
     share: f64,
     /// Nanoseconds from the request to the sight of the completion; 0: not known yet.
     latency: f64,
-    /// What polling has at the percentile; 0: not known yet.
+    /// Nanoseconds of polling at the percentile; 0: not known yet.
     polled: f64,
     /// True if it is learnt from what polling has.
     learnt: bool,
@@ -97,7 +97,7 @@ fn least_slack(limits: &[Limit]) -> f64 {
     slacks.fold(f64::INFINITY, f64::min)
 }
 
-/// What the sight of an I/O says of the promise.
+/// What one I/O's completion means for the promise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sight {
     /// True if it is one of the slowest.
@@ -124,7 +124,7 @@ pub(super) struct Promise {
     worse: bool,
     /// True if the load is a closed loop.
     closed: bool,
-    /// How many times as long as expected delays are taken for; at least 1.
+    /// Factor by which delays are taken to be longer than expected; at least 1.
     doubt: f64,
     /// Latency of the slowest I/Os, and how many there were when the last of them was seen.
     high: u64,
@@ -136,7 +136,7 @@ pub(super) struct Promise {
 }
 
 impl Promise {
-    /// What is `promised` of latencies of which `around` are not the device's.
+    /// A promise of `promised` latencies, of which `around` is not the device's part.
     pub(super) fn new(promised: Promised, around: Nanos) -> Promise {
         let around = around.0 as f64;
         let limit = |percentile: Percentile| Limit {
@@ -216,7 +216,7 @@ impl Promise {
         }
     }
 
-    /// One of the slowest I/Os was counted.
+    /// Notes that one of the slowest I/Os was counted.
     #[inline]
     fn slow(&mut self) {
         self.slowest = self.polled.added();
@@ -234,7 +234,8 @@ impl Promise {
         self.common
     }
 
-    /// What is to be said of an I/O that was counted and was seen `had` nanoseconds after its request.
+    /// Judges an I/O that was counted, which polling would have seen `polled` nanoseconds after its request and which
+    /// was seen `had` nanoseconds after it.
     pub(super) fn sight(&mut self, polled: u64, had: u64) -> Sight {
         if had != polled {
             self.more.shift(polled, had);
@@ -357,8 +358,9 @@ impl Promise {
         due.fold(f64::INFINITY, f64::min)
     }
 
-    /// By how much more the I/Os that may be late are exceeded where a `fraction` of those near a limit is
-    /// seen `delay` nanoseconds later than with polling: 1 is all that may be; endless where none is left.
+    /// Returns the share of the I/Os that may still be late which a delay would use up: a `fraction` of those near a
+    /// limit is seen `delay` nanoseconds later than with polling. 1: all that may still be late; infinite where none
+    /// may.
     #[inline]
     pub(super) fn risk(&self, delay: f64, fraction: f64) -> f64 {
         let delay = delay * self.doubt;

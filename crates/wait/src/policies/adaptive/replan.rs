@@ -13,7 +13,7 @@ use joulio_units::Nanos;
 pub(super) const WAITS: u32 = 32;
 /// Time between two plans above depth 1, for each pair of I/Os that are out.
 const REST: Nanos = Nanos::from_micros(16);
-/// How often both are doubled, once for each plan that is of the same kind as the one before.
+/// Number of times that both are doubled, once for each plan of the same kind as the one before.
 const CONFIRMED: u32 = 2;
 
 impl State {

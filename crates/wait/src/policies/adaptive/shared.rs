@@ -5,7 +5,7 @@ use super::plan::Watch;
 use crate::StepKind;
 use joulio_units::{Joules, Nanos, Watts};
 
-/// What a nanosecond of delay is worth where others want the core, in nanoseconds of its time.
+/// Price of a nanosecond of delay where others want the core, in nanoseconds of the core's time.
 pub(super) const PRICE: f64 = 0.5;
 /// Time over which lost time is summed up.
 const WINDOW: Nanos = Nanos::from_millis(20);
@@ -29,12 +29,12 @@ pub(super) struct Shared {
     watches: [Watch; 1],
     since: Nanos,
     lost: Nanos,
-    /// Until when the core counts as wanted, and for how many I/Os.
+    /// Time until which the core counts as wanted, and number of I/Os.
     until: Nanos,
     ios: u32,
     /// Times that the end of that was put off since the last loss.
     put_off: u32,
-    /// Since when the core is taken for the thread's own.
+    /// Time since which the core is taken for the thread's own.
     own_since: Option<Nanos>,
     /// Doublings of the time until the core is tried again.
     doubled: u32,

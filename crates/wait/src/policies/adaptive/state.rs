@@ -18,7 +18,7 @@ use super::shared::Shared;
 use crate::{Class, Outstanding, PlannedWait, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 
-/// What the policy knows, and what it plans.
+/// State of the policy: what it has learnt, and its plans.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct State {
@@ -40,11 +40,11 @@ pub(super) struct State {
     pub(super) delays: Delays,
     /// I/Os that were submitted together.
     batches: Batches,
-    /// How late timers and interrupts are, as measured lately.
+    /// Lateness of timers and interrupts, as measured lately.
     pub(super) lateness: Lateness,
-    /// Who else has the core.
+    /// Other threads that want the core.
     pub(super) shared: Shared,
-    /// What waits have cost, where nothing is promised.
+    /// Costs of the waits so far, where nothing is promised.
     pub(super) account: Account,
     /// Commands out at a wait, lately; and when plans were made.
     pub(super) depth: f64,
@@ -57,13 +57,13 @@ pub(super) struct State {
     pub(super) rests: bool,
     /// Plans in a row that were of the same kinds as those before.
     pub(super) confirmed: u32,
-    /// When plans may be made anew.
+    /// Earliest time at which plans may be made again.
     pub(super) again: Nanos,
     /// The step that was taken last, its end at the latest, and its begin.
     last: (StepKind, Nanos, Nanos),
     /// True if the last poll had one completion alone.
     single: bool,
-    /// When the I/O was submitted that ended the last gap.
+    /// Submission of the I/O that ended the last gap.
     ended: Nanos,
     /// Nanoseconds that the core was idle since the last completion.
     idle: f64,
@@ -73,7 +73,7 @@ pub(super) struct State {
     plain: bool,
 }
 
-/// What the sight of a completion says.
+/// What was learnt when a completion was seen.
 struct Seen {
     /// Nanoseconds by which it is late by the policy's doing.
     own: u64,
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    /// How the I/Os of the class at `kept` are waited for.
+    /// Returns how I/Os of the class at `kept` are waited for.
     pub(super) fn planned_of(&self, kept: usize) -> PlannedWait {
         self.plans[kept].planned()
     }
@@ -304,7 +304,7 @@ impl State {
         }
     }
 
-    /// What comes of an I/O that is not as any.
+    /// Takes in an I/O that is one of the slowest, late, or otherwise not like most.
     #[inline(never)]
     fn noted(
         &mut self,
@@ -505,7 +505,7 @@ impl State {
         f64::from(count as u32) > 2.0 * self.planned + 1.0 && self.promise.is_any()
     }
 
-    /// Nothing is out.
+    /// Returns the step while no I/O is out.
     fn nap(&mut self, now: Nanos) -> Step {
         self.delays.clear();
         let since = self.gaps.began(now);
@@ -524,7 +524,7 @@ impl State {
         (until > now).then(|| watch(plan, until))
     }
 
-    /// What the plans of all I/Os that are out say.
+    /// Returns the step that the plans of all I/Os that are out ask for.
     fn step_of_all(&self, (outstanding, count): (&dyn Outstanding, usize), now: Nanos) -> Step {
         let waited = self.delays.longest();
         let mut all = Ends::NONE;

@@ -142,7 +142,7 @@ impl Tail {
         self.total + f64::from(self.fresh())
     }
 
-    /// How many of them are above `time`; all, where it is below what is told apart.
+    /// Returns how many of the times are above `time`; all of them if `time` is below what the buckets resolve.
     pub(super) fn above(&self, time: f64) -> f64 {
         if time < self.floor as f64 {
             return self.total;

@@ -40,7 +40,7 @@ impl Core {
         }
     }
 
-    /// One I/O of `class` that takes `time`; nanoseconds by which it is seen late.
+    /// Runs one I/O of `class` that takes `time`. Returns the nanoseconds by which it is seen late.
     fn io(&mut self, class: Class, time: u64) -> u64 {
         let submitted = self.now;
         let done = submitted + time;
@@ -91,7 +91,7 @@ impl Core {
         seen - done
     }
 
-    /// Nothing is out for `time`.
+    /// Lets `time` pass with no I/O out.
     fn gap(&mut self, time: u64) {
         let end = self.now + time;
         while self.now < end {
@@ -424,7 +424,7 @@ proptest! {
         prop_assert!(core.joules <= bound, "{} of {bound}", core.joules);
     }
 
-    /// With costs that are off by ten times either way, few I/Os are late that would not have been.
+    /// With costs that are wrong by a factor of ten either way, few I/Os are late that would not have been otherwise.
     #[test]
     fn wrong_costs_do_not_break_the_promise(
         factor in prop_oneof![Just(0.1), Just(10.0)], base in 10_000..300_000_u64, seed: u64
@@ -476,7 +476,7 @@ proptest! {
         prop_assert_eq!(steps(0), steps(1 << 52));
     }
 
-    /// Whatever the times are, also of clocks that stand still or go back, it plans steps that it has.
+    /// The policy plans only steps that it has, whatever the times, also with clocks that stand still or go back.
     #[test]
     fn it_plans_what_it_announced_whatever_it_is_told(
         events in proptest::collection::vec((0..7_u8, any::<u64>(), any::<u64>(), 0..5_usize), 0..300),

@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 /// Rings that the only core of a run does in one go.
 const MANY: u32 = 1 << 14;
 
-/// Does what is next until nobody has anything to do: each core by itself up to its next ring of a
-/// doorbell, and the rings in the order of their times, of equals that of the thread with the lowest
-/// number. `cores_of` has the place among `cores` of each thread's.
+/// Runs all threads until they have ended: each core by itself up to its next ring of a doorbell, and the rings in
+/// the order of their times, on a tie that of the thread with the lowest number first. `cores_of` gives the place
+/// among `cores` of each thread's core.
 pub(crate) fn advance(
     cores: &mut [CoreThreads<'_, '_>],
     cores_of: &[usize],

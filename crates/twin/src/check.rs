@@ -33,7 +33,7 @@ const TIE: f64 = 0.03;
 /// Comparison of what was published with the twin.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// Every number.
+    /// Results of all numbers.
     pub numbers: Vec<NumberCheck>,
     /// Orders of methods.
     pub orders: Vec<PublishedOrder>,

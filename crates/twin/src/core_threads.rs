@@ -12,16 +12,16 @@ use joulio_units::Nanos;
 /// The threads on the hardware threads of a core. Nobody on another core sees what they do until one of
 /// them rings a doorbell.
 pub(crate) enum CoreThreads<'r, 'a> {
-    /// One job, and its number in the run.
+    /// One job alone, and its number in the run.
     One(&'r mut JobThread<'a>, usize),
     Several(Several<'r, 'a>),
 }
 
 /// Threads that see what each other does.
 pub(crate) struct Several<'r, 'a> {
-    /// Each with its number in the run, in order.
+    /// Threads with their numbers in the run, in order.
     threads: Vec<(usize, Runner<'r, 'a>)>,
-    /// When each goes on, by its place among `threads`.
+    /// Time at which each thread goes on, by its place among `threads`.
     events: EventQueue,
     /// True if interrupts of other queues and devices come to the core.
     interrupted: bool,
@@ -46,8 +46,8 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         })
     }
 
-    /// Does what comes next at `at`, so many `rings` of doorbells included, up to the ring after these;
-    /// when that is due, and the number of its thread. `None`: all threads have ended.
+    /// Runs the threads from `at` on through `rings` rings of doorbells, up to the ring after these. Returns when
+    /// that ring is due, and the number of its thread; `None`: all threads have ended.
     ///
     /// # Errors
     /// [`TwinError`], if the run is too long or stopped, or a policy planned a step that the machine

@@ -34,7 +34,7 @@ impl Cause {
 /// Means by which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
-    /// When.
+    /// Time at which the thread got it.
     pub(crate) at: Nanos,
     /// The CPU had been another's, or idle for so long; `None`: the job's all the time.
     pub(crate) cold: Option<Nanos>,
@@ -220,7 +220,7 @@ impl Cpu {
         }
     }
 
-    /// What it does until it is free is work, not a spin.
+    /// Counts what the CPU does until it is free as work, not as a spin.
     #[inline]
     pub(crate) fn works(&mut self) {
         self.latest = Doing::Kernel;

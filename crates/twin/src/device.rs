@@ -19,7 +19,7 @@ pub(crate) struct Device<'a> {
     from: Nanos,
     /// The latest submission.
     latest: Nanos,
-    /// When the lock of its queues' scheduler falls free.
+    /// Time when the lock of the scheduler that its queues share is free.
     unlocked: Nanos,
 }
 

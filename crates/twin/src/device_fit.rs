@@ -92,10 +92,10 @@ impl FittedRate {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceFitError {
-    /// No read at depth 1 was measured.
+    /// The measurements have no read at depth 1.
     #[error("no reads of one job at iodepth 1: their latency is what a profile begins with")]
     NoReads,
-    /// One size was measured twice.
+    /// The measurements have one size twice.
     #[error("{second}: the same size, direction and depth as {first}: give their mean in one row")]
     Twice {
         /// The first.
@@ -130,7 +130,7 @@ pub enum DeviceFitError {
         /// Problem of its run.
         problem: TwinError,
     },
-    /// What comes out is no profile.
+    /// The fitted profile is invalid.
     #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
     /// The profile that the rest is taken from cannot be written down.

@@ -15,7 +15,7 @@ pub enum TwinError {
         /// The machine's name.
         machine: String,
     },
-    /// No device to do I/O to.
+    /// The run has no device to do I/O on.
     #[error("no device: name at least one device profile")]
     NoDevice,
     /// The method is not modelled.

@@ -42,7 +42,7 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// Without events, for numbers below `numbers`.
+    /// A queue without events, for numbers below `numbers`.
     pub(crate) fn new(numbers: usize) -> EventQueue {
         EventQueue {
             events: Vec::with_capacity(numbers),

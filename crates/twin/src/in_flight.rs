@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 pub(crate) struct InFlightIo {
     /// Time that latency counts from.
     pub(crate) arrival: Nanos,
-    /// When the policy heard of it; zero for a policy that wants no times.
+    /// Time of submission that the policy was given; zero for a policy that uses no times.
     submitted: Nanos,
     pub(crate) class: Class,
     /// Index of the job's load that it is of.
@@ -30,7 +30,7 @@ impl InFlightIo {
         usize::from(self.class.direction() == Direction::Write)
     }
 
-    /// When the policy heard of it; zero for a policy that wants no times.
+    /// Returns the time of submission that the policy was given; zero for a policy that uses no times.
     #[inline]
     pub(crate) fn submitted(&self) -> Nanos {
         self.submitted
@@ -56,8 +56,8 @@ impl Finish {
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     ios: Box<[InFlightIo]>,
-    /// All tags: those that are with the device, then those that are made, then the free ones, of which
-    /// the first is the latest that fell free.
+    /// All tags: those with the device, then those of I/Os that are made and not yet submitted, then the free ones,
+    /// the one that was freed last in front.
     tags: Box<[u16]>,
     /// Number of tags that are with the device.
     live: usize,
@@ -67,7 +67,7 @@ pub(crate) struct InFlight {
     first: Finish,
     /// The others' that are with the device, the earliest on top.
     rest: BinaryHeap<Reverse<Finish>>,
-    /// For [`InFlight::nth`].
+    /// Scratch space of [`InFlight::nth`].
     sorted: Vec<Nanos>,
 }
 
@@ -146,7 +146,7 @@ impl InFlight {
         io
     }
 
-    /// When the first of them is finished; never, if there is none.
+    /// Returns when the first I/O finishes; never, if none is out.
     #[inline]
     pub(crate) fn first(&self) -> Nanos {
         self.first.at
@@ -158,7 +158,7 @@ impl InFlight {
         first.into_iter().chain(self.rest.iter().map(|rest| rest.0))
     }
 
-    /// When `n` of them are finished, counted from 1; never, if there are fewer.
+    /// Returns when the `n`th I/O finishes, counted from 1; never, if there are fewer.
     pub(crate) fn nth(&mut self, n: u32) -> Nanos {
         let n = n as usize;
         if n > self.live {
@@ -172,7 +172,7 @@ impl InFlight {
         nth
     }
 
-    /// When each that is with the device finishes, and when it arrived, the earliest first.
+    /// Lists when each I/O that is with the device finishes, and when it arrived, the earliest first.
     pub(crate) fn upcoming(&self, upcoming: &mut Vec<(Nanos, Nanos)>) {
         upcoming.clear();
         let arrival = |tag: u16| self.ios[usize::from(tag)].arrival;

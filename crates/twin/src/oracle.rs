@@ -63,7 +63,7 @@ const SPENT: f64 = 0.95;
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     step: Step,
-    /// When the core can poll.
+    /// Time when the core can poll again.
     end: Nanos,
     /// Time by which the thread is slower then.
     cold: Nanos,
@@ -71,7 +71,7 @@ struct Plan {
 }
 
 impl OracleState {
-    /// On a machine whose cores run at `frequency`.
+    /// State for a machine whose cores run at `frequency`.
     pub(crate) fn new(
         machine: &MachineProfile,
         costs: &StepCosts,
@@ -113,7 +113,7 @@ impl OracleState {
         }
     }
 
-    /// Every sequence of steps from `at` to `target`, and past it if need be.
+    /// Lists every sequence of steps from `at` to `target`, and past it if need be.
     fn plans(
         &self,
         at: Nanos,

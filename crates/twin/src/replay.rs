@@ -49,7 +49,7 @@ impl PolicyEvent {
     }
 }
 
-/// Another value of the policy did not say the same.
+/// Error of a replay: the policy planned another step than in the recorded run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("word {index}: planned {said:?}, and {want:?} in the recorded run")]
 pub struct Diverged {
@@ -61,7 +61,7 @@ pub struct Diverged {
     pub want: Step,
 }
 
-/// Every word with a policy, in order. Clones share it.
+/// History of a policy: everything that it was told and that it planned, in order. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct History(Arc<Mutex<Vec<PolicyEvent>>>);
 

@@ -124,7 +124,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
-    /// These, and those that were due beyond the I/Os that the jobs were to do.
+    /// Unissued arrivals, and those that were due beyond the I/Os that the jobs were to do.
     pub(crate) behind: u64,
     /// Figures of each job of several.
     pub(crate) per_job: Vec<JobCounts>,

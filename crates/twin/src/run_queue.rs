@@ -10,12 +10,12 @@
 
 use joulio_units::Nanos;
 
-/// What became of a thread that wants its CPU.
+/// Answer to a thread that wants its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The CPU is the thread's.
     Has,
-    /// Another thread has it; [`RunQueue::give_up`] names the thread when it is its turn.
+    /// Another thread has the CPU; [`RunQueue::give_up`] names this thread when it is its turn.
     Waits,
 }
 
@@ -60,7 +60,7 @@ struct Entity {
     deadline: i64,
     /// Virtual time up to which no other thread takes the CPU from it while it is eligible.
     protected: i64,
-    /// What it had less than the mean when it went to sleep.
+    /// Virtual time that the thread was short of the mean when it went to sleep.
     lag: i64,
     /// Time of its wake-up, while it is asleep.
     wakes: Nanos,
@@ -87,7 +87,7 @@ impl RunQueue {
     /// Virtual time of threads that do not count: past that of all that do.
     const NOT_THERE: i64 = i64::MAX;
 
-    /// Without threads, with turns of `slice` that are over at a multiple of `tick`.
+    /// A queue without threads, with turns of `slice` that end at a multiple of `tick`.
     pub(crate) fn new(slice: Nanos, tick: Nanos) -> RunQueue {
         let tick = tick.max(Nanos(1));
         RunQueue {
@@ -180,7 +180,7 @@ impl RunQueue {
         (self.resched || at >= self.next_tick) && self.is_over(at)
     }
 
-    /// What [`RunQueue::must_give_up`] says at a tick, or where a thread came.
+    /// Decides [`RunQueue::must_give_up`] at a tick, or when a thread has become runnable.
     fn is_over(&mut self, at: Nanos) -> bool {
         self.count(at);
         if at >= self.next_tick {
@@ -207,8 +207,9 @@ impl RunQueue {
         self.next(at)
     }
 
-    /// Of the time of the thread that has the CPU, `time` is of a handler, which ran while the CPU was the
-    /// thread's from which it was taken, and counts as that one's (the kernel without IRQ_TIME_ACCOUNTING).
+    /// Charges `time` of a handler to the thread that was preempted. The handler ran while that thread had the CPU,
+    /// so that the time counts as its own and not as that of the thread that has the CPU now (the kernel without
+    /// IRQ_TIME_ACCOUNTING).
     #[cold]
     #[inline(never)]
     pub(crate) fn handled(&mut self, time: Nanos) {
@@ -329,7 +330,7 @@ impl RunQueue {
         self.sum - i128::from(self.count) * i128::from(than)
     }
 
-    /// What those that count had more than `than` in the mean.
+    /// Returns the mean of the counted threads' virtual time beyond `than`.
     fn mean_ahead(&self, than: i64) -> i64 {
         let (ahead, count) = (self.ahead(than), self.count.max(1));
         match i64::try_from(ahead) {
@@ -497,7 +498,7 @@ mod tests {
         queue
     }
 
-    /// When and to whom the CPU goes, among threads that never sleep, before `end`.
+    /// Lists when and to which thread the CPU goes before `end`, among threads that never sleep.
     fn turns(queue: &mut RunQueue, threads: usize, end: Nanos) -> Vec<(Nanos, usize)> {
         let mut at = Nanos::ZERO;
         let wants: Vec<_> = (0..threads).map(|one| queue.wants(one, at)).collect();

@@ -71,8 +71,8 @@ pub(crate) trait TakesTurns {
     /// Takes the CPU away for another thread, at `at`.
     fn preempted(&mut self, at: Nanos);
 
-    /// Does the next thing at `at`, and those that come before `limit` as long as it has its CPU and rings
-    /// no doorbell; when the one after is to be done, or nothing more.
+    /// Runs the thread from `at` on, up to `limit` at most, as long as it has its CPU and rings no doorbell. Returns
+    /// when its next action is due; `None`: there is none.
     fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos>;
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Beside<'w> {
 enum Threads<'w> {
     None,
     One(&'w Cpu),
-    /// Those of these numbers, among the CPUs with lower numbers than the thread's own and with higher ones.
+    /// CPUs of these numbers, among the CPUs with lower numbers than the thread's own and with higher ones.
     Several(&'w [usize], [&'w [Cpu]; 2]),
 }
 
@@ -109,7 +109,7 @@ impl Seat<'_, '_> {
         self.run(at, time, Doing::Kernel)
     }
 
-    /// Does the kernel's part `before` idle, and switches from a thread to idle, or to another; returns
+    /// Runs the kernel's part `before` going idle, and switches from a thread to idle, or to another thread. Returns
     /// when that is done.
     #[inline(always)]
     pub(crate) fn switch(&mut self, at: Nanos, before: Nanos) -> Nanos {

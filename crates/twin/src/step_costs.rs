@@ -40,7 +40,7 @@ pub(crate) struct StepCosts {
     pub(crate) timer_set: Nanos,
     pub(crate) timer_fires: Nanos,
     pub(crate) timer_slack: Nanos,
-    /// After how much idle time which cold start.
+    /// Cold start after idle time, by its length.
     pub(crate) cold: ColdStart,
     /// The share of switches and wake-ups that the system charges to nobody.
     pub(crate) uncharged_share: f64,
@@ -51,7 +51,7 @@ pub(crate) struct StepCosts {
     pub(crate) user_interrupt: Nanos,
     /// Leaving a pause.
     pub(crate) pause_exit: Nanos,
-    /// Before and after a block, beyond the rest.
+    /// Time before and after a block, beside the other costs.
     pub(crate) block_before: Nanos,
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
@@ -94,11 +94,11 @@ impl ColdStart {
 /// Times that a scheduler takes for a read and for a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchedulerTimes {
-    /// Before the doorbell.
+    /// Time before the doorbell.
     pub(crate) before: [Nanos; 2],
     /// Under the lock that the device's queues share.
     pub(crate) locked: [Nanos; 2],
-    /// At the completion.
+    /// Time at the completion.
     pub(crate) after: [Nanos; 2],
 }
 

@@ -34,19 +34,19 @@ pub(crate) enum ThreadPhase {
     Wait,
     /// Wants its CPU back.
     Woken,
-    /// Has nothing more to do.
+    /// The thread has ended: no I/O is left to issue.
     Ended,
 }
 
-/// What a job may need in its loop, so that the loop of each shape does no more.
+/// Features that a job's loop needs; the loop for each shape does no more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One device, and nobody asks for more than times: the policy's only step is planned for every
-    /// wait and nobody is told of anything, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
+    /// One device, and nothing beyond times: the policy's only step is planned for every wait and no policy is told
+    /// of events, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
     Plain,
-    /// One device.
+    /// One device, with any feature.
     One,
-    /// Several devices.
+    /// Several devices, with any feature.
     Several,
 }
 
@@ -55,14 +55,14 @@ pub(crate) const PLAIN: u8 = 0;
 pub(crate) const ONE: u8 = 1;
 pub(crate) const SEVERAL: u8 = 2;
 
-/// What a job does next, and when.
+/// Next action of a job, and its time.
 pub(crate) type Next = (ThreadPhase, Nanos);
 
 /// Event that wakes a job that gave its CPU away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakening {
-    /// Another thread was given the CPU at `since`, or had it from the start; the job did not give
-    /// it away by itself.
+    /// The end of another thread's slice: that thread had the CPU from `since` on, and the job did not give the CPU
+    /// away by itself.
     Slice { since: Nanos },
     /// A sleep that began at `start` and was to end at `until`.
     Timer { start: Nanos, until: Nanos },
@@ -169,7 +169,7 @@ pub(crate) struct Done {
     pub(crate) ended: Nanos,
     /// Arrivals that were due and never issued.
     pub(crate) unissued: u64,
-    /// These, and those beyond the I/Os that the job was to do.
+    /// Unissued arrivals, and those beyond the I/Os that the job was to do.
     pub(crate) behind: u64,
     /// Times that the job's CPU was taken for another.
     pub(crate) preempted: u64,
@@ -247,8 +247,8 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Does the next thing at `at`, and those that come before `limit` as long as the job has its CPU and
-    /// rings no doorbell; when the one after is to be done, or the job has ended.
+    /// Runs the job from `at` on, up to `limit` at most, as long as it has its CPU and rings no doorbell. Returns
+    /// when its next action is due, or when the job has ended.
     #[inline]
     pub(crate) fn until(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
@@ -258,7 +258,7 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// What [`JobThread::until`] does, without what a job of this shape has no use for: the phases in their
+    /// [`JobThread::until`] for one shape, without the features that the shape does not need. The phases are in their
     /// order, so that each knows the next.
     #[inline(never)]
     fn until_of<const SHAPE: u8>(
@@ -309,8 +309,8 @@ impl<'a> JobThread<'a> {
         at
     }
 
-    /// Does the next things from `at` on, of a job that is alone on its core: so many `rings` of the
-    /// doorbell, and all up to the one after these. Returns when that is due, or the job has ended.
+    /// Runs a job that is alone on its core from `at` on, through `rings` rings of the doorbell and up to the ring
+    /// after these. Returns when that ring is due, or when the job has ended.
     #[inline(always)]
     pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
@@ -337,7 +337,7 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// What [`JobThread::until_ring`] does, without what a job of this shape has no use for.
+    /// [`JobThread::until_ring`] for one shape, without the features that the shape does not need.
     #[inline(always)]
     fn rings<const SHAPE: u8>(
         &mut self,
@@ -575,8 +575,8 @@ impl<'a> JobThread<'a> {
         self.coalescing.map_or(1, |c| u64::from(c.threshold))
     }
 
-    /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
-    /// be done without one.
+    /// Returns how long to wait for a completion at most: until the next arrival that can go out, or the next action
+    /// that needs no completion.
     #[inline(always)]
     pub(crate) fn deadline<const SHAPE: u8>(&self, at: Nanos) -> Nanos {
         let mut next = Nanos::MAX;

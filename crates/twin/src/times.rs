@@ -13,9 +13,9 @@ pub struct CoreTimes {
     pub spin: Nanos,
     /// Running in the kernel.
     pub kernel: Nanos,
-    /// In `tpause`.
+    /// Waiting in `tpause`.
     pub paused: Nanos,
-    /// In `umwait`.
+    /// Waiting in `umwait`.
     pub monitored: Nanos,
     /// Running a thread of another program.
     pub neighbour: Nanos,
@@ -49,7 +49,7 @@ pub(crate) enum Doing {
     Kernel,
     Pause,
     Monitor,
-    /// What another program's thread does.
+    /// Running another program's thread.
     Neighbour,
     /// The handler of another queue's or device's interrupt.
     OtherIrq,
@@ -109,7 +109,7 @@ impl CoreTimes {
         self.busy() - self.uncharged - self.polled_idle
     }
 
-    /// All of it.
+    /// Returns the sum of all times.
     pub fn total(&self) -> Nanos {
         self.running() + self.c1 + self.c1e + self.c6
     }

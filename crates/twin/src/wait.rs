@@ -132,7 +132,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Has the CPU again that was another's from `since` on.
+    /// Goes on with the CPU, which another thread had from `since` on.
     fn resumed<const SHAPE: u8>(
         &mut self,
         since: Nanos,
@@ -250,7 +250,7 @@ impl JobThread<'_> {
         (ThreadPhase::Woken, raised.min(step.until).max(asleep))
     }
 
-    /// When the device raises its interrupt for what it has: at the first completion, or as it
+    /// Returns when the device raises its interrupt for the completions that it has: at the first, or as it
     /// coalesces.
     #[inline(always)]
     fn raised<const SHAPE: u8>(&mut self) -> Nanos {

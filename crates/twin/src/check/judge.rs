@@ -20,13 +20,13 @@ pub trait Estimates {
     /// Value of `metric` in the run called `run`.
     ///
     /// # Errors
-    /// The run has none, and why.
+    /// The run has no value, for the reason that the error gives.
     fn estimate(&mut self, run: &str, metric: Metric) -> Result<JudgedValue, Self::Error>;
 
-    /// Whether `metric` is larger in the run `to` than `step` times that of the run `from`.
+    /// Judges whether `metric` of the run `to` is larger than `step` times that of the run `from`.
     ///
     /// # Errors
-    /// One of them has no value, and why.
+    /// One of the runs has no value, for the reason that the error gives.
     fn rise(
         &mut self,
         from: &str,
@@ -276,7 +276,7 @@ pub fn error(number: &PublishedNumber, value: f64) -> f64 {
     (value - nearest) / whole(nearest)
 }
 
-/// What an error is a fraction of: of a printed nothing one unit.
+/// Returns the number that an error is a fraction of: `printed`, or one unit if that is zero.
 fn whole(printed: f64) -> f64 {
     match printed == 0.0 {
         true => 1.0,
@@ -284,7 +284,7 @@ fn whole(printed: f64) -> f64 {
     }
 }
 
-/// What of the printed range is nearest to `value`.
+/// Returns the number of the printed range that is nearest to `value`.
 fn nearest(number: &PublishedNumber, value: f64) -> f64 {
     value.clamp(number.value, number.to.unwrap_or(number.value))
 }

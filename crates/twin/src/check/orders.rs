@@ -21,7 +21,7 @@ pub struct PublishedOrder {
     pub kept: bool,
 }
 
-/// Every pair of numbers of `paper` that are in an order.
+/// Returns every pair of numbers of `paper` that are in an order.
 pub(crate) fn orders(paper: &Paper, rows: &[NumberCheck]) -> Vec<PublishedOrder> {
     let mut orders = Vec::new();
     for (i, a) in rows.iter().enumerate() {

@@ -43,7 +43,7 @@ impl GridAxes {
         "hdd-7200",
     ];
 
-    /// All of it.
+    /// Axes of the full grid.
     pub fn full() -> GridAxes {
         let views = Mechanism::ALL.iter().flat_map(|&mechanism| {
             Objective::ALL.iter().map(move |&boundary| View {
@@ -92,7 +92,7 @@ impl GridAxes {
         }
     }
 
-    /// Without the views that `machine` has no watts for.
+    /// Removes the views that `machine` has no watts for.
     pub fn on(mut self, machine: &MachineProfile) -> GridAxes {
         if machine.boundary == MeteredAt::Package {
             self.views.retain(|view| view.boundary != Objective::Wall);
@@ -100,7 +100,7 @@ impl GridAxes {
         self
     }
 
-    /// Every scenario.
+    /// Returns every scenario of the axes.
     pub fn scenarios(&self) -> Vec<Scenario> {
         let mut scenarios = Vec::new();
         for device in &self.devices {

@@ -98,7 +98,7 @@ pub struct GridCell {
     pub margin: Option<f64>,
     /// Joules per I/O of the oracles; `None` when there is no best.
     pub oracle_joules_per_io: Option<OracleJoules>,
-    /// Each policy, in the order of the sweep.
+    /// Results of the policies, in the order of the sweep.
     pub policies: Vec<Judged>,
 }
 
@@ -112,7 +112,7 @@ impl GridCell {
 /// Joules that differ by less than a thousandth are the same.
 const TIE: f64 = 1.001;
 
-/// One seed in a view.
+/// Joules of one seed in a view.
 struct Seen<'a> {
     replicate: &'a Replicate,
     /// Joules of an I/O of each outcome.

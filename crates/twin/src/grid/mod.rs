@@ -32,14 +32,14 @@ use crate::TwinRun;
 pub enum Mechanism {
     /// Spinning, timers, and interrupts by an eventfd.
     Eventfd,
-    /// And `tpause` and `umwait`.
+    /// Also `tpause` and `umwait`.
     Tpause,
-    /// And user interrupts.
+    /// Also user interrupts.
     UserInterrupt,
 }
 
 impl Mechanism {
-    /// Every one.
+    /// All mechanisms, the least first.
     pub const ALL: [Mechanism; 3] = [
         Mechanism::Eventfd,
         Mechanism::Tpause,

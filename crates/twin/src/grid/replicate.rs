@@ -16,12 +16,12 @@ const DRIVER: Method = Method {
 /// I/Os that show what a closed loop does.
 const FIRST: u64 = 4_000;
 
-/// What an oracle knows beside the I/Os that are out, and may do with it.
+/// Knowledge of an oracle beside the I/Os that are out, and what it may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knows {
-    /// When each completes.
+    /// The time when each I/O completes.
     Completions,
-    /// Completions, and that so many I/Os may be late.
+    /// Completions; a fraction of the I/Os may be late, as the promise allows.
     Spending,
     /// Completions, late I/Os, and the next arrival.
     Everything,
@@ -29,29 +29,29 @@ pub(crate) enum Knows {
 
 /// A scenario with every seed.
 pub(crate) struct Replicates {
-    /// One for each seed; at least one, and all have the same policies.
+    /// One replicate for each seed; at least one, and all have the same policies.
     pub(crate) seeds: Vec<Replicate>,
-    /// How far another seed is from the first: polling's 99th and 99.9th percentiles, the larger over the
+    /// Difference between the first seed and another: of polling's 99th and 99.9th percentiles, the larger over the
     /// smaller, less one.
     pub(crate) noise: (f64, f64),
     /// Policy whose latencies are promised, where the promise was not given.
     pub(crate) slo_of: Option<String>,
 }
 
-/// One seed of a scenario.
+/// Results of a scenario with one seed.
 pub(crate) struct Replicate {
     pub(crate) slo: Slo,
-    /// Each policy, polling first.
+    /// Outcomes by policy, polling first.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) oracles: Vec<(Oracle, Outcome)>,
-    /// By view: the oracles that are tried there, by index.
+    /// Oracles that are tried in each view, by index.
     pub(crate) tries: Vec<Vec<(Knows, usize)>>,
 }
 
 /// The policies' runs of a job.
 struct Policies {
     job: Job,
-    /// Each policy, polling first.
+    /// Outcomes by policy, polling first.
     outcomes: Vec<Outcome>,
 }
 
@@ -207,8 +207,8 @@ impl GridSweep {
         Ok((job, done))
     }
 
-    /// How far another seed is from the first: polling's 99th and 99.9th percentiles, the larger over the
-    /// smaller, less one.
+    /// Returns the difference between the first seed and another: of polling's 99th and 99.9th percentiles, the
+    /// larger over the smaller, less one.
     fn noise(
         &self,
         scenario: &Scenario,

@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub enum LoadKind {
     /// Closed loop: as soon as one I/O completes the next is submitted.
     Closed,
-    /// At random, so many percent of the closed loop's rate.
+    /// Open loop: arrivals at random, at a percentage of the closed loop's rate.
     Open {
         /// Percent of the closed loop's rate.
         percent: u8,

@@ -85,7 +85,7 @@ impl GridCandidate {
         (self.make)()
     }
 
-    /// Every policy that does not only spin, ski-rental by the break-even of `machine`.
+    /// Returns every policy that does not only spin; ski-rental has the break-even of `machine`.
     pub fn all(machine: &MachineProfile) -> Vec<GridCandidate> {
         let watts = &machine.core_watts;
         let even = SkiRental::break_even(

@@ -113,7 +113,7 @@ pub struct PublishedClaim {
     pub metric: Metric,
     /// Runs in the order in which the metric rises.
     pub rising: Vec<Vec<String>>,
-    /// One chain is enough.
+    /// True if one rising chain is enough for the claim to hold.
     #[serde(default)]
     pub any: bool,
     /// Smallest rise in percent; below zero, the largest fall.

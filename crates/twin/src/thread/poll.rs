@@ -7,8 +7,8 @@ use joulio_units::Nanos;
 use joulio_wait::Policy;
 
 impl JobThread<'_> {
-    /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
-    /// when the poll hands them out, all at once.
+    /// Polls the completion queue once and takes in all completions. An I/O ends for the workload when the poll hands
+    /// its completions out, all at once.
     #[inline(always)]
     pub(super) fn poll<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let queues = self.queues::<SHAPE>() as u64;

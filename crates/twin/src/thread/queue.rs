@@ -65,7 +65,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// When the first of the I/Os that are out is finished; never, if there is none.
+    /// Returns when the first of the I/Os that are out finishes; never, if none is out.
     #[inline(always)]
     pub(crate) fn first<const SHAPE: u8>(&self) -> Nanos {
         let first = self.queue.in_flight.first();

@@ -109,7 +109,7 @@ impl JobThread<'_> {
         seat.work(handled, seat.costs.user_interrupt)
     }
 
-    /// Has the kernel clear ON, and polls all queues once more, unless one has something: `raised`.
+    /// Clears ON by the kernel, and polls all queues once more, unless a completion is there by then: `raised`.
     fn cleared<const SHAPE: u8>(
         &mut self,
         at: Nanos,

@@ -59,7 +59,7 @@ fn an_interrupt_is_one_block_and_one_wake() {
     }
 }
 
-/// Every policy that the kernel or an eventfd has, at depth 1.
+/// Interrupts are those of blocks: every policy that works with the kernel or an eventfd, at depth 1.
 #[test]
 fn interrupts_are_those_of_blocks() {
     for path in PATHS {

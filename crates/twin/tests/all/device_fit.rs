@@ -32,7 +32,7 @@ fn fitted(
     fit_device("mine", &device(base), &by, rates)
 }
 
-/// What would be measured of `device` by polling.
+/// Returns the rate that polling would measure on `device`.
 fn measured(
     device: &DeviceProfile,
     direction: Direction,

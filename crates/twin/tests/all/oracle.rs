@@ -36,7 +36,7 @@ fn joules_per_io(done: &TwinRun) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Where the load comes by itself, all that keep its promise use more.
+    /// Where the load comes by itself, every policy that keeps the promise uses more energy than the oracle.
     #[test]
     fn nobody_who_keeps_the_promise_uses_less_where_the_load_comes_by_itself(
         seed: u64, us in 60_u64..2_000, which in 0..POLICIES, on_flash: bool,

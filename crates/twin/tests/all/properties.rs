@@ -9,7 +9,7 @@ use joulio_twin::{Coalescing, CoreTimes, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use proptest::prelude::*;
 
-/// One that has every kind of wait, every idle state and a link.
+/// A machine with every kind of wait, every idle state and a link.
 fn machine() -> MachineProfile {
     let xeon = MachineProfile::builtin("xeon-6230").unwrap();
     let mut machine = MachineProfile::builtin("generic-server").unwrap();
@@ -35,7 +35,7 @@ fn any_size() -> impl Strategy<Value = u32> {
     prop_oneof![Just(512_u32), Just(4096), Just(65_536)]
 }
 
-/// None, as often as not.
+/// Phases of a job; none in half of the cases.
 fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
     let phase = (1_000_u64..1_000_000, 0_u8..=100, any_size(), any_arrivals());
     let phase = phase.prop_map(|(length, read_percent, bs, arrivals)| Phase {

@@ -47,7 +47,7 @@ fn numbers_that_nothing_was_fitted_to_are_met() {
     }
 }
 
-/// Of one run the same metric, or what Little's law makes of it in a closed loop.
+/// Returns whether two numbers are one metric of one run, or follow from each other by Little's law in a closed loop.
 fn same(a: &PublishedNumber, b: &PublishedNumber) -> bool {
     let little = [
         Metric::Iops(Side::All),

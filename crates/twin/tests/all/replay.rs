@@ -9,8 +9,8 @@ use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Hybrid, Step};
 use proptest::prelude::*;
 
-/// Does `ios` I/Os, `depth` at a time, on a real queue of the emulated `device`; every word with
-/// its policy.
+/// Runs `ios` I/Os, `depth` at a time, on a real queue of the emulated `device`. Returns everything that its policy
+/// was told and planned.
 fn recorded(
     device: &str,
     policy: AnyPolicy,
@@ -49,7 +49,7 @@ fn recorded(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(36))]
 
-    /// Its times are this machine's, and never the same twice.
+    /// The recorded times are this machine's, and differ from run to run.
     #[test]
     fn a_policy_decides_the_same_for_the_same_history_in_virtual_and_in_real_time(
         which in 0..POLICIES, depth in 1_usize..9, ios in 1_usize..300, write_every in 1_usize..5,

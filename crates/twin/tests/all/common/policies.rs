@@ -7,11 +7,11 @@ use joulio_wait::{
     Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
 };
 
-/// As many do on every processor.
+/// Number of policies that run on every processor.
 pub const POLICIES: usize = 9;
-/// And so many there are: those after them sleep lightly.
+/// Number of all policies: those from [`POLICIES`] on sleep lightly.
 pub const ALL: usize = 18;
-/// Those from here on block at times, but for the last two.
+/// First of the policies that block at times; all after it do, except the last two.
 pub const BLOCKING: usize = 13;
 
 /// The `which`th policy.

@@ -99,7 +99,7 @@ impl<D: Device> Driver<D> {
         }
     }
 
-    /// Whether no handle of the queue is left, and no command outstanding.
+    /// Returns whether the queue has no handle left and no command outstanding.
     pub fn is_closed(&self) -> bool {
         self.shared.lock().is_closed()
     }

@@ -33,11 +33,11 @@ struct Progress<'a> {
 enum Stage {
     /// Not submitted yet.
     New,
-    /// Not submitted, and waits for room: the place in the line.
+    /// Not submitted; the future waits for room in the queue, with this ticket.
     InLine(u64),
-    /// With the device, or completed: the operation.
+    /// With the device, or completed: index of the operation.
     Submitted(u32),
-    /// Its result was taken.
+    /// Ended: the result was taken.
     Ended,
 }
 
@@ -121,7 +121,7 @@ impl<D: Device, T: FromCompleted> Io<'_, D, T> {
         Some(T::of(completed))
     }
 
-    /// All cases.
+    /// Polls the future in every case that the quick path leaves.
     #[cold]
     #[inline(never)]
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<T, IoError>> {

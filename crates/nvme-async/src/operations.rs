@@ -6,7 +6,7 @@ use joulio_nvme::{Completed, DmaBuffer};
 use std::mem;
 use std::task::Waker;
 
-/// Whether a command has completed, for its future to take the completion.
+/// Completion of a command, which its future takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     No,
@@ -115,8 +115,8 @@ impl Operations {
         })
     }
 
-    /// Has the completion of `index` wake `waker`; the waker that it would have woken, if that is
-    /// another, to be dropped when no lock is held.
+    /// Sets the waker that the completion of `index` wakes. Returns the old waker if it is another, to be dropped
+    /// when no lock is held.
     pub(crate) fn wake_by(&mut self, index: u32, waker: &Waker) -> Option<Waker> {
         match &mut self.all[index as usize].waker {
             Some(old) if !old.will_wake(waker) => Some(mem::replace(old, waker.clone())),

@@ -162,9 +162,9 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Flush, namespace, (0, 0), None)
     }
 
-    /// Any other command that the caller has built ([`QueuePair::submit`],
-    /// [`QueuePair::submit_with_list`]); `buffers` is empty for one that moves no data. The result is all
-    /// that the completion says: dword 0 is the command's own.
+    /// Submits any other command that the caller has built ([`QueuePair::submit`], [`QueuePair::submit_with_list`]);
+    /// `buffers` is empty for one that moves no data. The result is the whole completion: the meaning of dword 0
+    /// depends on the command.
     pub fn command<'a>(
         &'a self,
         namespace: &'a Namespace,

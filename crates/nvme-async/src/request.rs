@@ -6,10 +6,10 @@ use joulio_nvme::{BufferList, DmaBuffer, Namespace, QueuePair, SubmitError, Tran
 
 /// Kind of a command.
 pub(crate) enum Kind {
-    /// All of the buffer, as most are.
+    /// Read of a whole buffer, the usual kind.
     Read,
     Write,
-    /// From an offset in bytes of the buffer.
+    /// Transfer from an offset in the buffer, in bytes.
     At(Transfer, usize),
     Readv,
     Writev,

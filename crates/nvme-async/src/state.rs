@@ -39,7 +39,7 @@ impl<D: Device> Shared<D> {
         self.0.lock()
     }
 
-    /// Does `work` under the lock, and wakes what it leaves in `wake` after.
+    /// Runs `work` under the lock, and afterwards wakes the wakers that it leaves in `wake`.
     #[inline]
     pub(crate) fn with<T>(
         &self,
@@ -52,10 +52,10 @@ impl<D: Device> Shared<D> {
     }
 }
 
-/// Who takes in the completions of a queue.
+/// Task that takes in the completions of a queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaper {
-    /// Each future that is polled: there is no driver.
+    /// Each future when it is polled: there is no driver.
     Futures,
     /// The driver, which is awake, and rings for what is submitted meanwhile.
     Driver,
@@ -78,7 +78,7 @@ pub(crate) struct State<D: Device> {
     unrung: bool,
     /// Reaps since the queue was checked, each of which found completions.
     unchecked: u32,
-    /// No handle of the queue is left.
+    /// True if no handle of the queue is left.
     pub(crate) closed: bool,
     /// Reason that the controller is used no more.
     pub(crate) ended: Option<Arc<NvmeError>>,
@@ -155,8 +155,8 @@ impl<D: Device> State<D> {
         queue.depth() - queue.outstanding()
     }
 
-    /// Whether a future that is in the line with `ticket`, or is new, may submit: a driver wakes those who wait in
-    /// their order, and who submits again and again is not to be before them each time.
+    /// Returns whether a future that has `ticket`, or is new, may submit. A driver wakes futures in the order in
+    /// which they wait for room; one that submits again and again must not overtake them each time.
     pub(crate) fn has_turn(&mut self, ticket: Option<u64>) -> bool {
         if self.waiting.is_empty() || !self.is_driven() {
             return true;
@@ -177,13 +177,13 @@ impl<D: Device> State<D> {
         ended
     }
 
-    /// Has every future that waits polled again.
+    /// Wakes every future that waits, so that it is polled again.
     pub(crate) fn wake_all(&mut self, wake: &mut Wakers) {
         wake.extend(self.operations.wakers());
         wake.extend(std::mem::take(&mut self.waiting).into_values().flatten());
     }
 
-    /// Whether no handle of the queue is left, and no command outstanding.
+    /// Returns whether the queue has no handle left and no command outstanding.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.closed && self.queue().outstanding() == 0
     }
@@ -213,27 +213,27 @@ impl<D: Device> State<D> {
         Ok(armed)
     }
 
-    /// Whether there is a driver.
+    /// Returns whether the queue has a driver.
     #[inline]
     pub(crate) fn is_driven(&self) -> bool {
         self.reaper != Reaper::Futures
     }
 
-    /// Has the driver, which is awake, reap from now on.
+    /// Notes that the driver is awake and reaps from now on.
     #[inline]
     pub(crate) fn driver_is_awake(&mut self) {
         self.reaper = Reaper::Driver;
     }
 
-    /// Has each future reap by itself from now on: there is no driver any more.
+    /// Leaves reaping to the futures from now on: there is no driver any more.
     pub(crate) fn leave_to_futures(&mut self, wake: &mut Wakers) {
         self.ring();
         self.reaper = Reaper::Futures;
         self.wake_all(wake);
     }
 
-    /// Whether a command that is written now needs nothing else: there is a driver, which is awake and rings, and
-    /// nobody waits for room. Then it is taken for written.
+    /// Returns whether a command that is written now needs nothing else, and then counts it as written: there is a
+    /// driver, which is awake and rings the doorbell, and no future waits for room.
     #[inline]
     pub(crate) fn is_easy(&mut self) -> bool {
         if self.reaper != Reaper::Driver || self.ended.is_some() || !self.waiting.is_empty() {

@@ -20,9 +20,9 @@ pub struct CommandId(pub u16);
 pub struct NamespaceId(pub u32);
 
 impl NamespaceId {
-    /// No namespace.
+    /// NSID of no namespace.
     pub const NONE: NamespaceId = NamespaceId(0);
-    /// Every namespace.
+    /// NSID that stands for every namespace (broadcast).
     pub const ALL: NamespaceId = NamespaceId(u32::MAX);
 }
 
@@ -218,13 +218,13 @@ pub struct CreateCompletionQueue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum QueuePriority {
-    /// Before all others.
+    /// Highest priority, served before all others.
     URGENT = 0,
-    /// By the weight HPW.
+    /// High priority, served by the weight HPW.
     HIGH = 1,
-    /// By the weight MPW.
+    /// Medium priority, served by the weight MPW.
     MEDIUM = 2,
-    /// By the weight LPW.
+    /// Low priority, served by the weight LPW.
     LOW = 3,
 }
 

@@ -31,9 +31,9 @@ pub enum FeatureId {
 }
 
 impl FeatureId {
-    /// Whether it has data beside dwords, as far as the specification names it: of those numbers that stand for
-    /// themselves here, LBA Range Type, Timestamp, Predictable Latency Mode Config, Host Behavior Support, metadata
-    /// (7Dh to 7Fh) and Host Identifier.
+    /// Returns whether the feature has data beside its dwords, as far as the specification names the feature. Of the
+    /// numbers without a name here, these have data: LBA Range Type, Timestamp, Predictable Latency Mode Config, Host
+    /// Behavior Support, metadata (7Dh to 7Fh) and Host Identifier.
     pub const fn has_data(self) -> bool {
         matches!(
             self.0,
@@ -107,7 +107,7 @@ pub struct InterruptVectorConfiguration {
     _reserved: u16,
 }
 
-/// One entry of the table of 0Ch (Base figure 330): from a power state to a lower one when idle.
+/// Entry of the table of feature 0Ch (Base figure 330): transition from a power state to a lower one when idle.
 #[bitfield(u64)]
 #[derive(PartialEq, Eq)]
 pub struct ApstEntry {

@@ -173,8 +173,8 @@ impl Status {
         self.0 & 0x7ff == 0
     }
 
-    /// Whether the same command may succeed if it is sent again: it failed, DNR is clear, and the
-    /// fault is not in the command itself or in what it found.
+    /// Returns whether the same command may succeed if it is sent again: it failed, DNR is clear, and the fault is
+    /// neither in the command itself nor in the data it met.
     ///
     /// Linux (nvme_decide_disposition) retries whatever has DNR clear, path errors and aborted
     /// commands included, and so does this, except for statuses that repeat themselves whether

@@ -226,7 +226,7 @@ impl IdentifyController {
         Ctratt::from(self.ctratt.get())
     }
 
-    /// Whether the controller has Autonomous Power State Transition (APSTA bit 0).
+    /// Returns whether the controller has Autonomous Power State Transition (APSTA bit 0).
     pub fn has_apst(&self) -> bool {
         self.apsta & 1 != 0
     }

@@ -58,8 +58,8 @@ fn scheduling(usage: &ThreadUsage, run_delay: Option<Nanos>) -> Scheduled {
     }
 }
 
-/// Another thread's of this process, from /proc/self/task (proc(5)); zero when it is gone. Times
-/// are in the kernel's ticks of 10 ms.
+/// Returns the usage of another thread of this process, from /proc/self/task (proc(5)); zero when the thread is gone.
+/// Times are in the kernel's ticks of 10 ms.
 pub(crate) fn thread(tid: i32) -> ThreadUsage {
     let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{tid}/{file}"));
     let (Ok(stat), Ok(status)) = (read("stat"), read("status")) else {

@@ -8,8 +8,8 @@ use joulio_job::{EnergyResult, Unmetered, WorkDone};
 use of_meter::{Of, above_idle, total};
 use sum::sum;
 
-/// Every figure: the meters', the sums of those that stand side by side, and those without the
-/// idle energy; the model's last.
+/// Returns every figure: those of the meters, the sums of meters that stand side by side, and those without the idle
+/// energy; the model's last.
 pub(crate) fn figures(
     measured: &[MeterResult],
     model: Option<(Vec<Energy>, Option<String>)>,

@@ -90,7 +90,7 @@ pub(crate) fn of_threads(threads: &ThreadCounters, why: &str) -> MachineCounters
 struct Found<'a>(&'a mut MissingCounters);
 
 impl Found<'_> {
-    /// What the jobs' threads counted.
+    /// Returns the counts of the jobs' threads.
     fn of_threads(&mut self, threads: &ThreadCounters) -> MachineCounters {
         MachineCounters {
             cycles: self.of("cycles", threads.cycles.clone()),
@@ -116,7 +116,7 @@ fn both<'a, T>(
     }
 }
 
-/// Each disk once, whatever number of targets is on it.
+/// Returns each disk once, however many targets are on it.
 fn apart<'a>(disks: &[Option<&'a Disk>]) -> Result<Vec<&'a Disk>, String> {
     let mut apart: Vec<&Disk> = Vec::new();
     for disk in disks {

@@ -46,7 +46,7 @@ impl Member {
     }
 }
 
-/// What it does in a few words: `io_uring poll randread`.
+/// Describes the member in a few words: `io_uring poll randread`.
 impl fmt::Display for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Method { engine, mode } = self.method;

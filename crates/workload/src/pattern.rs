@@ -24,7 +24,7 @@ enum Draw {
     Zipf(Zipf<f64>),
     /// Exponent of a uniform number from 0 to 1.
     Pareto(f64),
-    /// In blocks from the area's start.
+    /// Normal distribution, in blocks from the area's start.
     Normal(Normal<f64>),
     /// A zone, and its blocks.
     Zoned(WeightedAliasIndex<f64>, Vec<Range<u64>>),

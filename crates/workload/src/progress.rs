@@ -27,7 +27,7 @@ pub(crate) struct MemberProgress {
 }
 
 impl MemberProgress {
-    /// Of the jobs of `job`, which have done nothing.
+    /// Progress of the jobs of `job`, which have done nothing yet.
     pub(crate) fn new(job: &Job) -> MemberProgress {
         MemberProgress {
             jobs: (0..job.numjobs).map(|_| JobProgress::default()).collect(),

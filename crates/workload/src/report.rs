@@ -469,7 +469,7 @@ fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
     }
 }
 
-/// What the threads of `jobs` counted, all together.
+/// Returns the counts of the threads of `jobs`, added up.
 fn counted<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> ThreadCounters {
     jobs.fold(ThreadCounters::none(), |sum, job| sum.and(&job.counted))
 }

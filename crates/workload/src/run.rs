@@ -124,9 +124,9 @@ pub fn run_recorded(
     })
 }
 
-/// What the members before one have of what all have together.
+/// Position of a member: totals over the members before it.
 struct Standing {
-    /// Jobs of them.
+    /// Number of their jobs.
     first: usize,
     /// Their jobs that take the same CPUs in turn.
     turn: usize,
@@ -135,7 +135,7 @@ struct Standing {
 }
 
 impl Standing {
-    /// Where member `number` of `members` stands.
+    /// Returns the position of member `number` of `members`.
     fn new(members: &[Member], number: usize) -> Standing {
         let own = &members[number].job.cpus_allowed;
         let mut standing = Standing {

@@ -32,7 +32,7 @@ pub struct Happened {
     pub suspended: Nanos,
     /// Step of the wall clock in nanoseconds, forward or (below zero) back.
     pub stepped_ns: i64,
-    /// Whether the process was stopped and continued (SIGSTOP, Ctrl-Z).
+    /// True if the process was stopped and continued (SIGSTOP, Ctrl-Z).
     pub stopped: bool,
 }
 

@@ -59,7 +59,7 @@ fn crc(block: &[u8]) -> u32 {
 }
 
 impl Ledger {
-    /// For `blocks` of `bs` bytes, none written yet. `bs` is at least 512.
+    /// Ledger of `blocks` of `bs` bytes, none of which is written yet. `bs` is at least 512.
     pub(crate) fn new(blocks: Range<u64>, bs: usize, seed: u64) -> Ledger {
         assert!(bs >= HEADER);
         static RUNS: AtomicU32 = AtomicU32::new(0);

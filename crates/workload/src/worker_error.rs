@@ -41,7 +41,7 @@ pub enum WorkerError {
         /// Number of I/Os.
         requests: usize,
     },
-    /// Another job could not start, so this one did not.
+    /// The job did not start, because another one could not.
     #[error("not started")]
     NotStarted,
 }

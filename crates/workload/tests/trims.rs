@@ -46,7 +46,8 @@ fn target(file: &Path) -> Box<dyn Target> {
     Box::new(NvmeTarget::new("emulated".into(), controller, 1, true, Some(emulated)).unwrap())
 }
 
-/// What `job` by `mode` counted, what the controller did, and the device's bytes after it, 7 all before.
+/// Runs `job` in `mode` on a device full of bytes of 7. Returns the counts, the controller's activity, and the
+/// device's bytes afterwards.
 fn done(job: &Job, mode: &str) -> (Counts, Activity, Vec<u8>) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![7; BYTES]).unwrap();

@@ -9,14 +9,14 @@ use joulio_units::Nanos;
 
 /// Outcome of a run.
 pub(crate) enum RunOutcome {
-    /// No I/O: the completion mode of a member is unavailable.
+    /// No I/O was done: the completion mode of a member is unavailable.
     Unavailable {
         /// The member, by its number.
         member: usize,
         /// Reason.
         reason: String,
     },
-    /// All jobs have finished.
+    /// The run's jobs have all finished.
     Finished(Box<Finished>),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Finished {
     pub(crate) window: Nanos,
     /// Largest delay of the conductor.
     pub(crate) late: Nanos,
-    /// How still the rate of all members together held; none: the run was too short to tell.
+    /// Steadiness of the rate of all members together; `None`: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct FinishedMember {
     pub(crate) verify: VerifyResult,
     /// Faults of the devices, until the last block was read back.
     pub(crate) faults: Faults,
-    /// How still the rate held; none: the run was too short to tell.
+    /// Steadiness of the rate; `None`: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
     /// Steady state that was to end the jobs.
     pub(crate) steady_state: Option<SteadyStateResult>,

@@ -18,7 +18,7 @@ impl Rates {
         self.samples.push((at, ios));
     }
 
-    /// How still the rate held; `None`: too few moments to tell.
+    /// Returns the steadiness of the rate; `None`: there are too few samples to tell.
     pub(super) fn steadiness(&self) -> Option<Steadiness> {
         let steps = self.samples.len().checked_sub(1)?;
         let intervals = steps.min(MAX_INTERVALS);

@@ -23,7 +23,7 @@ pub(super) struct RunSnapshot {
     pub(super) machine: MachineSnapshot,
     activity: Vec<TargetActivity>,
     usage: ThreadUsage,
-    /// Of each device.
+    /// Scheduling of each device's threads.
     scheduled: Vec<DeviceThreads>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct DeviceThreads {
 }
 
 impl DeviceThreads {
-    /// No thread.
+    /// Scheduling of a device without threads.
     pub(crate) fn none() -> DeviceThreads {
         DeviceThreads {
             scheduled: Scheduled {

@@ -18,7 +18,7 @@ pub(super) struct SteadyWatch {
 }
 
 impl SteadyWatch {
-    /// Of a run whose measured part begins at `start`.
+    /// Watch of a run whose measured part begins at `start`.
     pub(super) fn new(requested: SteadyState, start: Nanos) -> SteadyWatch {
         SteadyWatch {
             requested,
@@ -62,7 +62,7 @@ impl SteadyWatch {
         steady
     }
 
-    /// What came of it.
+    /// Returns whether, and when, the steady state was attained.
     pub(super) fn result(&self) -> SteadyStateResult {
         SteadyStateResult {
             ss: self.requested.criterion.to_string(),

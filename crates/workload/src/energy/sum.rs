@@ -4,9 +4,9 @@ use super::of_meter::Of;
 use joulio_energy::{Boundary, Energy, MeterResult, Place, SumError, Zone};
 use joulio_job::Unmetered;
 
-/// All meters of a boundary that stand side by side, as the packages do, added up; none where
-/// there are not several, or no baseline. A part of the machine must not stand for the whole, so
-/// that a sum that cannot be had says why.
+/// Returns the sum of a boundary's meters that stand side by side, as those of the packages do; none where there are
+/// not several, or no baseline. A part of the machine must not stand for the whole: if a part has no figure, the
+/// error gives the reason.
 pub(super) fn sum(
     measured: &[MeterResult],
     boundary: Boundary,

@@ -69,7 +69,7 @@ impl<D: Device> NvmeEngine<D> {
         }))
     }
 
-    /// Has the interrupts of all queues taken by `cpu`, as far as the system lets that be said.
+    /// Directs the interrupts of all queues to `cpu`, and keeps the CPUs that take them, or the system's error.
     fn direct_interrupts(&mut self, cpu: usize) {
         for queue in self.group.queues() {
             match queue.direct_interrupts(cpu) {

@@ -52,7 +52,7 @@ pub struct SplitBuffer<B> {
 }
 
 impl<B: Buffer> Buffer for SplitBuffer<B> {
-    /// Of the first part that is here.
+    /// Returns the address of the first part that is not in flight.
     fn address(&self) -> u64 {
         self.parts.iter().flatten().next().map_or(0, B::address)
     }

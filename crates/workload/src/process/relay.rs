@@ -34,9 +34,8 @@ pub(crate) fn relay(
     attend(child, worker, method, target)
 }
 
-/// This program once more. Signals to end are for the process that runs the whole, which then ends
-/// the jobs together: they are blocked in this thread, and the new process inherits that from its
-/// first moment.
+/// Starts this program once more. Signals to end (SIGINT and the like) are for the run's process, which then ends all
+/// jobs together: they are blocked in this thread, and the new process inherits that from its first instruction.
 fn start() -> io::Result<Child> {
     let signals = [
         Signal::SIGINT,
@@ -53,7 +52,7 @@ fn start() -> io::Result<Child> {
         .spawn()
 }
 
-/// Has `child` run the job, and sees it end.
+/// Gives `child` the job to run, and waits for its end.
 fn attend(
     mut child: Child,
     worker: Worker<'_>,

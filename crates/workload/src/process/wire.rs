@@ -44,14 +44,14 @@ pub(super) enum Order {
     Stop,
 }
 
-/// A line on its standard output.
+/// A line on the standard output of a job's process.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Line {
-    /// For the thread that runs the whole.
+    /// Message to the conductor.
     Message(JobMessage),
     /// I/Os done, and their bytes.
     Progress(u64, u64),
-    /// Nothing follows.
+    /// Last line of the process.
     Ended(Ending),
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Line {
 pub(super) enum Ending {
     /// The process has said all, or that its completion mode is not to be had.
     Done,
-    /// Another job could not start, so this one did not.
+    /// The job did not start, because another one could not.
     NotStarted,
     /// The job failed, for this reason.
     Failed(String),

@@ -25,7 +25,7 @@ fn job() -> Job {
 /// Requests by job, and when they were made.
 type Log = Arc<Mutex<Vec<(usize, Nanos, Request)>>>;
 
-/// Does every I/O at once; one of the jobs' panics in the middle of its work.
+/// An engine that completes every I/O at once; the engine of one job panics in the middle of its work.
 struct Instant {
     index: usize,
     log: Log,

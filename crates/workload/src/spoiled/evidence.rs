@@ -23,7 +23,7 @@ pub(crate) struct Scheduled {
 pub(crate) struct Learning {
     /// Time that the policy was to go on learning at the beginning; zero: it had learnt.
     pub(crate) at_first: Nanos,
-    /// At the end it still had not learnt.
+    /// The policy had not learnt at the end of the run.
     pub(crate) to_the_end: bool,
 }
 

@@ -14,8 +14,8 @@ pub(crate) fn settings_lost(device: &str, setting: &str) -> Spoiled {
     spoiled(SpoiledBy::SettingsLost, None, why)
 }
 
-/// Other programs ran for `time` of `window` on `cpu`, on which nothing else was to run, for more
-/// than the share `tolerated`.
+/// Returns the reason that other programs ran for `time` of `window` on `cpu`, on which nothing else was to run;
+/// `None` up to the share `tolerated`.
 pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Option<Spoiled> {
     let spoiled = lost(SpoiledBy::Busy, time, window, |extent| {
         reasons::busy(cpu, extent)

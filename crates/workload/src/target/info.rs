@@ -28,7 +28,8 @@ pub struct TargetInfo {
     pub disk: Option<Disk>,
     /// NUMA node of the device; `None`: not known, or there is none.
     pub numa_node: Option<u32>,
-    /// Whether an IOMMU keeps it from memory that is not its own; `None` for what joulio does not drive over PCIe.
+    /// True if an IOMMU keeps the device from memory that is not its own; `None` where joulio does not drive the
+    /// device over PCIe.
     pub iommu: Option<bool>,
     /// Profile of the device that it emulates, if it does.
     pub profile: Option<DeviceProfile>,

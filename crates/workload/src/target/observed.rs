@@ -42,7 +42,7 @@ pub trait ObservedTarget {
         Vec::new()
     }
 
-    /// Another writer, where one is known: the cause of data that nobody here wrote.
+    /// Returns the name of another writer, if one is known: the cause of data that no job here wrote.
     fn other_writer(&self) -> Option<String> {
         None
     }

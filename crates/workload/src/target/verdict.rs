@@ -5,7 +5,7 @@
 pub enum ModeVerdict {
     /// The requested mode was effective.
     AsRequested,
-    /// Another mode was effective.
+    /// The effective mode was another than the requested one.
     Other {
         /// Effective completion mode.
         effective: String,

@@ -12,7 +12,7 @@ use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// One job, ready to be given an engine.
+/// A job that is ready to be given an engine.
 pub struct Worker<'a> {
     /// Number of the member that the job is of, from 0.
     pub(crate) member: usize,

@@ -162,7 +162,7 @@ impl DirectFile {
         self.access != Access::Read
     }
 
-    /// Another writer, where there may be one: the cause of data that nobody here wrote.
+    /// Returns the name of another writer, if there may be one: the cause of data that no job here wrote.
     pub fn other_writer(&self) -> Option<String> {
         match self.kind {
             FileKind::Regular if self.beside_a_writer => {

@@ -31,7 +31,7 @@ pub enum DirectFileError {
         /// The loop device.
         device: String,
     },
-    /// Another program has the file locked.
+    /// The file is locked by another program.
     #[error("{}: {holder} uses this file (or another program has it locked, or it was named twice): wait for it, or use another file", path.display())]
     Locked {
         /// The file.
@@ -71,7 +71,7 @@ pub enum DirectFileError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelEngineError {
-    /// This kernel or device has no such engine or completion mode.
+    /// The engine or completion mode is missing on this kernel or device.
     #[error("{engine}: {mode} is unavailable: {missing}")]
     Missing {
         /// The engine.
@@ -127,7 +127,7 @@ pub enum KernelEngineError {
         /// The most bytes of a command.
         max: u32,
     },
-    /// No memory for buffers.
+    /// The system has no memory for buffers.
     #[error("{count} buffers of {len} bytes: {source}")]
     Memory {
         /// Number of buffers.
@@ -190,7 +190,7 @@ pub enum Missing {
     /// Commands cannot be passed to the namespace.
     #[error(transparent)]
     Passthrough(NoPassthrough),
-    /// All contexts are taken.
+    /// The system has no context left.
     #[error("no asynchronous contexts are left: raise fs.aio-max-nr")]
     NoContexts,
 }
@@ -199,7 +199,7 @@ pub enum Missing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPassthrough {
-    /// No whole NVMe namespace.
+    /// The path is not a whole NVMe namespace.
     #[error(
         "commands go to a whole NVMe namespace (/dev/nvme0n1), not to a file, a partition or another disk: --engine io_uring"
     )]

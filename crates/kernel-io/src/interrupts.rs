@@ -37,7 +37,7 @@ impl Interrupts {
         }
     }
 
-    /// Every line.
+    /// Returns every line.
     pub fn lines(&self) -> &[InterruptLine] {
         &self.lines
     }

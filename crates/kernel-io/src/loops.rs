@@ -20,7 +20,7 @@ enum Backing {
 }
 
 impl Backing {
-    /// None: it is neither, or not there.
+    /// Returns what `path` is; `None`: neither a file nor a block device, or it does not exist.
     fn of(path: &Path) -> Option<Backing> {
         let found = stat(path).ok()?;
         match FileType::from_raw_mode(found.st_mode) {
@@ -55,9 +55,8 @@ impl Blocks {
         found.map(|(name, _)| name.clone())
     }
 
-    /// Every loop device that stands on something, with what: by the path in /sys, and by the
-    /// kernel's device and inode numbers, which hold where that path has been moved or is of
-    /// another mount namespace.
+    /// Returns every loop device with its backing: found by the path in /sys, and by the kernel's device and inode
+    /// numbers, which hold where that path was moved or is of another mount namespace.
     fn loops(&self) -> Vec<(String, Backing)> {
         let entries = fs::read_dir(self.root().join("sys/block"));
         let entries = entries.into_iter().flatten().flatten();

@@ -30,7 +30,7 @@ pub struct NoThrottles;
 pub enum Throttled {
     /// Throttled: a counter rose.
     Yes,
-    /// Not throttled: no counter rose.
+    /// No throttling: no counter rose.
     No,
     /// Unknown: there are no counters, or CPUs went or came meanwhile.
     Unknown,

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::sync::Arc;
 
-/// What a block holds after a test has written it.
+/// Returns the content of a block after a test has written it.
 fn pattern(block: u64, salt: u8) -> Vec<u8> {
     let word = block.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(salt);
     word.to_le_bytes().repeat(BLOCK as usize / 8)

@@ -14,8 +14,8 @@ use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 use std::sync::Arc;
 
-/// One synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, so that
-/// no deadline ends it.
+/// Engine of one synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, so that no
+/// deadline ends it.
 pub struct Psync {
     file: Arc<DirectFile>,
     mode: CompletionMode,

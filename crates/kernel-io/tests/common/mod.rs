@@ -51,7 +51,7 @@ pub fn soon() -> Nanos {
     now() + Nanos::from_millis(30_000)
 }
 
-/// Every completion mode that io_uring has here, with the options that change its calls.
+/// Returns every completion mode that io_uring has here, with the options that change its calls.
 pub fn rings() -> Vec<(CompletionMode, RingOptions)> {
     let plain = RingOptions::default();
     let fixed = RingOptions {
@@ -95,7 +95,7 @@ pub fn ring(
     }
 }
 
-/// What is to be claimed of every engine.
+/// A claim that every engine is to meet.
 pub trait Claim {
     fn of(&self, engine: impl KernelEngine, name: &str, depth: usize);
 }
@@ -185,7 +185,7 @@ fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError
     }
 }
 
-/// One request from beginning to end.
+/// Runs one request from submission to completion.
 pub fn one(engine: &mut impl KernelEngine, request: Request) -> KernelCompletion {
     let buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
     engine.prepare(request, buffer).unwrap();

@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 3
 /// A context of the kernel's, its outstanding requests, and the file they go to.
 pub(super) struct Context {
     id: libc::c_ulong,
-    /// Not yet submitted, oldest first.
+    /// Requests that are not submitted yet, the oldest first.
     staged: Vec<ControlBlock>,
     /// Trims, which are no requests of the kernel's: identifier, offset and length.
     trims: VecDeque<(u64, u64, u32)>,
@@ -124,7 +124,7 @@ impl Context {
         Ok(())
     }
 
-    /// Does the next trim that was staged, by a call that waits for its end; `None`: there is none.
+    /// Executes the next staged trim with a call that waits for its end; `None`: no trim is staged.
     pub(super) fn trim(&mut self) -> Option<KernelCompletion> {
         let (id, offset, len) = self.trims.pop_front()?;
         let result = match self.file.trim(offset, len) {

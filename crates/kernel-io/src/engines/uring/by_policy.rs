@@ -159,7 +159,7 @@ impl<R: Requests> PolicyUring<R> {
         delivered
     }
 
-    /// One wait by the policy's plan, until `deadline` at most.
+    /// Waits once, as the policy plans, until `deadline` at most.
     fn wait(&mut self, deadline: Nanos) -> Result<(), KernelEngineError> {
         let at = now();
         if self.policy.asks_lost()
@@ -209,7 +209,7 @@ impl<R: Requests> PolicyUring<R> {
         self.counters.overslept += end - step.until;
     }
 
-    /// Whether a completion is there after a sleep.
+    /// Returns whether a completion was there after a sleep.
     fn is_over(&mut self) -> Slept {
         // A failure shows at the next wait.
         let there = |ring: &mut IoUring<R>| ring.has_completion().unwrap_or(false);

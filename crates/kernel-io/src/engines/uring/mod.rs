@@ -236,7 +236,7 @@ impl<R: Requests> Engine for IoUring<R> {
     type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
-    /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
+    /// Allocates buffers. With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
     /// 5.13); those of later calls are ordinary ones.
     fn buffers(
         &mut self,

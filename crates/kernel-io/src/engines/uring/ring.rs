@@ -23,7 +23,7 @@ use std::time::Duration;
 /// A ring, its outstanding requests, and the file they go to.
 pub(super) struct Ring<R: Requests> {
     ring: RawRing<R>,
-    /// Not yet in the ring: the kernel's thread would take them at once.
+    /// Requests that are not in the ring yet, since the kernel's thread would take them at once.
     staged: Vec<R::Entry>,
     slots: Slots,
     requests: R,
@@ -170,7 +170,7 @@ impl<R: Requests> Ring<R> {
         self.ring.params().is_feature_ext_arg()
     }
 
-    /// No completion is in the ring.
+    /// Returns whether the ring has no completion.
     #[inline]
     pub(super) fn is_empty(&mut self) -> bool {
         self.ring.completion().is_empty()

@@ -60,7 +60,7 @@ impl<R: Requests> IoUring<R> {
         }
     }
 
-    /// One wait for `wanted` completions, which may end earlier.
+    /// Waits once for `wanted` completions; the wait may end earlier.
     fn wait(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
         match self.mode {
             CompletionMode::SqPoll | CompletionMode::SqPollPoll => self.watch_ring(deadline),

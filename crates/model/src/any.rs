@@ -67,7 +67,7 @@ impl AnyProfile {
         }
     }
 
-    /// One sentence on what is modelled.
+    /// Returns a sentence on what is modelled.
     pub fn description(&self) -> &str {
         match self {
             AnyProfile::Machine(machine) => &machine.description,

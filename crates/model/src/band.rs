@@ -24,7 +24,7 @@ impl Pick {
         }
     }
 
-    /// For a figure that is taken off: the other end, for the same effect on the energy.
+    /// Returns the other end of the band, for a figure that is subtracted: the effect on the energy is then the same.
     pub(crate) fn opposite(self) -> Pick {
         match self {
             Pick::Low => Pick::High,
@@ -33,7 +33,7 @@ impl Pick {
         }
     }
 
-    /// For a figure that counts for more if `raises`, and is taken off if not.
+    /// Returns this end for a figure that raises the energy, if `raises`, and the other end for one that lowers it.
     pub(crate) fn toward(self, raises: bool) -> Pick {
         if raises { self } else { self.opposite() }
     }

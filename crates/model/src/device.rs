@@ -19,7 +19,7 @@ pub struct DeviceProfile {
     pub name: String,
     /// The model number that Identify Controller reports (MN, 40 bytes of printable ASCII).
     pub model: String,
-    /// One sentence on what is modelled.
+    /// Sentence on what is modelled.
     pub description: String,
     /// Parts of the model names of the drives that it is a profile of, as the kernel has them; none: of
     /// no one drive.
@@ -33,7 +33,7 @@ pub struct DeviceProfile {
     pub max_queue_entries: Figure,
     /// The most I/O queue pairs it grants.
     pub max_io_queues: Figure,
-    /// Whether writes may be lost until flushed (VWC).
+    /// True if writes may be lost until flushed (VWC).
     pub volatile_write_cache: bool,
     /// The sizes a logical block may have.
     pub lba: Lba,
@@ -127,13 +127,13 @@ pub struct DevicePower {
     pub states: Vec<PowerState>,
 }
 
-/// One NVMe power state: data for Identify, and what [`crate::PowerStates`] goes through.
+/// An NVMe power state: data for Identify, and for the transitions of [`crate::PowerStates`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerState {
     /// The most it draws in this state, in watts (MP).
     pub max_power_watts: Figure,
-    /// Whether the device does I/O in this state (the inverse of NOPS).
+    /// True if the device does I/O in this state (the inverse of NOPS).
     pub operational: bool,
     /// Microseconds to enter it (ENLAT).
     pub entry_latency_us: Figure,
@@ -181,7 +181,7 @@ impl DeviceProfile {
         all.find(|profile| profile.fits(model_name))
     }
 
-    /// Whether the profile is of a drive whose model name is `model_name`, an emulated one's included.
+    /// Returns whether the profile is of a drive whose model name is `model_name`, also that of an emulated one.
     pub fn fits(&self, model_name: &str) -> bool {
         let part_of = |part: &String| model_name.contains(part.as_str());
         model_name.trim() == self.model || self.drives.iter().any(part_of)

@@ -19,7 +19,7 @@ pub enum FigureKind {
     Guess,
 }
 
-/// One number of a profile. The unit stands in the field's name (`idle_watts`).
+/// A number of a profile, with its source. The unit stands in the field's name (`idle_watts`).
 ///
 /// ```toml
 /// idle_watts = { value = 5.0, kind = "derived", source = "34 W - 29 W", band = [4.0, 6.0] }

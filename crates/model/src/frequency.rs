@@ -39,7 +39,7 @@ impl Frequency {
 pub struct FrequencyRatio(f64);
 
 impl FrequencyRatio {
-    /// No clock is further from its reference than this, in either direction.
+    /// Largest ratio of a clock to its reference, or of the reference to the clock.
     const MAX_RATIO: f64 = 100.0;
 
     /// `ratio`, if a clock can run at it: more than 0, and within a hundredfold of the reference.

@@ -66,7 +66,7 @@ impl LatencyCurve {
         }
     }
 
-    /// Whether every request of any size takes no time.
+    /// Returns whether every request of any size takes no time.
     pub fn is_zero(&self) -> bool {
         self.beyond == 0.0 && self.points.iter().all(|&(_, ns)| ns == 0.0)
     }

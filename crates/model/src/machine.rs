@@ -17,7 +17,7 @@ use crate::{CoreState, Figure, Frequency, FrequencyRatio, Link, Pick, ProfileErr
 pub struct MachineProfile {
     /// The name it is requested by.
     pub name: String,
-    /// One sentence on what is modelled, and at which boundary the watts were taken.
+    /// Sentence on what is modelled, and at which boundary the watts were measured.
     pub description: String,
     /// Parts of the names of the processors that it is a profile of; none: of no one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,21 +83,21 @@ pub struct CoreWatts {
     pub spin: Figure,
     /// Running in the kernel.
     pub kernel: Figure,
-    /// In `tpause` C0.1; absent when the CPU has no WAITPKG.
+    /// Waiting in `tpause` C0.1; absent when the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c01: Option<Figure>,
-    /// In `tpause` C0.2; absent when the CPU has no WAITPKG.
+    /// Waiting in `tpause` C0.2; absent when the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c02: Option<Figure>,
-    /// In `mwaitx` on a cache line; absent when the CPU cannot. Of a CPU with WAITPKG it is
-    /// `pause_c02`: `umwait` enters the same C0.2 as `tpause`.
+    /// Waiting in `mwaitx` on a cache line; absent when the CPU cannot. A CPU with WAITPKG draws `pause_c02` instead:
+    /// `umwait` enters the same C0.2 as `tpause`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Figure>,
     /// Halted in C1.
     pub c1: Figure,
     /// Halted in C1E: C1 at the lowest frequency and voltage.
     pub c1e: Figure,
-    /// In C6: its voltage off; what `base_watts` already holds for every core.
+    /// Powered off in C6; `base_watts` already holds this for every core.
     pub c6: Figure,
 }
 
@@ -151,7 +151,7 @@ impl MachineProfile {
         all.find(|profile| profile.fits(model_name))
     }
 
-    /// Whether the profile is of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    /// Returns whether the profile is of a machine whose processor is called `model_name` in /proc/cpuinfo.
     pub fn fits(&self, model_name: &str) -> bool {
         self.processors.iter().any(|part| model_name.contains(part))
     }

@@ -49,13 +49,12 @@ pub struct EnergyParts {
 }
 
 impl EnergyParts {
-    /// All of it: what a meter at the wall would read, where the machine's watts are of the box.
+    /// Sum of all parts: the reading of a meter at the wall, where the machine's watts are of the box.
     pub fn total(&self) -> Joules {
         self.without_devices() + self.device
     }
 
-    /// All but the devices: what a meter at the package would read, where the machine's watts are
-    /// of the package.
+    /// Sum without the devices: the reading of a meter at the package, where the machine's watts are of the package.
     pub fn without_devices(&self) -> Joules {
         self.base + self.cores + self.uncore + self.wakes
     }

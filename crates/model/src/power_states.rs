@@ -14,7 +14,7 @@ const MAX_STATES: usize = 32;
 pub struct Transition {
     /// The power state to go to (ITPS).
     pub to: u8,
-    /// After so much idle time in this one (ITPT); zero is never.
+    /// Idle time in this state after which the transition begins (ITPT); zero: never.
     pub after: Nanos,
 }
 
@@ -48,13 +48,13 @@ pub struct PowerStates {
     operational: u8,
     /// The state that the latest transition is charged to.
     charged: u8,
-    /// When the transition before the latest was over.
+    /// End of the transition before the latest.
     before: Nanos,
-    /// When the latest transition begins.
+    /// Beginning of the latest transition.
     begun: Nanos,
-    /// When it is over.
+    /// End of the latest transition.
     settled: Nanos,
-    /// When the last I/O is over.
+    /// End of the last I/O.
     idle: Nanos,
     /// The time up to which `residency` counts.
     counted: Nanos,
@@ -112,7 +112,7 @@ impl PowerStates {
         at.max(self.settled)
     }
 
-    /// Every I/O so far is over by `at`, which may lie ahead.
+    /// Reports that every I/O so far ends by `at`, which may lie in the future.
     #[inline]
     pub fn idle_since(&mut self, at: Nanos) {
         self.idle = self.idle.max(at);
@@ -194,7 +194,7 @@ impl PowerStates {
         state.is_none_or(|state| state.operational)
     }
 
-    /// Does the transitions that are due by `to`, and counts up to it.
+    /// Makes the transitions that are due by `to`, and counts residency up to it.
     fn advance(&mut self, to: Nanos) {
         while let Some(transition) = self.transitions[usize::from(self.current)] {
             let due = self.idle.max(self.settled) + transition.after;

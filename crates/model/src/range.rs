@@ -39,7 +39,7 @@ impl Range {
         Range { low, high, unit }
     }
 
-    /// Whether `value` lies in it.
+    /// Returns whether `value` lies in the range.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

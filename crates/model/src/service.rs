@@ -42,7 +42,7 @@ pub struct ServiceModel {
     read: Path,
     write: Path,
     flush_ns: f64,
-    /// When each server falls free, the earliest on top.
+    /// Time when each server becomes free, the earliest on top.
     servers: BinaryHeap<Reverse<Nanos>>,
     channels: Option<Channels>,
     spread: Spread,
@@ -53,7 +53,7 @@ pub struct ServiceModel {
 /// Servers of which each has its own data.
 #[derive(Clone, Debug)]
 struct Channels {
-    /// When each falls free.
+    /// Time when each channel becomes free.
     free: Box<[Nanos]>,
     /// The share of a service time for which an I/O holds one.
     share: f64,
@@ -69,7 +69,7 @@ struct Path {
     last: RequestSize,
     /// The link's nanoseconds per byte; 0 when it is not a limit.
     link_ns_per_byte: f64,
-    /// When the link falls free.
+    /// Time when the link becomes free.
     link_free: Nanos,
 }
 
@@ -148,7 +148,7 @@ impl ServiceModel {
         self.begin(now, direction, bytes, stretch)
     }
 
-    /// One body, in which a device that is not slowed down multiplies nothing.
+    /// Common body of both functions; for a device that is not slowed down it multiplies nothing.
     #[inline(always)]
     fn begin(&mut self, now: Nanos, direction: Direction, bytes: u32, stretch: f64) -> Nanos {
         if self.instant {

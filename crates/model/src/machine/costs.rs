@@ -21,7 +21,7 @@ pub struct Costs {
     pub app_ns: Figure,
     /// User mode to kernel and back, once a system call.
     pub crossing_ns: Figure,
-    /// One poll of a completion queue that finds nothing.
+    /// Poll of a completion queue that finds nothing.
     pub poll_ns: Figure,
     /// Moving, checking or mapping data, by KiB of the I/O.
     pub kib_ns: Figure,
@@ -155,7 +155,7 @@ impl IdleCosts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleState {
-    /// Not halted: the idle task polls for work (drivers/cpuidle/poll_state.c). Drawn as spinning.
+    /// Running: the idle task polls for work (drivers/cpuidle/poll_state.c). Draws as much as spinning.
     Poll,
     /// Halted.
     C1,
@@ -177,7 +177,7 @@ impl From<IdleState> for CoreState {
 }
 
 impl IdleState {
-    /// Every one, from the shallowest to the deepest.
+    /// All idle states, from the shallowest to the deepest.
     pub const ALL: [IdleState; 4] = [
         IdleState::Poll,
         IdleState::C1,

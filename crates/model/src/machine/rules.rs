@@ -56,7 +56,7 @@ fn frequency(check: &FigureCheck<'_>, law: &Frequency) -> Result<(), ProfileErro
     check.within("frequency.exponent", &law.exponent, 0.0, 4.0)
 }
 
-/// Every state draws more than nothing, at least as much as C6, and an idle one no more than spin.
+/// Checks that every state draws more than nothing and at least as much as C6, and an idle one no more than spin.
 fn core_watts(check: &FigureCheck<'_>, watts: &CoreWatts) -> Result<(), ProfileError> {
     let states = [
         ("core_watts.spin", Some(&watts.spin)),

@@ -18,9 +18,9 @@ pub struct Residency {
     /// Asleep until a timer; as [`CoreState::C1`], since such a sleep is a fraction of an I/O and
     /// its known end keeps the kernel from a deeper state.
     pub slept: Nanos,
-    /// In `tpause`; as [`CoreState::PauseC02`], which Linux allows unless configured otherwise.
+    /// Waiting in `tpause`; counted as [`CoreState::PauseC02`], which Linux allows unless configured otherwise.
     pub paused: Nanos,
-    /// In `umwait` or `mwaitx`; as [`CoreState::Monitor`].
+    /// Waiting in `umwait` or `mwaitx`; counted as [`CoreState::Monitor`].
     pub monitored: Nanos,
     /// Wake-ups by an interrupt.
     pub wakes: u64,

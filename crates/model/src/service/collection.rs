@@ -6,12 +6,11 @@ use rand_distr::Bernoulli;
 use super::spread::Spread;
 use crate::device::GarbageCollection;
 
-/// When the next burst is due, and when the latest is over.
+/// Bursts of garbage collection: bytes until the next, and end of the latest.
 ///
-/// A burst begins when the write that completes `bytes` is taken, and reaches the I/Os after it.
-/// One that comes due during another prolongs it to its own end: other dies collect meanwhile, and
-/// no debt piles up beyond one burst. So a flood of writes sees at most one long burst, and what
-/// comes after `us` of silence sees none.
+/// A burst begins when the write that completes `bytes` is taken, and reaches the I/Os after it. A burst that is due
+/// during another prolongs it to its own end: other dies collect meanwhile, and no debt piles up beyond one burst. So
+/// a flood of writes sees at most one long burst, and I/Os after `us` of silence see none.
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     every: u64,
@@ -32,7 +31,7 @@ impl Collection {
         })
     }
 
-    /// When an I/O that is taken at `taken` gets at the medium.
+    /// Returns when an I/O that is taken at `taken` reaches the medium.
     pub(super) fn reach(&self, taken: Nanos, spread: &mut Spread) -> Nanos {
         if taken < self.until && spread.happens(self.chance) {
             self.until

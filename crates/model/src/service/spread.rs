@@ -61,12 +61,12 @@ impl Spread {
         }
     }
 
-    /// Whether what has this `chance` happens now.
+    /// Returns whether an event of this `chance` happens now.
     pub(super) fn happens(&mut self, chance: Bernoulli) -> bool {
         chance.sample(&mut self.random)
     }
 
-    /// One of `count` places, each as likely.
+    /// Returns one of `count` places, each equally likely.
     pub(super) fn any_of(&mut self, count: usize) -> usize {
         // The high bits of a product: no division, and no bias that a run could show.
         ((u128::from(self.random.next_u64()) * count as u128) >> 64) as usize

@@ -70,7 +70,7 @@ fn energy(
     power::energy(machine, &devices, WINDOW, cores, pick).total()
 }
 
-/// Every built-in machine with every built-in device.
+/// Pairs of every built-in machine with every built-in device.
 static BUILTIN: LazyLock<Vec<(MachineProfile, DeviceProfile)>> = LazyLock::new(|| {
     let devices = || DeviceProfile::names().map(|name| DeviceProfile::builtin(name).unwrap());
     let machines = MachineProfile::names().map(|name| MachineProfile::builtin(name).unwrap());
@@ -79,7 +79,7 @@ static BUILTIN: LazyLock<Vec<(MachineProfile, DeviceProfile)>> = LazyLock::new(|
         .collect()
 });
 
-/// Every figure of a machine that has a share in an energy, and of a device.
+/// Returns every figure of a machine that has a share in an energy, and of a device.
 fn figures<'a>(
     machine: &'a mut MachineProfile,
     device: &'a mut DeviceProfile,

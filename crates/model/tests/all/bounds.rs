@@ -35,7 +35,7 @@ fn figures(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// As error messages write it.
+/// Returns the path of a field as error messages write it.
 fn field(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -76,8 +76,8 @@ fn folder(kind: &str) -> Vec<(String, Value)> {
     files.map(read).collect()
 }
 
-/// No figure of any profile takes `value`; the message is a line with the field, and, for what is
-/// a number, the range.
+/// Checks that no figure of any profile takes `value`; the message is a line with the field and, for a number, the
+/// range.
 #[track_caller]
 fn nowhere(value: f64) {
     let parse = |kind: &str, text: &str| -> Result<(), ProfileError> {

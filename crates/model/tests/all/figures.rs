@@ -20,7 +20,7 @@ const EXACT: [&str; 6] = [
     "exit_latency_us",
 ];
 
-/// Every figure in `value`, with the path to it.
+/// Collects every figure in `value`, with the path to it.
 fn figures(path: &str, value: &Value, found: &mut Vec<(String, Figure)>) {
     match value {
         Value::Table(table) if table.contains_key("value") => {

@@ -17,7 +17,7 @@ fn figure(value: f64) -> Figure {
     }
 }
 
-/// One server, 10 us for everything, no spread: a burst of `us` after every `blocks` written.
+/// A profile with one server, 10 us for everything and no spread: a burst of `us` after every `blocks` written.
 fn collecting(blocks: u32, us: f64, fraction: f64) -> DeviceProfile {
     let mut profile = device("instant");
     let service = &mut profile.service;
@@ -133,8 +133,8 @@ fn a_slowed_device_takes_so_many_times_as_long() {
 }
 
 proptest! {
-    /// Whatever a host does: never before now, never later than the queue and one burst explain,
-    /// and the same again for the same seed.
+    /// Whatever a host does, an I/O ends never before now, never later than the queue and one burst explain, and at
+    /// the same time again for the same seed.
     #[test]
     fn a_burst_costs_at_most_itself(
         seed: u64,

@@ -14,8 +14,8 @@ fn us(us: u64) -> Nanos {
     Nanos::from_micros(us)
 }
 
-/// As Linux sets it (`nvme_configure_apst`, its rule before primary and secondary timeouts): after
-/// 50 times entry and exit together, in whole milliseconds rounded up.
+/// Transitions as Linux sets them (`nvme_configure_apst`, its rule before primary and secondary timeouts): after 50
+/// times entry and exit together, in whole milliseconds rounded up.
 fn linux() -> Transitions {
     let mut table = [None; 32];
     let doze = Some(Transition {
@@ -199,8 +199,8 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Whatever happens, and whatever table a host makes up: no time is lost or counted twice, an
-    /// I/O always wakes the device, and waits for two transitions at most.
+    /// Whatever happens, and whatever table a host sets: no time is lost or counted twice, an I/O always wakes the
+    /// device, and it waits for two transitions at most.
     #[test]
     fn residency_adds_up_to_the_whole_time(
         start in 0_u64..1_000,

@@ -59,7 +59,7 @@ struct IoView {
     /// A completion of a command that had been completed before.
     doubled: bool,
     meanwhile: Option<MeanwhileView>,
-    /// How the policy meant to wait; times count from the submission.
+    /// Plan of the policy for the wait; times count from the submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanView>,
 }

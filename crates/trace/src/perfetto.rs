@@ -42,7 +42,7 @@ struct Document {
     other_data: Value,
 }
 
-/// One entry of `traceEvents`.
+/// Entry of `traceEvents`.
 #[derive(Serialize)]
 struct Entry {
     name: String,

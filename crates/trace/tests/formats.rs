@@ -98,7 +98,7 @@ fn ns(entry: &Value, key: &str) -> i128 {
     (us * 1e3).round() as i128
 }
 
-/// What every reader of the Trace Event Format relies on.
+/// Checks what every reader of the Trace Event Format relies on.
 fn check(entries: &[Value]) {
     let mut last: HashMap<(String, u64), f64> = HashMap::new();
     let mut open: HashMap<String, &str> = HashMap::new();

@@ -4,7 +4,7 @@ use joulio_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// When a lane is free again, and which it is. The earliest, and of those the lowest, first.
+/// Time when a lane is free again, and its number. The earliest comes first, and of those the lowest.
 type Free = Reverse<(Nanos, usize)>;
 
 /// The lanes of every group of I/Os. I/Os are to come by the time of their begin.

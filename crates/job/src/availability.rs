@@ -7,6 +7,6 @@ use serde::{Deserialize, Serialize};
 pub enum Availability {
     /// The effective completion mode.
     Effective(String),
-    /// No completion mode, for this reason.
+    /// The job has no completion mode, for this reason.
     Unavailable(String),
 }

@@ -12,7 +12,7 @@ pub struct Batches {
 }
 
 impl Default for Batches {
-    /// All that are due go out together, and each completion is taken as soon as it is there.
+    /// Submits all I/Os that are due together, and takes each completion as soon as it is there.
     fn default() -> Batches {
         Batches {
             submit: 0,

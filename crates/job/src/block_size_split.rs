@@ -136,7 +136,7 @@ impl FromStr for BlockSizeSplit {
     }
 }
 
-/// All multiples of `least` up to `most`, alike.
+/// Returns all multiples of `least` up to `most`, with equal weights.
 fn range(text: &str, least: u64, most: u64) -> Result<BlockSizeSplit, String> {
     if least == 0 || most < least || !most.is_multiple_of(least) {
         return Err(format!(

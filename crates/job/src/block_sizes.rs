@@ -21,7 +21,7 @@ pub struct BlockSizes {
     split: Option<BlockSizeSplit>,
 }
 
-/// In JSON.
+/// JSON form of the sizes.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -62,7 +62,7 @@ pub enum CompletionMode {
 }
 
 impl CompletionMode {
-    /// Every mode, with its default parameter where it has one.
+    /// All modes, each with its default parameter where it has one.
     pub const ALL: [CompletionMode; 21] = [
         CompletionMode::Poll,
         CompletionMode::PollPause(PollPause::PAUSES),

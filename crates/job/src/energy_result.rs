@@ -3,7 +3,7 @@
 use joulio_units::{Boundary, Energy, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// One figure of a run's energy.
+/// Figure of a run's energy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyResult {

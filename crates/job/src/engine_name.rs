@@ -34,7 +34,7 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    /// Every one.
+    /// All engines.
     pub const ALL: [EngineName; 10] = [
         EngineName::Nvme,
         EngineName::Psync,

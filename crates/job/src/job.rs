@@ -87,7 +87,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// One job of random 4 KiB reads at depth 1 in a closed loop, `number_ios` long.
+    /// A job of `number_ios` random 4 KiB reads at depth 1 in a closed loop.
     pub fn random_reads(number_ios: u64) -> Job {
         Job {
             rw: ReadWrite::RandRead,

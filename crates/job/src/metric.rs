@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One figure of a [`RunResult`], by its name: `iops`, `read_p99_us`, `ios_per_package_joule`.
+/// Figure of a [`RunResult`], by its name: `iops`, `read_p99_us`, `ios_per_package_joule`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
@@ -174,7 +174,7 @@ const ENERGY: [(EnergyMetric, &str, &str); 4] = [
 ];
 
 impl Metric {
-    /// Every metric with its name, those of the widest boundary before those of one that is named.
+    /// Returns every metric with its name, those of the widest boundary before those of a named one.
     pub fn all() -> Vec<(Metric, String)> {
         let mut all = Vec::new();
         for (side, prefix) in SIDES {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RandomDistribution {
-    /// All blocks alike: `random`.
+    /// Uniform over all blocks: `random`.
     #[default]
     Uniform,
     /// Zipf's law: the block of rank k is chosen in proportion to 1 / k^theta; above 0, and not 1.

@@ -7,7 +7,7 @@ use joulio_units::PastTdp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One workload in one completion mode. Figures are there if the mode, or another, was effective.
+/// Result of a workload in one completion mode. Figures are present if that mode, or another, was effective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunResult {
@@ -43,11 +43,11 @@ pub struct RunResult {
     pub modelled: bool,
     /// Reasons why the figures are not those of the completion mode; empty: they are.
     pub spoiled: Vec<Spoiled>,
-    /// In virtual time alone: the power of a package that draws more than it is sold to draw.
+    /// Power of a package that draws more than its TDP; in virtual time alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past_tdp: Option<PastTdp>,
-    /// In virtual time alone: percent of the jobs' CPUs in which these did not wait, be it by polls that
-    /// found nothing, paused or idle.
+    /// Percent of the jobs' CPUs in which these did not wait; in virtual time alone. Polls that find nothing, pauses
+    /// and idle time are waits.
     #[serde(default)]
     pub useful_cpu_percent: Option<f64>,
     /// Sections of a job file that ran beside each other, each by itself; empty: the run is of one alone.

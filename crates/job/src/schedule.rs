@@ -172,7 +172,7 @@ impl Schedule {
         self.is_rare && matches!(self.loads[self.turn].load.arrivals, Arrivals::Think { .. })
     }
 
-    /// Nothing is in flight at `at`: a stall begins, if it is its turn.
+    /// Reports that nothing is in flight at `at`: a stall begins, if it is its turn.
     pub fn drained(&mut self, at: Nanos) {
         if let Arrivals::Think { time, blocks } = self.loads[self.turn].load.arrivals
             && self.burst == 0

@@ -26,7 +26,7 @@ pub enum SpoiledBy {
     DevicePreempted,
     /// The kernel's thread that submits or polls for a job was ready to run, and others ran on its CPU.
     KernelPreempted,
-    /// Other programs ran on the CPUs that were measured.
+    /// CPUs that were measured also ran other programs.
     Busy,
     /// The host ran something else on the virtual machine's CPUs.
     Stolen,
@@ -34,7 +34,7 @@ pub enum SpoiledBy {
     Throttled,
     /// The process was stopped and continued.
     Stopped,
-    /// Nothing of the process ran for a while, and it was not stopped.
+    /// The process did not run for a while, and it was not stopped.
     Stalled,
     /// The machine was suspended.
     Suspended,

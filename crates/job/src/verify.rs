@@ -6,10 +6,10 @@ use std::str::FromStr;
 /// Verification of data, as fio's `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
-    /// No verification: data is not read.
+    /// No verification: data that was read is not checked.
     #[default]
     None,
-    /// Each block carries where and when it was written, and a CRC-32C.
+    /// A header in each block, with where and when it was written, and a CRC-32C.
     Crc32c,
 }
 

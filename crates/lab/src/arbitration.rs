@@ -2,7 +2,8 @@
 
 use joulio_nvme_spec::feature::Arbitration;
 
-/// Any number of commands of a queue at a time (NVM Express Base 2.0, figure 318: AB).
+/// Arbitration burst without a limit: any number of commands of a queue at a time (NVM Express Base 2.0, figure 318:
+/// AB).
 const NO_LIMIT: u8 = 7;
 
 /// Weights 8, 4 and 1 of high, medium and low priority, without a limit of a queue's turn.

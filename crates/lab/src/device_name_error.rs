@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Why a text names no device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceNameError {
-    /// No device has this name.
+    /// The name is no device's.
     #[error(
         "'{text}' is not a device: {}emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET{other}",
         question(near.as_deref())
@@ -16,7 +16,7 @@ pub enum DeviceNameError {
         text: String,
         /// A name that is like it.
         near: Option<String>,
-        /// Other names that are taken there, behind a comma.
+        /// Other names that are accepted there, after a comma.
         other: &'static str,
     },
     /// The character device of an NVMe namespace.
@@ -81,7 +81,7 @@ fn question(near: Option<&str>) -> String {
 }
 
 impl DeviceNameError {
-    /// No device is called `text`, and `near` is a name that is like it.
+    /// An error for the name `text`, which no device has; `near` is a similar name.
     pub(crate) fn unknown(text: &str, near: Option<String>) -> DeviceNameError {
         DeviceNameError::Unknown {
             text: text.into(),
@@ -90,7 +90,7 @@ impl DeviceNameError {
         }
     }
 
-    /// This error where `other` is taken too, as `, or a path`.
+    /// Returns this error with `other` among the accepted names, as `, or a path`.
     pub(crate) fn or(self, other: &'static str) -> DeviceNameError {
         match self {
             DeviceNameError::Unknown { text, near, .. } => {

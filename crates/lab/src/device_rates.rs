@@ -36,7 +36,7 @@ pub enum DeviceRatesError {
         /// Problem, and its remedy.
         problem: String,
     },
-    /// No row.
+    /// The file has no row.
     #[error("{}: has no rates: give a header, as rw,bs,iodepth,numjobs,iops, and a row for each", .0.display())]
     Empty(PathBuf),
 }

@@ -27,7 +27,7 @@ pub enum DiskError {
 /// Block devices whose activity is watched.
 pub struct WatchedDisks {
     disks: Disks,
-    /// None: all.
+    /// Names of the disks that were named; `None`: all disks.
     named: Option<Vec<String>>,
     notes: Vec<String>,
     /// Counters of each device at the last snapshot, and the names of what it stands on.

@@ -193,7 +193,7 @@ impl Emulated {
         Ok(DeviceProfile::load(&self.profile)?)
     }
 
-    /// Before a file of a size that is of no use is created.
+    /// Checks the size before a file is created that could not be used.
     fn check_size(&self, profile: &DeviceProfile) -> Result<(), OpenError> {
         let block = u64::from(self.lba.unwrap_or(profile.lba.default_bytes)).max(1);
         match self.size {

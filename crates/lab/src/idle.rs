@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Failure to measure, to keep or to read an idle baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum IdleError {
-    /// No meter that can be read.
+    /// The machine has no meter that can be read.
     #[error("--idle: no meter can be read here: joulio power says why")]
     NoMeter,
     /// The machine has no identity.
@@ -55,13 +55,13 @@ pub enum IdleError {
         /// Reason.
         source: BaselineError,
     },
-    /// No thread could be started to read the meters.
+    /// The system cannot start a thread to read the meters.
     #[error(transparent)]
     Meters(io::Error),
     /// A signal ended the measurement.
     #[error("--idle: ended early: nothing is kept")]
     Interrupted,
-    /// No meter has a figure.
+    /// The meters have no figure.
     #[error("--idle: no meter has a figure: {0}")]
     NoFigure(String),
 }

@@ -3,7 +3,7 @@
 use joulio_energy::{Filtering, FindingState, How, MeterFinding, MeterKind, MeterResult};
 use serde::Serialize;
 
-/// Every meter of a machine, as `joulio power --output json` prints them.
+/// Listing of a machine's meters, as `joulio power --output json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeterListing {
     /// Version of this form.
@@ -14,7 +14,7 @@ pub struct MeterListing {
     pub meters: Vec<ListedMeter>,
 }
 
-/// One meter, with the figure of a window or the reason for none.
+/// Meter, with the figure of a window or the reason for none.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedMeter {
     /// Name, as `--meter` takes it.
@@ -140,7 +140,7 @@ impl ListedMeter {
     }
 }
 
-/// In words.
+/// Describes in words how a meter gets its figures.
 fn how(how: &How, kind: MeterKind) -> String {
     match how {
         How::Modelled => "modelled".into(),

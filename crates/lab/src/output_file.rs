@@ -118,7 +118,7 @@ impl OutputFile {
         })
     }
 
-    /// For everybody to read, whatever the umask: it is not its writer who reads it.
+    /// Makes the file readable for all users, whatever the umask: another user than its writer reads it.
     pub fn for_all(mut self) -> OutputFile {
         self.for_all = true;
         self
@@ -294,7 +294,8 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// No other program's, as `.new` alone may be: what has it, and nobody has locked, is removed.
+/// Suffix of new files, used by no other program, as `.new` alone might be: a file with it that nobody has locked is
+/// removed.
 const SUFFIX: &str = ".joulio.new";
 
 /// Letters and digits that tempfile puts between prefix and suffix.

@@ -15,7 +15,7 @@ use std::fmt;
 /// `bs` is `4k`, `numjobs` is `8`.
 pub type Point = BTreeMap<String, String>;
 
-/// One run of a sweep. A run that was unavailable is one too: its result has no counts, and the reason.
+/// Record of a run of a sweep. A run that was unavailable has one too: its result has no counts, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {

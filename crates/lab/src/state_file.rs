@@ -17,7 +17,7 @@ pub enum StateError {
     /// A directory, a pipe, a device.
     #[error("--state {}: not a regular file: name one, or a new one", .0.display())]
     NotAFile(PathBuf),
-    /// Another process writes it.
+    /// The file is being written by another process.
     #[error("--state {}: {holder} writes it: wait for that, or take a copy", path.display())]
     Locked {
         /// Path of the file.

@@ -64,7 +64,7 @@ pub struct Advice {
     /// Index of the best with all of the model's figures at the low ends of their bands, and at the high
     /// ends, where it is another.
     pub at_band_ends: [Option<usize>; 2],
-    /// All candidates, the cheapest of those that keep the promise first.
+    /// Candidates that were tried, the cheapest of those that keep the promise first.
     pub candidates: Vec<Assessment>,
 }
 
@@ -277,8 +277,8 @@ fn ties(all: &[Assessment], rank: &Rank<'_>) -> Vec<usize> {
     ties.map(|(index, _)| index).collect()
 }
 
-/// How the best compares with polling, with interrupts, and with the next of another completion mode that
-/// can be told from it.
+/// Compares the best candidate with polling, with interrupts, and with the next one of another completion mode whose
+/// difference is not a tie.
 fn rivals(
     all: &[Assessment],
     rank: &Rank<'_>,

@@ -13,7 +13,7 @@ const ROOT: &str = "/";
 pub enum Applied {
     /// The advice names none.
     Nothing,
-    /// Every one is so already.
+    /// All settings have the advised values already.
     Already,
     /// Settings that were made, each as `NAME=VALUE`, and left: the journal puts them back.
     Changed(Vec<String>),

@@ -36,7 +36,7 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     words.join(" ")
 }
 
-/// Where the I/Os of `job` are, in words that fio has too.
+/// Returns the options that place the I/Os of `job`, which are fio's too.
 fn placed(job: &Job) -> Vec<String> {
     let mut words = Vec::new();
     if job.offset > 0 {
@@ -54,7 +54,7 @@ fn placed(job: &Job) -> Vec<String> {
     words
 }
 
-/// When the I/Os of `job`, which `workload` describes, arrive; of bursts and phases in words of joulio's.
+/// Returns the options for the arrivals of `job`, which `workload` describes; for bursts and phases joulio's own.
 fn arriving(job: &Job, workload: &WorkloadOptions) -> Vec<String> {
     let mut words = Vec::new();
     let mut poisson = matches!(job.arrivals, Arrivals::Poisson(_));
@@ -103,7 +103,7 @@ fn seeded(job: &Job, by_fio: bool) -> Vec<String> {
     words
 }
 
-/// What `adaptive` is to reach, where that is not the usual.
+/// Returns the options for the goal of `adaptive`, where it is not the default.
 fn reaching(goal: &GoalOptions) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(objective) = goal.objective {

@@ -13,7 +13,7 @@ pub enum AdviseError {
     /// The workload makes no sense: change the flag that is named.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// No engine has a completion mode that was named.
+    /// The completion modes that were named belong to no engine.
     #[error("--engine, --completion: no engine has any of these completion modes at this iodepth")]
     NoMethod,
     /// A workload is to be observed, and no disk was named.
@@ -53,10 +53,10 @@ pub enum AdviseError {
     /// A percentile that results do not have.
     #[error("--slo {0}: advice compares p50, p90, p99 and p99.9: give limits for these")]
     Percentile(Percentile),
-    /// No run has figures.
+    /// The runs have no figures.
     #[error("no completion mode is available: {0}")]
     Unavailable(String),
-    /// No energy figure within the boundary.
+    /// The boundary has no energy figure.
     #[error(
         "--objective {0}: no figure of energy there: joulio power says which meters can be read, --machine names a profile for the model"
     )]

@@ -24,7 +24,7 @@ pub enum IologError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// Another format.
+    /// The log has another format.
     #[error(
         "--read_iolog {}: not a log of fio's, whose first line is 'fio version 2 iolog' or 'fio version 3 iolog': fio --write_iolog=FILE writes one",
         .0.display()
@@ -40,7 +40,7 @@ pub enum IologError {
         /// Description of what is wrong, and what to do.
         problem: String,
     },
-    /// No I/O in it.
+    /// The log has no I/O.
     #[error("--read_iolog {}: there is no read and no write in it", .0.display())]
     Empty(PathBuf),
 }

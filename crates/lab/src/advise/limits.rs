@@ -22,7 +22,7 @@ pub struct Limit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitSource {
-    /// Nothing is promised.
+    /// No limits: nothing is promised.
     Nothing,
     /// The limits of `--slo`.
     Slo,
@@ -47,7 +47,7 @@ pub struct Limits {
     pub source: LimitSource,
 }
 
-/// In JSON.
+/// JSON form of the limits.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct PromiseInJson {
@@ -69,10 +69,11 @@ impl From<Limits> for PromiseInJson {
 }
 
 impl Limits {
-    /// What is `promised`, of which a budget is over the polling candidate of the lowest 99th percentile.
+    /// Returns the limits that are `promised`; a budget counts from the polling candidate with the lowest 99th
+    /// percentile.
     ///
     /// # Errors
-    /// A percentile is promised that results do not have.
+    /// The results do not have a percentile that is promised.
     pub(super) fn of(promised: &Promised, all: &[Assessment]) -> Result<Limits, AdviseError> {
         let (limits, source) = match promised {
             Promised::Nothing => (Vec::new(), LimitSource::Nothing),

@@ -72,7 +72,7 @@ impl AdviceRequest {
         Ok(job)
     }
 
-    /// Every engine in every completion mode of `job` that can be tried.
+    /// Returns every engine in every completion mode of `job` that can be tried.
     pub(super) fn methods(&self, job: &Job) -> Result<Vec<Method>, AdviseError> {
         let ExperimentOptions {
             targets,
@@ -139,7 +139,7 @@ impl AdviceRequest {
         depths
     }
 
-    /// What the advice goes by, where a busy core takes `spin_watts`.
+    /// Returns the options of the advice, where a busy core takes `spin_watts`.
     pub(super) fn options(&self, job: &Job, spin_watts: Option<f64>) -> AdviceOptions {
         let goal = &self.experiment.workload.goal;
         AdviceOptions {

@@ -20,8 +20,8 @@ pub struct Yardstick {
 }
 
 impl Yardstick {
-    /// Every figure that all `runs` with figures have, the best of its boundary each: measured before
-    /// modelled. Never one package of several, be it that their sum could not be had in a run.
+    /// Returns the best figure of each boundary that all `runs` with figures have: measured before modelled. One
+    /// package of several is never chosen, even if their sum is missing in a run.
     pub(super) fn all(runs: &[RunResult]) -> Vec<Yardstick> {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let Some(first) = counts.first() else {

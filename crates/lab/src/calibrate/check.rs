@@ -12,7 +12,7 @@ use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
 
-/// Every completion mode that this machine has, and why the others are not compared.
+/// Comparisons of the completion modes that this machine has, and the reasons why others are not compared.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
     /// Comparisons that were made.
@@ -97,8 +97,7 @@ pub fn compare(
     Ok(checked)
 }
 
-/// Every completion mode of the driver with a policy of it; a sleep of `half` the service time
-/// beside them.
+/// Returns every completion mode of the driver with its policy, and a sleep of `half` the service time.
 fn modes(half: Nanos) -> impl Iterator<Item = (CompletionMode, AnyPolicy)> {
     let fixed = CompletionMode::HybridFixed(half);
     let all = CompletionMode::ALL.into_iter().chain([fixed]);

@@ -30,17 +30,17 @@ const QUIET_MS_PER_SECOND: f64 = QUIET_PERCENT * 10.0;
 /// latency, or a thread of the kernel's.
 const A_TURN: Nanos = Nanos(200_000);
 
-/// One completion mode, real and simulated: counts an I/O, and the median latency.
+/// A completion mode, real and simulated: counts per I/O, and the median latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The completion mode.
     pub completion: String,
-    /// On the emulated device, in real time: what most of its I/Os that nothing preempted counted; the
-    /// mean, of a mode that learns and so does not do the same for each.
+    /// Real figures, on the emulated device: the counts of most of its I/Os that were not preempted; the mean, for a
+    /// mode that learns and so does not do the same for each I/O.
     pub real: Figures,
     /// The share of those real I/Os that counted what most of them did, exactly.
     pub alike: f64,
-    /// In virtual time, with the times that were measured.
+    /// Simulated figures, with the measured times.
     pub twin: Figures,
     /// Largest difference of the times lost, in milliseconds a second: a tick in the real reads' time, as
     /// turns end at ticks.
@@ -51,11 +51,11 @@ pub struct Compared {
 /// Counts of an I/O and its median latency, real or simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// In virtual time.
+    /// True if the figures are simulated, in virtual time.
     pub modelled: bool,
-    /// Interrupts an I/O.
+    /// Interrupts per I/O.
     pub interrupts: f64,
-    /// Timer sleeps an I/O.
+    /// Timer sleeps per I/O.
     pub sleeps: f64,
     /// Blocks an I/O that an interrupt ended. The driver checks its queues some times a second,
     /// which ends a block too, and has nothing to do with the I/O.
@@ -181,15 +181,15 @@ impl Figures {
         [self.interrupts, self.sleeps, self.wakes]
     }
 
-    /// Every I/O did the same.
+    /// Returns whether every I/O did the same.
     pub(super) fn are_alike(&self) -> bool {
         self.counts().iter().all(|count| count.fract() == 0.0)
     }
 }
 
 impl Compared {
-    /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all
-    /// do the same, the means are near each other.
+    /// Returns whether all of the twin's I/Os do what nearly all of the real ones do; where the twin's differ from
+    /// each other, whether the means are close.
     pub fn same_counts(&self) -> bool {
         let (real, twin) = (self.real.counts(), self.twin.counts());
         if self.twin.are_alike() {

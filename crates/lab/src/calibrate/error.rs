@@ -15,8 +15,8 @@ pub enum CalibrateError {
         "calibrate needs two CPUs, one of them for an emulated device: this process may use one"
     )]
     OneCpu,
-    /// Other programs ran meanwhile, or the machine was not itself otherwise: stop them, and
-    /// calibrate again.
+    /// The calibration was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them,
+    /// and calibrate again.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
     /// Ended early.
@@ -62,7 +62,7 @@ pub enum CalibrateError {
     /// A run of reads failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// No run was done.
+    /// The calibration made no run.
     #[error("no run")]
     NoRun,
     /// The kernel does not say how long a thread waits for its CPU: compare without neighbours.

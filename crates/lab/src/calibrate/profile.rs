@@ -174,7 +174,8 @@ fn idle(times: &StepTimes) -> Vec<IdleCosts> {
     states
 }
 
-/// Other programs only ever make a wake-up longer: it takes no longer than after a longer wait.
+/// Lowers each time to those of longer waits: a wake-up takes no longer than after a longer wait, and other programs
+/// only ever make it longer.
 fn rising<const N: usize>(mut woken: [f64; N]) -> [f64; N] {
     for i in (1..N).rev() {
         woken[i - 1] = woken[i - 1].min(woken[i]);

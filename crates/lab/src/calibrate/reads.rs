@@ -39,7 +39,7 @@ pub struct CalibratePlace {
 }
 
 impl CalibratePlace {
-    /// Without neighbours.
+    /// A place without neighbours.
     pub fn alone(cpus: CalibrateCpus) -> CalibratePlace {
         CalibratePlace {
             cpus,
@@ -68,8 +68,8 @@ pub fn median(reads: &[Read]) -> f64 {
     Spread::of_nanos(reads.iter().map(|read| read.latency.0).collect()).median
 }
 
-/// All of `kinds` in turn, for so many `rounds`; of each the quietest round. Other programs, and a
-/// guest's host, only ever make them slower, for seconds at a time.
+/// Runs all of `kinds` in turn, for `rounds` rounds, and returns the quietest round of each. Other programs, and a
+/// guest's host, only ever make reads slower, for seconds at a time.
 pub fn reads(
     kinds: &[Reads],
     rounds: u32,

@@ -43,7 +43,7 @@ impl Spread {
         Spread::of((0..BATCHES).map(batch).collect())
     }
 
-    /// Each end and the middle as `f` has it; never below zero.
+    /// Applies `f` to both ends and the median; results below zero become zero.
     pub fn map(self, f: impl Fn(f64) -> f64) -> Spread {
         let f = |time| f64::max(f(time), 0.0);
         Spread {

@@ -37,8 +37,8 @@ impl Watch {
         }
     }
 
-    /// Does `what`, in which this process always has something to run on the jobs' CPU, and on no
-    /// other: where it did not run, another did.
+    /// Runs `what`, in which this process always has something to run on the jobs' CPU, and on no other: while it did
+    /// not run there, another program did.
     pub fn alone<T>(
         &mut self,
         what: impl FnOnce() -> Result<T, CalibrateError>,

@@ -45,7 +45,7 @@ pub enum NoModel {
     /// The results cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// No place for the simulated results.
+    /// The folder for the simulated results cannot be made.
     #[error("no temporary folder: {0}")]
     Folder(#[from] std::io::Error),
 }

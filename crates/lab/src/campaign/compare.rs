@@ -51,7 +51,7 @@ pub enum CompareError {
     /// A folder whose runs are all kept apart.
     #[error("{} has no figures: every run of it is kept apart, or was not done", .0.display())]
     NoFigures(PathBuf),
-    /// No run that both have.
+    /// The folders have no run in common.
     #[error("{} and {} have no run in common: machines may differ, and so may devices where each has one", one.display(), other.display())]
     Nothing {
         /// First folder.

@@ -28,7 +28,7 @@ pub enum CampaignError {
         /// Most runs.
         max: u64,
     },
-    /// Nothing of the experiment can be run here.
+    /// The experiment has nothing that can be run here.
     #[error("nothing of {experiment} can be run here: {why}")]
     Nothing {
         /// Name of the experiment.

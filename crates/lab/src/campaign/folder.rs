@@ -32,7 +32,7 @@ pub struct ResultsHeader {
     pub quick: bool,
     /// Text of the experiment's file.
     pub file: String,
-    /// All that results hang on beside factors and machine, by sweep.
+    /// Everything that results depend on beside factors and machine, by sweep.
     pub sweeps: Value,
     /// Profiles of devices and machines that are files, by their paths.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -54,7 +54,7 @@ pub struct CampaignSweep {
     pub index: usize,
     /// The sweep here.
     pub layers: Layers,
-    /// All lists of factors.
+    /// Lists of all factors.
     pub axes: Axes,
     /// Runs in their order.
     pub runs: Vec<PlannedRun>,

@@ -18,7 +18,7 @@ const ITEMS: [(&str, &str); 4] = [
     ("HS25", "F2 F3a F3b F5 F6 F7"),
 ];
 
-/// Those that virtual time does not have: the kernel's own instructions, and RocksDB's.
+/// Items that virtual time lacks: the kernel's own instructions, and RocksDB's.
 const ELSEWHERE: [(&str, &str); 3] = [("HS22", "T2"), ("HS22", "F2c"), ("HS23", "F5")];
 
 /// Names of the tables and figures, with their papers.

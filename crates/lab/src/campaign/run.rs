@@ -53,7 +53,7 @@ pub struct CampaignEnd {
 }
 
 impl Campaign {
-    /// Does the runs of `shard` that the folder `path` does not have, and keeps them there.
+    /// Runs what the folder `path` does not have of `shard`, and keeps the records there.
     ///
     /// # Errors
     /// The folder is of another campaign or cannot be used, nothing can be run, or settings could not be

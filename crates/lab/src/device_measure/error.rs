@@ -18,7 +18,7 @@ pub enum DeviceMeasureError {
     /// A file cannot be written: name another.
     #[error("--write-profile: {0}")]
     File(#[from] OutputFileError),
-    /// No such machine, or no such profile to take the rest from.
+    /// The machine does not exist, or there is no profile to take the rest from.
     #[error(transparent)]
     NoProfile(ProfileError),
     /// The rates are not the device's own, and a profile is used for months.
@@ -64,8 +64,8 @@ pub enum DeviceMeasureError {
     /// The machine's profile has no times to take off.
     #[error(transparent)]
     Machine(TwinError),
-    /// Other programs ran meanwhile, or the machine was disturbed otherwise: stop them, and measure
-    /// again.
+    /// The measurement was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them,
+    /// and measure again.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
     /// Ended early.
@@ -93,7 +93,7 @@ pub enum DeviceMeasureError {
     /// The rates that were measured cannot be read again.
     #[error(transparent)]
     Rates(#[from] DeviceRatesError),
-    /// No profile is what was measured.
+    /// The measured rates fit no profile.
     #[error(transparent)]
     Fit(#[from] DeviceFitError),
     /// The device's size makes no profile.

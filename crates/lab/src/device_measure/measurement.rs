@@ -181,8 +181,8 @@ impl DeviceMeasurement {
     }
 }
 
-/// Has `profile` the size and the blocks of the device `name` itself: as many whole blocks as it holds, for a file
-/// may be longer.
+/// Sets the size and the block size of `profile` to those of the device `name`. The size is rounded down to whole
+/// blocks, for a file may be longer.
 fn take_size(profile: &mut DeviceProfile, name: &str, size: u64, block_size: u32) {
     let source = format!("{} reports it", crate::printable(name));
     if matches!(block_size, 512 | 4096) {

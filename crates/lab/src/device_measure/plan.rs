@@ -31,8 +31,8 @@ pub struct RatePlan {
     pub strict: bool,
 }
 
-/// Has `source` run the points of `plan`, each several times: all of one direction in turn, so that
-/// what disturbs the machine for a while disturbs one run of each. `begun` hears of each run before it.
+/// Runs each point of `plan` several times by `source`: all points of one direction in turn, so that a disturbance of
+/// the machine spoils one run of each point. `begun` is called before each run.
 ///
 /// # Errors
 /// A run failed, or (when strict) most runs of a point were spoiled.
@@ -134,7 +134,7 @@ impl Rates<'_> {
         Ok((last, best))
     }
 
-    /// One more run of `point`; its rate.
+    /// Runs `point` once more and returns its rate.
     fn run(&mut self, point: RatePoint) -> Result<f64, DeviceMeasureError> {
         (self.begun)(point);
         let run = self.source.run(point)?;

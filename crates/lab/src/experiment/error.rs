@@ -22,7 +22,7 @@ pub enum ExperimentError {
     /// A meter, a profile or the idle baseline cannot be had.
     #[error(transparent)]
     Energy(#[from] EnergyError),
-    /// Another program cannot do a run, or failed.
+    /// The run of another program is impossible, or failed.
     #[error(transparent)]
     External(#[from] ExternalError),
     /// The experiment cannot be simulated.

@@ -24,7 +24,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// So many threads on each CPU that the threads of `job` are pinned to.
+    /// Starts `each` threads on each CPU that the threads of `job` are pinned to.
     ///
     /// # Errors
     /// The system has no more threads.

@@ -92,8 +92,8 @@ impl ExperimentOptions {
         }
     }
 
-    /// Each of `engines` in each completion mode, in turn; where none is named, those of
-    /// [`ExperimentOptions::MODES`], of the kernel's engines interrupts.
+    /// Returns each of `engines` in each completion mode, in turn. Where no mode is named, the modes are
+    /// [`ExperimentOptions::MODES`], for the kernel's engines interrupts.
     pub fn methods(&self, engines: &[EngineName]) -> Vec<Method> {
         let each = engines.iter().flat_map(|&engine| {
             let modes = self.modes(engine);

@@ -43,7 +43,7 @@ pub struct ExperimentSettings {
     pub schedulers: Vec<String>,
     /// The deepest idle states that CPUs may enter.
     pub max_cstates: Vec<String>,
-    /// Other settings of all runs, as name and value.
+    /// Further settings of all runs, as name and value.
     pub set: Vec<(String, String)>,
     /// Microseconds that CPUs may take to wake.
     pub cpu_dma_latency: Option<u32>,
@@ -51,7 +51,7 @@ pub struct ExperimentSettings {
     pub coalescing: Option<InterruptCoalescing>,
 }
 
-/// One combination of settings.
+/// A combination of settings.
 #[derive(Clone, Debug, Default)]
 pub struct SettingCombination {
     /// Values by the names of the settings, as results have them.
@@ -61,7 +61,7 @@ pub struct SettingCombination {
 }
 
 impl ExperimentSettings {
-    /// Every combination, checked: nothing is changed when one cannot be had.
+    /// Returns every combination, checked: nothing is changed if one is impossible.
     ///
     /// # Errors
     /// A setting or a value is not one of this machine's, or of the devices'.
@@ -128,7 +128,7 @@ fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
     disks
 }
 
-/// Each of `all` with each of `values`.
+/// Returns each of `all` with each of `values`.
 fn crossed(
     all: Vec<SettingCombination>,
     name: &str,

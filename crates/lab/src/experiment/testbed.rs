@@ -124,7 +124,7 @@ impl Testbed {
         Manifest::new(options, jobs, &self.sources, &self.targets)
     }
 
-    /// Every combination of `settings`, checked: nothing is changed when one cannot be had.
+    /// Returns every combination of `settings`, checked: nothing is changed if one is impossible.
     ///
     /// # Errors
     /// A setting or a value is not one of this machine's, or of the devices'.
@@ -135,7 +135,7 @@ impl Testbed {
         Ok(settings.combinations(&self.targets)?)
     }
 
-    /// Does every run of `series`. When it is stopped, what came before is the result.
+    /// Runs every run of `series`. If it is stopped, the runs before that are the result.
     ///
     /// # Errors
     /// A setting or a run failed, and it was not stopped.
@@ -187,8 +187,7 @@ impl Testbed {
         std::mem::take(&mut self.logs)
     }
 
-    /// One run of `members`, under settings that are put back after it, whatever comes. A failure ends no other
-    /// run.
+    /// Runs `members` once, under settings that are put back afterwards in any case. A failure ends no other run.
     ///
     /// # Errors
     /// A setting or the run failed.

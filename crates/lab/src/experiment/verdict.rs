@@ -21,7 +21,7 @@ pub enum BadResults {
         /// Description of the first.
         first: String,
     },
-    /// No run was done in any completion mode.
+    /// The requested completion modes are all unavailable: nothing was run.
     #[error("no completion mode that was requested is available")]
     Unavailable,
 }

@@ -54,7 +54,7 @@ pub enum ExperimentFileError {
     Unknown {
         /// Name that was given.
         name: String,
-        /// What is proposed in its place, or empty.
+        /// Similar name that is proposed, or empty.
         near: String,
         /// Names that there are.
         known: String,

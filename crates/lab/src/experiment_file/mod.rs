@@ -29,19 +29,20 @@ pub struct ExperimentFile {
     pub title: String,
     /// Short name of the source of published numbers that its points answer: `HS22`.
     pub published: Option<String>,
-    /// Beside the runs: what machine and devices are and can do, and the results beside the model's.
+    /// True for a survey beside the runs (what machine and devices are and can do), and for results beside the
+    /// model's.
     #[serde(default)]
     pub survey: bool,
     /// Settings that runs have in common.
     #[serde(default)]
     pub run: RunKeys,
-    /// In its place with `--quick`.
+    /// Replacements for `run` with `--quick`.
     #[serde(default)]
     pub quick: RunKeys,
-    /// In its place in virtual time.
+    /// Replacements for `run` in virtual time.
     #[serde(default)]
     pub twin: RunKeys,
-    /// In its place on emulated devices.
+    /// Replacements for `run` on emulated devices.
     #[serde(default)]
     pub emulated: RunKeys,
     /// Sweeps.

@@ -89,7 +89,7 @@ with_factors! {
 }
 
 with_factors! {
-    /// One `[[sweep]]`: lists of factors, every combination of which is run.
+    /// A `[[sweep]]`: lists of factors, every combination of which is run.
     SweepSpec {
         /// Name, unique in the experiment.
         name: String,

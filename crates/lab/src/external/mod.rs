@@ -40,7 +40,7 @@ pub struct ExternalRun<'a> {
     pub targets: &'a TargetOptions,
 }
 
-/// Other programs' runs: the meters beside them, and what was made for them.
+/// Runner of other programs: the meters beside their runs, and the files that were made for them.
 pub struct External {
     sources: EnergySources,
     root: PathBuf,
@@ -214,7 +214,7 @@ impl External {
         self.sources.baseline = Some((baseline, Vec::new()));
     }
 
-    /// Does `run`, which has been checked and whose device nothing else has open.
+    /// Executes `run`, which has been checked, on a device that nothing else has open.
     ///
     /// # Errors
     /// The program failed.

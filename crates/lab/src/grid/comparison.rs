@@ -31,11 +31,11 @@ pub struct KeptPromises {
     pub load: Option<LoadKind>,
     /// Cells in which the policy was simulated.
     pub cells: usize,
-    /// Those in which it keeps the promise.
+    /// Cells among `cells` in which the policy keeps the promise.
     pub keeps: usize,
     /// Cells in which another seed changes polling's p99.9 by less than 5 %.
     pub steady: usize,
-    /// Those of them in which it keeps the promise.
+    /// Cells among `steady` in which the policy keeps the promise.
     pub steady_keeps: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct SharedCpus {
     pub unbeaten: usize,
     /// Cells with a thread that computes beside each job.
     pub neighbours: usize,
-    /// Those in which it computes at least 95 % of what it does beside the best policy.
+    /// Cells among `neighbours` in which the thread computes at least 95 % of what it does beside the best policy.
     pub considerate: usize,
 }
 

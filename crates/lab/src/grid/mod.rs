@@ -240,7 +240,7 @@ impl Grid {
         Ok(state.rows(&self.scenarios))
     }
 
-    /// Every scenario with its device.
+    /// Returns every scenario with its device.
     fn placed(&self) -> impl Iterator<Item = (&Scenario, &DeviceProfile)> {
         self.scenarios.iter().filter_map(|scenario| {
             let mut names = self.axes.devices.iter();

@@ -98,7 +98,7 @@ impl GridState {
         Ok(())
     }
 
-    /// All rows, in the order of `scenarios`.
+    /// Returns all rows, in the order of `scenarios`.
     pub fn rows(mut self, scenarios: &[Scenario]) -> Vec<GridCell> {
         let rows = scenarios
             .iter()

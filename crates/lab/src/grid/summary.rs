@@ -53,7 +53,7 @@ pub struct PolicySummary {
     pub neighbour_percent: Option<f64>,
 }
 
-/// Every policy of `rows`, in the order of the sweep.
+/// Returns the name of every policy of `rows`, in the order of the sweep.
 pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a GridCell>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for judged in rows.into_iter().flat_map(|row| &row.policies) {

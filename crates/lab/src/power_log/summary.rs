@@ -54,7 +54,7 @@ pub struct LogSummary {
     pub missing: u64,
     /// Gaps.
     pub gaps: usize,
-    /// Other notes of the logger.
+    /// Number of the logger's other notes.
     pub events: usize,
     /// True if the file was cut.
     pub truncated: bool,

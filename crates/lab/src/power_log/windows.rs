@@ -36,7 +36,7 @@ pub struct RunWindow {
     pub unplaced: Option<String>,
 }
 
-/// What tells a report of a bench from other files.
+/// Key by which a report of a bench differs from other files.
 #[derive(Deserialize)]
 struct Kind {
     runs: Option<IgnoredAny>,
@@ -78,7 +78,7 @@ struct Ios {
 }
 
 impl LoggedWindows {
-    /// All of `paths`, each a file of `joulio power swap`, of `joulio power marker` or of `joulio bench
+    /// Loads all of `paths`, each a file of `joulio power swap`, of `joulio power marker` or of `joulio bench
     /// --output json`.
     ///
     /// # Errors

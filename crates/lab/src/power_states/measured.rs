@@ -13,9 +13,9 @@ use joulio_workload::Stop;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A drive is left alone at least so long in a power state.
+/// Shortest time for which a drive is left alone in a power state.
 const MIN_SETTLE: Nanos = Nanos::from_millis(10);
-/// And so long in one whose latencies its vendor does not report.
+/// Time for which a drive is left alone in a state whose latencies its vendor does not report.
 const UNREPORTED_SETTLE: Nanos = Nanos::from_millis(100);
 
 /// A drive's meter reports means of whole seconds: what the first of a window holds is all of the state.
@@ -205,7 +205,7 @@ fn meters(
     Ok((discovery.meters, refused.collect()))
 }
 
-/// What to measure of the state `ps`, and how long it is surely entered after.
+/// Returns what to measure of the state `ps`, and the time after which the drive has surely entered it.
 fn to_measure((ps, state): (u8, &PowerStateDescriptor)) -> StateToMeasure {
     let reported = u64::from(state.enlat.get()) + u64::from(state.exlat.get());
     let settle = match reported {

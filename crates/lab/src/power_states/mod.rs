@@ -50,7 +50,7 @@ pub enum PowerStatesError {
     /// A signal ended it.
     #[error("not all power states were measured")]
     Interrupted,
-    /// No thread could be started to read the meter.
+    /// The system cannot start a thread to read the meter.
     #[error(transparent)]
     Meter(io::Error),
 }

@@ -147,7 +147,7 @@ impl Estimates for OfRecords<'_> {
 
 /// A step from one estimate to another that is to be larger.
 pub(super) struct Step {
-    /// Whether the second mean is the larger.
+    /// True if the second mean is the larger.
     above: bool,
     /// Probability of a difference as large by chance; 1: not known.
     pub p: f64,

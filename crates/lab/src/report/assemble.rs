@@ -54,7 +54,7 @@ pub struct Report {
     pub experiments: Vec<ExperimentReport>,
 }
 
-/// One experiment.
+/// Experiment in a report.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExperimentReport {
     /// Short name.
@@ -130,7 +130,7 @@ pub struct NumberLine {
     pub allowed_percent: f64,
     /// Outcome of the observation.
     pub outcome: Outcome,
-    /// In virtual time: what the agreement rests on.
+    /// Basis of the agreement; in virtual time alone.
     pub basis: Option<Basis>,
 }
 

@@ -7,7 +7,7 @@ use super::words;
 use crate::record::Platform;
 use serde::Serialize;
 
-/// One sentence of the first screen.
+/// Sentence of the report's first screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The sentence.

@@ -75,7 +75,7 @@ impl IdleReport {
 mod tests {
     use super::*;
 
-    /// Of 64 CPUs these are four: nearly 400 % of one.
+    /// Four of 64 CPUs were busy: nearly 400 % of one.
     #[test]
     fn what_was_busy_is_a_share_of_all_cpus() {
         let report = IdleReport {

@@ -13,7 +13,7 @@ pub enum Outcome {
     Undecided,
     /// The observation holds here.
     Holds,
-    /// Nothing was run that could tell.
+    /// The runs that could tell were not made.
     NoData,
 }
 

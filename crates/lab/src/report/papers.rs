@@ -6,7 +6,7 @@ use super::words;
 use crate::record::Platform;
 use std::fmt::Write;
 
-/// One table or figure of a paper.
+/// Table or figure of a paper.
 #[derive(Clone, Debug)]
 pub struct PaperItem {
     /// Short name of the paper.
@@ -35,7 +35,7 @@ pub struct PaperFinding {
 }
 
 impl PaperItem {
-    /// Every table and figure that `report` has of papers.
+    /// Returns every table and figure of papers in `report`.
     pub fn all(report: &Report) -> Vec<PaperItem> {
         let mut items: Vec<PaperItem> = Vec::new();
         for experiment in &report.experiments {

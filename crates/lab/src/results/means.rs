@@ -37,7 +37,7 @@ pub struct MeanRow<'a> {
 }
 
 impl MeanOf {
-    /// Every figure, in the order of a table's columns.
+    /// All figures, in the order of a table's columns.
     pub const ALL: [MeanOf; 6] = [
         MeanOf::Iops,
         MeanOf::Latency,

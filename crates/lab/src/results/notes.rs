@@ -18,7 +18,7 @@ const FEW: usize = 12;
 struct Note {
     /// The run that it is on.
     on: String,
-    /// What notes of other runs have to have in common with it to stand for them.
+    /// Kind of the note: notes of the same kind on other runs are told together.
     kind: String,
     text: String,
 }
@@ -226,7 +226,7 @@ fn window(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Whether the run attained the steady state that it was to end at.
+/// Describes whether the run attained the steady state that was to end it.
 fn steady_state(counts: &Counts) -> Option<String> {
     let steady = counts.steady_state.as_ref()?;
     let unit = if steady.ss.ends_with('%') { " %" } else { "" };

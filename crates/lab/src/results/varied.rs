@@ -34,7 +34,7 @@ impl Varied {
         }
     }
 
-    /// The same, of the rows of sections too.
+    /// Returns the same factors, for the rows of sections too.
     pub fn with_sections(self) -> Varied {
         Varied {
             sections: true,
@@ -47,7 +47,7 @@ impl Varied {
         self.factors.contains(&factor)
     }
 
-    /// The same without `factor`.
+    /// Returns the factors without `factor`.
     pub(super) fn without(&self, factor: Factor) -> Varied {
         let mut factors = self.factors.clone();
         factors.retain(|other| *other != factor);

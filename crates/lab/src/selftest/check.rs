@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One check of a self-test.
+/// Check of a self-test.
 #[derive(Serialize)]
 pub struct SelftestCheck {
     /// Name of the check.

@@ -45,7 +45,7 @@ pub enum SelftestError {
     /// The storing thread ended by itself.
     #[error("the thread that stores ended by itself")]
     StorerEnded,
-    /// No store came: stop what else runs on the other CPU.
+    /// The other CPU's store did not come: stop what else runs there.
     #[error("the other CPU does not store: is it busy?")]
     NoStore,
     /// The test source raised nothing: see the kernel's log.

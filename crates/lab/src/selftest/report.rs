@@ -28,7 +28,7 @@ pub struct SelftestReport {
     pub checks: Vec<SelftestCheck>,
     /// Latencies of the waits.
     pub latency: Vec<Latency>,
-    /// Each wait, and spinning, over a window.
+    /// Waits, and spinning, each over a window.
     #[serde(flatten)]
     pub waits: Waits,
 }

@@ -42,7 +42,7 @@ struct PauseCounts {
 }
 
 impl PauseCounts {
-    /// One more, that was to last for `requested` cycles and did for `lasted`.
+    /// Counts a wait that was to last for `requested` cycles and lasted for `lasted`.
     fn add(&mut self, requested: u64, lasted: u64, ended: Ended) {
         match (ended, lasted.checked_sub(requested)) {
             (Ended::Limit, _) => self.limited += 1,

@@ -44,7 +44,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     Ok(Tested { parts, waits })
 }
 
-/// In cache lines of its own, and those beside it.
+/// A value in cache lines of its own, with their neighbours.
 #[derive(Default)]
 #[repr(align(256))]
 struct Apart<T = AtomicU32>(T);
@@ -60,7 +60,7 @@ struct Shared {
     stamped: Apart,
     /// The counter before the last store, and after it was for all to see.
     stamps: Apart<[AtomicU64; 2]>,
-    /// Whether there are no more.
+    /// True once there are no more rounds.
     over: Apart<AtomicBool>,
 }
 

@@ -106,7 +106,7 @@ pub fn state(depth: Depth) -> &'static str {
 /// Both, the lighter first.
 pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
-/// Each of `waits` for `time`, if there is anything to read meanwhile.
+/// Measures each of `waits` for `time`, if there is a meter or a counter to read meanwhile.
 pub fn measure(
     waits: Vec<MeasuredWait>,
     time: Nanos,

@@ -9,7 +9,7 @@ pub enum StatError {
     /// The counters of the block devices cannot be read.
     #[error(transparent)]
     Counters(#[from] StatsError),
-    /// No thread could be started to read the meters.
+    /// The system cannot start a thread to read the meters.
     #[error(transparent)]
     Meters(#[from] io::Error),
 }

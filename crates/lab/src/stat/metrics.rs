@@ -84,7 +84,7 @@ pub enum MetricsError {
     /// The file cannot be written, or is another program's.
     #[error("--textfile: {0}")]
     File(#[from] OutputFileError),
-    /// Nothing can be served at the address.
+    /// The address cannot be served at.
     #[error("--listen {address}: {source}")]
     Listen {
         /// The address.

@@ -34,10 +34,10 @@ pub struct DriveProfile {
 /// Why words give no disk a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveProfileError {
-    /// No disk, or no profile: write both.
+    /// The disk or the profile is missing: write both.
     #[error("not DISK=PROFILE, such as vda=optane-900p")]
     Form,
-    /// No profile has the name, or its file is not a profile.
+    /// The profile does not exist, or its file is not a profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
 }
@@ -81,7 +81,7 @@ pub struct StatModel {
     /// Folder that /proc and /sys are in.
     root: PathBuf,
     named: BTreeMap<String, DeviceProfile>,
-    /// Every drive so far; `None`: it is not modelled.
+    /// Candidates of every drive seen so far; `None`: it is not modelled.
     drives: BTreeMap<String, Option<Candidates>>,
     before: Option<CpuTimes>,
 }

@@ -97,7 +97,7 @@ impl MetricsServer {
         self.address
     }
 
-    /// Has `text` served from now on.
+    /// Sets the `text` that is served from now on.
     pub fn publish(&self, text: &str) {
         *self.page.write().unwrap_or_else(PoisonError::into_inner) = text.into();
     }
@@ -132,7 +132,7 @@ fn serve(listener: &TcpListener, page: &Arc<Page>, ended: &OwnedFd) {
     }
 }
 
-/// One client more, as long as this exists.
+/// A client that is being served: it is counted as long as this value exists.
 struct Client(Arc<AtomicUsize>);
 
 impl Drop for Client {

@@ -13,7 +13,7 @@ pub enum Correction {
     Holm,
     /// Benjamini and Hochberg's: so many of the differences that are found may be false alarms.
     BenjaminiHochberg,
-    /// None: each comparison by itself.
+    /// No correction: each comparison by itself.
     None,
 }
 

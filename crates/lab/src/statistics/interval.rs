@@ -45,7 +45,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether all of it is above zero: the difference that it is of can be told from none.
+    /// Returns whether the whole interval is above zero: its difference is then significant.
     pub fn is_above_zero(&self) -> bool {
         self.low > 0.0
     }

@@ -36,7 +36,7 @@ pub struct Survey {
     pub parts: Vec<SurveyPart>,
 }
 
-/// One part of a survey.
+/// Part of a survey.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurveyPart {
     /// Name of the part: `identify`, `selftest umwait`.

@@ -67,7 +67,7 @@ impl Axes {
         lengths.fold(1, u64::saturating_mul)
     }
 
-    /// Every combination; the last factor changes first.
+    /// Returns every combination; the last factor changes first.
     pub fn points(&self) -> Vec<Point> {
         let mut points = vec![Point::new()];
         for (factor, list) in &self.lists {

@@ -8,7 +8,7 @@ pub enum BesideError {
         "[{0}] has other settings of the machine than the sections beside it: give the same to all, or write stonewall into it"
     )]
     Settings(String),
-    /// Another program.
+    /// A section that is another program's work.
     #[error("[{0}] is another program's work, which runs alone: write stonewall into it")]
     External(String),
     /// Virtual time.

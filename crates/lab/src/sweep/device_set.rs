@@ -37,7 +37,7 @@ impl DeviceSet {
         all.cloned().collect()
     }
 
-    /// Every set of one device of each of `flags`.
+    /// Returns every set of one device of each of `flags`.
     pub fn of_flags(flags: &[ComparedDevices]) -> Vec<DeviceSet> {
         let mut sets = vec![DeviceSet(Vec::new())];
         for flag in flags {

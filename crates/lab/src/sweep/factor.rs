@@ -97,7 +97,7 @@ pub enum FactorError {
 }
 
 impl Factor {
-    /// Every factor with its name, in the order in which runs are sorted: the last changes first.
+    /// All factors with their names, in the order in which runs are sorted: the last changes first.
     pub const ALL: [(Factor, &str); 17] = [
         (Factor::Device, "device"),
         (Factor::Rw, "rw"),

@@ -53,7 +53,7 @@ impl SweepOptions {
     }
 }
 
-/// As profiles are loaded: any other name is of one that joulio has.
+/// Returns whether `name` is a file's, by the rule for loading profiles: any other name is a built-in profile's.
 fn is_file(name: &&str) -> bool {
     name.ends_with(".toml")
 }

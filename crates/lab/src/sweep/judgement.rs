@@ -25,7 +25,7 @@ pub enum FailedRuns {
     Missing(String, Option<BadResults>),
     /// Wrong data, failed I/Os, or no completion mode at all.
     Bad(BadResults),
-    /// Not all runs are in the state file, and why: make room, and run the same again.
+    /// Runs are missing from the state file, for this reason: make room, and run the same again.
     Unsaved(String),
     /// The machine spoiled runs.
     Spoiled {

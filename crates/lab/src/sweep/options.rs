@@ -34,16 +34,16 @@ pub struct SweepOptions {
 }
 
 impl SweepOptions {
-    /// All sections: the first, and those that run beside it.
+    /// Returns all sections: the first, and those that run beside it.
     pub fn sections(&self) -> impl Iterator<Item = &SweepOptions> {
         std::iter::once(self).chain(&self.beside)
     }
 
-    /// All lists of all sections: those of several values, which are the same in every section that has one, and
-    /// the values that are the same in all.
+    /// Returns the lists of all sections: those of several values, which are the same in every section that has one,
+    /// and the values that are the same in all.
     ///
     /// # Errors
-    /// A list has a value twice, or one that makes no sense, or sections have different ones.
+    /// A list has a value twice or an invalid value, or the sections' lists differ.
     pub fn all_axes(&self) -> Result<Axes, FactorError> {
         let sections = self.sections().map(|one| Ok((one, one.own_axes()?)));
         let sections: Vec<_> = sections.collect::<Result<_, FactorError>>()?;
@@ -269,7 +269,7 @@ impl SweepOptions {
         Ok(Experiment::new(self.options_of(run)?)?)
     }
 
-    /// All that a run's result hangs on beside its factors, as a state file's header has it.
+    /// Returns everything that a run's result depends on beside its factors, as a state file's header has it.
     pub fn header(&self) -> Value {
         let mut header = self.common();
         let profiles = self.file_profiles();

@@ -14,7 +14,7 @@ pub enum Order {
     /// Order of the lists.
     #[default]
     Listed,
-    /// At random, anew in each repetition, by the seed: what drifts meanwhile favours no point.
+    /// Random order, a new one in each repetition, by the seed: a drift of the machine favours no point.
     Random,
 }
 
@@ -29,7 +29,7 @@ pub struct PlannedRun {
     pub order: u64,
 }
 
-/// Every one of `points` in each of `replicates` repetitions: a repetition is whole before the next
+/// Returns every one of `points` in each of `replicates` repetitions: a repetition is complete before the next
 /// begins.
 pub fn plan(points: &[Point], replicates: u32, order: Order, seed: u64) -> Vec<PlannedRun> {
     let mut runs = Vec::new();

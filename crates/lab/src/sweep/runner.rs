@@ -12,10 +12,10 @@ pub trait Runner {
     /// The sweep that the runs are of.
     fn options(&self) -> &SweepOptions;
 
-    /// Does `run`.
+    /// Executes `run`.
     ///
     /// # Errors
-    /// [`RunFailure`]: whether the others can go on.
+    /// [`RunFailure`], which says whether the other runs can go on.
     fn run(&mut self, run: &PlannedRun, observer: &dyn Observer) -> Result<RunResult, RunFailure>;
 
     /// Name of the machine that the runs are done on.

@@ -71,7 +71,7 @@ pub struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Does every run that `store` does not have, until `stop`.
+    /// Executes every run that `store` does not have, until `stop`.
     ///
     /// # Errors
     /// The sweep cannot go on.

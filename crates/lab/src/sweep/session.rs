@@ -69,7 +69,7 @@ impl<'a> SweepSession<'a> {
         }
     }
 
-    /// Does every run of `sweep` that `store` does not have. Also returns the manifest of the runs.
+    /// Executes every run of `sweep` that `store` does not have. Also returns the manifest of the runs.
     ///
     /// # Errors
     /// The sweep cannot go on.

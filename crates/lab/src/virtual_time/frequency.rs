@@ -23,7 +23,7 @@ pub enum FrequencyError {
         /// Name of the machine.
         machine: String,
     },
-    /// No clock is so far from the reference.
+    /// The frequency is too far from the reference for any clock.
     #[error(
         "--frequency {frequency}: too far from the {reference_gigahertz} GHz that {machine} was measured at"
     )]

@@ -182,7 +182,7 @@ impl VirtualExperiment {
     }
 }
 
-/// Every combination of what `options` list, as far as `machine` can have it.
+/// Returns every combination of what `options` list, of those that `machine` can have.
 fn settings(
     options: &VirtualOptions,
     machine: &MachineProfile,
@@ -229,7 +229,7 @@ fn check_idle_state(state: IdleState, machine: &MachineProfile) -> Result<(), Vi
     })
 }
 
-/// Each of `values`, or `None` alone where there are none.
+/// Returns each of `values`, or `None` alone if there are none.
 fn or_none<T>(values: Vec<T>) -> Vec<Option<T>> {
     match values.is_empty() {
         true => vec![None],

@@ -9,11 +9,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreActivity {
-    /// Nothing: no thread of joulio runs.
+    /// No thread of joulio runs.
     Rest,
     /// Polls of a word of memory that find nothing.
     Spin,
-    /// Such polls with the PAUSE instruction between them.
+    /// Polls of a word of memory with the PAUSE instruction between them.
     SpinPause,
     /// Waits for a time: TPAUSE, or MWAITX.
     Pause(#[serde(with = "DepthName")] Depth),
@@ -45,7 +45,7 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// Nothing runs, and the kernel chooses.
+    /// An arm in which nothing runs, and the kernel chooses the idle state.
     pub fn idle() -> Arm {
         Arm::on(CoreActivity::Rest, 0)
     }

@@ -11,17 +11,17 @@ use std::path::PathBuf;
 /// Why watts were not measured.
 #[derive(Debug, thiserror::Error)]
 pub enum WattsError {
-    /// No meter of the package or the wall can be read; each says why.
+    /// The machine has no meter of the package or the wall that can be read; each gives its reason.
     #[error(
         "--watts: no meter of the package or the wall can be read here, and nothing is measured"
     )]
     NoMeter(Vec<String>),
-    /// One core is not enough to tell its watts from those of what cores share.
+    /// The process may use one core only, whose watts cannot be separated from those of what cores share.
     #[error(
         "--watts: needs two cores of one package, to tell theirs from what they share: this process may use {0}"
     )]
     OneCore(usize),
-    /// One round says not how far it is off.
+    /// A single round does not give the error of its figures.
     #[error("--rounds: --watts needs at least 2: one round alone has no error bound")]
     OneRound,
     /// A name that no state has here.
@@ -85,7 +85,7 @@ pub enum WattsError {
     /// Meters whose figures cannot be added.
     #[error("--watts: {0}: choose one of them by --meter")]
     Sum(#[from] SumError),
-    /// No thread could be started.
+    /// The system cannot start a thread.
     #[error("--watts: {0}")]
     Thread(#[from] io::Error),
     /// A thread cannot be kept on its CPU.
@@ -99,7 +99,7 @@ pub enum WattsError {
     /// The idle states could not be limited, or not be put back.
     #[error("--watts: {0}")]
     Change(#[from] Box<ChangeError>),
-    /// Other programs ran, or the machine was disturbed otherwise.
+    /// The measurement was spoiled: other programs ran, or the machine was disturbed otherwise.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
     /// Spinning cannot be told from idling: neither can anything that saves part of it.

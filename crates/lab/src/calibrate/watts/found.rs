@@ -139,7 +139,7 @@ impl Found {
     }
 }
 
-/// All cores of the machine idle in a state, beside the deepest.
+/// Computes the watts of a state above the deepest, from windows with all cores of the machine idle in it.
 fn idle_state(name: String, blocks: &[Block], uncore: &Interval, plan: &Plan) -> StateWatts {
     let all = contrast(blocks, &[-1.0, 1.0]);
     let cores = all.minus(&uncore.times(plan.packages as f64));
@@ -169,7 +169,7 @@ fn above_sleeping(
     }
 }
 
-/// All less one, by the number of the others.
+/// Weights of the arms for the watts of a core: all cores less one core, over the number of the others.
 fn per_core(used: usize) -> [f64; 3] {
     let others = (used - 1) as f64;
     [0.0, -1.0 / others, 1.0 / others]

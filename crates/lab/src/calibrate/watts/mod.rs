@@ -169,8 +169,8 @@ impl WattsCalibration {
         Ok((watts.map_err(named)?, spoiled))
     }
 
-    /// Does what [`WattsCalibration::run`] does without a meter, between two markers of `shape`, and keeps it in
-    /// the file `path`, group by group; one that is there already is gone on with.
+    /// Runs the activities of [`WattsCalibration::run`] without a meter, between two markers of `shape`, and records
+    /// them in the file `path`, group by group. A file that exists already is continued.
     ///
     /// # Errors
     /// The file cannot be read or written, or is of another plan; windows are too short for a logger; or it was

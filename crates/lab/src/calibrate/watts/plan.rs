@@ -26,7 +26,7 @@ pub struct Plan {
     pub idle: Vec<IdleStatePlan>,
     /// States that cannot be measured here, with the reasons.
     pub without: Vec<Unmeasured>,
-    /// Whether wake-ups are measured.
+    /// True if wake-ups are measured.
     pub wakes: bool,
     /// Highest clocks in kHz, in falling order: spinning is measured at each, all else at the first. None: the
     /// clock is the kernel's choice.
@@ -51,7 +51,7 @@ pub struct IdleStatePlan {
     pub name: String,
     /// Time that leaving it takes at most.
     pub latency: Nanos,
-    /// Whether its watts are measured: not the deepest state's, which all else is above.
+    /// True if the state's watts are measured. Those of the deepest state are not: all others are given above them.
     pub watts: bool,
 }
 
@@ -114,7 +114,7 @@ impl Plan {
 }
 
 impl IdleStatePlan {
-    /// In POLL the idle task itself looks for work: nothing has to wake it.
+    /// Returns whether a core in this state has to be woken. In POLL it has not: the idle task itself looks for work.
     pub fn can_be_woken_from(&self) -> bool {
         self.name != "POLL"
     }

@@ -174,7 +174,7 @@ impl WattsRecord {
         self.plan.groups().split_off(self.groups.len())
     }
 
-    /// Does `group`, which is the next, without a meter.
+    /// Runs `group`, the next one, without a meter, and records it.
     ///
     /// # Errors
     /// A window fails, or it was stopped.

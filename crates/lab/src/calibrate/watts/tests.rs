@@ -65,7 +65,7 @@ fn measure(truth: &Truth, seed: u64, rounds: u32) -> Result<Found, WattsError> {
     Found::of(&plan, &groups?)
 }
 
-/// Every figure that was found, beside the true one.
+/// Pairs every figure that was found with the true one.
 fn beside(found: &Found, truth: &Truth) -> Vec<(String, Interval, f64)> {
     let mut all = vec![
         ("uncore".into(), found.uncore, truth.uncore),

@@ -173,7 +173,7 @@ fn ran(done: &[CoreWork]) -> Ran {
     }
 }
 
-/// Does `activity` on `cpu` until it is over.
+/// Carries out `activity` on `cpu` until the window ends.
 fn work(activity: CoreActivity, cpu: usize, shared: &Shared) -> Result<CoreWork, WattsError> {
     let mut set = CpuSet::new();
     set.set(cpu);

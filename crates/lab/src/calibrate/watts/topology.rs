@@ -8,7 +8,7 @@ use std::path::Path;
 /// Cores of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// One CPU of each core that may be used, all in one package.
+    /// CPUs that may be used, one of each core, all in one package.
     pub used: Vec<usize>,
     /// Number of cores.
     pub cores: usize,

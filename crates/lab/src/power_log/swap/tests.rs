@@ -7,7 +7,7 @@ use joulio_energy::Boundary;
 use std::collections::VecDeque;
 use tempfile::TempDir;
 
-/// Does what is requested so many times, then leaves.
+/// A person who does what is requested `times` times, then leaves.
 struct Script {
     times: usize,
     heard: String,

@@ -128,7 +128,7 @@ fn signed_short(value: f64) -> String {
     }
 }
 
-/// All of a tile, for who points at it.
+/// Returns all of a tile in words, shown under the pointer.
 pub fn words(tile: &Tile) -> String {
     let entries = tile.entries.iter();
     let entries = entries.map(|entry| format!("{} {}", entry.name, short(entry.value)));

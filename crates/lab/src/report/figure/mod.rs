@@ -34,7 +34,7 @@ pub struct ReportFigure {
     pub problem: Option<String>,
 }
 
-/// One drawing of a figure.
+/// Panel: a single drawing of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Panel {
     /// Values of the factors that it is of, and its metric where the figure has several.
@@ -95,7 +95,7 @@ pub struct Axis {
     pub logarithmic: bool,
 }
 
-/// One line, or the bars of one colour.
+/// Series: a line, or the bars of a colour.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// Name in the legend.
@@ -106,7 +106,7 @@ pub struct Series {
     pub fit: Option<Quadratic>,
 }
 
-/// One value.
+/// Mark: a single value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
     /// Place along the x axis.

@@ -24,7 +24,7 @@ pub struct Tiles {
     pub difference: bool,
 }
 
-/// One tile.
+/// Tile of a panel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tile {
     /// The best of several; `None` in tiles of a difference.
@@ -60,7 +60,7 @@ pub enum Tie {
     Unknown,
 }
 
-/// One of those that a tile compares.
+/// Entry that a tile compares with others.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// Name: the values of the factors.
@@ -74,7 +74,7 @@ pub struct Entry {
 }
 
 impl Tiles {
-    /// All that have data.
+    /// Returns all tiles that have data.
     pub fn tiles(&self) -> impl Iterator<Item = &Tile> {
         self.tiles.iter().flatten().flatten()
     }

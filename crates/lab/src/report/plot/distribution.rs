@@ -91,7 +91,7 @@ pub fn figure(data: &ReportData, uses: &Uses, nth: usize) -> ReportFigure {
     }
 }
 
-/// At most `most` of `count` places, the first and the last among them.
+/// Returns at most `most` of `count` places, the first and the last among them.
 fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let shown = count.min(most);
     (0..shown).map(move |nth| match shown {

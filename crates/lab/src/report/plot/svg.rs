@@ -162,7 +162,7 @@ fn beside(left: [Block; 2], right: [Block; 2]) -> Block {
     (both, high)
 }
 
-/// One figure in so many columns: title and legend, and below them panels and notes.
+/// Draws a figure in `columns` columns: title and legend, and below them panels and notes.
 fn drawn(figure: &ReportFigure, id: &str, columns: usize) -> [Block; 2] {
     let wide = columns as f64 * chart::WIDTH + (columns - 1) as f64 * GAP;
     let colours = Colours::of(figure);

@@ -5,7 +5,7 @@ use crate::statistics::{Correction, TTest};
 use joulio_workload::Metric;
 use serde::Deserialize;
 
-/// One `[[figure]]`.
+/// A `[[figure]]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {

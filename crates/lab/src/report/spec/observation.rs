@@ -5,7 +5,7 @@ use super::{SpecError, Where};
 use joulio_workload::Metric;
 use serde::Deserialize;
 
-/// One `[[observation]]`. All that is named under it must hold for it to hold.
+/// An `[[observation]]`. It holds if everything that is named under it holds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObservationSpec {
@@ -70,12 +70,12 @@ pub struct Rising {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cells {
-    /// Every one.
+    /// All of them.
     #[default]
     All,
     /// More than half of them.
     Most,
-    /// At least one.
+    /// Any of them, at least one.
     Any,
 }
 

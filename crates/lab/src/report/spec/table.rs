@@ -6,7 +6,7 @@ use joulio_workload::Metric;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// One `[[table]]`.
+/// A `[[table]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {

@@ -8,7 +8,7 @@ use std::fmt;
 /// Values of factors to take, by the factors' names. A factor that is not there is taken whole.
 pub type Where = BTreeMap<String, OneOrMore>;
 
-/// One text or number, or a list: `"4k"`, `8`, `["4k", "32k"]`.
+/// A text or number, or a list: `"4k"`, `8`, `["4k", "32k"]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneOrMore(Vec<String>);
 

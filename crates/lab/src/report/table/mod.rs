@@ -34,7 +34,7 @@ pub struct Table {
     pub problem: Option<String>,
 }
 
-/// One row.
+/// Row of a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Values of the factors.
@@ -47,7 +47,7 @@ pub struct Row {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// Nothing was run.
+    /// The cell has no runs.
     None,
     /// Words or a number without repetitions.
     Text(String),

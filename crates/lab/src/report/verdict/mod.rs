@@ -36,7 +36,7 @@ pub struct Observed {
     pub parts: Vec<Part>,
 }
 
-/// One comparison of an observation.
+/// Part of an observation: one comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
     /// Comparison, in words.
@@ -151,7 +151,7 @@ impl Judge<'_> {
         because.join("; ")
     }
 
-    /// How often points were run, in words: `3 runs per point`.
+    /// Describes how often points were run: `3 runs per point`.
     fn repeated(&self) -> String {
         let runs = self.data.cells().map(|cell| cell.runs.len());
         let (least, most) = runs

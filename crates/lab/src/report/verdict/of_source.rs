@@ -243,7 +243,7 @@ fn with_noise(estimate: &judge::JudgedValue) -> String {
     }
 }
 
-/// Those of `all` that `patterns` name, and patterns that name none, for which there is nothing.
+/// Returns those of `all` that `patterns` name, and each pattern that names none.
 pub(super) fn named<'a>(patterns: &[String], all: impl Iterator<Item = &'a String>) -> Vec<String> {
     let all: Vec<&String> = all.collect();
     let mut found = Vec::new();

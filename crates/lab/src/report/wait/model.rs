@@ -32,7 +32,7 @@ pub enum Doing {
     Spin,
     /// Runs in the kernel: timers, switches, handlers.
     Kernel,
-    /// Is idle.
+    /// The core is idle.
     Idle,
     /// Leaves an idle state: draws as idle, and runs nothing.
     Exit,
@@ -42,7 +42,7 @@ pub enum Doing {
     Cold,
 }
 
-/// One step.
+/// Step of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShownStep {
     /// Activity of the core.
@@ -77,7 +77,7 @@ pub struct ShownMachine<'a> {
     profile: &'a MachineProfile,
 }
 
-/// One I/O.
+/// Phases of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownIo {
     /// Nanoseconds that the device takes for it.
@@ -145,7 +145,7 @@ impl<'a> ShownMachine<'a> {
         self.one(mode, io, learnt, idle).0
     }
 
-    /// One wait of a core that expects to be idle for `typical`, and the length that it was.
+    /// Returns a wait of a core that expects to be idle for `typical`, and its length.
     fn one(&self, mode: ShownMode, io: ShownIo, learnt: f64, typical: f64) -> (ShownWait, f64) {
         let costs = self.costs;
         let mut steps = Steps::default();

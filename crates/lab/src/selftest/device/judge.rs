@@ -47,7 +47,7 @@ fn away(done: &ReadsDone) -> u64 {
     done.usage.voluntary_switches + done.usage.involuntary_switches
 }
 
-/// All of them completed once, with the data that is there.
+/// Demands that all reads completed once, with the data on the device.
 fn every_read(check: &mut SelftestCheck, done: &ReadsDone) {
     let (ios, requested) = (done.ios, done.requested);
     check.demand(ios == requested && done.errors == 0, || {
@@ -105,8 +105,8 @@ fn sent_as_slowly_as_read(done: &ReadsDone) -> bool {
         .is_some_and(|(median, &least)| median >= least / 2)
 }
 
-/// Each completion that is waited for, by itself, has its interrupt. Those of completions that were there when the
-/// thread came are held back, and become one.
+/// Demands an interrupt for each completion that was waited for by itself. Interrupts of completions that were there
+/// before the thread waited are held back, and become one.
 fn one_by_one(check: &mut SelftestCheck, mode: CompletionMode, done: &ReadsDone) {
     let few = FEW + away(done);
     let wait = &done.wait;

@@ -38,7 +38,7 @@ pub struct VerifiedReads<D: Device> {
     sent: u64,
 }
 
-/// Some reads, and everything that was counted of them.
+/// Reads of a part of the test, and everything that was counted of them.
 #[derive(Default)]
 pub struct ReadsDone {
     /// Reads that were to be done.
@@ -98,7 +98,7 @@ impl<D: Device> VerifiedReads<D> {
         })
     }
 
-    /// Has the thread wait by `mode` from now on.
+    /// Sets the completion mode by which the thread waits from now on.
     pub fn wait_by(&mut self, mode: CompletionMode) -> Result<(), SelftestError> {
         let unavailable = |reason: String| SelftestError::Unavailable { mode, reason };
         let policy = mode.policy();
@@ -140,7 +140,7 @@ impl<D: Device> VerifiedReads<D> {
         Ok(())
     }
 
-    /// Does `ios` reads of places at random by `mode`, up to `depth` of them at once.
+    /// Reads at random places, `ios` times by `mode`, up to `depth` at once.
     pub fn read(
         &mut self,
         mode: CompletionMode,
@@ -211,7 +211,7 @@ impl<D: Device> VerifiedReads<D> {
         wait.pauses + wait.monitors + wait.blocks
     }
 
-    /// Does one read, at a place of its own.
+    /// Reads once, at a place of its own.
     pub fn one(&mut self) -> Result<(), SelftestError> {
         let place = self.next_place();
         self.send(place, 0)?;

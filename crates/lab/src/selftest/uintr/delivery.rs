@@ -11,15 +11,15 @@ use joulio_cpu::Tsc;
 use joulio_cpu::uintr::ReceiverState;
 use joulio_units::Nanos;
 
-/// No more is known after so many.
+/// Number of lost interrupts after which a trial ends: more would tell nothing new.
 const ENOUGH_LOST: u64 = 5;
 
-/// Some interrupts, one at a time.
+/// Trial of a kind of interrupts, one at a time.
 pub struct Trial {
     pub name: String,
     pub rounds: u32,
     pub how: RaisedWhen,
-    /// Some have to come while the thread is not on its CPU.
+    /// True if some interrupts have to come while the thread is not on its CPU.
     pub away: bool,
 }
 
@@ -32,7 +32,7 @@ pub enum RaisedWhen {
     Within(Nanos),
 }
 
-/// Does it.
+/// Runs the trial.
 pub fn test(setup: &mut UintrSetup, trial: &Trial, parts: &mut Parts) -> Result<(), SelftestError> {
     let before = setup.counts()?;
     setup.signals();

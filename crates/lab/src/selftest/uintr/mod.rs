@@ -17,9 +17,9 @@ pub use setup::SetupError;
 
 use setup::UintrSetup;
 
-/// Timers fire at most so long after they are set: about as long as a device takes.
+/// Longest time from setting a timer to its interrupt: about as long as a device takes.
 const SOON: Nanos = Nanos::from_micros(50);
-/// Beside another process: so long that it runs meanwhile.
+/// The same beside another process: so long that the other process runs meanwhile.
 const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 
 /// Tests it on the calling thread's CPU.

@@ -41,7 +41,7 @@ pub enum SetupError {
 }
 
 impl UintrSetup {
-    /// On the calling thread, which is pinned to `cpu`.
+    /// A setup on the calling thread, which is pinned to `cpu`.
     pub fn new(cpu: u32, depth: Depth) -> Result<UintrSetup, SetupError> {
         let mut receiver = Receiver::open(depth)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
@@ -56,7 +56,7 @@ impl UintrSetup {
         })
     }
 
-    /// All counts.
+    /// Returns all counts.
     pub fn counts(&self) -> Result<UintrCounts, SetupError> {
         let status = self.receiver.status()?;
         Ok(UintrCounts {

@@ -31,7 +31,7 @@ struct Swept {
 
 /// Result of trying one address.
 enum Met {
-    /// No instruction begins at the address.
+    /// The address is not the beginning of an instruction.
     Nothing,
     Seen,
     Lost,
@@ -80,8 +80,8 @@ fn with_top(from: u64, set: bool) -> u64 {
     (from | (TOP_OF_LOW_HALF - 1)) + 1
 }
 
-/// One that was marked before the sleep did not sleep: neither the system's limit nor the deadline
-/// ended it.
+/// Returns whether a round that was marked before the sleep did not sleep: neither the system's limit nor the
+/// deadline ended it.
 fn prompt(once: Once, deadline: u64) -> bool {
     once.marked && !once.limited && Tsc::now() < deadline
 }

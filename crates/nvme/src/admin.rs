@@ -1,5 +1,5 @@
-//! The admin queue pair: one command at a time, with a time limit, beside the requests for
-//! asynchronous events that stay with the controller.
+//! The admin queue pair: one command at a time, with a time limit, beside Asynchronous Event Requests, which stay
+//! with the controller.
 
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
@@ -20,13 +20,13 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Entries of the admin queues.
 const ENTRIES: usize = 32;
-/// Polls before the first sleep: most admin commands end sooner.
+/// Number of polls before the first sleep: most admin commands complete sooner.
 const POLLS_BEFORE_SLEEP: u32 = 1_000;
-/// Requests for events have this bit in their identifier, other commands do not.
+/// Bit of the command identifier that marks Asynchronous Event Requests.
 const EVENT: u16 = 0x8000;
-/// Maximum number of requests for events.
+/// Maximum number of Asynchronous Event Requests with the controller.
 const MAX_EVENTS: usize = 4;
-/// Events kept until somebody takes them; the oldest go first.
+/// Number of events kept until they are taken; then the oldest is dropped.
 const KEPT_EVENTS: usize = 64;
 
 /// End of an admin command.
@@ -39,20 +39,20 @@ pub(crate) struct Admin<D: Device> {
     device: Arc<D>,
     submission: SubmissionRing<D>,
     completion: CompletionRing<D>,
-    /// The rings' pages, and behind them a page for data and one for a PRP list.
+    /// Memory of the rings' pages, and after them a page for data and one for a PRP list.
     memory: Arc<DmaMemory>,
     next: u16,
     limit: Nanos,
     cancel: Cancel,
-    /// A command did not end: it may still use the data page, so nothing is sent any more until
-    /// the controller is reset.
+    /// Set when a command did not complete: it may still use the data page, so no command is sent until the
+    /// controller is reset.
     stuck: Option<&'static str>,
-    /// Requests for events that the controller has.
+    /// Asynchronous Event Requests that the controller has.
     requested: [bool; MAX_EVENTS],
     events: VecDeque<AsyncEvent>,
     /// The controller's generation, shared: see `Shared::generation`.
     current: Arc<AtomicU32>,
-    /// The generation that the queue is of: its end ends the waiting for commands.
+    /// Generation of the controller in which the queue was made: when it ends, waits for commands end.
     generation: u32,
 }
 
@@ -93,23 +93,22 @@ impl<D: Device> Admin<D> {
         })
     }
 
-    /// The controller's generation, for all who share the controller.
+    /// Returns the controller's generation, shared with everything that uses the controller.
     pub(crate) fn current_generation(&self) -> Arc<AtomicU32> {
         Arc::clone(&self.current)
     }
 
-    /// The generation that the queue is of.
+    /// Returns the generation in which the queue was made.
     pub(crate) fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// A reset has begun: the queue will be reset too, or never used again.
+    /// Returns whether a reset has begun: the queue will be reset too, or never used again.
     fn is_over(&self) -> bool {
         self.current.load(Ordering::Relaxed) != self.generation
     }
 
-    /// Begins again, in `generation`, with empty rings: the controller is disabled and has forgotten
-    /// everything.
+    /// Empties the rings for `generation`: the controller is disabled and has forgotten everything.
     pub(crate) fn reset(&mut self, generation: u32) {
         self.generation = generation;
         self.submission.reset();
@@ -129,12 +128,12 @@ impl<D: Device> Admin<D> {
         )
     }
 
-    /// The memory that the controller knows.
+    /// Returns the memory that the controller uses for the admin queue.
     pub(crate) fn memory(&self) -> &Arc<DmaMemory> {
         &self.memory
     }
 
-    /// Runs a command; dword 0 of the completion, and the structure that it returned.
+    /// Executes a command and returns dword 0 of the completion and the structure that the command read.
     pub(crate) fn fetch<T: FromBytes + IntoBytes>(
         &mut self,
         name: &'static str,
@@ -150,7 +149,7 @@ impl<D: Device> Admin<D> {
         Ok((dw0, value))
     }
 
-    /// Runs a command with up to a page of data; dword 0 of the completion.
+    /// Executes a command with up to a page of data and returns dword 0 of the completion.
     pub(crate) fn exchange(
         &mut self,
         name: &'static str,
@@ -159,7 +158,7 @@ impl<D: Device> Admin<D> {
     ) -> Result<u32, NvmeError> {
         let opcode = AdminOpcode(command.dword0().opc());
         let bytes = match &data {
-            // A feature may have data that nobody wants: not to address 0.
+            // A feature may have data although none is wanted: it must not go to address 0.
             AdminData::None if opcode == AdminOpcode::GET_FEATURES => {
                 return self.run(name, self.with_data(command));
             }
@@ -186,8 +185,8 @@ impl<D: Device> Admin<D> {
         Ok(dw0)
     }
 
-    /// Runs a command with `bytes` of data at `start`, a buffer of the caller's; dword 0 of the completion.
-    /// After an error that is not a status the device may still use it.
+    /// Executes a command with `bytes` of data at `start`, in a buffer of the caller's, and returns dword 0 of the
+    /// completion. After an error that is not a status the device may still use the buffer.
     pub(crate) fn run_with(
         &mut self,
         name: &'static str,
@@ -210,7 +209,7 @@ impl<D: Device> Admin<D> {
         command
     }
 
-    /// Runs a command without data; returns dword 0 of the completion.
+    /// Executes a command without data and returns dword 0 of the completion.
     pub(crate) fn run(&mut self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
         if self.is_over() {
             return Err(self.ended_by_reset(name));
@@ -239,8 +238,7 @@ impl<D: Device> Admin<D> {
         Ok(completion.dw0)
     }
 
-    /// Runs a command without data that means something in `generation` only; returns dword 0 of the
-    /// completion.
+    /// Executes a command without data that is meant for `generation` only, and returns dword 0 of the completion.
     pub(crate) fn run_in(
         &mut self,
         generation: u32,
@@ -259,8 +257,8 @@ impl<D: Device> Admin<D> {
         self.submission.ring();
     }
 
-    /// The completion of `cid`. Of others, those of requests for events are kept; the rest,
-    /// whatever they are, are not its.
+    /// Returns the completion of `cid`, if it has come. Completions of Asynchronous Event Requests are kept; any
+    /// other is ignored.
     fn poll(&mut self, cid: Option<CommandId>) -> Option<AdminCompletion> {
         let posted = self.completion.peek()?;
         let (queue, dw0) = self.completion.take();
@@ -282,7 +280,7 @@ impl<D: Device> Admin<D> {
 
     fn keep_event(&mut self, cid: CommandId, completion: AdminCompletion) {
         let request = self.requested.get_mut(usize::from(cid.0 & !EVENT));
-        // Not requested, or the controller does not take as many requests as it said.
+        // The event was not requested, or the controller takes fewer requests than it reported.
         let requested = request.is_some_and(std::mem::take);
         if requested && completion.status.is_success() {
             if self.events.len() == KEPT_EVENTS {
@@ -303,14 +301,14 @@ impl<D: Device> Admin<D> {
         }
     }
 
-    /// Takes over the events that have come.
+    /// Takes in the events that have come.
     pub(crate) fn collect_events(&mut self) {
         for _ in 0..ENTRIES {
             self.poll(None);
         }
     }
 
-    /// The events that have come, oldest first.
+    /// Returns the events that have come, the oldest first.
     pub(crate) fn take_events(&mut self) -> Vec<AsyncEvent> {
         self.collect_events();
         self.events.drain(..).collect()

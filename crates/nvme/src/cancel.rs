@@ -5,17 +5,17 @@ use joulio_wait::now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Time that a controller is still waited for once nobody wants to wait: one that is well has
-/// answered by then, so that a run that is stopped still cleans up after itself.
+/// Time that the driver still waits for a controller after a wait was cancelled. A healthy controller has answered by
+/// then, so that a run that is stopped still cleans up after itself.
 const GRACE: Nanos = Nanos::from_millis(400);
 
-/// A flag that ends the driver's waits (for an admin command, a reset, bring-up), and with them the
-/// use of the controller. By default nothing is ever cancelled.
+/// A flag that ends the driver's waits (for an admin command, a reset, bring-up), and with that wait ends the use of
+/// the controller. By default nothing is ever cancelled.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Option<Arc<AtomicBool>>);
 
 impl Cancel {
-    /// Creates one that is cancelled when `flag` is set, by a signal handler for one.
+    /// Creates a `Cancel` that takes effect when `flag` is set, for example by a signal handler.
     pub fn on(flag: Arc<AtomicBool>) -> Cancel {
         Cancel(Some(flag))
     }
@@ -41,11 +41,11 @@ pub(crate) enum Over {
     Cancelled,
 }
 
-/// A wait with an end: a time limit, or soon after it is cancelled.
+/// A wait with an end: after a time limit, or soon after it is cancelled.
 pub(crate) struct Patience<'a> {
     cancel: &'a Cancel,
     cancelled: bool,
-    /// Time that is left once it is cancelled.
+    /// Time that is left after the wait is cancelled.
     grace: Nanos,
     end: Nanos,
 }
@@ -66,8 +66,8 @@ impl<'a> Patience<'a> {
         Patience { grace, ..self }
     }
 
-    /// Returns why the wait is over, if it is. To be called before the last check: a thread that
-    /// was kept from its CPU then still finds what came in time.
+    /// Returns why the wait is over, if it is. Call it before the last check: a thread that was kept from its CPU
+    /// then still finds what came in time.
     pub(crate) fn over(&mut self) -> Option<Over> {
         self.over_at(now())
     }

@@ -1,4 +1,4 @@
-//! Errors, each with what to do about it.
+//! Errors, each with its remedy.
 
 use joulio_device::{BufferList, DeviceError, DmaBuffer};
 use joulio_nvme_spec::Status;
@@ -20,7 +20,7 @@ pub enum NvmeError {
         /// The device.
         device: String,
     },
-    /// The controller did not become ready, or idle, in its time: CSTS.RDY did not follow CC.EN.
+    /// The controller did not become ready, or idle, within its time: CSTS.RDY did not follow CC.EN.
     #[error("{device} did not become {} within {milliseconds} ms (CAP.TO)", if *.enabled { "ready" } else { "idle" })]
     NotReady {
         /// The device.
@@ -42,7 +42,7 @@ pub enum NvmeError {
         /// The device.
         device: String,
     },
-    /// Registers do not answer as the controller's, or do not take what is written to them.
+    /// The registers do not answer as a controller's, or do not keep what is written to them.
     #[error(
         "{device} does not answer as an NVMe controller: it is being reset by something else, or its memory space is off"
     )]
@@ -58,7 +58,7 @@ pub enum NvmeError {
         /// The missing part.
         what: String,
     },
-    /// The controller does not have an optional part.
+    /// The controller lacks an optional feature.
     #[error("{device}: {what}: not supported by this device")]
     NotSupported {
         /// The device.
@@ -76,7 +76,7 @@ pub enum NvmeError {
         /// Status of the completion.
         status: Status,
     },
-    /// An admin command did not complete in its time.
+    /// An admin command did not complete within its time limit.
     #[error(
         "{device}: {command} did not complete within {milliseconds} ms: the admin queue is stuck"
     )]
@@ -128,7 +128,7 @@ pub enum NvmeError {
         /// Error of the reset of the function.
         function: DeviceError,
     },
-    /// A reset did not bring the controller back: it is used no more.
+    /// A reset did not bring the controller back: it can no longer be used.
     #[error("{device} is no longer used: a controller reset failed: {reason}")]
     ResetFailed {
         /// The device.
@@ -189,8 +189,8 @@ pub enum NvmeError {
 }
 
 impl NvmeError {
-    /// Reports whether a controller reset is the answer; for a controller that is gone, or that
-    /// nobody waits for any more, the answer is its end.
+    /// Returns whether the remedy is a reset of the controller; a controller that is gone, or that no caller waits
+    /// for any more, is given up instead.
     pub(crate) fn asks_for_reset(&self) -> bool {
         matches!(
             self,
@@ -228,7 +228,7 @@ impl NvmeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
-    /// The queue is full: as many commands are outstanding as it is deep.
+    /// The queue is full: the number of outstanding commands has reached its depth.
     #[error("the queue is full: reap completions first")]
     QueueFull,
     /// The blocks lie outside of the namespace.
@@ -281,7 +281,7 @@ pub enum SubmitError {
         /// Opcode.
         opcode: u8,
     },
-    /// A raw command moves a number of bytes that its dwords do not tell.
+    /// A raw command whose dwords do not say how many bytes it moves.
     #[error(
         "opcode {opcode:02x}h: how many bytes it moves is not known, and the device could reach past the buffer"
     )]
@@ -289,7 +289,7 @@ pub enum SubmitError {
         /// Opcode.
         opcode: u8,
     },
-    /// A raw command moves data and came without a buffer, or moves none and came with one.
+    /// A raw command moves data and has no buffer, or moves none and has one.
     #[error("opcode {opcode:02x}h {}", if *.moves { "moves data: submit it with a buffer" } else { "moves no data: submit it without a buffer" })]
     Data {
         /// Opcode.
@@ -297,7 +297,7 @@ pub enum SubmitError {
         /// Whether the command moves data.
         moves: bool,
     },
-    /// A raw admin command that is the driver's own, or would take what it stands on.
+    /// A raw admin command that only the driver may send, or that would remove what the driver needs.
     #[error("admin opcode {opcode:02x}h is not submitted: {why}")]
     DriverCommand {
         /// Opcode.
@@ -305,7 +305,7 @@ pub enum SubmitError {
         /// Reason.
         why: &'static str,
     },
-    /// A buffer's part, or the offset in a buffer, begins or ends within a dword.
+    /// A part of a buffer, or the offset in a buffer, is not a multiple of a dword.
     #[error(
         "data begins or ends within a dword of its buffer: offsets and lengths are multiples of 4"
     )]
@@ -320,7 +320,7 @@ pub enum SubmitError {
     Parts {
         /// Parts, adjacent ones joined.
         parts: usize,
-        /// Descriptors that a command of this queue has room for.
+        /// Number of descriptors that a command of this queue has room for.
         max: usize,
     },
     /// The buffer or the namespace belongs to another device.
@@ -354,7 +354,7 @@ impl std::error::Error for Rejected {}
 pub struct AdminRejected {
     /// Reason.
     pub reason: NvmeError,
-    /// The buffer, the caller's again; none where the device may still use it.
+    /// Buffer of the command, which is the caller's again; none if the device may still use it.
     pub buffer: Option<DmaBuffer>,
 }
 
@@ -402,7 +402,7 @@ fn vectors_had(had: u16, wanted: u16) -> String {
     }
 }
 
-/// A policy that is unavailable on this queue.
+/// Reason why a policy is unavailable on this queue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -427,7 +427,7 @@ pub enum PolicyError {
         /// Missing feature.
         reason: String,
     },
-    /// The policy asks who else is runnable on its CPU.
+    /// The policy asks which other threads are runnable on its CPU.
     #[error(
         "{policy} asks before each wait whether another thread is runnable on its CPU, which no stock kernel says: simulate it, as by joulio bench --twin"
     )]
@@ -438,8 +438,8 @@ pub enum PolicyError {
     /// The policy takes user interrupts, which are unavailable.
     #[error(transparent)]
     UserInterrupt(#[from] UintrError),
-    /// The policy takes interrupts, which a redirected vector does not raise, or the memory is
-    /// another device's.
+    /// The policy takes interrupts, which a redirected vector does not raise, or the memory belongs to another
+    /// device.
     #[error(
         "{policy}: the interrupt cannot be redirected to memory: the policy takes interrupts itself, or the memory is another device's"
     )]
@@ -447,7 +447,7 @@ pub enum PolicyError {
         /// The policy.
         policy: String,
     },
-    /// The vector was redirected to memory, and its interrupts do not write there.
+    /// The vector was redirected to memory, but its interrupts do not write there.
     #[error(
         "{device}: queue {queue} completed commands and its redirected interrupt wrote nothing: this machine does not let an MSI-X entry be redirected; the queues are polled each microsecond instead, or give each a thread of its own"
     )]
@@ -457,8 +457,7 @@ pub enum PolicyError {
         /// QID.
         queue: u16,
     },
-    /// An event loop is to wait for a queue whose policy never blocks, so that nothing would end the
-    /// wait.
+    /// An event loop would wait for a queue whose policy never blocks, so that no event would end the wait.
     #[error(
         "queue {queue} raises no interrupt: its policy, {policy}, never blocks; set one that does, such as interrupt, before the event loop waits"
     )]

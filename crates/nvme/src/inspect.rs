@@ -1,4 +1,5 @@
-//! Identify and SMART data of a controller, whoever drives it. Its namespaces: by the list of NVMe 1.1, or one by one.
+//! Identify and SMART data of a controller, whichever driver owns it. Namespaces are found by the list of NVMe 1.1,
+//! or one by one.
 
 use crate::NvmeError;
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
@@ -6,7 +7,7 @@ use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::{Command, NamespaceId, Status};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// NSIDs from here on name no namespace (Base 3.2.1.2).
+/// First of the NSIDs that name no namespace (Base 3.2.1.2).
 const RESERVED: u32 = 0xffff_fffe;
 
 /// A controller to be identified: a [`crate::Controller`] or a [`crate::KernelController`].
@@ -54,7 +55,7 @@ impl<C: FetchData> Inspect for C {
     }
 }
 
-/// Admin commands that read data, over whatever carries them.
+/// Admin commands that read data, over any transport.
 pub trait FetchData {
     /// Name of the device.
     fn name(&self) -> &str;
@@ -65,7 +66,7 @@ pub trait FetchData {
     /// True if the controller is known to have the list of active namespaces (CNS 02h, NVMe 1.1).
     fn has_list(&self) -> bool;
 
-    /// Runs a command and returns its data.
+    /// Executes a command and returns its data.
     fn fetch<T: FromBytes + IntoBytes>(
         &self,
         name: &'static str,
@@ -85,8 +86,8 @@ pub trait FetchData {
         }
     }
 
-    /// Identify CNS 02h, as far as it makes sense: what is there twice, or out of order, or no NSID
-    /// of a namespace, is a controller's mistake.
+    /// Reads Identify CNS 02h, as far as the list is valid: a repeated or unordered NSID, or one that is no
+    /// namespace's, is a controller's mistake and ends it.
     fn listed_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
         let command = Command::identify(Cns::ACTIVE_NAMESPACES, NamespaceId::NONE);
         let list: Box<ActiveNamespaces> =
@@ -101,9 +102,9 @@ pub trait FetchData {
         Ok(ids)
     }
 
-    /// Identify CNS 00h of each NSID up to NN: an inactive one has no size, or is refused.
+    /// Identifies (CNS 00h) each NSID up to NN: an inactive one has no size, or is refused.
     fn namespaces_one_by_one(&self) -> Result<Vec<u32>, NvmeError> {
-        // As many as a list has, however many the controller claims.
+        // As many as a list holds, however many the controller claims to have.
         let max = size_of::<ActiveNamespaces>() / size_of::<u32>();
         let last = self.identity().nn.get().min(max as u32);
         let mut active = Vec::new();
@@ -146,8 +147,8 @@ pub trait FetchData {
     }
 }
 
-/// Reports whether `status` answers a CNS that the controller does not have: Invalid Field, or,
-/// where it sees only the one bit that CNS had in NVMe 1.0, that NSID 0 is none.
+/// Returns whether `status` is the answer of a controller that lacks a CNS: Invalid Field or, from one that sees only
+/// the single bit of CNS in NVMe 1.0, that NSID 0 is not a namespace.
 fn is_refused(status: Status) -> bool {
     [Status::INVALID_FIELD, Status::INVALID_NAMESPACE].contains(&status.kind())
 }

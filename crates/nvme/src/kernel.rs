@@ -1,4 +1,4 @@
-//! A controller that stays with the kernel's driver, read for its power and for what it is.
+//! A controller that the kernel's driver keeps, whose power and identity are read.
 
 use crate::NvmeError;
 use crate::inspect::FetchData;
@@ -11,10 +11,10 @@ use joulio_nvme_spec::{Command, NamespaceId};
 use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// A controller as `/dev/nvme0`, which goes on serving the kernel. It has no queues here, only
-/// [`PowerControl`] and [`crate::Inspect`].
+/// A controller as `/dev/nvme0`, which the kernel goes on using. It has no queues here, only [`PowerControl`] and
+/// [`crate::Inspect`].
 ///
-/// The kernel does not learn of what is set: after a reset of its own it sets what it had set.
+/// The kernel does not know what is set here: after a reset it sets its own values.
 #[derive(Debug)]
 pub struct KernelController {
     device: KernelNvme,
@@ -95,7 +95,7 @@ fn run(
     Ok(ended.dw0)
 }
 
-/// Runs a command and returns what it reads.
+/// Executes a command and returns the data that it reads.
 fn fetch<T: FromBytes + IntoBytes>(
     device: &KernelNvme,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! A namespace, as far as an I/O needs it.
+//! A namespace, with the data that an I/O needs.
 
 use crate::{NvmeError, SubmitError};
 use joulio_device::DmaDomain;
@@ -20,12 +20,11 @@ pub struct Namespace {
 pub struct NamespaceAttributes {
     /// True if the namespace is write protected at present (NSATTR bit 0).
     pub write_protected: bool,
-    /// True if fewer blocks may be allocated than there are: thin provisioning (NSFEAT bit 0).
+    /// True if fewer blocks may be allocated than the namespace has: thin provisioning (NSFEAT bit 0).
     pub thin: bool,
     /// True if deallocated blocks read as zeroes (DLFEAT bits 2:0 = 1).
     pub deallocated_reads_zero: bool,
-    /// Number of blocks whose multiples reads and writes should not cross; 0 is none (NOIOB, or what is known of the
-    /// drive).
+    /// Number of blocks whose multiples reads and writes should not cross (NOIOB, or a quirk of the drive); 0: none.
     pub io_boundary: u16,
     /// True if the controller supports Compare (ONCS).
     pub compare: bool,
@@ -52,7 +51,7 @@ impl NamespaceAttributes {
     }
 }
 
-/// A command that not every controller has.
+/// An optional command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ability {
     Compare,
@@ -65,8 +64,8 @@ pub(crate) enum Ability {
 const MAX_BLOCKS: u32 = 65_536;
 
 impl Namespace {
-    /// Takes the size and format from `identify`. Refuses what this driver would get wrong:
-    /// metadata, and blocks other than 512 and 4096 bytes.
+    /// Reads the size and format from `identify`. Refuses formats that this driver would get wrong: metadata, and
+    /// blocks of other sizes than 512 and 4096 bytes.
     pub(crate) fn new(
         device: &str,
         domain: DmaDomain,
@@ -142,12 +141,12 @@ impl Namespace {
         self.blocks << self.shift
     }
 
-    /// Attributes, as of when the namespace was identified.
+    /// Returns the attributes, as of when the namespace was identified.
     pub fn attributes(&self) -> NamespaceAttributes {
         self.attributes
     }
 
-    /// Checks that a command that not every controller has can be sent.
+    /// Checks that the controller supports an optional command.
     pub(crate) fn able(&self, ability: Ability) -> Result<(), SubmitError> {
         let has = self.attributes;
         let (able, command) = match ability {
@@ -163,7 +162,7 @@ impl Namespace {
         }
     }
 
-    /// Checks that `blocks` blocks from `lba` lie inside the namespace.
+    /// Checks that `blocks` blocks from `lba` on lie inside the namespace.
     #[inline]
     pub(crate) fn check_range(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
         let size = self.blocks;
@@ -173,10 +172,10 @@ impl Namespace {
         }
     }
 
-    /// Reports whether `blocks` blocks from `lba` lie inside the namespace.
+    /// Returns whether `blocks` blocks from `lba` on lie inside the namespace.
     #[inline]
     pub(crate) fn has_range(&self, lba: u64, blocks: u32) -> bool {
-        // 32 bits more cannot overflow what is inside.
+        // An `lba` inside the namespace plus 32 bits cannot overflow.
         (lba < self.blocks) & (u64::from(blocks) <= self.blocks.wrapping_sub(lba))
     }
 

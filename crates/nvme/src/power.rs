@@ -1,5 +1,5 @@
-//! Power of a controller, whoever drives it: power states, transitions by idle time, and the
-//! controller's own measurement of what it draws.
+//! Power of a controller, whichever driver owns it: power states, autonomous transitions after idle time, and the
+//! controller's own measurement of its power.
 
 use crate::NvmeError;
 use joulio_device::AdminData;
@@ -19,9 +19,9 @@ const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
 
 /// Power control of a controller.
 ///
-/// A [`crate::Controller`] has it, and a [`crate::KernelController`]. What is set is not saved by the
-/// controller. A [`crate::Controller`] sets it again after a reset of its own, and says what it could
-/// not ([`crate::Controller::lost_features`]); a measurement ends with a reset.
+/// Implemented for [`crate::Controller`] and [`crate::KernelController`]. The device does not save settings. A
+/// [`crate::Controller`] sets them again after its resets, and lists those that it could not
+/// ([`crate::Controller::lost_features`]); a measurement ends with a reset.
 pub trait PowerControl {
     /// Name of the device.
     fn device_name(&self) -> &str;
@@ -29,7 +29,7 @@ pub trait PowerControl {
     /// Identify Controller data structure, as of when the controller was opened.
     fn identify_controller(&self) -> &IdentifyController;
 
-    /// Runs an admin command and returns dword 0 of its completion.
+    /// Executes an admin command and returns dword 0 of its completion.
     ///
     /// # Errors
     /// The controller refuses the command, which the error calls `name`, or does not answer.
@@ -75,7 +75,7 @@ pub trait PowerControl {
     /// # Errors
     /// As [`PowerControl::set_power_management`].
     fn set_power_state(&self, ps: u8) -> Result<(), NvmeError> {
-        // PS has 5 bits: what does not fit must not become another state.
+        // PS has 5 bits: a larger number must not become another state.
         self.check_power_state(ps)?;
         self.set_power_management(self.power_management()?.with_ps(ps))
     }
@@ -95,7 +95,7 @@ pub trait PowerControl {
         })
     }
 
-    /// Reads feature 0Ch (Base 5.27.1.10): whether transitions by idle time are on, and their table.
+    /// Reads feature 0Ch (Base 5.27.1.10): whether autonomous transitions are on, and their table.
     ///
     /// # Errors
     /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] without APST.
@@ -108,8 +108,7 @@ pub trait PowerControl {
         Ok((enabled & 1 != 0, table))
     }
 
-    /// Reads how many bytes of the host's memory the controller has (feature 0Dh, Base 5.27.1.11); 0 while it has
-    /// none.
+    /// Reads how many bytes of host memory the controller has (feature 0Dh, Base 5.27.1.11); 0 while it has none.
     ///
     /// # Errors
     /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] for a controller that wants none (HMPRE 0).
@@ -136,8 +135,7 @@ pub trait PowerControl {
         Ok(())
     }
 
-    /// Reads feature 08h (Base 5.27.1.6): the number of completions and the time that an interrupt
-    /// waits for.
+    /// Reads feature 08h (Base 5.27.1.6): the number of completions and the time for which an interrupt waits.
     ///
     /// # Errors
     /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] without interrupts.
@@ -155,8 +153,8 @@ pub trait PowerControl {
         }
     }
 
-    /// Sets feature 08h. It holds for every vector for which feature 09h does not disable it, and
-    /// a device may round it.
+    /// Sets feature 08h. It applies to every vector for which feature 09h does not disable it, and a device may round
+    /// it.
     ///
     /// # Errors
     /// As [`PowerControl::admin`].
@@ -171,8 +169,8 @@ pub trait PowerControl {
         self.identify_controller().attributes().pms()
     }
 
-    /// Starts to measure the power of the whole device, from the beginning; it stops by itself
-    /// after `minutes`, or never when that is 0.
+    /// Starts a new measurement of the power of the whole device; it stops by itself after `minutes`, or never if
+    /// that is 0.
     ///
     /// # Errors
     /// The controller does not measure, or refuses the feature.
@@ -181,7 +179,7 @@ pub trait PowerControl {
         self.set_power_measurement(start.with_smt(minutes))
     }
 
-    /// Stops measuring; the log keeps what was measured.
+    /// Stops measuring; the log keeps the results.
     ///
     /// # Errors
     /// The controller does not measure, or refuses the feature.
@@ -211,7 +209,7 @@ pub trait PowerControl {
         let get = Command::get_log_page(LogId::POWER_MEASUREMENT, NamespaceId::ALL, bytes);
         let data = AdminData::In(log.as_mut_bytes());
         match self.admin("Get Log Page (Power Measurement)", get, data) {
-            // It promised the log, and has none.
+            // The controller reports the log, but does not have it.
             Err(NvmeError::Admin { status, .. }) if status.kind() == Status::INVALID_LOG_PAGE => {
                 self.needs(false, MEASUREMENT)?;
             }
@@ -234,7 +232,7 @@ pub trait PowerControl {
         Ok(log.power().microwatts())
     }
 
-    /// Checks that the device `has` what `what` names.
+    /// Checks that the device `has` the feature called `what`.
     ///
     /// # Errors
     /// [`NvmeError::NotSupported`] if not.

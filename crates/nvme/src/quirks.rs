@@ -1,8 +1,8 @@
-//! Drives that do not keep to the specification, or say of themselves what is not so.
+//! Drives that do not keep to the specification, or report wrong data about themselves.
 //!
-//! From the table of Linux' driver (drivers/nvme/host/pci.c, `nvme_id_table`, as of 6.18), as far as this driver does
-//! what they get wrong. What it never does is not here: it reads no list of namespace descriptors, has no deepest
-//! power state of its own choosing, and compares no NQNs.
+//! From the table of Linux' driver (drivers/nvme/host/pci.c, `nvme_id_table`, as of 6.18), restricted to functions
+//! that this driver uses. It reads no list of namespace descriptors, does not choose a deepest power state, and
+//! compares no NQNs.
 
 use joulio_device::pci::PciId;
 use joulio_units::Nanos;
@@ -10,16 +10,17 @@ use joulio_units::Nanos;
 /// Quirks of a drive: how the driver has to treat it differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quirks {
-    /// Time after a write to CC before CSTS may be read: sooner, it reads as nonsense (NVME_QUIRK_DELAY_BEFORE_CHK_RDY).
+    /// Time after a write to CC before CSTS may be read; before that CSTS reads as nonsense
+    /// (NVME_QUIRK_DELAY_BEFORE_CHK_RDY).
     pub(crate) csts_delay: Nanos,
     /// Commands should not cross a multiple of the largest transfer, though NOIOB does not say so: such a command takes
     /// as long as two (NVME_QUIRK_STRIPE_SIZE).
     pub(crate) striped: bool,
-    /// Identify has CNS 00h and 01h alone, whatever the version says (NVME_QUIRK_IDENTIFY_CNS).
+    /// Identify has only CNS 00h and 01h, whatever the version (NVME_QUIRK_IDENTIFY_CNS).
     pub(crate) no_lists: bool,
-    /// Write Zeroes is there and does harm, or takes for ever (NVME_QUIRK_DISABLE_WRITE_ZEROES).
+    /// Write Zeroes is present but does harm, or takes for ever (NVME_QUIRK_DISABLE_WRITE_ZEROES).
     pub(crate) no_write_zeroes: bool,
-    /// Submission queues are to have the medium priority class, without weighted round robin too
+    /// Submission queues must have the medium priority class, also without weighted round robin
     /// (NVME_QUIRK_MEDIUM_PRIO_SQ).
     pub(crate) medium_priority: bool,
     /// Why this driver cannot have it.
@@ -47,8 +48,8 @@ const NO_WRITE_ZEROES: Quirks = Quirks {
     no_write_zeroes: true,
     ..NONE
 };
-/// Entries of 128 bytes, and one set of command identifiers for all queues (NVME_QUIRK_128_BYTES_SQES and
-/// NVME_QUIRK_SHARED_TAGS).
+/// Quirks of controllers with entries of 128 bytes, and one set of command identifiers for all queues
+/// (NVME_QUIRK_128_BYTES_SQES and NVME_QUIRK_SHARED_TAGS).
 const APPLE: Quirks = Quirks {
     refused: Some(
         "its queues have entries of 128 bytes and share their command identifiers: leave it to the kernel's driver",
@@ -56,7 +57,7 @@ const APPLE: Quirks = Quirks {
     ..NONE
 };
 
-/// Vendor and device identifier, and what to do otherwise.
+/// Vendor and device identifier, and quirks.
 const TABLE: [(u16, u16, Quirks); 29] = [
     // Intel 750, P3500, P3600, P3700; P3520; P4500, P4600; Dell's P4600.
     (0x8086, 0x0953, STRIPED),

@@ -9,35 +9,34 @@ use joulio_units::Nanos;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Longest time that a controller may claim to need to become ready, in units of 500 ms.
+/// Longest time to become ready that is accepted from a controller, in units of 500 ms.
 const MAX_READY: u16 = 1200;
 
 /// CC.SHN = 01b: normal shutdown (Base 3.6.1).
 const SHUTDOWN_NORMAL: u8 = 1;
 /// CSTS.SHST = 10b: shutdown processing complete.
 const SHUTDOWN_COMPLETE: u8 = 2;
-/// Bounds, in microseconds, of the time that a shutdown may take before the reset comes anyway.
+/// Bounds, in microseconds, of the time that a shutdown may take before the controller is reset anyway.
 const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
 /// Number of checks of a device that does not answer.
 pub(crate) const MAX_CHECKS: u32 = 10;
-/// Number of checks of a function that somebody else resets. It is not itself again when it answers, but when
-/// who resets it has given it back its settings: a busy machine takes seconds.
+/// Number of checks of a function that somebody else resets. It is usable not when it answers, but once its settings
+/// were restored after the reset: on a busy machine that takes seconds.
 pub(crate) const MAX_RESET_CHECKS: u32 = 200;
 /// Time between two of them.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Time after which a function that was reset answers again (PCI Express Base, 6.6.2), with room
-/// for a check.
+/// Time after which a function that was reset answers again (PCI Express Base, 6.6.2), with a margin for a check.
 const ANSWER_TIME: Nanos = Nanos::from_millis(150);
 
-/// Returns the time that a controller may take to shut down that reports an RTD3 Entry Latency of
-/// `rtd3e` microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a
-/// word that is hard to believe is held to a minute.
+/// Returns the time for the shutdown of a controller that reports an RTD3 Entry Latency of `rtd3e` microseconds (Base
+/// figure 275); 5 s if it reports 0, which is none. As in the kernel's driver, more than a minute is taken for a
+/// minute.
 pub(crate) fn shutdown_time(rtd3e: u32) -> Nanos {
     Nanos::from_micros(u64::from(rtd3e).clamp(*SHUTDOWN_TIME.start(), *SHUTDOWN_TIME.end()))
 }
 
-/// A device's registers, and how long they are waited for.
+/// A device's registers, and the limit of waits for them.
 pub(crate) struct Registers<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) cancel: &'a Cancel,
@@ -79,7 +78,7 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
-    /// Checks that the controller is there and has not failed.
+    /// Checks that the controller answers and has not failed.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.judge(self.csts())
     }
@@ -96,7 +95,7 @@ impl<D: Device> Registers<'_, D> {
         Ok(())
     }
 
-    /// Checks that a controller that was enabled is there, has not failed, and still is enabled.
+    /// Checks that a controller that was enabled answers, has not failed, and is still enabled.
     pub(crate) fn check_enabled(&self) -> Result<(), NvmeError> {
         let csts = self.csts();
         self.judge(csts)?;
@@ -108,10 +107,10 @@ impl<D: Device> Registers<'_, D> {
         Ok(())
     }
 
-    /// Clears CC.EN and waits until the controller has let go of memory (Base 3.7.2).
+    /// Clears CC.EN and waits until the controller no longer uses memory (Base 3.7.2).
     ///
-    /// `rising` says that RDY may still be rising: clearing EN then is undefined (Base
-    /// 3.1.4.5), so it is waited for first.
+    /// `rising`: RDY may still be about to become 1; clearing EN before that is undefined (Base 3.1.4.5), so that the
+    /// driver waits for it first.
     pub(crate) fn disable(&self, cap: Cap, rising: bool) -> Result<(), NvmeError> {
         let cc = self.cc();
         if u32::from(cc) == u32::MAX {
@@ -127,7 +126,7 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(false, cap)
     }
 
-    /// Leaves CSTS alone for as long as the drive needs that after a write to CC; most do not.
+    /// Waits as long as the drive needs between a write to CC and a read of CSTS; most drives need no time.
     fn wait_to_read_csts(&self) -> Result<(), NvmeError> {
         let delay = Quirks::of(self.device.pci_id()).csts_delay;
         let end = joulio_wait::now() + delay;
@@ -144,8 +143,8 @@ impl<D: Device> Registers<'_, D> {
         Ok(())
     }
 
-    /// Disables the controller, and where that does not help resets the whole function; true if the
-    /// reset was needed.
+    /// Disables the controller, and resets the whole function if that does not help; returns whether the reset was
+    /// needed.
     pub(crate) fn disable_or_reset(&self, cap: Cap, rising: bool) -> Result<bool, NvmeError> {
         match self.disable(cap, rising) {
             Ok(()) => Ok(false),
@@ -153,15 +152,15 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
-    /// Resets the whole function, and disables the controller; true if the function could be reset.
+    /// Resets the whole function, and disables the controller; returns whether the function could be reset.
     pub(crate) fn reset_or_disable(&self, cap: Cap) -> Result<bool, NvmeError> {
         let reset = self.device.reset_function().is_ok();
         self.wait_for_answer(cap)?;
         self.disable(cap, false).map(|()| reset)
     }
 
-    /// Resets the whole function because a reset of the controller ended with `error`, after which
-    /// the controller is disabled. An error for which there is no help is returned as it is.
+    /// Resets the whole function because a reset of the controller ended with `error`, and disables the controller.
+    /// An error that a reset does not help is returned as it is.
     pub(crate) fn reset_function(&self, cap: Cap, error: NvmeError) -> Result<(), NvmeError> {
         if !error.asks_for_function_reset() {
             return Err(error);
@@ -180,7 +179,7 @@ impl<D: Device> Registers<'_, D> {
         self.disable(cap, false)
     }
 
-    /// Waits until CAP reads as it did, which it does for as long as the controller is there.
+    /// Waits until CAP reads as before, which it does as long as the controller is there.
     pub(crate) fn wait_for_answer(&self, known: Cap) -> Result<(), NvmeError> {
         let limit = |checks| Nanos(CHECK_INTERVAL.as_nanos() as u64 * u64::from(checks));
         let removed = joulio_wait::now() + limit(MAX_CHECKS);
@@ -211,8 +210,8 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
-    /// Disables the controller; whether it was seen to let go of memory. What is gone from the bus
-    /// writes none any more.
+    /// Disables the controller; returns whether it was seen to stop using memory. A device that is gone from the bus
+    /// writes no memory any more.
     pub(crate) fn lets_go(&self, cap: Cap) -> bool {
         matches!(
             self.disable_or_reset(cap, false),
@@ -220,9 +219,8 @@ impl<D: Device> Registers<'_, D> {
         )
     }
 
-    /// Reports to the controller that power may go (Base 3.6.1), and waits for up to `time`, whoever
-    /// wants to wait: it makes durable what it has cached. Not worth an error when it does not
-    /// answer in time.
+    /// Tells the controller that it may lose power (Base 3.6.1), and waits for up to `time`, even if cancelled: it
+    /// writes its caches to non-volatile media. No error if it does not answer in time.
     pub(crate) fn shut_down(&self, time: Nanos) {
         let cc = self.cc();
         if !cc.en() || u32::from(cc) == u32::MAX {
@@ -264,16 +262,16 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(true, cap)
     }
 
-    /// Time that CSTS.RDY may take to follow CC.EN: CAP.TO. That cannot say more than 127.5 s, and a controller of NVM
-    /// Express 2.0 says more in CRTO; one with less there than in CAP.TO has the longer time. At most ten minutes: the
-    /// register holds nine hours.
+    /// Returns the time that CSTS.RDY may take to follow CC.EN: CAP.TO. Its largest value is 127.5 s; a controller of
+    /// NVM Express 2.0 can report more in CRTO. The longer of both counts, at most ten minutes: the register holds
+    /// nine hours.
     fn ready_milliseconds(&self, enabled: bool, cap: Cap) -> u64 {
         let timeout = u16::from(cap.to());
         let timeout = match enabled && cap.crms() & Cap::READY_WITH_MEDIA != 0 {
             true => timeout.max(self.crto().crwmt().min(MAX_READY)),
             false => timeout,
         };
-        // 0 would be no time at all: give the smallest unit.
+        // 0 would be no time at all: the smallest unit is used.
         u64::from(timeout).max(1) * 500
     }
 

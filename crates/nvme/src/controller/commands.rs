@@ -9,14 +9,14 @@ use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 impl<D: Device> Shared<D> {
-    /// Runs an admin command without data; dword 0 of its completion. A controller that does not
-    /// answer it is reset.
+    /// Executes an admin command without data and returns dword 0 of its completion. If the controller does not
+    /// answer, it is reset.
     pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
         self.exchange(name, command, AdminData::None)
     }
 
-    /// Runs an admin command without data that means something in `generation` only: a reset since then
-    /// ends it. Returns dword 0 of its completion.
+    /// Executes an admin command without data that is meant for `generation` only: a reset since then ends it.
+    /// Returns dword 0 of its completion.
     pub(crate) fn run_in(
         &self,
         generation: u32,
@@ -26,7 +26,7 @@ impl<D: Device> Shared<D> {
         self.run_or_reset(|admin| admin.run_in(generation, name, command))
     }
 
-    /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
+    /// Executes an admin command that reads a structure. Returns dword 0 of its completion, and the structure.
     pub(crate) fn fetch<T: FromBytes + IntoBytes>(
         &self,
         name: &'static str,
@@ -35,7 +35,7 @@ impl<D: Device> Shared<D> {
         self.run_or_reset(|admin| admin.fetch(name, command))
     }
 
-    /// Runs an admin command with up to a page of data; dword 0 of its completion.
+    /// Executes an admin command with up to a page of data and returns dword 0 of its completion.
     pub(crate) fn exchange(
         &self,
         name: &'static str,
@@ -48,14 +48,14 @@ impl<D: Device> Shared<D> {
         };
         self.run_or_reset(|admin| {
             let dw0 = admin.exchange(name, command, data)?;
-            // Nobody resets the controller in between, who has the admin queue then.
+            // No other thread resets the controller in between: a reset needs the admin queue.
             lock(&self.features).note(name, command, sent);
             Ok(dw0)
         })
     }
 
-    /// Runs an admin command with `bytes` of `buffer`; dword 0 of its completion, or its status, and the buffer,
-    /// unless the device may still use it.
+    /// Executes an admin command with `bytes` of `buffer`. Returns dword 0 of its completion, or its status, and the
+    /// buffer, unless the device may still use it.
     pub(crate) fn run_with(
         &self,
         name: &'static str,
@@ -71,7 +71,7 @@ impl<D: Device> Shared<D> {
             let result = admin.run_with(name, command, (own.iova(), bytes));
             match &result {
                 Ok(_) | Err(NvmeError::Admin { .. }) => buffer = Some(own),
-                // Before the reset that lets go of it.
+                // Held before the reset, which releases it.
                 Err(_) => self.retire(Arc::clone(admin.memory()), vec![own]),
             }
             result
@@ -91,14 +91,13 @@ impl<D: Device> Shared<D> {
         if let Err(error) = &result
             && error.asks_for_reset()
         {
-            // The error is what happened to the command. A reset that fails is reported to
-            // whoever comes next.
+            // The error belongs to the command. If the reset fails, the next caller gets that error.
             let _ = self.recover(generation, error);
         }
         result
     }
 
-    /// Deletes the queues of `id`: the submission queue first (Base 5.6).
+    /// Deletes the queues `id`, the submission queue first (Base 5.6).
     pub(crate) fn delete_queues(&self, id: QueueId) -> Result<(), NvmeError> {
         let opcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
         let command = Command::delete_queue(opcode, id);
@@ -106,7 +105,7 @@ impl<D: Device> Shared<D> {
         self.delete_completion_queue(id)
     }
 
-    /// Deletes the completion queue of `id`, which no submission queue uses.
+    /// Deletes the completion queue `id`, which no submission queue uses.
     pub(crate) fn delete_completion_queue(&self, id: QueueId) -> Result<(), NvmeError> {
         let opcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
         let command = Command::delete_queue(opcode, id);

@@ -1,12 +1,12 @@
-//! The end of a controller that a reset does not help, and why it came.
+//! The end of a controller that a reset does not help, and its reason.
 
 use crate::NvmeError;
 
-/// Resets of a controller so far, and its end if it came to one.
+/// Number of resets of a controller so far, and its end if it came to one.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     pub(super) resets: u64,
-    /// Number of resets that took one of the whole function.
+    /// Number of resets that needed a reset of the whole function.
     pub(super) function_resets: u64,
     pub(super) dead: Option<Death>,
 }
@@ -21,7 +21,7 @@ impl Recovery {
 #[derive(Clone, Debug)]
 pub(super) struct Death {
     cause: Cause,
-    /// True if the controller was seen to let go of memory, or is gone from the bus.
+    /// True if the controller was seen to stop using memory, or is gone from the bus.
     pub(super) released: bool,
 }
 
@@ -47,7 +47,7 @@ impl Death {
         }
     }
 
-    /// Returns the death of a controller that is there, and of no use because of `error`.
+    /// Returns the end of a controller that is present but cannot be used because of `error`.
     pub(super) fn useless(error: &NvmeError, released: bool) -> Death {
         Death {
             cause: Cause::ResetFailed(error.to_string()),

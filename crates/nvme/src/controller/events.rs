@@ -9,15 +9,14 @@ use joulio_nvme_spec::identify::ActiveNamespaces;
 use joulio_nvme_spec::log::LogId;
 use joulio_nvme_spec::{AsyncEvent, Command, NamespaceId};
 
-/// The requested events (feature 0Bh, Base figure 326): all SMART warnings, and of the notices
-/// those of namespaces, where the controller has them.
+/// Events that are requested (feature 0Bh, Base figure 326): all SMART warnings and, where the controller has them,
+/// the notices of namespaces.
 const SMART_WARNINGS: u32 = 0x1f;
 const NAMESPACE_NOTICES: u32 = 1 << 8;
 
 impl<D: Device> Controller<D> {
-    /// Takes the events that came since the last time, oldest first, and requests more (NVM Express
-    /// Base 2.0, 5.2). Each one's log page was read, which lets the controller send the next of its
-    /// kind.
+    /// Returns the events that came since the last call, the oldest first, and requests more (NVM Express Base 2.0,
+    /// 5.2). The log page of each event was read, which lets the controller send the next event of that kind.
     ///
     /// # Errors
     /// The admin queue fails or is cancelled, or there is no controller any more.
@@ -35,8 +34,8 @@ impl<D: Device> Controller<D> {
 }
 
 impl<D: Device> Shared<D> {
-    /// Configures events and leaves requests with the controller. None of it is worth an error:
-    /// a controller without events is one that reports nothing.
+    /// Configures events and leaves requests with the controller. Errors are ignored: a controller without events is
+    /// one that reports nothing.
     pub(super) fn ask_for_events(&self, admin: &mut Admin<D>) {
         let notices = self.identity().oaes.get() & NAMESPACE_NOTICES;
         let wanted = SMART_WARNINGS | notices;
@@ -48,28 +47,28 @@ impl<D: Device> Shared<D> {
         self.ask_for_more_events(admin);
     }
 
-    /// Leaves as many requests with the controller as it takes (AERL).
+    /// Leaves as many requests with the controller as it accepts (AERL).
     fn ask_for_more_events(&self, admin: &mut Admin<D>) {
         admin.request_events(self.identity().event_request_limit() as usize);
     }
 
-    /// Reads the log page of an event, which also acknowledges it.
+    /// Reads the log page of an event, which acknowledges the event.
     fn read_log_of(&self, event: AsyncEvent) -> Result<(), NvmeError> {
         let log = event.log_page();
         let bytes = match log {
             LogId::ERROR_INFORMATION => 64,
             LogId::SMART_HEALTH => 512,
             LogId::CHANGED_NAMESPACES => 4096,
-            // Not known here: whoever requested it reads it.
+            // A log page that the driver does not know: the program that asked for the event reads it.
             _ => return Ok(()),
         };
         let command = Command::get_log_page(log, NamespaceId::ALL, bytes);
-        // The largest of them is a page.
+        // The largest of these log pages is a page.
         self.fetch::<ActiveNamespaces>("Get Log Page (event)", command)?;
         Ok(())
     }
 
-    /// Takes over events that have come, if nobody is using the admin queue.
+    /// Takes in events that have come, if no other thread uses the admin queue.
     pub(crate) fn collect_events(&self) {
         if let Some(mut admin) = self.try_admin() {
             admin.collect_events();

@@ -1,18 +1,18 @@
-//! Record of the features that were set, and that a reset forgets (Base 5.27).
+//! Record of the features that were set, which a reset clears (Base 5.27).
 
 use joulio_nvme_spec::feature::{FeatureId, PowerMeasurement};
 use joulio_nvme_spec::{AdminOpcode, Command};
 
-/// Features that were set, and what became of them.
+/// Features that were set, and those that were lost.
 #[derive(Default)]
 pub(super) struct Features {
     /// Commands in the order in which the features were set last, one for each feature.
     pub(super) set: Vec<FeatureCommand>,
-    /// Features that a reset took, and why they could not be set again.
+    /// Features that a reset cleared, and why they could not be set again.
     pub(super) lost: Vec<(Key, String)>,
 }
 
-/// Key of a controller's setting: the feature, and of feature 09h the vector.
+/// Key of a setting: the feature and, for feature 09h, the vector.
 pub(super) type Key = (FeatureId, u32);
 
 /// A Set Features command that succeeded.
@@ -20,7 +20,7 @@ pub(super) struct FeatureCommand {
     pub(super) name: &'static str,
     pub(super) command: Command,
     pub(super) data: Option<Box<[u8]>>,
-    /// True for feature 09h if a reset took it, and no completion queue has its vector yet.
+    /// True for feature 09h if a reset cleared it, and no completion queue uses its vector yet.
     pub(super) pending: bool,
 }
 
@@ -46,8 +46,8 @@ fn feature_of(command: &Command) -> FeatureId {
 }
 
 impl Features {
-    /// Takes note of a command that succeeded, if it set a feature that is to outlive a reset.
-    /// Queues and events are the driver's own to request again.
+    /// Records a command that succeeded, if it set a feature that is to outlive a reset. Queues and events are not
+    /// recorded: the driver requests them itself.
     pub(super) fn note(&mut self, name: &'static str, command: Command, data: Option<Box<[u8]>>) {
         let is_set = AdminOpcode(command.dword0().opc()) == AdminOpcode::SET_FEATURES;
         let own = [
@@ -70,7 +70,7 @@ impl Features {
         }
     }
 
-    /// The command that is pending of `key`, which is no longer pending.
+    /// Returns the pending command of `key`, which is no longer pending then.
     pub(super) fn begin_pending(&mut self, key: Key) -> Option<(&'static str, Command)> {
         let mut pending = self.set.iter_mut().filter(|set| set.pending);
         let set = pending.find(|set| set.key() == key)?;

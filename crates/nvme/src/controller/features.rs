@@ -1,4 +1,4 @@
-//! Setting again, after a reset, the features that it forgot (Base 5.27).
+//! Setting features again after a reset, which clears them (Base 5.27).
 
 use super::Controller;
 use super::shared::{Shared, lock};
@@ -9,8 +9,8 @@ use joulio_nvme_spec::feature::FeatureId;
 use zerocopy::little_endian::U64;
 
 impl<D: Device> Shared<D> {
-    /// Sets again what was set before a reset. What the controller refuses is lost, and said to be.
-    /// What is of a vector waits for a completion queue that has it (Base 5.27.1.7).
+    /// Sets the features again that were set before a reset. A feature that the controller refuses is recorded as
+    /// lost. Settings of a vector wait until a completion queue uses the vector (Base 5.27.1.7).
     pub(super) fn set_features_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let mut features = lock(&self.features);
         let (mut lost, mut again) = (Vec::new(), Vec::new());
@@ -20,7 +20,7 @@ impl<D: Device> Shared<D> {
                 continue;
             }
             if set.feature() == FeatureId::POWER_MEASUREMENT {
-                // To begin again would be to measure something else.
+                // A measurement that began again would measure something else.
                 lost.push((set.key(), format!("{}: ended by a reset", set.name)));
                 continue;
             }
@@ -38,7 +38,7 @@ impl<D: Device> Shared<D> {
         features
             .set
             .retain(|set| set.feature() != FeatureId::POWER_MEASUREMENT);
-        // What an earlier reset took may be back by this one.
+        // A feature that an earlier reset cleared may have been set again after this one.
         features.lost.retain(|(key, _)| !again.contains(key));
         for (key, what) in lost {
             features.lose(key, what);
@@ -46,14 +46,14 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Sets feature 09h of `vector` again, whose completion queue was created in `generation`, if a
-    /// reset took it.
+    /// Sets feature 09h of `vector` again if a reset cleared it. The vector's completion queue was created in
+    /// `generation`.
     pub(super) fn set_vector_again(&self, generation: u32, vector: u16) -> Result<(), NvmeError> {
         let key = (FeatureId::INTERRUPT_VECTOR_CONFIGURATION, u32::from(vector));
         let Some((name, command)) = lock(&self.features).begin_pending(key) else {
             return Ok(());
         };
-        // Without the lock: who resets has the admin queue first, and these features then.
+        // Without the lock: a thread that resets takes the admin queue first, and then these features.
         let done = self.run_in(generation, name, command);
         let mut features = lock(&self.features);
         match done {
@@ -69,8 +69,8 @@ impl<D: Device> Shared<D> {
 }
 
 impl<D: Device> Controller<D> {
-    /// Features set here that a reset cleared and that could not be set again, each with the name
-    /// of its command and the reason.
+    /// Returns the features that were set here, cleared by a reset, and could not be set again, each with the name of
+    /// its command and the reason.
     pub fn lost_features(&self) -> Vec<String> {
         let features = lock(&self.shared.features);
         let lost = features.lost.iter();

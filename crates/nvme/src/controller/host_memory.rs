@@ -28,7 +28,7 @@ pub enum HostMemory {
     Missing(String),
 }
 
-/// Memory lent to the controller, and why not where it wanted some.
+/// Memory lent to the controller, or the reason why it has none although it wanted some.
 #[derive(Default)]
 pub(super) enum Loan {
     /// The controller wants no memory.
@@ -85,7 +85,8 @@ impl Lent {
         u64::from(self.pages) * PAGE_SIZE as u64
     }
 
-    /// The command that lends it; `returned`: it is as the controller left it before a reset.
+    /// Returns the command that lends the memory; `returned`: its content is as the controller left it before a
+    /// reset.
     fn command(&self, returned: bool) -> Command {
         let control = HostMemoryBuffer::new().with_ehm(true).with_mr(returned);
         Command::set_host_memory(control, self.pages, (self.list.iova().0, 1))
@@ -93,8 +94,8 @@ impl Lent {
 }
 
 impl<D: Device> Shared<D> {
-    /// Lends the controller the memory that it wants, as far as it can be had: an open controller without it is
-    /// better than none.
+    /// Lends the controller the memory that it wants, or as much as can be allocated. Without any, the controller is
+    /// opened all the same.
     pub(super) fn lend_memory(&mut self) -> Result<(), NvmeError> {
         let (wanted, max) = (self.wanted(), self.options.host_memory_max);
         if wanted.preferred == 0 || max == 0 {
@@ -115,7 +116,7 @@ impl<D: Device> Shared<D> {
         let bytes = |pages: U32| u64::from(pages.get()) * PAGE_SIZE as u64;
         Wanted {
             preferred: bytes(identity.hmpre),
-            // A range is no smaller than HMMINDS.
+            // HMMINDS: the least size of a range.
             minimum: bytes(identity.hmmin).max(bytes(identity.hmminds)),
         }
     }
@@ -136,7 +137,8 @@ impl<D: Device> Shared<D> {
         }))
     }
 
-    /// Lends the same memory again after a reset, as the controller left it or, should it not take it so, anew.
+    /// Lends the same memory again after a reset: as the controller left it or, if it does not accept that, as new
+    /// memory.
     pub(super) fn lend_memory_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let Loan::Lent(lent) = &self.loan else {
             return Ok(());
@@ -154,7 +156,7 @@ impl<D: Device> Shared<D> {
     }
 }
 
-/// The status by which a controller refused a command.
+/// Returns the status with which a controller refused a command.
 fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> {
     match result {
         Ok(_) => Ok(None),
@@ -164,7 +166,7 @@ fn refused(result: Result<u32, NvmeError>) -> Result<Option<Status>, NvmeError> 
 }
 
 impl<D: Device> Controller<D> {
-    /// Host memory buffer that the controller has now.
+    /// Returns the host memory buffer that the controller has now.
     pub fn host_memory(&self) -> HostMemory {
         let features = lock(&self.shared.features);
         if let Some((_, why)) = features.lost.iter().find(|(key, _)| *key == KEY) {

@@ -18,7 +18,7 @@ impl<D: Device> Controller<D> {
         Ok(self.shared.device.allocate(len)?)
     }
 
-    /// Refuses more than an address space has, which nobody can round up.
+    /// Refuses more than an address space holds, which cannot be rounded up.
     fn check_bytes(&self, len: usize) -> Result<(), NvmeError> {
         match isize::try_from(len) {
             Ok(_) => Ok(()),
@@ -39,11 +39,11 @@ impl<D: Device> Controller<D> {
         })
     }
 
-    /// Allocates `count` data buffers of `len` bytes in one memory, one behind the other.
+    /// Allocates `count` data buffers of `len` bytes in one memory, one after the other.
     ///
     /// # Errors
-    /// As [`Controller::allocate_buffers`]; [`DeviceError::HugePages`] where a device without an IOMMU cannot
-    /// have so much in one piece.
+    /// As [`Controller::allocate_buffers`]; [`DeviceError::HugePages`] where a device without an IOMMU would need a
+    /// larger contiguous piece than there is.
     pub fn allocate_buffers_in_one_piece(
         &self,
         count: usize,
@@ -63,8 +63,8 @@ impl<D: Device> Controller<D> {
             })
     }
 
-    /// Allocates an arena of at least `len` bytes: one memory, mapped for the device once, and buffers of
-    /// any size out of it.
+    /// Allocates an arena of at least `len` bytes: one memory, mapped for the device once, from which buffers of any
+    /// size are taken.
     ///
     /// # Errors
     /// As [`Controller::allocate`].
@@ -72,10 +72,10 @@ impl<D: Device> Controller<D> {
         Ok(Arena::new(self.allocate(len)?))
     }
 
-    /// Makes memory of the caller's own reachable for the device, as one mapping: of a memfd or a file of
-    /// huge pages ([`SharedMemory::from_file`]), or mapped elsewhere ([`SharedMemory::from_raw`]). Buffers are
-    /// cut from it by [`DmaBuffer::carve`] or an [`Arena`]; they are copied in and out, whatever the
-    /// device: [`Controller::register_trusted`] is for slices.
+    /// Makes memory of the caller's own reachable for the device, as one mapping: of a memfd or a file of huge pages
+    /// ([`SharedMemory::from_file`]), or mapped elsewhere ([`SharedMemory::from_raw`]). Buffers are cut from it with
+    /// [`DmaBuffer::carve`] or an [`Arena`]. Data is copied in and out, whatever the device; for slices use
+    /// [`Controller::register_trusted`].
     ///
     /// # Errors
     /// The back end cannot reach memory that it has not allocated (a vfio-user socket), or as
@@ -101,8 +101,8 @@ fn in_pieces<T>(
     }
 }
 
-/// Memory whose buffers are slices: of a device that is trusted to write it during commands only. Of
-/// another one it does not compile:
+/// Memory whose buffers are slices: only for devices that are trusted to write it during commands alone. For any
+/// other device it does not compile:
 ///
 /// ```compile_fail,E0599
 /// # use joulio_nvme::Controller;
@@ -112,8 +112,8 @@ fn in_pieces<T>(
 /// }
 /// ```
 impl<D: TrustedDevice> Controller<D> {
-    /// Allocates `count` data buffers of `len` bytes, each on pages of its own, that are slices while the
-    /// caller has them.
+    /// Allocates `count` data buffers of `len` bytes, each on pages of its own, which are slices while the caller
+    /// holds them.
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions, TrustedBuffer};

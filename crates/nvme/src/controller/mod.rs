@@ -1,4 +1,4 @@
-//! The controller: bring-up, identity, queue pairs, and the end.
+//! The controller: bring-up, identity, queue pairs, and shutdown.
 
 mod commands;
 mod death;
@@ -33,7 +33,7 @@ use joulio_nvme_spec::register::Version;
 use joulio_nvme_spec::{Command, NamespaceId};
 use std::sync::Arc;
 
-/// An NVMe controller, enabled. Dropped, it is shut down; queue pairs keep it up until they go.
+/// An NVMe controller, enabled. Dropping it shuts the controller down, once its last queue pair is dropped too.
 pub struct Controller<D: Device> {
     shared: Arc<Shared<D>>,
 }
@@ -104,7 +104,7 @@ impl<D: Device> Controller<D> {
         Ok(controller)
     }
 
-    /// True if queues share the controller by the weights of their priority classes: weights were requested,
+    /// Returns whether queues share the controller by the weights of their priority classes: weights were requested,
     /// and the controller has weighted round robin.
     pub fn is_weighted(&self) -> bool {
         self.shared.is_weighted()
@@ -125,30 +125,30 @@ impl<D: Device> Controller<D> {
         self.shared.registers().version()
     }
 
-    /// Identify Controller data structure, as of when the controller was opened.
+    /// Returns the Identify Controller data structure, as of when the controller was opened.
     pub fn identity(&self) -> &IdentifyController {
         self.shared.identity()
     }
 
-    /// Largest transfer of one command in bytes: MDTS, at most this driver's limit of 1 MiB.
+    /// Returns the largest transfer of one command in bytes: MDTS, at most this driver's limit of 1 MiB.
     pub fn max_transfer(&self) -> u32 {
         self.shared.max_transfer
     }
 
-    /// Largest queue depth: min(CAP.MQES, 4095), at least 1. MQES is 0's based and one entry stays empty; an MQES of 0,
-    /// which would be a queue that holds nothing, is of controllers that take two entries all the same
-    /// (the specification has 1 as the least).
+    /// Largest queue depth: min(CAP.MQES, 4095), at least 1. MQES is 0's based and one entry stays empty. The least
+    /// MQES of the specification is 1; controllers that report 0, which would be a queue that holds nothing, accept
+    /// two entries all the same.
     pub fn max_depth(&self) -> usize {
         usize::from(self.shared.cap.mqes()).clamp(1, MAX_SLOTS)
     }
 
-    /// Number of I/O queue pairs that can be open at once.
+    /// Returns the number of I/O queue pairs that can be open at once.
     pub fn max_queues(&self) -> usize {
         self.shared.granted()
     }
 
-    /// Number of interrupt vectors of its queues, the admin queue included: fewer than queues where
-    /// the device has no more, or the system gave no more.
+    /// Returns the number of interrupt vectors of the controller's queues, the admin queue included: fewer than
+    /// queues where the device has no more, or the system gave no more.
     pub fn vectors(&self) -> usize {
         self.shared.vectors().0.into()
     }
@@ -165,13 +165,13 @@ impl<D: Device> Controller<D> {
     ///
     /// # Errors
     /// The controller refuses the command ([`NvmeError::Admin`]), does not answer it and is reset
-    /// ([`NvmeError::AdminStuck`]), or is used no more.
+    /// ([`NvmeError::AdminStuck`]), or can no longer be used.
     pub fn feature(&self, fid: FeatureId) -> Result<u32, NvmeError> {
         self.shared.run("Get Features", Command::get_features(fid))
     }
 
-    /// Sets a feature that has no data (Base 5.27), for as long as the controller is open: it is
-    /// set again after a reset.
+    /// Sets a feature that has no data (Base 5.27). The driver sets it again after each reset, for as long as the
+    /// controller is open.
     ///
     /// # Errors
     /// As [`Controller::feature`]; [`NvmeError::Unsupported`] for a feature with data.
@@ -212,24 +212,23 @@ impl<D: Device> Controller<D> {
         self.shared.check()
     }
 
-    /// Number of resets of the controller since it was opened: for a stuck command, a stuck admin
-    /// queue, or CSTS.CFS.
+    /// Returns the number of resets of the controller since it was opened: for a stuck command, a stuck admin queue,
+    /// or CSTS.CFS.
     pub fn resets(&self) -> u64 {
         self.shared.resets()
     }
 
-    /// Number of the resets that took one of the whole function, since CC.EN did not do it.
+    /// Returns how many of the resets needed a reset of the whole function, since CC.EN did not help.
     pub fn function_resets(&self) -> u64 {
         self.shared.function_resets()
     }
 
-    /// Resets the controller (CC.EN, Base 3.7.2; where that does not help, the function). Commands
-    /// outstanding are ended as by any reset; the queue pairs stay, each in use again from the next
-    /// time that it is waited on.
+    /// Resets the controller (CC.EN, Base 3.7.2; where that does not help, the function). Outstanding commands are
+    /// ended as by any reset. The queue pairs stay, and each is used again from the next wait on it.
     ///
     /// # Errors
-    /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for
-    /// it was cancelled: it is used no more.
+    /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for it was cancelled:
+    /// it can no longer be used.
     pub fn reset(&self) -> Result<(), NvmeError> {
         let generation = self.shared.settled()?;
         let reason = NvmeError::Fatal {
@@ -239,7 +238,7 @@ impl<D: Device> Controller<D> {
     }
 }
 
-/// MDTS in bytes, where 0 is no limit; CAP.MPSMIN = 0 makes its unit 4 KiB.
+/// Returns MDTS in bytes, where 0 is no limit; its unit is 4 KiB, as CAP.MPSMIN = 0.
 fn max_transfer(identity: &IdentifyController) -> u32 {
     match identity.mdts {
         0 => prp::MAX_BYTES,

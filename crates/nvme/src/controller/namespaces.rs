@@ -1,4 +1,4 @@
-//! The namespaces of a controller that joulio drives.
+//! The namespaces of a controller that this driver owns.
 
 use super::{Controller, NvmeError};
 use crate::Namespace;
@@ -33,9 +33,8 @@ impl<D: Device> FetchData for Controller<D> {
 }
 
 impl<D: Device> Controller<D> {
-    /// Reads the identifiers of the active namespaces, ascending: of the first 1024 that the
-    /// controller lists (CNS 02h, Base 5.17.2.2), or, where it has no list (NVMe 1.0), of NSIDs 1
-    /// to 1024 and NN.
+    /// Reads the identifiers of the active namespaces, ascending: the first 1024 that the controller lists (CNS 02h,
+    /// Base 5.17.2.2) or, where it has no list (NVMe 1.0), those of NSIDs 1 to 1024 and NN.
     ///
     /// # Errors
     /// As [`Controller::feature`].

@@ -1,4 +1,4 @@
-//! Options by which a controller is opened.
+//! Options for opening a controller.
 
 use crate::Cancel;
 use joulio_nvme_spec::feature::Arbitration;
@@ -11,8 +11,8 @@ pub struct ControllerOptions {
     pub queues: u16,
     /// Time limit of an admin command, after which the controller is reset.
     pub admin_timeout: Nanos,
-    /// Time limit of an I/O command, after which it is aborted, and after as long again the
-    /// controller reset. Time in which nobody waits for completions does not count.
+    /// Time limit of an I/O command. After it the command is aborted, and after as long again the controller is
+    /// reset. Time in which no thread waits for completions does not count.
     pub io_timeout: Nanos,
     /// Number of times that a failed command is sent again, where its status allows it or a reset
     /// ended it; 0: none.
@@ -22,17 +22,16 @@ pub struct ControllerOptions {
     /// Weights of the priority classes, where the controller has weighted round robin (CAP.AMS); `None`: round
     /// robin.
     pub arbitration: Option<Arbitration>,
-    /// Largest host memory buffer that a controller without memory of its own is lent (feature 0Dh), in bytes; 0:
+    /// Largest host memory buffer in bytes that is lent to a controller without memory of its own (feature 0Dh); 0:
     /// none.
     pub host_memory_max: u64,
-    /// Cancels waits for admin commands, resets and bring-up, within half a second each.
+    /// Cancels waits for admin commands, resets and bring-up; each ends within half a second.
     pub cancel: Cancel,
 }
 
 impl Default for ControllerOptions {
-    /// A queue pair for each CPU, as the kernel has it, and its time limits: 60 s and 30 s, as
-    /// nvme_core.admin_timeout and nvme_core.io_timeout; its limit of 128 MiB of host memory
-    /// (nvme.max_host_mem_size_mb). No retries.
+    /// The kernel's defaults: a queue pair for each CPU; the time limits of nvme_core.admin_timeout and
+    /// nvme_core.io_timeout, 60 s and 30 s; at most 128 MiB of host memory (nvme.max_host_mem_size_mb). No retries.
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         ControllerOptions {

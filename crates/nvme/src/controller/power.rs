@@ -1,4 +1,4 @@
-//! Power of a controller that this driver has.
+//! Power of a controller that this driver owns.
 
 use super::{Controller, NvmeError};
 use crate::power::PowerControl;

@@ -1,4 +1,4 @@
-//! Queue pairs: how many there may be, and making them known to the controller.
+//! Queue pairs: their number, and their creation on the controller.
 
 use super::shared::Shared;
 use super::{Controller, NvmeError, QueuePair};
@@ -16,14 +16,14 @@ impl<D: Device> Controller<D> {
     /// 5.4 and 5.5). It has an interrupt vector of its own if the device has one left.
     ///
     /// # Errors
-    /// `depth` is out of range ([`NvmeError::Depth`]), all pairs are taken
-    /// ([`NvmeError::NoQueue`]), or the controller refuses the queues.
+    /// `depth` is out of range ([`NvmeError::Depth`]), no pair is left ([`NvmeError::NoQueue`]), or the controller
+    /// refuses the queues.
     pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
         self.create_queue_pair_of(QueuePriority::MEDIUM, depth)
     }
 
-    /// Creates a queue pair as [`Controller::create_queue_pair`] does, in the priority class `priority`, of which a
-    /// controller takes notice only if [`Controller::is_weighted`].
+    /// Creates a queue pair as [`Controller::create_queue_pair`] does, in the priority class `priority`. The
+    /// controller uses the class only if [`Controller::is_weighted`].
     ///
     /// # Errors
     /// As [`Controller::create_queue_pair`].
@@ -61,7 +61,7 @@ impl<D: Device> Controller<D> {
                 .connect(generation, rings, vector.as_ref(), &memory)
         {
             self.shared.take_back(id, vector, undone);
-            // The controller may know the memory.
+            // The controller may still use the memory.
             self.shared.retire(memory, Vec::new());
             return Err(error);
         }
@@ -86,8 +86,8 @@ impl<D: Device> Controller<D> {
 }
 
 impl<D: Device> Shared<D> {
-    /// Makes the queues `rings`, of depth + 1 entries each, known to the controller, both in
-    /// `generation`. After an error, whether it knows neither.
+    /// Creates the queues `rings`, of depth + 1 entries each, on the controller, both in `generation`. The error says
+    /// whether the controller knows neither queue.
     pub(crate) fn connect(
         &self,
         generation: u32,
@@ -102,7 +102,7 @@ impl<D: Device> Shared<D> {
         } = rings;
         let entries = depth as u32 + 1;
         let layout = Layout::new(depth + 1, depth, self.max_transfer);
-        // A reset undoes whatever was done.
+        // A reset undoes all of it.
         let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
         let forgotten = || self.generation() != generation;
         let mut create = Command::create_completion_queue(id, entries, vector.map(Vector::index));
@@ -130,7 +130,8 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Number of Queues and a vector for each, as far as both go: a queue without one is polled.
+    /// Negotiates the number of queues, and takes a vector for each while there are any: a queue without one is
+    /// polled.
     pub(super) fn negotiate_queues(&mut self, wanted: u16) -> Result<(), NvmeError> {
         let max = number_of_queues(&mut self.admin(), wanted)?;
         let queues = max.min(wanted.into()) as u16;
@@ -144,7 +145,7 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Asks for as many queues as there were before a reset.
+    /// Requests as many queues as there were before a reset.
     pub(super) fn ask_for_queues(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let had = self.granted();
         let max = number_of_queues(admin, had as u16)?;
@@ -158,9 +159,9 @@ impl<D: Device> Shared<D> {
     }
 }
 
-/// Feature 07h: asks for `wanted` I/O queues, at least 1; how many pairs the controller gives.
+/// Sets feature 07h: requests `wanted` I/O queues, at least 1, and returns how many pairs the controller gives.
 fn number_of_queues<D: Device>(admin: &mut Admin<D>, wanted: u16) -> Result<u32, NvmeError> {
-    // 0's based: FFFFh, which must not be requested (Base figure 322), cannot come out.
+    // 0's based: FFFFh, which must not be requested (Base figure 322), cannot result.
     let requested = wanted.max(1) - 1;
     let value = NumberOfQueues::new()
         .with_submission(requested)

@@ -1,4 +1,4 @@
-//! Raw admin commands: any that the caller has built, checked for what would break the driver or let the
+//! Raw admin commands: any that the caller has built, checked for fields that would break the driver or let the
 //! device reach past a buffer.
 
 use super::Controller;
@@ -11,7 +11,7 @@ use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE, Status};
 /// Name of a raw command in errors.
 const NAME: &str = "admin command";
 
-/// Opcodes from here on are the vendor's (Base figure 138).
+/// First of the opcodes for vendors (Base figure 138).
 const VENDOR: u8 = 0xc0;
 
 /// A completed admin command.
@@ -20,18 +20,18 @@ pub struct AdminCompleted {
     pub status: Status,
     /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
-    /// Buffer of the command, the caller's again.
+    /// Buffer of the command, which is the caller's again.
     pub buffer: Option<DmaBuffer>,
 }
 
 impl<D: Device> Controller<D> {
-    /// Runs `command` on the admin queue, a command that moves none of the caller's data, and waits for its
-    /// completion. What it changed is not changed again after a reset, features aside.
+    /// Executes `command`, which moves no data of the caller's, on the admin queue, and waits for its completion.
+    /// After a reset the driver does not repeat its effect, except for features.
     ///
     /// # Errors
-    /// [`NvmeError::Submit`]: the command moves data, has fields set that are the driver's, or is one that
-    /// the driver keeps to itself ([`SubmitError::DriverCommand`]). Otherwise as [`Controller::feature`], but
-    /// that a status is no error.
+    /// [`NvmeError::Submit`]: the command moves data, has fields set that are the driver's, or is one that the driver
+    /// keeps to itself ([`SubmitError::DriverCommand`]). Otherwise as [`Controller::feature`], except that an error
+    /// status is no error here.
     pub fn submit_admin(&self, command: Command) -> Result<AdminCompleted, NvmeError> {
         self.check_admin(&command)?;
         let opcode = command.dword0().opc();
@@ -51,9 +51,9 @@ impl<D: Device> Controller<D> {
         ended(self.shared.run(NAME, command), None).map_err(|rejected| rejected.reason)
     }
 
-    /// Runs `command` on the admin queue with `buffer`, from which or into which it moves as many bytes as its own
-    /// dwords tell: a log page (NUMD), a page (Identify, features), a part of an image, a security
-    /// protocol's transfer length, NDT of a vendor's command where the controller keeps to that format (AVSCC).
+    /// Executes `command` on the admin queue with `buffer`. The number of bytes that it moves follows from its own
+    /// dwords: a log page (NUMD), a page (Identify, features), a part of an image, a security protocol's transfer
+    /// length, NDT of a vendor's command where the controller keeps to that format (AVSCC).
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions};
@@ -92,7 +92,7 @@ impl<D: Device> Controller<D> {
         ended(result, buffer)
     }
 
-    /// Refuses what the driver has to set or to do.
+    /// Refuses fields that the driver sets, and commands that it sends itself.
     pub(super) fn check_admin(&self, command: &Command) -> Result<(), SubmitError> {
         let opcode = command.dword0().opc();
         let others = command.mptr.get() | command.prp1.get() | command.prp2.get();
@@ -105,7 +105,7 @@ impl<D: Device> Controller<D> {
         }
     }
 
-    /// Bytes that a command moves, once it and its buffer fit.
+    /// Returns the number of bytes that a command moves, after checking the command and its buffer.
     fn check_admin_data(&self, command: &Command, buffer: &DmaBuffer) -> Result<u32, SubmitError> {
         self.check_admin(command)?;
         let opcode = command.dword0().opc();
@@ -131,7 +131,7 @@ impl<D: Device> Controller<D> {
     }
 }
 
-/// A command that has completed, whatever its status, or failed.
+/// Returns the result of a command that completed, whatever its status, or the error of one that failed.
 fn ended(
     result: Result<u32, NvmeError>,
     buffer: Option<DmaBuffer>,
@@ -148,7 +148,7 @@ fn ended(
     })
 }
 
-/// Why a command is the driver's alone, if it is.
+/// Returns the reason why only the driver may send a command, if there is one.
 fn refusal(command: &Command) -> Option<&'static str> {
     /// Features 0Fh and 19h.
     const KEEP_ALIVE_TIMER: FeatureId = FeatureId(0x0f);
@@ -185,14 +185,14 @@ fn refusal(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// Bytes that a command moves, by its dwords; none where they do not tell. `vendor`: vendor's commands have
-/// NDT in dword 10 (Base figure 92).
+/// Returns the number of bytes that a command moves, from its dwords; none where they do not say. `vendor`: vendor's
+/// commands have NDT in dword 10 (Base figure 92).
 fn bytes(command: &Command, vendor: bool) -> Option<u64> {
     let dword = |number: usize| u64::from(command.cdw10[number - 10].get());
     let dwords = |zeroes_based: u64| (zeroes_based + 1) * 4;
     let bytes = match AdminOpcode(command.dword0().opc()) {
         AdminOpcode::GET_LOG_PAGE => dwords((dword(11) & 0xffff) << 16 | dword(10) >> 16),
-        // No feature has more.
+        // A feature has no more data than that.
         AdminOpcode::IDENTIFY | AdminOpcode::GET_FEATURES | AdminOpcode::SET_FEATURES => {
             PAGE_SIZE as u64
         }

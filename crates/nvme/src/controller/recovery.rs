@@ -1,8 +1,8 @@
-//! Resetting a controller under its queues, and the end of one that a reset does not help.
+//! Reset of a controller that has queues, and the end of one that a reset does not help.
 //!
-//! Whoever finds the trouble resets: under a lock, so that it is done once. The queues learn of it
-//! by the generation, each in the thread that owns it: there the commands outstanding are ended, and
-//! the queue is made known to the controller again.
+//! The thread that finds the trouble resets the controller, under a lock, so that it is done once. Each queue learns
+//! of the reset by the generation, in the thread that owns the queue: there its outstanding commands are ended, and
+//! the queue is created on the controller again.
 
 use super::death::Death;
 use super::shared::{Shared, lock};
@@ -13,28 +13,29 @@ use joulio_device::Device;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Generations that controllers of this process have begun, and one.
+/// Number of generations that controllers of this process have begun, plus one.
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
-/// Number of generations begun, and one: as long as it stays the same, no controller of this process was reset. Never 0.
+/// Returns the number of generations begun, plus one: while it stays the same, no controller of this process was
+/// reset. Never 0.
 #[inline]
 pub(crate) fn generations() -> u64 {
     GENERATIONS.load(Ordering::Relaxed)
 }
 
-/// The end of commands that a controller did not complete.
+/// How the commands end that a controller did not complete.
 pub(crate) struct Ending {
-    /// Why, when there is no controller any more.
+    /// Reason, if the controller is gone or can no longer be used.
     pub(crate) dead: Option<NvmeError>,
-    /// True if the controller holds no memory any more.
+    /// True if the controller no longer uses any memory.
     pub(crate) released: bool,
     /// Generation of the controller after the reset.
     pub(crate) generation: u32,
 }
 
 impl<D: Device> Shared<D> {
-    /// The generation of the controller, which each reset ends. Cheap, and no order: a queue that learns late
-    /// rings a doorbell of nobody's, and learns at its next wait.
+    /// Returns the generation of the controller, which each reset ends. A relaxed load: a queue that learns late of a
+    /// reset rings a doorbell that has no queue, and learns at its next wait.
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
@@ -45,13 +46,13 @@ impl<D: Device> Shared<D> {
         GENERATIONS.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The controller's generation, for its queues to read.
+    /// Returns the controller's generation, for its queues to read.
     pub(crate) fn current_generation(&self) -> Arc<AtomicU32> {
         Arc::clone(&self.generation)
     }
 
-    /// Returns the controller's generation once no reset is under way; an error when there is no
-    /// controller any more.
+    /// Waits until no reset is under way, and returns the controller's generation; an error if the controller is
+    /// gone.
     pub(crate) fn settled(&self) -> Result<u32, NvmeError> {
         let recovery = lock(&self.recovery);
         match &recovery.dead {
@@ -60,8 +61,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// Returns the end that a queue of an earlier generation makes of its commands, once no reset is
-    /// under way.
+    /// Waits until no reset is under way, and returns how a queue of an earlier generation ends its commands.
     pub(crate) fn ending(&self) -> Ending {
         let recovery = lock(&self.recovery);
         let dead = recovery.death();
@@ -77,12 +77,12 @@ impl<D: Device> Shared<D> {
         lock(&self.recovery).resets
     }
 
-    /// Resets so far that took one of the whole function.
+    /// Returns how many resets so far needed a reset of the whole function.
     pub(crate) fn function_resets(&self) -> u64 {
         lock(&self.recovery).function_resets
     }
 
-    /// Resets the controller because of `trouble`, unless that was done since the generation `seen`.
+    /// Resets the controller because of `trouble`, unless it was reset since the generation `seen`.
     pub(crate) fn recover(&self, seen: u32, trouble: &NvmeError) -> Result<(), NvmeError> {
         let mut recovery = lock(&self.recovery);
         if let Some(death) = &recovery.dead {
@@ -91,7 +91,7 @@ impl<D: Device> Shared<D> {
         if self.generation() != seen {
             return Ok(());
         }
-        // First: from here on queues ring no doorbell, and who waits for an admin command leaves.
+        // First: from here on queues ring no doorbell, and waits for admin commands end.
         self.next_generation();
         let restarted = match trouble {
             NvmeError::Removed { .. } if self.stays_removed() => Err(Death::new(trouble, true)),
@@ -121,8 +121,8 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// Ends a controller that came back from its resets and does not take a queue again, for
-    /// `trouble`. The error that everybody gets from now on, and whether it let go of memory.
+    /// Gives up a controller that came back from its resets and does not accept a queue again, for `trouble`. Returns
+    /// the error that all callers get from now on, and whether the controller has stopped using memory.
     pub(crate) fn give_up(&self, trouble: &NvmeError) -> (NvmeError, bool) {
         let mut recovery = lock(&self.recovery);
         let death = recovery.dead.get_or_insert_with(|| {
@@ -132,12 +132,12 @@ impl<D: Device> Shared<D> {
         (death.error(self.device.name()), death.released)
     }
 
-    /// Reports whether registers that read as all ones still do after a while: a function that
-    /// somebody else resets answers again soon (PCIe 6.6.2: after 100 ms).
+    /// Returns whether registers that read as all ones still do so after a while: a function that is being reset by
+    /// somebody else answers again soon (PCIe 6.6.2: after 100 ms).
     fn stays_removed(&self) -> bool {
         let registers = self.registers();
         for _ in 0..MAX_CHECKS {
-            // Nobody waits for it any more: it is given up as one that may be there.
+            // No caller waits for it any more: it is given up as a controller that may still be there.
             if self.options.cancel.is_cancelled() {
                 return false;
             }
@@ -150,7 +150,7 @@ impl<D: Device> Shared<D> {
         true
     }
 
-    /// CC.EN up again. A function that somebody else resets takes no writes for a while.
+    /// Sets CC.EN again. A function that is being reset by somebody else accepts no writes for a while.
     fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = admin.attributes();
         let weighted = self.is_weighted();
@@ -174,8 +174,8 @@ impl<D: Device> Shared<D> {
         enable()
     }
 
-    /// CC.EN down and up again, and all that the controller forgot by it; where that does not help, or
-    /// the `whole` function is to be reset, a reset of that before. Whether that was done.
+    /// Clears and sets CC.EN, and restores the state that the controller lost; where that does not help, or if
+    /// `whole`, resets the function before. Returns whether the function was reset.
     fn restart(&self, whole: bool) -> Result<bool, Death> {
         let mut admin = self.admin();
         let registers = self.registers();
@@ -188,7 +188,7 @@ impl<D: Device> Shared<D> {
             })
             .map_err(|error| Death::new(&error, false))?;
         self.release_retired();
-        // It may be enabled, and then has the admin queue.
+        // The controller may be enabled, and then uses the admin queue.
         let failed = |error: NvmeError| Death::new(&error, registers.lets_go(self.cap));
         match self.begin_again(&mut admin) {
             Ok(()) => Ok(function),
@@ -203,7 +203,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// CC.EN up again, and all that the controller forgot.
+    /// Sets CC.EN, and restores the state that the controller lost.
     fn begin_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         admin.reset(self.generation());
         self.enable_again(admin)?;

@@ -1,4 +1,4 @@
-//! State shared by a controller and its queue pairs, and the rules by which it is freed.
+//! State shared by a controller and its queue pairs, and the rules for freeing it.
 
 use super::death::Recovery;
 use super::feature_record::Features;
@@ -24,24 +24,24 @@ pub(crate) struct Shared<D: Device> {
     /// Set before anyone else sees this.
     pub(super) loan: Loan,
     admin: Mutex<Admin<D>>,
-    /// CSTS.RDY was seen: there is something to shut down.
+    /// CSTS.RDY was seen, so that there is a controller to shut down.
     up: bool,
     pool: Mutex<Pool>,
     retired: Mutex<Retired>,
     pub(super) features: Mutex<Features>,
     pub(super) recovery: Mutex<Recovery>,
-    /// Moves on with every reset, before it begins: the queues of an earlier generation are no more.
+    /// Generation: counts up with every reset, before the reset begins. Queues of an earlier generation are void.
     pub(super) generation: Arc<AtomicU32>,
 }
 
-/// Queue identifiers and vectors not in use.
+/// Queue identifiers and vectors that are not in use.
 #[derive(Default)]
 struct Pool {
     granted: usize,
-    /// Vectors that were had, and that were requested; the admin queue's among them.
+    /// Number of vectors that the system gave, and that were requested; both with the admin queue's.
     vectors: (u16, u16),
     free: Vec<(QueueId, Option<Vector>)>,
-    /// The admin queue's, masked: its completions are polled for.
+    /// Vector of the admin queue, masked: its completions are polled for.
     _admin: Option<Vector>,
 }
 
@@ -81,7 +81,7 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// The registers, waited for as long as somebody wants to.
+    /// Returns the registers, with waits that end when the caller cancels them.
     pub(crate) fn registers(&self) -> Registers<'_, D> {
         Registers {
             device: &self.device,
@@ -107,13 +107,13 @@ impl<D: Device> Shared<D> {
         self.options.arbitration.is_some() && self.cap.ams() & Cap::WEIGHTED != 0
     }
 
-    /// Checks that the controller is there, has not failed, and is to stay.
+    /// Checks that the controller is present, has not failed, and is not to be removed.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.registers().check_enabled()?;
         self.check_stays()
     }
 
-    /// Checks that the controller is to stay, without a look at its registers.
+    /// Checks that the controller is not to be removed, without reading its registers.
     pub(crate) fn check_stays(&self) -> Result<(), NvmeError> {
         if self.device.is_removal_requested() {
             return Err(NvmeError::RemovalRequested {
@@ -132,7 +132,7 @@ impl<D: Device> Shared<D> {
         self.admin.try_lock().ok()
     }
 
-    /// Reports whether commands may have SGLs (SGLS bits 1:0), and are to have them.
+    /// Returns whether commands may have SGLs (SGLS bits 1:0), and the options want them.
     pub(crate) fn sgls(&self) -> bool {
         let support = self.identity().sgl_support();
         self.options.sgls && support.supported()
@@ -168,7 +168,7 @@ impl<D: Device> Shared<D> {
         pool.free.reverse();
     }
 
-    /// Vectors that were had, and that were requested; the admin queue's among them.
+    /// Returns the number of vectors that the system gave, and that were requested; both with the admin queue's.
     pub(crate) fn vectors(&self) -> (u16, u16) {
         lock(&self.pool).vectors
     }
@@ -185,7 +185,7 @@ impl<D: Device> Shared<D> {
         })
     }
 
-    /// Takes a queue back for the next user; one that could not be deleted is not given again.
+    /// Takes a queue identifier back for reuse; that of a queue that could not be deleted is not reused.
     pub(crate) fn take_back(&self, id: QueueId, vector: Option<Vector>, deleted: bool) {
         if deleted {
             lock(&self.pool).free.push((id, vector));
@@ -199,7 +199,7 @@ impl<D: Device> Shared<D> {
         retired.buffers.extend(buffers);
     }
 
-    /// Frees what was held: the controller is disabled.
+    /// Frees the memory that was held: the controller is disabled.
     pub(super) fn release_retired(&self) {
         drop(std::mem::take(&mut *lock(&self.retired)));
     }
@@ -217,8 +217,7 @@ impl<D: Device> Drop for Shared<D> {
             registers.lets_go(self.cap)
         });
         if !released {
-            // The device keeps memory that it was never seen to let go of: leaked, and still
-            // mapped, rather than handed to someone else.
+            // The device was never seen to stop using this memory: it is leaked, still mapped, rather than reused.
             std::mem::forget(Arc::clone(self.admin().memory()));
             std::mem::forget(std::mem::take(&mut *lock(&self.retired)));
             std::mem::forget(std::mem::take(&mut self.loan));

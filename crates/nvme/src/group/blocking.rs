@@ -6,21 +6,21 @@ use joulio_units::Nanos;
 use joulio_wait::{Waker, poll_until};
 use rustix::io::Errno;
 
-/// The queues of a group whose policies block. Made when queues join or change their policy, and
-/// used unchanged by every block until then.
+/// The queues of a group whose policies block. Computed when queues join or change their policy; every block until
+/// then uses it unchanged.
 #[derive(Default)]
 pub(super) struct Blocking {
     /// Indices of the members in the group.
     members: Vec<usize>,
     /// Vectors of the members, in the same order.
     vectors: VectorSet,
-    /// Indices of those that the last poll found interrupted.
+    /// Indices of the members that the last poll found interrupted.
     interrupted: Vec<usize>,
-    /// Policy identifier of every queue of the group, when this was made.
+    /// Policy identifier of every queue of the group, when this was computed.
     made_of: Vec<u64>,
     /// The vector of at least one queue is to be masked between its blocks.
     masks_between: bool,
-    /// Number of times this was made; 0: never.
+    /// Number of times that this was computed; 0: never.
     version: u64,
 }
 
@@ -35,7 +35,7 @@ impl Blocking {
             .reserve(queues.saturating_sub(self.made_of.len()));
     }
 
-    /// Makes it anew if it is not of these `queues` as they are. `waker` ends a block too.
+    /// Computes the set again if the `queues` or their policies have changed. `waker` ends a block too.
     pub(super) fn keep<D: Device>(&mut self, queues: &[QueuePair<D>], waker: Option<&Waker>) {
         let policy_ids = queues.iter().map(QueuePair::policy_id);
         if self.version > 0 && self.made_of.iter().copied().eq(policy_ids.clone()) {
@@ -59,7 +59,7 @@ impl Blocking {
         }
     }
 
-    /// Number of times that the queues which block were others: who holds a copy of them compares.
+    /// Returns the version of the set of blocking queues, by which holders of a copy notice a change.
     pub(super) fn version(&self) -> u64 {
         self.version
     }
@@ -69,7 +69,7 @@ impl Blocking {
         self.members.is_empty()
     }
 
-    /// Reports whether some queue's vector is to be masked between its blocks.
+    /// Returns whether the vector of at least one queue is to be masked between its blocks.
     pub(super) fn masks_between(&self) -> bool {
         self.masks_between
     }
@@ -79,14 +79,14 @@ impl Blocking {
         self.members.iter().copied()
     }
 
-    /// Gives the core away until one of them is interrupted, or `until`; whether one was.
+    /// Blocks until a member is interrupted, or until `until`; returns whether one was.
     pub(super) fn poll(&mut self, until: Nanos) -> Result<bool, Errno> {
         self.interrupted.clear();
         match self.vectors.poll(|fds| poll_until(fds, until)) {
             Ok(raised) => {
                 let members = self.members.iter().enumerate();
                 let raised_ones = members.filter(|&(nth, _)| self.vectors.was_raised(nth));
-                // The last of them is the last that has to be looked at.
+                // After the last raised descriptor the search ends.
                 let indices = raised_ones.take(raised).map(|(_, &index)| index);
                 self.interrupted.extend(indices);
                 Ok(raised > 0)
@@ -97,7 +97,7 @@ impl Blocking {
         }
     }
 
-    /// The queues that the last poll found interrupted.
+    /// Returns the queues that the last poll found interrupted.
     pub(super) fn interrupted(&self) -> impl Iterator<Item = usize> {
         self.interrupted.iter().copied()
     }

@@ -8,7 +8,7 @@ use joulio_wait::{CacheLine, now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Words of 32 bits in a cache line: as many as an interrupt writes each.
+/// Number of 32-bit words in a cache line; an interrupt writes one word.
 const WORDS: usize = 16;
 /// Returns the value that the interrupt of queue `index` writes: queues that share a word differ
 /// in it.
@@ -20,22 +20,21 @@ fn raised(index: usize) -> u32 {
 /// queue's MSI-X table entry is pointed at a word of it. A device's writes stay in order, so that
 /// the completion is visible before the word is (PCI Express Base, 2.4.1).
 ///
-/// Nothing needs to be reset between two waits: it is the write that wakes, not the value. So a
-/// line serves any number of queues; past the sixteenth they share its words, each with a value of
-/// its own.
+/// Nothing needs to be reset between two waits: the write wakes, not the value. So one line serves any number of
+/// queues; from the seventeenth on they share words, each queue with a value of its own.
 pub struct SharedCacheLine {
     words: DmaArray<u32>,
-    /// Memory of the words, as each device reaches it.
+    /// Memory of the words, as mapped for each device.
     reached: Vec<Arc<DmaMemory>>,
-    /// Flags by queue: true if its word was ever written.
+    /// Flags by queue: true if the queue's interrupt has written its word.
     proven: Vec<AtomicBool>,
-    /// Trials by queue, of use for those whose word was never written.
+    /// Trials by queue, used until the queue's interrupt has written its word.
     trials: Vec<Trial>,
 }
 
 impl SharedCacheLine {
-    /// Redirects the interrupts of all `queues` to a new cache line; an error, and none of them,
-    /// when one cannot be.
+    /// Redirects the interrupts of all `queues` to a new cache line. If one cannot be redirected, returns an error
+    /// and redirects none.
     pub(super) fn of<D: Device>(
         queues: &mut [QueuePair<D>],
     ) -> Result<SharedCacheLine, PolicyError> {
@@ -56,8 +55,8 @@ impl SharedCacheLine {
         }
     }
 
-    /// Checks the words of the queues whose redirection is not proven yet. An error, and none of
-    /// them is redirected any more, when one has completions and never a word.
+    /// Checks the words of the queues whose redirection is not proven yet. If a queue has completions and its word is
+    /// never written, returns an error and ends all redirections.
     pub(super) fn check<D: Device>(
         &mut self,
         queues: &mut [QueuePair<D>],
@@ -66,7 +65,7 @@ impl SharedCacheLine {
             if self.is_proven(index) {
                 continue;
             }
-            // First: the word of a completion that is there may still come.
+            // First: the word of a completion that is there may still be written.
             let completed = queue.has_completion();
             let (word, trial) = (index % WORDS, &mut self.trials[index]);
             match self.words.load_word(word, 0) {
@@ -83,7 +82,7 @@ impl SharedCacheLine {
                 0 if !completed => trial.is_over(),
                 0 => {}
                 other => {
-                    // It may stand where this queue's stood.
+                    // The other queue's value may have overwritten this queue's.
                     trial.overwritten();
                     self.prove((other as usize - 1) * WORDS + word);
                     self.words.write(word, 0);
@@ -99,15 +98,15 @@ impl SharedCacheLine {
         }
     }
 
-    /// Reports whether the interrupt of queue `index` has written its word: until
-    /// its first completion has, a core that waits for it polls. False without such a queue.
+    /// Returns whether the interrupt of queue `index` has written its word. Before its first completion has done so,
+    /// a core that waits for the queue polls. False if there is no such queue.
     pub fn is_proven(&self, index: usize) -> bool {
         let proven = self.proven.get(index);
         proven.is_some_and(|proven| proven.load(Ordering::Relaxed))
     }
 
-    /// Reports whether the line wakes a core that waits for `queues`: all that have commands
-    /// outstanding are proven.
+    /// Returns whether a write to the line wakes a core that waits for `queues`: all that have commands outstanding
+    /// are proven.
     pub(super) fn wakes<D: Device>(&self, queues: &[QueuePair<D>]) -> bool {
         let mut waiting = queues.iter().enumerate();
         waiting.all(|(index, queue)| self.is_proven(index) || queue.outstanding() == 0)
@@ -144,8 +143,8 @@ impl SharedCacheLine {
         self.words.cache_line(0)
     }
 
-    /// Reports whether the word of queue `index` was written since the last call. Past the
-    /// sixteenth, queues share words, and the latest to be written is found.
+    /// Reports whether the word of queue `index` was written since the last call. From the seventeenth on queues
+    /// share words; then only the queue that wrote last is found.
     pub fn take(&self, index: usize) -> bool {
         let written = self.words.load_word(index % WORDS, 0) == raised(index);
         if written {

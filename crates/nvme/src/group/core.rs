@@ -1,4 +1,4 @@
-//! The core's queues, as a waiter sees them.
+//! The core's queues, in the form that a waiter needs.
 
 use super::SharedCacheLine;
 use super::blocking::Blocking;
@@ -20,8 +20,8 @@ pub(super) struct Core<'a, D: Device> {
     /// Ends a wait too, if there is one.
     pub(super) waker: Option<&'a Waker>,
     pub(super) counters: &'a mut WaitCounters,
-    /// Interrupts were let through all along, and each that came is claimed: whatever completed since the
-    /// queues were polled has raised one, and they need no poll before a block.
+    /// Interrupts were unmasked all along, and each that came was claimed: a completion since the last poll of the
+    /// queues has raised one, so that the queues need no poll before a block.
     pub(super) armed: bool,
 }
 
@@ -43,7 +43,7 @@ impl<D: Device> Watched for Core<'_, D> {
         }
     }
 
-    /// Arms the queues that have commands outstanding, or all when none has.
+    /// Arms the queues that have commands outstanding, or all if none has.
     fn arm(&mut self) -> Armed<()> {
         let (any, changed) = self.queues.arm()?;
         self.armed = any && !changed && self.waker.is_none();
@@ -68,7 +68,7 @@ impl<D: Device> Watched for Core<'_, D> {
         }
         if raised? {
             for index in self.blocking.interrupted() {
-                // Polled then, whether it has commands outstanding or not.
+                // Polled with that, whether it has commands outstanding or not.
                 let queue = &mut self.queues[index];
                 interrupted |= queue.claim();
                 completed |= queue.has_completion();

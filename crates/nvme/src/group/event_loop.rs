@@ -1,5 +1,4 @@
-//! A poll group inside an event loop of the caller's: one descriptor for epoll or an
-//! executor.
+//! A poll group inside an event loop of the caller's: one descriptor for epoll or an executor.
 
 use super::{PollGroup, Queues};
 use crate::NvmeError;
@@ -16,12 +15,11 @@ use rustix::time::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// A poll group that an event loop waits for: epoll(7), an executor, another library's loop. Its
-/// descriptor ([`AsFd`]) becomes readable when a queue was interrupted, or when the group is to check
-/// its queues.
+/// A poll group for an event loop: epoll(7), an executor, or another library's loop. Its descriptor ([`AsFd`])
+/// becomes readable when a queue is interrupted, or when the group is due to check its queues.
 ///
-/// The order is [`EventGroup::arm`], wait for the descriptor, [`EventGroup::reap`], and again. `arm`
-/// lets interrupts through first and polls after that, so that no completion falls between the two.
+/// The loop calls [`EventGroup::arm`], waits for the descriptor, calls [`EventGroup::reap`], and begins again. `arm`
+/// unmasks interrupts first and polls after that, so that no completion is missed in between.
 ///
 /// ```
 /// # use joulio_nvme::{Controller, ControllerOptions, EventGroup, PollGroup};
@@ -52,24 +50,24 @@ use std::time::Duration;
 /// ```
 pub struct EventGroup<D: Device> {
     group: PollGroup<D>,
-    /// Readable with `eventfds` or `timer`; the same for as long as the group lives.
+    /// Descriptor that is readable when `eventfds` or `timer` is; the same for as long as the group lives.
     readable: OwnedFd,
-    /// Readable with the eventfd of a queue that blocks: made anew when those are others.
+    /// Set of the eventfds of the queues that block: made again when other queues block.
     eventfds: OwnedFd,
-    /// Version of the group's blocking queues that `eventfds` has; 0: of none.
+    /// Version of the group's blocking queues that `eventfds` holds; 0: none.
     watched: u64,
-    /// Expires when the queues are to be checked.
+    /// Timer that expires when the queues are to be checked.
     timer: OwnedFd,
     /// Time when `timer` expires; [`Nanos::MAX`]: never.
     timer_at: Nanos,
-    /// Queue that the next call of `reap` begins with, so that a bound starves none.
+    /// Queue at which the next call of `reap` begins, so that a limit starves no queue.
     first: usize,
 }
 
 impl<D: Device> EventGroup<D> {
-    /// Makes `group` one that an event loop waits for. Its queues are to block
-    /// ([`AnyPolicy::INTERRUPT`](joulio_wait::AnyPolicy::INTERRUPT)), by the first call of
-    /// [`EventGroup::arm`] at the latest.
+    /// Prepares `group` for an event loop. Its queues must block
+    /// ([`AnyPolicy::INTERRUPT`](joulio_wait::AnyPolicy::INTERRUPT)), from the first call of [`EventGroup::arm`] at
+    /// the latest.
     ///
     /// # Errors
     /// No descriptor is left ([`NvmeError::Device`]).
@@ -91,23 +89,24 @@ impl<D: Device> EventGroup<D> {
         })
     }
 
-    /// The group. Queues join and leave through it, and commands are given to its queues.
+    /// Returns the group, to add and remove queues, and to submit commands to them.
     pub fn group(&mut self) -> &mut PollGroup<D> {
         &mut self.group
     }
 
-    /// Ends it; the group can wait by itself again.
+    /// Returns the group, which can wait by itself again.
     pub fn into_group(self) -> PollGroup<D> {
         self.group
     }
 
-    /// Lets the interrupts of all queues with commands outstanding through. `true`: nothing has
-    /// completed, and the descriptor becomes readable once something does; `false`: there is
-    /// something to reap, and the loop is not to wait.
+    /// Unmasks the interrupts of all queues with commands outstanding. `true`: nothing has completed, and the
+    /// descriptor becomes readable once a command does; `false`: there are completions to reap, and the loop must not
+    /// wait.
     ///
     /// # Errors
     /// A queue that has commands outstanding raises no interrupt, as its policy never blocks
-    /// ([`PolicyError::NeverBlocks`](crate::PolicyError::NeverBlocks)); an interrupt cannot be let through, or no descriptor is left.
+    /// ([`PolicyError::NeverBlocks`](crate::PolicyError::NeverBlocks)); an interrupt cannot be unmasked, or no
+    /// descriptor is left.
     pub fn arm(&mut self) -> Result<bool, NvmeError> {
         self.group.blocking.keep(&self.group.queues, None);
         // The group may have seen other queues or policies while it waited by itself.
@@ -116,7 +115,7 @@ impl<D: Device> EventGroup<D> {
             self.watch_again()?;
             self.watched = version;
         }
-        // Those that were raised since, so that the descriptor is not readable for them again.
+        // Claims the interrupts raised since then, so that the descriptor is not readable for them again.
         self.group
             .blocking
             .poll(Nanos::ZERO)
@@ -125,10 +124,10 @@ impl<D: Device> EventGroup<D> {
             self.group.queues.all_mut()[index].claim();
         }
         let waiting = self.group.queues.survey();
-        // They are armed, claimed and reaped here.
+        // The queues are armed, claimed and reaped here.
         self.group.queues.disarmed();
         if waiting.reconnects {
-            // Not at the next check, up to which the loop would ask again and again.
+            // Check now, not at the next interval: until then the loop would ask again and again.
             self.group.next_tick = Nanos(1);
             self.group.calls_left = 1;
             return Ok(false);
@@ -139,7 +138,7 @@ impl<D: Device> EventGroup<D> {
         }
         let at = now();
         if waiting.outstanding && self.is_tick_due(at) {
-            // Also where the group reaps by itself.
+            // Also checks groups that are reaped without the event loop.
             self.group.calls_left = 1;
             return Ok(false);
         }
@@ -147,25 +146,25 @@ impl<D: Device> EventGroup<D> {
             true => self.group.next_tick,
             false => Nanos::MAX,
         };
-        // Also one that has expired, and is readable.
+        // Also sets a timer that has expired, and is readable.
         if self.timer_at != tick || self.timer_at <= at {
             self.set_timer(tick)?;
         }
         Ok(true)
     }
 
-    /// Makes the descriptor readable at once, until the next [`EventGroup::arm`]: for another thread that has
-    /// something to tell the loop.
+    /// Makes the descriptor readable at once, until the next [`EventGroup::arm`]: for another thread that wants the
+    /// loop's attention.
     ///
     /// # Errors
     /// The timer cannot be set ([`NvmeError::Device`]).
     pub fn wake(&mut self) -> Result<(), NvmeError> {
-        // Long past.
+        // A time long past.
         self.set_timer(Nanos(1))
     }
 
-    /// Hands out up to `max` completions that are there, each with the index of its queue, without
-    /// waiting; and checks the queues when that is due, which may end more commands than `max`.
+    /// Hands out up to `max` completions, each with the index of its queue, without waiting. Also checks the queues
+    /// when that is due, which may end more commands than `max`.
     ///
     /// # Errors
     /// As [`PollGroup::reap`].
@@ -204,7 +203,7 @@ impl<D: Device> EventGroup<D> {
 
     /// Makes the descriptor readable by interrupts of the queues that block now, and of no others.
     fn watch_again(&mut self) -> Result<(), NvmeError> {
-        // A new set: of those that left, the numbers may be other files' by now.
+        // A new set: the descriptors of queues that left may be other files' by now.
         let eventfds = epoll_set()?;
         let mut vectors = self
             .group
@@ -213,7 +212,7 @@ impl<D: Device> EventGroup<D> {
             .filter_map(QueuePair::blocking_vector);
         vectors.try_for_each(|vector| watch(&eventfds, vector.event()))?;
         watch(&self.readable, eventfds.as_fd())?;
-        // Closed, which takes it out of the other set.
+        // Closing the old set takes it out of the outer set.
         self.eventfds = eventfds;
         Ok(())
     }
@@ -241,7 +240,7 @@ impl<D: Device> AsFd for EventGroup<D> {
     }
 }
 
-/// Lets the interrupts of the queues that have commands outstanding through.
+/// Unmasks the interrupts of the queues that have commands outstanding.
 fn arm_active<D: Device>(queues: &mut Queues<D>) -> Result<(), NvmeError> {
     queues.each_active(|queue| {
         if queue.outstanding() == 0 {
@@ -263,7 +262,7 @@ fn watch(set: &OwnedFd, fd: BorrowedFd<'_>) -> Result<(), NvmeError> {
     epoll::add(set, fd, data, epoll::EventFlags::IN).map_err(os("add to an epoll set"))
 }
 
-/// The error of a system call that was to do `what`.
+/// Returns the error of the system call for `what`.
 fn os(what: &'static str) -> impl FnOnce(Errno) -> NvmeError {
     move |errno| {
         NvmeError::Device(DeviceError::Os {

@@ -1,4 +1,4 @@
-//! A wait of a reactor's core while no command is outstanding.
+//! Wait of a reactor's core while no command is outstanding.
 
 use super::PollGroup;
 use crate::NvmeError;
@@ -46,8 +46,8 @@ impl Watched for Idle<'_> {
 }
 
 impl<D: Device> PollGroup<D> {
-    /// Waits until the core is woken or `until`, in the kernel: no completion can come. `sharp`: it is
-    /// to end on time, without the kernel.
+    /// Waits in the kernel until the core is woken or until `until`: no completion can come. `sharp`: the wait must
+    /// end on time, and so does not use the kernel.
     pub(crate) fn idle(&mut self, until: Nanos, sharp: bool) -> Result<(), NvmeError> {
         let step = match sharp {
             true => self.sharp_step(),
@@ -64,7 +64,7 @@ impl<D: Device> PollGroup<D> {
         Ok(())
     }
 
-    /// Decides whether waits are to end on time, without the kernel.
+    /// Sets whether waits must end on time, and so do not use the kernel.
     pub(crate) fn set_sharp(&mut self, sharp: bool) {
         self.sharp = sharp;
     }

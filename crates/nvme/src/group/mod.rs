@@ -32,7 +32,7 @@ use joulio_wait::{BusyThread, RunDelay, Step, WaitCounters, Waiter, Waker};
 pub struct PollGroup<D: Device> {
     queues: Queues<D>,
     waiter: Waiter,
-    /// Blocks and sleeps; what the waiter counts is the waiter's.
+    /// Blocks and sleeps; the waiter counts its own steps.
     counters: WaitCounters,
     /// Queues and vectors that a block waits for.
     blocking: Blocking,
@@ -48,9 +48,9 @@ pub struct PollGroup<D: Device> {
     calls_left: u32,
     /// Facts of the queues and their policies, as of when they were read last.
     known: Known,
-    /// Ends waits from other threads, of a reactor's group.
+    /// Handle by which other threads end the wait of a reactor's group.
     waker: Option<Waker>,
-    /// A wait is to end on time: nothing that the kernel ends.
+    /// A wait must end on time, and so does not use the kernel.
     sharp: bool,
     /// Knows whether other threads want the core; of a reactor's group.
     sharing: Option<Sharing>,
@@ -82,15 +82,15 @@ impl Known {
 enum Next {
     /// Poll the queues.
     Poll,
-    /// Poll those that the block found interrupted.
+    /// Poll the queues that the block found interrupted.
     Interrupted,
     /// Check the queues, at this time.
     Tick(Nanos),
-    /// Return: there is nothing to wait for any more.
+    /// Return: there is nothing left to wait for.
     Return,
 }
 
-/// A group that never has to wait reads the clock once in so many calls.
+/// Number of calls between two readings of the clock in a group that never has to wait.
 const CALLS: u32 = 4096;
 
 impl<D: Device> PollGroup<D> {
@@ -115,8 +115,8 @@ impl<D: Device> PollGroup<D> {
         group
     }
 
-    /// Creates a group without queues whose waits `waker` ends, and which gives the core to other
-    /// threads that want it.
+    /// Creates a group without queues, for a reactor: `waker` ends its waits, and it gives the core to other threads
+    /// that want it.
     pub(crate) fn of_reactor(waker: Waker) -> PollGroup<D> {
         let mut group = PollGroup::new(Vec::new());
         group.waker = Some(waker);
@@ -124,7 +124,7 @@ impl<D: Device> PollGroup<D> {
         group
     }
 
-    /// Reports whether somebody has woken the core and nobody taken notice.
+    /// Returns whether another thread has woken the core since the last check.
     #[inline]
     fn is_woken(&self) -> bool {
         self.waker.as_ref().is_some_and(Waker::is_woken)
@@ -145,7 +145,7 @@ impl<D: Device> PollGroup<D> {
         self.join(queue);
     }
 
-    /// The queues of a reactor's group are known by their places.
+    /// Panics for a reactor's group, whose queues are known by their places.
     fn check_free(&self) {
         let free = self.waker.is_none();
         assert!(free, "a reactor's queues are its pollers' to the end");
@@ -153,24 +153,24 @@ impl<D: Device> PollGroup<D> {
 
     pub(crate) fn join(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
-        // The next wait takes its interrupt too, where it takes any.
+        // The next wait takes the queue's user interrupt too, if it uses them.
         self.waiter.release();
         self.joined();
     }
 
-    /// Takes queue `index` out; those behind it move up by one. It keeps its policy and its
-    /// commands, which may be outstanding, and can join another group or thread.
+    /// Removes queue `index`; the queues after it move up by one. The queue keeps its policy and its commands, which
+    /// may be outstanding, and can join another group or thread.
     ///
     /// # Errors
     /// Its interrupt was redirected ([`PollGroup::redirect`]) and cannot be restored; then it stays.
     ///
     /// # Panics
-    /// When there is no such queue, or the group is a reactor's: the completions of those behind it would
-    /// reach other pollers.
+    /// When there is no such queue, or the group is a reactor's: the completions of the queues after it would reach
+    /// other pollers.
     pub fn remove(&mut self, index: usize) -> Result<QueuePair<D>, PolicyError> {
         self.check_free();
         self.queues.all_mut()[index].restore_vector()?;
-        // Of those that are left another one may be taken without the kernel.
+        // Another of the remaining queues may have its interrupts without the kernel now.
         self.waiter.release();
         self.line = None;
         let queue = self.queues.remove(index);
@@ -184,18 +184,18 @@ impl<D: Device> PollGroup<D> {
         self.register();
     }
 
-    /// Registers the calling thread as the one that waits, where a device is a thread of this
-    /// process that spins: the two must not wait for each other on one CPU.
+    /// Registers the calling thread as the one that waits, where a device is a thread of this process that spins: the
+    /// two must not wait for each other on one CPU.
     fn register(&mut self) {
         let mut queues = self.queues.iter();
         let in_process = queues.any(|queue| queue.device().spins_in_process());
-        // First: the old one is the same thread, or one that waits no more.
+        // First: the old registration is of the same thread, or of one that waits no more.
         self.busy = None;
         self.busy = in_process.then(BusyThread::register);
         self.share_cpu();
     }
 
-    /// Decides whether a spin yields its CPU, now and at each tick: other threads come and go.
+    /// Decides whether a spin yields its CPU, now and at each check: other threads come and go.
     fn share_cpu(&mut self) {
         let wanted = self.sharing.as_ref().is_some_and(Sharing::is_wanted);
         if self.busy.is_some() {
@@ -205,12 +205,12 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Commands outstanding on all queues.
+    /// Returns the number of commands outstanding on all queues.
     pub fn outstanding(&self) -> usize {
         self.queues.active().map(QueuePair::outstanding).sum()
     }
 
-    /// Returns what the core and all its queues counted since they were made.
+    /// Returns the counts of the core and all its queues since they were made.
     pub fn counters(&mut self) -> WaitCounters {
         self.waiter.keep_binding();
         let mut counters = self.counters;
@@ -231,15 +231,15 @@ impl<D: Device> PollGroup<D> {
         faults
     }
 
-    /// The instruction of its user-level waits, `tpause` or `mwaitx`, if this machine has one.
+    /// Returns the instruction of the group's user-level waits, `tpause` or `mwaitx`, if this machine has one.
     pub fn user_level_wait(&self) -> Option<&'static str> {
         self.waiter.user_level_wait()
     }
 
-    /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Policies that
-    /// take user interrupts need that; their first wait does it otherwise, and then fails if user
-    /// interrupts cannot be had. Of several queues that take them the first has its interrupt
-    /// without the kernel, the others by the kernel's handler ([`joulio_wait::Waiter::receive`]).
+    /// Makes the calling thread, which must be pinned to a CPU, the one that waits. Policies with user interrupts
+    /// need this; without this call their first wait does the same, and fails if user interrupts are unavailable. If
+    /// several queues use them, the first has its interrupt without the kernel, the others through the kernel's
+    /// handler ([`joulio_wait::Waiter::receive`]).
     ///
     /// # Errors
     /// The thread cannot take user interrupts ([`PolicyError::UserInterrupt`]), or a vector cannot be
@@ -262,10 +262,10 @@ impl<D: Device> PollGroup<D> {
         Ok(())
     }
 
-    /// The cache line that the interrupts of all queues write, for a core that watches several at
-    /// once (a [`StepKind::Monitor`](joulio_wait::StepKind::Monitor) step): made now, or at the first such wait. Where
-    /// it cannot be had, the core polls its queues each microsecond instead, and its counters say
-    /// so. A queue that has changed its policy since is redirected again.
+    /// Returns the cache line that the interrupts of all queues write, for a core that watches several at once (a
+    /// [`StepKind::Monitor`](joulio_wait::StepKind::Monitor) step). It is made now, or at the first such wait. If it
+    /// is unavailable, the core polls its queues each microsecond instead, which its counters show. A queue that has
+    /// changed its policy since is redirected again.
     ///
     /// The first completion of each queue proves that the line is written; until then the core
     /// polls by itself.
@@ -290,7 +290,7 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Checks that the line is written as it is to be.
+    /// Checks that interrupts write the line.
     fn check_line(&mut self) {
         if let Some(Ok(line)) = &mut self.line
             && let Err(error) = line.check(self.queues.all_mut())
@@ -299,18 +299,17 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Hands out completions, with the index of their queue, until at least `min` were delivered
-    /// or `deadline` has come; between polls it waits as the queues' policies say.
+    /// Hands out completions, with the index of their queue, until at least `min` were delivered or `deadline` has
+    /// passed. Between polls the core waits as the queues' policies plan.
     ///
-    /// `min` = 0 is one poll. Without a deadline it returns early when nothing is outstanding; with
-    /// one, a core that has nothing outstanding waits the way its policies wait. A controller that
-    /// was reset ends its commands with Command Aborted By Host, and goes on.
+    /// `min` = 0 polls once. Without a deadline the call returns early when nothing is outstanding; with one, a core
+    /// that has nothing outstanding waits as its policies plan. After a reset of the controller its commands end with
+    /// Command Aborted By Host, and the queues go on.
     ///
     /// # Errors
-    /// After a [`NvmeError::Completion`] everything is consistent, and the call may be repeated;
-    /// [`NvmeError::Policy`] and [`NvmeError::Wait`] say that a policy cannot wait here. Any other
-    /// error says that there is no controller any more: all its commands have been handed out as
-    /// aborted, and the next call says the same.
+    /// After [`NvmeError::Completion`] the queues are consistent, and the call may be repeated. [`NvmeError::Policy`]
+    /// and [`NvmeError::Wait`] mean that a policy cannot wait here. Any other error means that the controller can no
+    /// longer be used: all its commands have been handed out as aborted, and the next call returns the same error.
     #[inline]
     pub fn reap(
         &mut self,

@@ -12,28 +12,27 @@ use std::ops::{Deref, Index, IndexMut};
 use std::slice::IterMut;
 use std::sync::Arc;
 
-/// Queues of a group, in the order in which they joined: a slice of them, but that the group
-/// takes notice of which are reached to be written to. Those may have commands outstanding; the
-/// others cost it nothing, however many they are.
+/// Queues of a group, in the order in which they joined: like a slice, except that the group notices which queues are
+/// borrowed mutably. Only those may have commands outstanding; the others cost the group nothing, however many there
+/// are.
 pub struct Queues<D: Device> {
     all: Vec<QueuePair<D>>,
-    /// A bit for each queue, 64 to a word; set: it may have commands outstanding.
+    /// Bits by queue, 64 to a word; set: the queue may have commands outstanding.
     active: Vec<u64>,
     /// Number of the other queues.
     idle: usize,
     notes: Box<Notes>,
-    /// Rounds in which several queues were polled, each of those that may have commands outstanding
-    /// once.
+    /// Number of rounds in which all queues that may have commands outstanding were polled once.
     rounds: u64,
 }
 
-/// Knowledge of a wait from the one before it. On the heap, so that the compiler reaches the queues by as few
-/// instructions as without: ten fewer for each of 32 reads submitted together.
+/// What a wait remembers from the one before. On the heap, so that the compiler reaches the queues with as few
+/// instructions as without it: ten fewer for each of 32 reads submitted together.
 #[derive(Default)]
 struct Notes {
     /// Indices of active queues that were reaped since the last arming, or became active.
     touched: Vec<usize>,
-    /// Interrupts of all other active queues are let through, and each that came is claimed.
+    /// Interrupts of all other active queues are unmasked, and each that came is claimed.
     others_armed: bool,
     /// Value of [`generations`] at which every active queue was known to its controller; 0: none.
     current_at: u64,
@@ -41,9 +40,9 @@ struct Notes {
     found: Option<usize>,
 }
 
-/// Queues of which a word has the bits.
+/// Number of queues in a word of bits.
 const BITS: usize = u64::BITS as usize;
-/// Queues that are polled without a loop.
+/// Number of queues that are polled without a loop.
 const FOUR: usize = 4;
 
 impl<D: Device> Queues<D> {
@@ -67,7 +66,7 @@ impl<D: Device> Queues<D> {
         queue.touched = false;
         let waits = queue.outstanding() > 0;
         self.all.push(queue);
-        // So that a wait allocates nothing.
+        // Reserved so that a wait allocates nothing.
         let room = self.all.len() - self.notes.touched.len();
         self.notes.touched.reserve(room);
         self.idle += 1;
@@ -76,7 +75,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Takes queue `index` out; those behind it move up by one.
+    /// Removes queue `index`; the queues after it move up by one.
     pub(super) fn remove(&mut self, index: usize) -> QueuePair<D> {
         self.settle();
         let mut queue = self.all.remove(index);
@@ -89,7 +88,7 @@ impl<D: Device> Queues<D> {
         queue
     }
 
-    /// The queues, each of which may be given commands.
+    /// Returns the queues mutably; commands may be submitted to each.
     pub fn iter_mut(&mut self) -> IterMut<'_, QueuePair<D>> {
         self.mark_all();
         self.all.iter_mut()
@@ -109,7 +108,7 @@ impl<D: Device> Queues<D> {
         tag: u64,
     ) -> Result<(), DmaBuffer> {
         match self.all.get_mut(index) {
-            // One that the group has to take notice of first has none that are as usual.
+            // A queue that the group has not noticed yet takes no usual commands.
             Some(queue) => queue.transfer_page(kind, range, buffer, tag),
             None => Err(buffer),
         }
@@ -251,8 +250,8 @@ impl<D: Device> Queues<D> {
         delivered
     }
 
-    /// Polls the queues that may have commands outstanding, up to the first that has a completion;
-    /// whether one has.
+    /// Polls the queues that may have commands outstanding, up to the first that has a completion; returns whether
+    /// one has.
     #[inline]
     pub(super) fn poll(&mut self) -> bool {
         match self.all.as_mut_slice() {
@@ -269,24 +268,23 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// The queue at which the last poll found a completion, of several; once.
+    /// Takes the queue at which the last poll of several queues found a completion.
     #[inline]
     pub(super) fn take_found(&mut self) -> Option<usize> {
         self.notes.found.take()
     }
 
-    /// The first queue that has a completion, where some are passed over.
+    /// Returns the first queue that has a completion, if some queues are passed over.
     fn next_posted_among(&self) -> Option<usize> {
         self.active_indices()
             .find(|&index| self.all[index].has_completion())
     }
 
-    /// The first queue from `from` on that has a completion, where none is passed over, with what the device
-    /// has posted.
+    /// Returns the first queue from `from` on that has a completion, if none is passed over, and the completion.
     #[inline]
     fn next_posted(&self, from: usize) -> Option<(usize, Posted)> {
         let queues = self.all.get(from..)?;
-        // Most are looked at in vain: four at a time, to go on costs the less.
+        // Most polls find nothing: four at a time make the loop cheaper.
         let mut fours = queues.chunks_exact(FOUR);
         let mut index = from;
         for four in &mut fours {
@@ -306,7 +304,7 @@ impl<D: Device> Queues<D> {
         None
     }
 
-    /// Takes the rounds so far into the queues' own counts.
+    /// Adds the rounds so far to the queues' own counts.
     pub(super) fn settle(&mut self) {
         let rounds = std::mem::take(&mut self.rounds);
         for queue in self.all.iter_mut().filter(|queue| queue.is_noticed()) {
@@ -334,7 +332,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Reports whether commands wait for a controller that was reset.
+    /// Returns whether commands wait for a controller that was reset.
     #[cold]
     fn find_reconnects(&mut self) -> bool {
         let generations = generations();
@@ -345,7 +343,7 @@ impl<D: Device> Queues<D> {
     }
 
     /// Passes over every queue that has no commands outstanding, noted or not: the caller may have reaped it
-    /// by itself.
+    /// directly.
     #[cold]
     pub(super) fn forget_done(&mut self) {
         for index in 0..self.all.len() {
@@ -355,8 +353,8 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Lets the interrupts of the queues that may have commands outstanding through. Whether there is one,
-    /// and whether one's were not let through before, or some of its interrupts not claimed.
+    /// Unmasks the interrupts of the queues that may have commands outstanding. Returns whether there is such a
+    /// queue, and whether the interrupts of one were masked before, or not all of them claimed.
     #[inline]
     pub(super) fn arm(&mut self) -> Result<(bool, bool), DeviceError> {
         let any = self.idle < self.all.len();
@@ -401,7 +399,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// Goes over the queues that may have commands outstanding, in order; ends with the first error.
+    /// Calls a function for each queue that may have commands outstanding, in order; ends with the first error.
     #[inline]
     pub(super) fn each_active<E>(
         &mut self,
@@ -420,7 +418,7 @@ impl<D: Device> Queues<D> {
         Ok(())
     }
 
-    /// Reports whether a queue that may have commands outstanding is so.
+    /// Returns whether `is` holds for a queue that may have commands outstanding.
     #[inline]
     pub(super) fn any_active(&self, is: impl Fn(&QueuePair<D>) -> bool) -> bool {
         match self.idle {
@@ -429,7 +427,7 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    /// The queues that may have commands outstanding.
+    /// Returns the queues that may have commands outstanding.
     #[inline]
     pub(super) fn active(&self) -> impl Iterator<Item = &QueuePair<D>> {
         self.active_indices().map(|index| &self.all[index])
@@ -445,7 +443,7 @@ impl<D: Device> Queues<D> {
     }
 }
 
-/// Notes in `touched` that `queue`, of that `index`, was reaped or became active.
+/// Records in `touched` that `queue`, which has that `index`, was reaped or became active.
 #[inline]
 fn touch<D: Device>(touched: &mut Vec<usize>, queue: &mut QueuePair<D>, index: usize) {
     if !queue.touched {
@@ -520,7 +518,7 @@ impl<'a, D: Device> IntoIterator for &'a mut Queues<D> {
 }
 
 impl<D: Device> PollGroup<D> {
-    /// Polls and interrupts of each queue since it was made, in the order in which they joined.
+    /// Returns the polls and interrupts of each queue since it was made, in the order in which they joined.
     pub fn queue_counters(&mut self) -> Vec<WaitCounters> {
         self.queues.settle();
         let queues = self.queues.all_mut().iter_mut();
@@ -542,9 +540,9 @@ impl<D: Device> PollGroup<D> {
         queues.map(QueuePair::take_trace).collect()
     }
 
-    /// Redirects the vector of queue `index` to the word at `offset` of `memory`: from now on a
-    /// completion writes `data` there, after its entry in the completion queue, and raises no
-    /// interrupt. A change of policy ends it. [`PollGroup::shared_cache_line`] does so for all queues.
+    /// Redirects the vector of queue `index` to the word at `offset` of `memory`: from now on a completion writes
+    /// `data` there, after its entry in the completion queue, and raises no interrupt. A change of policy ends the
+    /// redirection. [`PollGroup::shared_cache_line`] redirects all queues.
     ///
     /// # Errors
     /// The policy takes interrupts or `memory` is another device's ([`PolicyError::NotRedirectable`]),

@@ -3,14 +3,14 @@
 use joulio_units::Nanos;
 use joulio_wait::run_delay;
 
-/// Part of its time that a thread may be ready and not run before its core counts as shared: one in so
-/// many. The kernel's own threads take less.
+/// Share of its time, as one part in so many, that a thread may be ready and not run before its core counts as
+/// shared. The kernel's own threads take less.
 const PART: u64 = 64;
 
-/// Readings of the time that a thread was ready and did not run, some times a second.
+/// Readings of the time that a thread was ready and did not run, several times a second.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
-    /// Time of the last reading, and what it was.
+    /// Time of the last reading, and its value.
     last: Option<(Nanos, Nanos)>,
     wanted: bool,
 }
@@ -22,7 +22,7 @@ impl Sharing {
         self.note(at, run_delay(None));
     }
 
-    /// Takes notice of `lost`, which the kernel may not count.
+    /// Takes in the reading `lost`, which the kernel may not provide.
     fn note(&mut self, at: Nanos, lost: Option<Nanos>) {
         let before = self.last;
         self.last = lost.map(|lost| (at, lost));

@@ -1,4 +1,4 @@
-//! The checks that a group makes some times a second while commands are outstanding.
+//! The checks that a group makes several times a second while commands are outstanding.
 
 use super::{CALLS, PollGroup};
 use crate::NvmeError;
@@ -33,7 +33,7 @@ impl<D: Device> PollGroup<D> {
     /// Checks every queue.
     #[cold]
     pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
-        // Also what changed behind the group's back.
+        // Also forgets what changed without the group's knowledge.
         self.forget_known();
         self.queues.forget_done();
         let interval = self.schedule_tick(at);
@@ -53,7 +53,7 @@ impl<D: Device> PollGroup<D> {
         let Some(error) = failed else {
             return Ok(delivered);
         };
-        // What came to light at one queue is the end of the commands of those before it too.
+        // A fault found at one queue also ends the commands of the queues before it.
         for (index, queue) in self.queues.all_mut().iter_mut().enumerate() {
             if queue.needs_reconnect() {
                 let _ = queue.reconnect(&mut |completed| sink(index, completed));

@@ -1,19 +1,19 @@
 //! Trial of redirected interrupts: whether they really write.
 //!
-//! A machine may take the write to an MSI-X table entry and do as before (a hypervisor that
-//! emulates the table, say): then nobody would ever be woken by the line. So the first completion
-//! of each queue tries its redirection, while the core still polls by itself.
+//! A machine may accept the write to an MSI-X table entry and ignore it (a hypervisor that emulates the table, for
+//! example): then the line would never wake a core. So the first completion of each queue tries its redirection,
+//! while the core still polls.
 
 use joulio_units::Nanos;
 
-/// Longest time that the words of completions may stay away: longer than any coalescing (25.5 ms:
-/// NVM Express Base 2.0, 5.27.1.6) and than a device in software is kept from its CPU.
+/// Longest time for which the words of completions may be missing: longer than any coalescing (25.5 ms: NVM Express
+/// Base 2.0, 5.27.1.6), and longer than a software device is kept from its CPU.
 const LIMIT: Nanos = Nanos::from_millis(1_000);
-/// Number of times that a completion has to be seen without its word. Not once: a controller that
-/// coalesces need not interrupt for what the host has taken by then, and a reset loses interrupts.
+/// Number of times that a completion has to be seen without its word. Once is not enough: a controller that coalesces
+/// need not interrupt for completions that the host has taken by then, and a reset loses interrupts.
 const TIMES: u32 = 100;
 
-/// Trial of one queue's redirection, as long as its word was not written.
+/// Trial of one queue's redirection, until its word is written.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// Time when a completion was first seen without its word.
@@ -24,7 +24,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// A completion was seen at `at` without its word; whether the redirection has failed.
+    /// Counts a completion that was seen at `at` without its word; returns whether the redirection has failed.
     pub(super) fn unwritten(&mut self, at: Nanos) -> bool {
         if self.overwritten {
             return false;

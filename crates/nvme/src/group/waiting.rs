@@ -10,8 +10,8 @@ use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Step, StepKind, WaitError, Woken, now};
 
-/// Longest user-level wait of a core that other threads wake, as nothing but its end shows it that. The system's
-/// own limit (`umwait_control/max_time`) is not one of MWAITX, and may be lifted.
+/// Longest user-level wait of a core that other threads wake, since the core notices a wake only when the wait ends.
+/// The system's own limit (`umwait_control/max_time`) does not apply to MWAITX, and may be lifted.
 const MAX_UNWOKEN: Nanos = Nanos::from_micros(100);
 
 impl<D: Device> PollGroup<D> {
@@ -58,7 +58,7 @@ impl<D: Device> PollGroup<D> {
         if woken == Woken::Ready {
             return Ok(Next::Poll);
         }
-        // Also after an interrupt, which a device may raise for nothing.
+        // Also after an interrupt: a device may raise one without a completion.
         let at = now();
         if step.kind == StepKind::Block && woken == Woken::TimedOut && !self.is_woken() {
             for queue in self.queues.all_mut() {
@@ -77,8 +77,8 @@ impl<D: Device> PollGroup<D> {
         })
     }
 
-    /// Returns `step`, or one that does for it where that would end too late for a timer or a wake, or
-    /// would keep the core from another thread.
+    /// Returns `step`, or a replacement where `step` would end too late for a timer or a wake, or would keep the core
+    /// from another thread.
     #[inline]
     fn held_back(&self, step: Step) -> Step {
         match &self.sharing {
@@ -111,7 +111,7 @@ impl<D: Device> PollGroup<D> {
         self.known = Known::NOTHING;
     }
 
-    /// Takes notice of the queues and their policies, as they are now.
+    /// Reads the queues and their policies, as they are now.
     #[cold]
     fn refresh_known(&mut self) -> Result<(), NvmeError> {
         let policy_ids_given = policy_ids_given();
@@ -136,7 +136,7 @@ impl<D: Device> PollGroup<D> {
         Ok(())
     }
 
-    /// The step that the queues' policies plan now.
+    /// Returns the step that the queues' policies plan now.
     fn planned(&mut self, idle: bool) -> Result<Option<Step>, NvmeError> {
         match self.plan(idle) {
             Err(WaitError::Unavailable(StepKind::UserInterrupt)) => {
@@ -147,8 +147,7 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Merges the steps that the queues' policies want. Queues with nothing outstanding only count
-    /// when none has.
+    /// Merges the steps that the queues' policies plan. Queues with nothing outstanding count only if none has.
     fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
         let at = if self.known.timed { now() } else { Nanos::ZERO };
         if self.known.asks_lost
@@ -180,7 +179,7 @@ impl<D: Device> PollGroup<D> {
 
     fn run(&mut self, step: Step) -> Result<Woken, WaitError> {
         if step.kind == StepKind::Monitor && self.queues.len() > 1 {
-            // Without one the core polls.
+            // Without a line the core polls.
             let _ = self.shared_cache_line();
         }
         let line = self.line.as_ref().and_then(|line| line.as_ref().ok());
@@ -201,8 +200,8 @@ impl<D: Device> PollGroup<D> {
         woken
     }
 
-    /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
-    /// other steps: what it finds by itself afterwards is to raise none.
+    /// Waits for interrupts. For a queue that also waits by other steps they are unmasked only meanwhile: completions
+    /// that it finds by polling afterwards are to raise none.
     fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
         let woken = self.run(step)?;
         if self.blocking.masks_between() {
@@ -229,7 +228,7 @@ impl<D: Device> PollGroup<D> {
         });
         let woken = self.run(step);
         let polls = self.traced().map_or(0, |queue| queue.polls() - before);
-        // The one that found the completion is not counted as an empty poll.
+        // The poll that found the completion is not counted as empty.
         let polls = (polls + 1).min(u32::MAX.into()) as u32;
         self.trace(match pauses {
             false => EventKind::SpinEnd { polls },
@@ -257,7 +256,7 @@ impl<D: Device> PollGroup<D> {
         Ok(woken)
     }
 
-    /// The queue that the core's own events are recorded on, if it is traced.
+    /// Returns the queue on which the core's own events are recorded, if it is traced.
     #[inline]
     fn traced(&mut self) -> Option<&mut QueuePair<D>> {
         if !self.queues.first()?.is_traced() {

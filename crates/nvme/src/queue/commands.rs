@@ -1,5 +1,5 @@
-//! The I/O commands of a queue (NVM 3.2). Format NVM and Sanitize are not here, nor anywhere in
-//! this driver: they destroy all data of a namespace or a device, and nvme-cli does them well.
+//! The I/O commands of a queue (NVM 3.2). Format NVM and Sanitize are missing here and everywhere in this driver:
+//! they destroy all data of a namespace or a device, and nvme-cli has them.
 
 use super::QueuePair;
 use super::slots::Entry;
@@ -15,10 +15,10 @@ use zerocopy::little_endian::{U32, U64};
 /// Largest number of ranges of one Dataset Management command (NVM 1.0, figure 45).
 pub const MAX_RANGES: usize = 256;
 
-/// Direction and bytes of a command that moves none of the caller's data.
+/// Direction and bytes of a command that moves no data of the caller's.
 const NOTHING: (Direction, u32) = (Direction::Other, 0);
 
-/// Multiple in bytes that data begins at (Base 4.1.1).
+/// Alignment of data in bytes (Base 4.1.1).
 pub(super) const DWORD: usize = 4;
 
 /// Kind of a command that moves data between logical blocks and a buffer.
@@ -100,8 +100,8 @@ impl<D: Device> QueuePair<D> {
         )
     }
 
-    /// Reads as [`QueuePair::read`] does, to `offset` of `buffer`, a multiple of 4. All of the buffer
-    /// goes with the command; [`DmaBuffer::split_off`] makes two that go their own ways.
+    /// Reads as [`QueuePair::read`] does, to `offset` of `buffer`, a multiple of 4. The whole buffer moves into the
+    /// command; [`DmaBuffer::split_off`] divides a buffer for two commands.
     ///
     /// # Errors
     /// As [`QueuePair::read`]; [`SubmitError::Alignment`].
@@ -145,8 +145,7 @@ impl<D: Device> QueuePair<D> {
         )
     }
 
-    /// Writes as [`QueuePair::write`] does, with FUA: complete when the data is on non-volatile
-    /// media.
+    /// Writes as [`QueuePair::write`] does, with FUA: the command completes when the data is on non-volatile media.
     ///
     /// # Errors
     /// As [`QueuePair::read`].
@@ -167,8 +166,8 @@ impl<D: Device> QueuePair<D> {
         )
     }
 
-    /// Compares `blocks` logical blocks from `lba` with `buffer`: Compare Failure where they
-    /// differ (NVM 1.0, 3.2.1). For controllers with ONCS bit 0.
+    /// Compares `blocks` logical blocks from `lba` with `buffer`; the status is Compare Failure if they differ (NVM
+    /// 1.0, 3.2.1). For controllers with ONCS bit 0.
     ///
     /// # Errors
     /// As [`QueuePair::read`]; [`SubmitError::Unsupported`].
@@ -193,7 +192,7 @@ impl<D: Device> QueuePair<D> {
         )
     }
 
-    /// Commits the namespace's writes that completed before to non-volatile media (Base 7.1).
+    /// Commits writes to the namespace that have completed to non-volatile media (Base 7.1).
     ///
     /// # Errors
     /// The queue is full, or the namespace is another device's.
@@ -222,8 +221,8 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Makes the device read `blocks` logical blocks from `lba` and report whether it could (NVM
-    /// 1.0, 3.2.5). For controllers with ONCS bit 7.
+    /// Makes the device read `blocks` logical blocks from `lba` and report whether they can be read (NVM 1.0, 3.2.5).
+    /// For controllers with ONCS bit 7.
     ///
     /// # Errors
     /// As [`QueuePair::write_zeroes`].
@@ -240,9 +239,9 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Deallocates the blocks of `ranges` (Dataset Management, AD: NVM 1.0, 3.2.3). What they read
-    /// as then depends on the namespace (DLFEAT). `buffer` carries the ranges, 16 bytes each, at
-    /// most [`MAX_RANGES`]. For controllers with ONCS bit 2.
+    /// Deallocates the blocks of `ranges` (Dataset Management, AD: NVM 1.0, 3.2.3). Their content afterwards depends
+    /// on the namespace (DLFEAT). `buffer` carries the ranges, 16 bytes each, at most [`MAX_RANGES`]. For controllers
+    /// with ONCS bit 2.
     ///
     /// # Errors
     /// As [`QueuePair::read`]; [`SubmitError::Ranges`], [`SubmitError::Unsupported`].
@@ -292,7 +291,7 @@ impl<D: Device> QueuePair<D> {
         for (index, range) in ranges.iter().enumerate() {
             let blocks = range.end.saturating_sub(range.start);
             let Ok(blocks) = u32::try_from(blocks) else {
-                // More than a range can name; a part of it is not what was requested.
+                // More blocks than a range can name; the rest must not be dropped.
                 return Err(SubmitError::Range {
                     lba: range.start,
                     blocks: u32::MAX,
@@ -326,8 +325,8 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Reads or writes as `kind` says, for callers that know only at run time which: `blocks` logical
-    /// blocks from `lba`, to or from `offset` of `buffer`.
+    /// Reads or writes as `kind` says, for callers that choose at run time: `blocks` logical blocks from `lba`, to or
+    /// from `offset` of `buffer`.
     ///
     /// # Errors
     /// As [`QueuePair::read_at`].
@@ -344,7 +343,7 @@ impl<D: Device> QueuePair<D> {
         let bytes = u64::from(blocks) << namespace.shift();
         let behind = buffer.len().saturating_sub(offset) as u64;
         let room = u64::from(self.max_transfer).min(behind);
-        // All are looked at, without a branch for each.
+        // All conditions are computed, without a branch for each.
         let refuse = (bytes.wrapping_sub(1) >= room)
             | (buffer.domain() != self.domain)
             | (namespace.domain != self.domain)
@@ -366,7 +365,7 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// A slot for a command with `buffer`, which comes back when the queue is full.
+    /// Takes a slot for a command with `buffer`, which comes back if the queue is full.
     #[inline]
     pub(super) fn take_slot(&mut self, buffer: DmaBuffer, tag: u64) -> Result<CommandId, Rejected> {
         let buffer = Some(buffer);
@@ -376,7 +375,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// A transfer that may not be done, and why not.
+    /// Returns the error of a transfer that is refused.
     #[cold]
     #[inline(never)]
     fn refused(

@@ -43,7 +43,7 @@ impl<D: Device> CompletionRing<D> {
         }
     }
 
-    /// Begins again with an empty ring, which the device has let go of.
+    /// Empties the ring, which the device no longer uses.
     pub(crate) fn reset(&mut self) {
         for index in 0..self.ring.len() {
             self.ring.array().write(index, [0; 4]);
@@ -61,8 +61,8 @@ impl<D: Device> CompletionRing<D> {
         (word & PHASE == self.phase).then_some(Posted(word))
     }
 
-    /// The cache line of the entry at the head: four entries share one, so that the device's write
-    /// of the next wakes who watches it.
+    /// Returns the cache line of the entry at the head. Four entries share a line, so that the device's write of the
+    /// next entry wakes a core that monitors it.
     pub(crate) fn cache_line(&self) -> CacheLine<'_> {
         self.ring.cache_line()
     }
@@ -73,8 +73,8 @@ impl<D: Device> CompletionRing<D> {
         self.peek().is_some()
     }
 
-    /// Reads the rest of the entry at the head, which was posted, and goes past it: the queue of the
-    /// command, and dword 0.
+    /// Reads the rest of the posted entry at the head and advances past it; returns the queue of the command, and
+    /// dword 0.
     #[inline]
     pub(crate) fn take(&mut self) -> (QueueId, u32) {
         let rest = self.rest();
@@ -98,8 +98,8 @@ impl<D: Device> CompletionRing<D> {
         }
     }
 
-    /// Gives the entries read since the last time back to the device; the doorbell orders their loads
-    /// before itself.
+    /// Gives the entries read since the last call back to the device; the doorbell write orders their loads before
+    /// itself.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.doorbell.ring(self.ring.index() as u32);

@@ -2,25 +2,24 @@
 
 use std::ops::{AddAssign, Sub};
 
-/// Counters of a device's faults, and of what was done about them.
+/// Counters of a device's faults, and of the driver's measures against them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Completions for a slot that has been used again since; like doubled and unknown ones, not
-    /// delivered.
+    /// Completions for a slot that has been used again since; not delivered, as doubled and unknown ones.
     pub stale: u64,
     /// Completions for a command that was completed before.
     pub doubled: u64,
     /// Completions for no slot, or from another queue.
     pub unknown: u64,
-    /// Commands that did not complete in time, each of which was aborted.
+    /// Commands that did not complete in time; each was aborted.
     pub timeouts: u64,
-    /// Resets of the controller that this queue went through.
+    /// Resets of the controller that affected this queue.
     pub resets: u64,
-    /// Commands that a reset, or the end of the controller, ended.
+    /// Commands that a reset, or the end of the controller, has ended.
     pub ended_by_reset: u64,
     /// Commands sent again.
     pub retries: u64,
-    /// Times that the queue's interrupt vector was written by something else, and set again.
+    /// Times that another writer changed the queue's interrupt vector, which was then set again.
     pub vectors_rewritten: u64,
 }
 
@@ -40,7 +39,7 @@ impl AddAssign for Faults {
 impl Sub for Faults {
     type Output = Faults;
 
-    /// Returns what was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     fn sub(self, earlier: Faults) -> Faults {
         Faults {
             stale: self.stale - earlier.stale,

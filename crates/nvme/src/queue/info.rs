@@ -16,10 +16,10 @@ pub struct QueueInfo<'a> {
     pub memory: usize,
     /// Name of the device.
     pub device_name: &'a str,
-    /// Policy that decides how the queue is waited for.
+    /// Policy by which the queue is waited for.
     pub policy: &'a AnyPolicy,
-    /// True if completions that are found without a block raise no interrupt: the vector is masked
-    /// by a store, and the policy blocks, but not always.
+    /// True if completions that are found without a block raise no interrupt: the vector is masked with a store, and
+    /// the policy blocks, but not always.
     pub masks_between_blocks: bool,
 }
 

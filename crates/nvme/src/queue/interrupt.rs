@@ -6,18 +6,18 @@ use joulio_wait::{StepKind, StepSet, now, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
 
-/// Longest time after its completion that an interrupt may come and not be lost.
+/// Latest time after a completion at which its interrupt may come without being counted as lost.
 const MAX_LATENESS: Nanos = Nanos::from_millis(20);
 
-/// A queue's vector, as the queue's policy uses it. Without a vector everything here does nothing.
+/// A queue's vector, in the state that the queue's policy needs. Without a vector all functions do nothing.
 pub(crate) struct Interrupt {
     vector: Option<Vector>,
     /// The steps of the queue's policy.
     steps: StepSet,
     masked: bool,
     redirected: Option<Redirected>,
-    /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
-    /// completions that have been seen already.
+    /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of completions that were
+    /// seen before.
     unclaimed: i64,
     counts: InterruptCounts,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Interrupt {
 /// Counts of a queue's interrupt.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InterruptCounts {
-    /// Times that interrupts were let through for a block.
+    /// Number of times that interrupts were unmasked for a block.
     pub(super) arms: u64,
     /// Interrupts that reached the eventfd.
     pub(super) raised: u64,
@@ -48,7 +48,7 @@ impl Interrupt {
             steps: StepSet::NONE.with(StepKind::Spin),
             masked: true,
             redirected: None,
-            // The vector's last owner may have left one.
+            // The vector's last owner may have left an interrupt.
             unclaimed: 1,
             counts: InterruptCounts::default(),
         }
@@ -91,13 +91,13 @@ impl Interrupt {
             return Ok(None);
         };
         if self.user_vector().is_some() {
-            // The module that delivers them has seen to it.
+            // The module that delivers user interrupts has directed them.
             return Ok(None);
         }
         vector.direct(cpu)
     }
 
-    /// Sets the vector up for a policy of other steps, which may be redirected anew.
+    /// Sets the vector up for a policy with the `steps`; it may be redirected again.
     pub(super) fn set_steps(&mut self, steps: StepSet) -> Result<(), DeviceError> {
         self.restore()?;
         let before = std::mem::replace(&mut self.steps, steps);
@@ -155,19 +155,19 @@ impl Interrupt {
             if let Some(vector) = &self.vector {
                 vector.restore()?;
             }
-            // Only now: until here the device could write there.
+            // Only now: until here the device could write the memory.
             self.redirected = None;
         }
         Ok(())
     }
 
-    /// The memory that the vector is redirected to.
+    /// Returns the memory that the vector is redirected to.
     pub(crate) fn target(&self) -> Option<&Arc<DmaMemory>> {
         let redirected = self.redirected.as_ref();
         redirected.map(|redirected| &redirected.memory)
     }
 
-    /// Writes the table entry again, unless nobody else has written it; whether nobody has.
+    /// Writes the table entry again if it was changed by another writer; returns whether it was unchanged.
     pub(super) fn keep(&self) -> Result<bool, DeviceError> {
         let Some(vector) = &self.vector else {
             return Ok(true);
@@ -176,7 +176,7 @@ impl Interrupt {
         vector.keep(self.masked, redirected.map(|to| (to.at, to.data)))
     }
 
-    /// Sets the vector up as it was: a reset of the function may have touched its MSI-X table.
+    /// Sets the vector up as before: a reset of the function may have changed its MSI-X table.
     pub(super) fn set_again(&self) -> Result<(), DeviceError> {
         let Some(vector) = &self.vector else {
             return Ok(());
@@ -191,9 +191,8 @@ impl Interrupt {
         }
     }
 
-    /// Lets interrupts through, if the policy blocks, and forgets those of completions already seen. False
-    /// where they were let through all along and each that came is claimed, so that what completed since
-    /// the last poll has raised one.
+    /// Unmasks interrupts, if the policy blocks, and forgets those of completions already seen. False if they were
+    /// unmasked all along and each that came was claimed: then a completion since the last poll has raised one.
     #[inline]
     pub(crate) fn arm(&mut self) -> Result<bool, DeviceError> {
         if self.is_armed() {
@@ -206,8 +205,8 @@ impl Interrupt {
         }
     }
 
-    /// Reports whether interrupts are let through to the core's blocks, and each that came is claimed. Not
-    /// where they are user interrupts until the core holds them back: one before that signals no eventfd.
+    /// Returns whether the interrupts that end the core's blocks are unmasked, and each that came is claimed. False
+    /// for user interrupts until the core holds them back: one before that signals no eventfd.
     #[inline]
     pub(super) fn is_armed(&self) -> bool {
         let user = self.steps.has(StepKind::UserInterrupt);
@@ -220,14 +219,14 @@ impl Interrupt {
         if self.unclaimed <= 0 {
             return self.post_unmask();
         }
-        // What completed while it was masked may be pending, and comes now: seen already too.
+        // Interrupts of completions while the vector was masked may be pending, and come now; they were seen too.
         self.unmask()?;
         self.take();
         self.unclaimed = 0;
         Ok(())
     }
 
-    /// Lets interrupts through, without waiting until the device knows.
+    /// Unmasks the vector without waiting until the device knows.
     fn post_unmask(&mut self) -> Result<(), DeviceError> {
         if let Some(vector) = self.vector.as_ref().filter(|_| self.masked) {
             vector.post_unmask()?;
@@ -236,8 +235,8 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Masks the vector while the core waits in steps that need no interrupt, where that is a
-    /// store: otherwise every completion that the core finds by itself raises one.
+    /// Masks the vector while the core waits by steps that need no interrupt, if a store can mask it: otherwise every
+    /// completion that the core finds by polling would raise one.
     #[inline]
     pub(crate) fn disarm(&mut self) -> Result<(), DeviceError> {
         if self.masked {
@@ -265,7 +264,7 @@ impl Interrupt {
             && self.vector.as_ref().is_some_and(Vector::masks_by_store)
     }
 
-    /// Takes the interrupts raised since the last time into the counts.
+    /// Adds the interrupts raised since the last call to the counts.
     fn take(&mut self) -> u64 {
         let raised = self.vector.as_ref().map_or(0, Vector::take);
         self.counts.raised += raised;
@@ -273,9 +272,8 @@ impl Interrupt {
         raised
     }
 
-    /// Takes the interrupts raised since the last time into the counts, with `outstanding`
-    /// commands; true if one was raised. Interrupts that come without a completion must not add up
-    /// to a debt.
+    /// Adds the interrupts raised since the last call to the counts, with `outstanding` commands; returns whether
+    /// there was one. Interrupts without a completion must not add up to a debt.
     pub(super) fn claim(&mut self, outstanding: usize) -> bool {
         let raised = self.take();
         if outstanding == 0 {
@@ -290,13 +288,13 @@ impl Interrupt {
         self.unclaimed += completions as i64;
     }
 
-    /// Waits for the interrupt of a completion that is there, and claims it; whether it was lost.
+    /// Waits for the interrupt of a completion that is there, and claims it; returns whether it was lost.
     pub(super) fn is_lost(&mut self, outstanding: usize) -> bool {
         let Some(vector) = self.vector.as_ref() else {
             return false;
         };
         let mut fds = [PollFd::from_borrowed_fd(vector.event(), PollFlags::IN)];
-        // An error here is no interrupt either.
+        // An error here counts as no interrupt.
         let _ = poll_until(&mut fds, now() + MAX_LATENESS);
         let lost = !self.claim(outstanding);
         self.counts.lost += u64::from(lost);
@@ -308,8 +306,8 @@ impl Interrupt {
         self.counts
     }
 
-    /// Leaves the vector for its next owner, masked, with nothing pending behind the mask; and the
-    /// memory that it may still be redirected to, which the device keeps.
+    /// Leaves the vector to its next owner, masked and with no interrupt pending. Also returns the memory that the
+    /// vector may still be redirected to, which the device keeps.
     pub(super) fn leave(&mut self) -> (Option<Vector>, Option<Arc<DmaMemory>>) {
         if let Some(vector) = &self.vector {
             let _ = vector.unmask().and_then(|()| vector.mask());

@@ -44,17 +44,17 @@ use zerocopy::little_endian::U32;
 
 /// A completed command.
 pub struct Completed {
-    /// Value that the caller gave with the command.
+    /// Tag that the caller gave to the command.
     pub tag: u64,
-    /// Status of the completion (NVM Express Base 2.0, 3.3.3.2). Command Aborted By Host (371h) is
-    /// the driver's: the controller was reset or removed before it completed the command, which may
-    /// or may not have been done.
+    /// Status of the completion (NVM Express Base 2.0, 3.3.3.2). Command Aborted By Host (371h) comes from the
+    /// driver: the controller was reset or removed before it completed the command, which may or may not have been
+    /// executed.
     pub status: Status,
     /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
-    /// Buffer of the command, the caller's again; a flush has none. A controller that could not be
-    /// made to let go of memory keeps it. Of a list the first buffer, which holds the others:
-    /// [`Completed::into_buffers`] hands out all.
+    /// Buffer of the command, which is the caller's again; a flush has none. A controller that could not be stopped
+    /// from using memory keeps it. For a list this is the first buffer, which holds the others:
+    /// [`Completed::into_buffers`] returns all.
     pub buffer: Option<DmaBuffer>,
 }
 
@@ -68,8 +68,7 @@ impl Completed {
 /// A submission and a completion queue of the same depth, on an interrupt vector of its own where
 /// the device has one.
 ///
-/// Commands wait in the submission queue until [`QueuePair::ring`], so that several go out behind
-/// one doorbell write.
+/// Commands wait in the submission queue until [`QueuePair::ring`], so that one doorbell write submits several.
 pub struct QueuePair<D: Device> {
     id: QueueId,
     depth: usize,
@@ -81,9 +80,9 @@ pub struct QueuePair<D: Device> {
     max_transfer: u32,
     domain: DmaDomain,
     policy: AnyPolicy,
-    /// Identifier of this pair under this policy: no other pair or policy of the process has it.
+    /// Identifier of this pair with this policy, unique in the process.
     policy_id: u64,
-    /// The policy or the trace takes times.
+    /// The policy or the trace needs times.
     timed: bool,
     /// Each command needs more than to be sent: a record for retries, the policy or the trace.
     extras: bool,
@@ -101,23 +100,23 @@ pub struct QueuePair<D: Device> {
     faults: Faults,
     retries: Retries,
     trace: Trace,
-    /// The controller's generation in which the queue was made known to it, and the one that it is in.
+    /// Generation of the controller in which the queue was created, and the controller's current one.
     generation: u32,
     current_generation: Arc<AtomicU32>,
     memory: Arc<DmaMemory>,
     shared: Arc<Shared<D>>,
 }
 
-/// Rings of a queue pair, as the controller is to know them.
+/// Rings of a queue pair, for the controller to use.
 #[derive(Clone, Copy)]
 pub(crate) struct Rings {
     pub(crate) id: QueueId,
-    /// Commands that can be outstanding: each ring has an entry more.
+    /// Number of commands that can be outstanding: each ring has one entry more.
     pub(crate) depth: usize,
     pub(crate) priority: QueuePriority,
 }
 
-/// Parts that a new queue pair is made of.
+/// Parts of a new queue pair.
 pub(crate) struct Parts<D: Device> {
     pub(crate) rings: Rings,
     pub(crate) memory: Arc<DmaMemory>,
@@ -217,7 +216,7 @@ impl<D: Device> QueuePair<D> {
     fn issue(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {
         self.send(cid, command);
         if self.extras {
-            // A copy, which takes memory only here.
+            // A copy, which uses the stack only here.
             let words: [u64; 8] = zerocopy::transmute!(command);
             let command = zerocopy::transmute!(words.map(std::convert::identity));
             self.issued(cid, command, (direction, bytes));
@@ -254,8 +253,7 @@ impl<D: Device> QueuePair<D> {
         self.trace_submit(at, cid, direction, bytes);
     }
 
-    /// Rings the submission doorbell (PCIe 3.1.2), once for all commands written since the last
-    /// time.
+    /// Rings the submission doorbell (PCIe 3.1.2), once for all commands written since the last call.
     #[inline]
     pub fn ring(&mut self) {
         if !self.is_current() {
@@ -270,9 +268,8 @@ impl<D: Device> QueuePair<D> {
     /// Polls the completion queue once and hands out up to `max` completions, without waiting.
     ///
     /// # Errors
-    /// The controller sent a completion of no outstanding command. The queue is consistent: the bad
-    /// entry was passed over and counted, the good ones before it were delivered, and the call may
-    /// be repeated.
+    /// The controller sent a completion of no outstanding command. The queue is consistent: the bad entry was skipped
+    /// and counted, the good ones before it were delivered, and the call may be repeated.
     #[inline]
     pub fn reap(
         &mut self,
@@ -285,7 +282,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Polls the completion queue once and hands out all completions that are there.
+    /// Polls the completion queue once and hands out all completions.
     #[inline(always)]
     pub(crate) fn reap_all(
         &mut self,
@@ -297,7 +294,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Polls the completion queue once; what the device has posted, if it has.
+    /// Polls the completion queue once; returns what the device has posted, if anything.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<Posted> {
         let posted = self.completion.peek();
@@ -313,20 +310,19 @@ impl<D: Device> QueuePair<D> {
         self.completion.peek()
     }
 
-    /// Counts `rounds` in which the group polled this queue with others, and found nothing here.
+    /// Counts `rounds` polls that the group made of this queue and others, which found nothing here.
     #[inline]
     pub(crate) fn polled_in(&mut self, rounds: u64) {
         self.empty_polls = self.empty_polls.wrapping_add(rounds);
     }
 
-    /// Counts `rounds` less, of those that the group has still to count here: it found something.
+    /// Subtracts `rounds` from the polls that the group has still to count here: this queue had a completion.
     #[inline]
     pub(crate) fn not_polled_in(&mut self, rounds: u64) {
         self.empty_polls = self.empty_polls.wrapping_sub(rounds);
     }
 
-    /// Hands out the completion that was `posted`, and those behind it as long as `more` are wanted
-    /// than there were.
+    /// Hands out the completion that was `posted`, and the completions after it as long as `more` wants them.
     #[inline(always)]
     pub(crate) fn drain(
         &mut self,
@@ -386,7 +382,7 @@ impl<D: Device> QueuePair<D> {
         Ok(delivered)
     }
 
-    /// Gives the entries read so far back to the device, if it still has the queue.
+    /// Gives the entries read so far back to the device, if the device still has the queue.
     #[inline]
     fn release(&mut self) {
         if self.is_current() {
@@ -400,13 +396,13 @@ impl<D: Device> QueuePair<D> {
         let (submitted, class) = self.slots.noted(cid);
         self.trace_plan(at, cid, class);
         self.trace_complete(at, cid, status);
-        // Commands submitted before the policy came have no time.
+        // Commands that were submitted under an earlier policy have no time.
         if submitted != Nanos::ZERO {
             self.policy.completed(class, submitted, at);
         }
     }
 
-    /// Counts an entry that is of no outstanding command, and that was read.
+    /// Counts an entry that was read and belongs to no outstanding command.
     #[cold]
     fn pass_over(&mut self, fault: CompletionFault) -> CompletionFault {
         self.release();
@@ -431,8 +427,7 @@ impl<D: Device> Drop for QueuePair<D> {
         let masked = restored.and_then(|()| self.interrupt.mask()).is_ok();
         let buffers = self.slots.take_buffers();
         let (deleted, held) = self.leave();
-        // The vector's next owner is not to find this queue's interrupts, nor the one that became
-        // pending behind the mask.
+        // The vector's next owner must not find this queue's interrupts, nor one that is pending behind the mask.
         let (vector, redirected) = self.interrupt.leave();
         self.shared.take_back(self.id, vector, deleted && masked);
         if held && !(deleted && buffers.is_empty()) {

@@ -1,5 +1,5 @@
-//! Data pointers of commands: physical region pages (Base 4.1.1), or one SGL descriptor
-//! (Base 4.1.2), for a buffer is contiguous to the device. Lists of buffers are [`super::scatter`]'s.
+//! Data pointers of commands: physical region pages (Base 4.1.1), or one SGL descriptor (Base 4.1.2), since a buffer
+//! is contiguous for the device. [`super::scatter`] describes lists of buffers.
 
 use super::slots::Slots;
 use joulio_device::{DmaArray, DmaMemory, Iova};
@@ -10,10 +10,10 @@ use zerocopy::little_endian::{U32, U64};
 
 pub(super) const PAGE: u64 = PAGE_SIZE as u64;
 
-/// Maximum size in bytes of one command's transfer here, so that a list never leaves its page.
+/// Maximum transfer of one command in bytes, so that a PRP list fits into its page.
 pub(crate) const MAX_BYTES: u32 = 1 << 20;
 
-/// Up to here two PRPs do, if the buffer begins on a page.
+/// Largest transfer in bytes that two PRPs describe, if the buffer begins on a page.
 pub(super) const SHORT: u32 = 2 * PAGE_SIZE as u32;
 
 /// PRP1 and PRP2 of a command.
@@ -23,8 +23,8 @@ pub(crate) struct Prps {
     pub(crate) prp2: u64,
 }
 
-/// Describes `len` bytes (at least 1) from `start`, contiguous for the device. What does not fit
-/// into two entries goes into the list at `list()` by `write(index, entry)`.
+/// Describes `len` bytes (at least 1) from `start`, contiguous for the device. Entries beyond two go into the list at
+/// `list()`, each through `write(index, entry)`.
 #[inline]
 pub(crate) fn build(
     start: Iova,
@@ -53,7 +53,7 @@ pub(crate) fn build(
 pub(crate) struct Lists {
     pub(super) entries: DmaArray<u64>,
     pub(super) per_slot: usize,
-    /// The controller takes SGLs: one descriptor says what a list of pages would.
+    /// The controller accepts SGLs: one descriptor replaces a list of pages.
     pub(super) sgls: bool,
 }
 
@@ -65,7 +65,7 @@ impl Lists {
 
     /// Entries of one list: a power of two, so that none crosses a page.
     fn per_slot(max: u32) -> usize {
-        // An unaligned transfer touches one page more; the first is in PRP1.
+        // An unaligned transfer touches one page more; the first page is in PRP1.
         let pages = max.div_ceil(PAGE_SIZE as u32) as usize + 1;
         (pages - 1).next_power_of_two()
     }
@@ -151,7 +151,7 @@ impl DataPointer {
         }
     }
 
-    /// Puts it into a command that has none.
+    /// Writes the pointer into a command that has none.
     #[inline]
     pub(crate) fn put_into(self, command: &mut Command) {
         command.prp1 = U64::new(self.first);

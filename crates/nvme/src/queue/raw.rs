@@ -1,5 +1,5 @@
-//! Raw commands: any I/O command that the caller has built, checked for what would break the driver or
-//! let the device reach past a buffer.
+//! Raw commands: any I/O command that the caller has built, checked for fields that would break the driver or let the
+//! device reach past a buffer.
 
 use super::QueuePair;
 use crate::{Namespace, Rejected, SubmitError};
@@ -9,7 +9,7 @@ use joulio_nvme_spec::{Command, DsmRange, NvmOpcode};
 use joulio_units::Direction;
 use zerocopy::little_endian::U32;
 
-/// Opcodes from here on are the vendor's (NVM figure 22).
+/// First of the opcodes for vendors (NVM figure 22).
 const VENDOR: u8 = 0x80;
 
 /// Bytes of a registration or an acquisition: two keys (Base 7.5 and 7.6).
@@ -18,13 +18,11 @@ const TWO_KEYS: u64 = 16;
 const KEY: u64 = 8;
 
 impl<D: Device> QueuePair<D> {
-    /// Submits `command` to `namespace`, a command that moves none of the caller's data. NSID is set
-    /// here, whatever it was.
+    /// Submits `command`, which moves no data of the caller's, to `namespace`. NSID is overwritten.
     ///
     /// # Errors
-    /// The queue is full, or the namespace is another device's; the command moves data
-    /// ([`SubmitError::Data`]) or has fields set that are the driver's
-    /// ([`SubmitError::DriverFields`]).
+    /// The queue is full, or the namespace is another device's; the command moves data ([`SubmitError::Data`]) or has
+    /// fields set that the driver sets ([`SubmitError::DriverFields`]).
     pub fn submit(
         &mut self,
         namespace: &Namespace,
@@ -40,11 +38,10 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Submits `command` to `namespace` with `buffer`, from which or into which it moves as many
-    /// bytes as its own dwords tell: blocks (Read, Write, Compare, Zone Append), ranges (Dataset
-    /// Management, Copy), keys (reservations), dwords (Zone Management Receive, Reservation Report,
-    /// I/O Management), NDT of a vendor's command where the controller keeps to that format
-    /// (ICSVSCC). NSID and the data pointer are set here.
+    /// Submits `command` to `namespace` with `buffer`. The number of bytes that it moves follows from its own dwords:
+    /// blocks (Read, Write, Compare, Zone Append), ranges (Dataset Management, Copy), keys (reservations), dwords
+    /// (Zone Management Receive, Reservation Report, I/O Management), NDT of a vendor's command where the controller
+    /// keeps to that format (ICSVSCC). NSID and the data pointer are set here.
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions};
@@ -122,7 +119,8 @@ impl<D: Device> QueuePair<D> {
         Ok((direction, bytes as u32))
     }
 
-    /// Bytes that the command moves; none if it moves no data. Refuses what the driver has to set.
+    /// Returns the number of bytes that the command moves; none if it moves no data. Refuses fields that the driver
+    /// sets.
     fn checked(
         &self,
         namespace: &Namespace,
@@ -136,7 +134,7 @@ impl<D: Device> QueuePair<D> {
         if command.dword0() != Cdw0::new().with_opc(opcode) || others != 0 {
             return Err(SubmitError::DriverFields { opcode });
         }
-        // Two bits of an opcode say which way its data goes (Base figure 87).
+        // Two bits of an opcode give the direction of its data (Base figure 87).
         if opcode & 0b11 == 0 || moves_nothing(command) {
             return Ok(None);
         }
@@ -165,8 +163,8 @@ fn moves_nothing(command: &Command) -> bool {
         && action != SET_ZONE_DESCRIPTOR
 }
 
-/// Bytes that a command moves, by its dwords, on a namespace with blocks of 2^`shift` bytes; none
-/// where they do not tell. `vendor`: vendor's commands have NDT in dword 10 (Base figure 92).
+/// Returns the number of bytes that a command moves, from its dwords, on a namespace with blocks of 2^`shift` bytes;
+/// none where they do not say. `vendor`: vendor's commands have NDT in dword 10 (Base figure 92).
 fn bytes(command: &Command, shift: u8, vendor: bool) -> Option<u64> {
     let dword = |number: usize| u64::from(command.cdw10[number - 10].get());
     let blocks = ((dword(12) & 0xffff) + 1) << shift;
@@ -179,7 +177,7 @@ fn bytes(command: &Command, shift: u8, vendor: bool) -> Option<u64> {
         NvmOpcode::RESERVATION_REPORT => dwords(dword(10)),
         NvmOpcode::IO_MANAGEMENT_RECEIVE => dwords(dword(11)),
         NvmOpcode::ZONE_MANAGEMENT_RECEIVE => dwords(dword(12)),
-        // MO 1: as many placement identifiers of two bytes as MOS tells.
+        // MO 1: MOS gives the number of placement identifiers, two bytes each.
         NvmOpcode::IO_MANAGEMENT_SEND if dword(10) & 0xff == 1 => ((dword(10) >> 16) + 1) * 2,
         // NVM 1.1: descriptors of 40 bytes in formats 1h and 3h, of 32 in 0h and 2h.
         NvmOpcode::COPY => {
@@ -212,7 +210,7 @@ mod tests {
     fn each_command_tells_its_bytes() {
         let table = [
             (NvmOpcode::READ, [0, 0, 7, 0, 0, 0], Some(8 * 512)),
-            // Force Unit Access and the like stand beside the number of blocks.
+            // Force Unit Access and the like are in the same dword as the number of blocks.
             (NvmOpcode::WRITE, [0, 0, 0x4000_0000, 0, 0, 0], Some(512)),
             (NvmOpcode::ZONE_APPEND, [0, 0, 1, 0, 0, 0], Some(2 * 512)),
             (

@@ -1,4 +1,4 @@
-//! Recovery of a queue from a device that does not do its part.
+//! Recovery of a queue from a device that fails.
 
 use super::slots::Entry;
 use super::{Completed, QueuePair, Rings};
@@ -11,25 +11,22 @@ use joulio_units::Nanos;
 use joulio_wait::now;
 use std::sync::atomic::Ordering;
 
-/// Longest interval in which a queue that is waited on is checked: a lost interrupt, or a
-/// device that has failed, is found this long after.
+/// Longest interval between two checks of a queue that is waited on: a lost interrupt, or a failed device, is found
+/// after that.
 const MAX_CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
-/// Shortest interval in which a queue that is waited on is checked, however short the time
-/// limit.
+/// Shortest interval between two checks of a queue that is waited on, however short the time limit.
 const MIN_CHECK_INTERVAL: Nanos = Nanos::from_millis(1);
 
-/// Number of times that a queue is offered to a controller that does not take it, and is reset for
-/// it.
+/// Number of attempts to create a queue on a controller that refuses it, with a reset after each.
 const TRIES: u32 = 8;
 
-/// Number of times that a queue is offered to a controller without interrupts until the function is
-/// reset for it: 2 s.
+/// Number of attempts to create a queue on a controller without interrupts before the function is reset: 2 s.
 const VECTORLESS_CHECKS: u32 = 40;
 
-/// The parts of a time limit that it is counted in.
+/// Number of check intervals in a time limit.
 const PARTS: u64 = 8;
 
-/// The interval in which a queue with the time limit `limit` is checked.
+/// Returns the interval between checks of a queue with the time limit `limit`.
 pub(crate) fn check_interval(limit: Nanos) -> Nanos {
     Nanos(limit.0 / PARTS).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
 }
@@ -38,26 +35,26 @@ pub(crate) fn check_interval(limit: Nanos) -> Nanos {
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(Completed);
 
 impl<D: Device> QueuePair<D> {
-    /// Reports whether the controller still knows the queue: no reset came since it was made.
+    /// Returns whether the controller still has the queue: it was not reset since the queue was created.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         self.current_generation.load(Ordering::Relaxed) == self.generation
     }
 
-    /// Reports whether commands wait here for a controller that has been reset.
+    /// Returns whether commands here wait for a controller that has been reset.
     #[inline]
     pub(crate) fn needs_reconnect(&self) -> bool {
         !self.is_current() && self.outstanding() > 0
     }
 
-    /// The interval in which to call [`QueuePair::tick`].
+    /// Returns the interval in which to call [`QueuePair::tick`].
     pub(crate) fn tick_interval(&self) -> Nanos {
         check_interval(self.shared.options.io_timeout)
     }
 
-    /// Checks the queue while commands are outstanding: whether the device is well, unless it completed some since
-    /// the last time, and whether a command has been out for too long. To be called once in an `interval`, always the
-    /// same, and not more often.
+    /// Checks the queue while commands are outstanding: whether the device works, unless it completed some since the
+    /// last check, and whether a command has been outstanding for too long. Must be called once in each `interval`,
+    /// always the same, and not more often.
     #[cold]
     pub(crate) fn tick(&mut self, interval: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
         if self.outstanding() == 0 {
@@ -66,8 +63,8 @@ impl<D: Device> QueuePair<D> {
         if !self.is_current() {
             return self.reconnect(sink);
         }
-        // A controller that completes commands is there. To read its status takes longer than many of them where
-        // that is a message to a server.
+        // A controller that completes commands is alive. If its status has to be read through a message to a server,
+        // that takes longer than many commands.
         let polls = self.full_polls;
         let checked = match std::mem::replace(&mut self.checked_polls, polls) == polls {
             true => self.shared.check(),
@@ -79,14 +76,14 @@ impl<D: Device> QueuePair<D> {
         self.shared.collect_events();
         let kept = self.interrupt.keep()?;
         self.faults.vectors_rewritten += u64::from(!kept);
-        // What has completed is not late, whether an interrupt announced it or not.
+        // A command that has completed is not late, whether or not an interrupt announced it.
         let delivered = self.reap_all(&mut *sink)?;
         self.slots.tick();
         Ok(delivered + self.end_overdue(interval, sink)?)
     }
 
-    /// Aborts commands that have been out for too long, and resets the controller for those that
-    /// an abort did not end (Base 5.1: it is a best effort, and frees no buffer).
+    /// Aborts commands that have been outstanding for too long, and resets the controller for commands that an abort
+    /// did not end (Base 5.1: an abort is a best effort, and frees no buffer).
     fn end_overdue(&mut self, interval: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
         let limit = self.shared.options.io_timeout;
         let intervals = limit.0.div_ceil(interval.0.max(1));
@@ -105,8 +102,8 @@ impl<D: Device> QueuePair<D> {
             self.trace_now(EventKind::Abort { cid });
             self.slots.mark_aborted(overdue.cid);
             let abort = Command::abort(self.id, overdue.cid);
-            // Whether it was aborted or not, the command's own completion says how it ended; a
-            // controller that does not answer has been reset by this.
+            // Aborted or not, the command's own completion gives its status; a controller that does not answer has
+            // been reset by this call.
             let _ = self.shared.run("Abort", abort);
             if !self.is_current() {
                 return self.reconnect(sink);
@@ -116,18 +113,18 @@ impl<D: Device> QueuePair<D> {
     }
 
     fn reset_for(&mut self, trouble: &NvmeError, sink: Sink<'_>) -> Result<usize, NvmeError> {
-        // Whether that went well is checked again, by this queue and by the others.
+        // This queue and the others check again whether the reset helped.
         let _ = self.shared.recover(self.generation, trouble);
         self.reconnect(sink)
     }
 
-    /// Takes the queue over a reset: ends what the controller will not complete any more, and
-    /// makes the queue known to it again. An error when there is no controller any more.
+    /// Brings the queue through a reset: ends commands that the controller will not complete, and creates the queue
+    /// on it again. Returns an error if the controller can no longer be used.
     #[cold]
     pub(crate) fn reconnect(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
-        // What completed before the reset has completed.
+        // Completions from before the reset count.
         let mut delivered = self.reap_whole(&mut *sink);
-        // What the controller was never rung for, it gets then.
+        // Commands for which the doorbell was not rung are sent after the reset.
         let unrung = self.submission.unrung();
         if let Err((error, released)) = self.connect_again() {
             self.end_all(sink, released);
@@ -147,8 +144,8 @@ impl<D: Device> QueuePair<D> {
         Ok(delivered)
     }
 
-    /// Makes the queue known to the controller again, its rings empty. After an error, whether the
-    /// device has let go of the commands' buffers.
+    /// Creates the queue on the controller again, with empty rings. The error says whether the device no longer uses
+    /// the commands' buffers.
     fn connect_again(&mut self) -> Result<(), (NvmeError, bool)> {
         let (mut left, mut vectorless) = (TRIES, MAX_RESET_CHECKS);
         loop {
@@ -172,10 +169,10 @@ impl<D: Device> QueuePair<D> {
                     self.generation = generation;
                     return Ok(());
                 }
-                // Another reset came in between, and undid what was done.
+                // Another reset came in between, and undid this.
                 Ok(()) | Err((NvmeError::EndedByReset { .. }, _)) => {}
                 Err((error, _)) => {
-                    // Who resets a function gives it its interrupts back after it answers.
+                    // After somebody else's reset a function gets its interrupts back only after it answers.
                     let left = match error.lacks_vectors() {
                         true => &mut vectorless,
                         false => &mut left,
@@ -189,7 +186,7 @@ impl<D: Device> QueuePair<D> {
                             return Err(self.shared.give_up(&error));
                         }
                         if vectorless % VECTORLESS_CHECKS == 0 {
-                            // They do not come by waiting.
+                            // Waiting does not bring them back.
                             let _ = self.shared.recover(generation, &error);
                             continue;
                         }
@@ -202,14 +199,14 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Everything in the completion queue, as far as it can hold.
+    /// Takes in everything in the completion queue, at most as much as it holds.
     fn reap_whole(&mut self, sink: Sink<'_>) -> usize {
         let mut delivered = 0;
         for _ in 0..=self.depth {
             if !self.completion.ready() {
                 break;
             }
-            // Bad entries are counted, and passed over.
+            // Bad entries are counted, and skipped.
             let _ = self.reap_all(|completed| {
                 delivered += 1;
                 sink(completed);
@@ -242,7 +239,7 @@ impl<D: Device> QueuePair<D> {
         });
     }
 
-    /// Ends every command. `released`: the device has let go of their buffers.
+    /// Ends every command. `released`: the device no longer uses their buffers.
     fn end_all(&mut self, sink: Sink<'_>, released: bool) {
         let mut kept = Vec::new();
         for cid in self.slots.names() {
@@ -259,13 +256,13 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// The end of the queue itself: whether the controller knows it no more, and whether it may
-    /// still write to the queue's memory otherwise.
+    /// Ends the queue itself. Returns whether the controller no longer has it and, if it does, whether it may still
+    /// write to the queue's memory.
     pub(super) fn leave(&mut self) -> (bool, bool) {
         if self.is_current() && self.shared.delete_queues(self.id).is_ok() {
             return (true, true);
         }
-        // Not deleted, but a reset does as much.
+        // The queue is not deleted, but a reset has the same effect.
         let ending = self.shared.ending();
         let reset = ending.generation != self.generation;
         (reset && ending.dead.is_none(), !(reset && ending.released))

@@ -6,10 +6,10 @@ use joulio_device::Device;
 use joulio_nvme_spec::{Command, CommandId, Status};
 use joulio_units::Direction;
 
-/// The commands of a queue as they were sent, while they may have to be sent again.
+/// The commands of a queue as they were sent, as long as they may have to be sent again.
 pub(super) struct Retries {
     max: u8,
-    /// Commands by slot; empty when nothing is ever sent again.
+    /// Commands by slot; empty if commands are never sent again.
     kept: Box<[Kept]>,
 }
 
@@ -42,7 +42,7 @@ impl Retries {
         self.max > 0
     }
 
-    /// Keeps a new command of `slot`, its identifier not in it yet.
+    /// Keeps a new command of `slot`, without its identifier.
     #[inline]
     pub(super) fn keep(&mut self, slot: u16, command: Command, moved: (Direction, u32)) {
         self.kept[usize::from(slot)] = Kept {
@@ -52,7 +52,7 @@ impl Retries {
         };
     }
 
-    /// The command of `slot`, if it may be sent once more.
+    /// Returns the command of `slot`, if it may be sent once more.
     fn once_more(&mut self, slot: u16) -> Option<Kept> {
         let max = self.max;
         let kept = self.kept.get_mut(usize::from(slot))?;
@@ -65,8 +65,7 @@ impl Retries {
 }
 
 impl<D: Device> QueuePair<D> {
-    /// Sends the command that `cid` named and that failed again, where that is wanted and may
-    /// help; gives it back where not.
+    /// Sends the failed command of `cid` again, if retries are on and may help; otherwise gives it back.
     #[cold]
     pub(super) fn try_again(
         &mut self,
@@ -84,14 +83,14 @@ impl<D: Device> QueuePair<D> {
         entry
     }
 
-    /// Writes the command that `cid` named, and whose slot was just freed, to the queue again, if
-    /// it has a try left; gives it back if not. No doorbell is rung.
+    /// Writes the command of `cid`, whose slot was just freed, to the queue again, if it has a try left; otherwise
+    /// gives it back. No doorbell is rung.
     pub(super) fn send_again(&mut self, cid: CommandId, entry: Entry) -> Option<Entry> {
         let slot = Slots::index(cid) as u16;
         let Some(kept) = self.retries.once_more(slot) else {
             return Some(entry);
         };
-        // What was freed last is taken first.
+        // The slot that was freed last is taken first.
         let cid = match self.slots.insert(entry) {
             Ok(cid) => cid,
             Err(entry) => return Some(entry),

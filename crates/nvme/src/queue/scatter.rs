@@ -11,12 +11,12 @@ use joulio_nvme_spec::{Command, CommandId, Psdt, SglDescriptor};
 use joulio_units::Direction;
 use zerocopy::little_endian::U64;
 
-/// Words of a descriptor in a list of PRPs.
+/// Number of PRP list words that a descriptor takes.
 const DESCRIPTOR_WORDS: usize = size_of::<SglDescriptor>() / 8;
 
 impl<D: Device> QueuePair<D> {
-    /// Reads `blocks` logical blocks from `lba` into the parts of `buffers`, one behind the other. What
-    /// is adjacent for the device is one part for it.
+    /// Reads `blocks` logical blocks from `lba` into the parts of `buffers`, one after the other. Parts that are
+    /// adjacent for the device are described as one.
     ///
     /// ```
     /// # use joulio_nvme::{BufferList, Controller, ControllerOptions};
@@ -49,7 +49,7 @@ impl<D: Device> QueuePair<D> {
         self.transfer_list(Transfer::READ, namespace, (lba, blocks), buffers, tag)
     }
 
-    /// Writes `blocks` logical blocks to `lba` from the parts of `buffers`, one behind the other.
+    /// Writes `blocks` logical blocks to `lba` from the parts of `buffers`, one after the other.
     ///
     /// # Errors
     /// As [`QueuePair::readv`].
@@ -229,7 +229,7 @@ impl Lists {
     }
 }
 
-/// PRP1 and PRP2 of `parts`, whose pages from the second on go to `write` when they are more than two.
+/// Sets PRP1 and PRP2 of `parts`; if there are more than two pages, those from the second on go through `write`.
 fn pages(
     parts: impl Iterator<Item = (Iova, u32)>,
     list: Iova,
@@ -256,7 +256,7 @@ fn pages(
     (first, second)
 }
 
-/// The first bytes of some parts, adjacent ones as one, empty ones as none.
+/// The first bytes of some parts: adjacent parts are joined, empty ones left out.
 struct Joined<I> {
     parts: I,
     next: Option<(Iova, u32)>,
@@ -274,7 +274,7 @@ impl<I: Iterator<Item = (Iova, u32)>> Joined<I> {
         joined
     }
 
-    /// The next part that is not empty, as much of it as is wanted.
+    /// Returns the next part that is not empty, cut to the bytes that are left.
     fn part(&mut self) -> Option<(Iova, u32)> {
         if self.left == 0 {
             return None;

@@ -15,11 +15,11 @@ pub(crate) const MAX_SLOTS: usize = 4095;
 
 const SLOT_BITS: u32 = 12;
 
-/// A completion of no outstanding command, which was not delivered.
+/// A completion that belongs to no outstanding command and was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompletionFault {
-    /// The identifier is of no slot, or the completion of another queue.
+    /// The identifier belongs to no slot, or the completion to another queue.
     #[error("completion of an unknown command (CID {:#06x})", .0.0)]
     Unknown(CommandId),
     /// The slot has been used again since.
@@ -39,13 +39,13 @@ pub(crate) struct Entry {
 struct Slot {
     tag: u64,
     buffer: Option<DmaBuffer>,
-    /// The tick in which the command was submitted, or aborted.
+    /// Tick in which the command was submitted, or aborted.
     born: u32,
-    /// The identifier of the command that the slot has, or had last: the sequence is what changes.
+    /// Identifier of the slot's current or last command: only its sequence changes.
     name: u16,
-    /// Identifier of the command while it is outstanding, else [`NOBODY`].
+    /// Identifier of the command while it is outstanding, otherwise [`NOBODY`].
     outstanding: u16,
-    /// The slot that was freed before this one, while both are free, else [`NOBODY`].
+    /// Slot that was freed before this one, while both are free, otherwise [`NOBODY`].
     next_free: u16,
     /// An abort was tried.
     aborted: bool,
@@ -59,7 +59,7 @@ impl Slot {
         self.outstanding == NOBODY
     }
 
-    /// The command is over, and the slot free before `next`.
+    /// Ends the command and frees the slot, in front of `next` in the list.
     #[inline]
     fn end(&mut self, next: u16) {
         self.outstanding = NOBODY;
@@ -72,7 +72,7 @@ impl Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overdue {
     pub(crate) cid: CommandId,
-    /// An abort was tried, as long ago again.
+    /// True if an abort was tried, one time limit ago.
     pub(crate) aborted: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Slots {
     free: u16,
     /// Number of commands outstanding.
     count: u16,
-    /// Counts the readings of the clock, see [`Slots::tick`].
+    /// Number of ticks so far, see [`Slots::tick`].
     tick: u32,
     /// Time and class of each slot's command at its submission, for policies that need them.
     history: Box<[(Nanos, Class)]>,
@@ -117,8 +117,8 @@ impl Slots {
         size_of_val(&*self.slots) + size_of_val(&*self.history)
     }
 
-    /// Puts a command into the free slot that was freed last and names it; gives it back when there
-    /// is none.
+    /// Puts a command into the free slot that was freed last and gives it an identifier; returns the command if no
+    /// slot is free.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> Result<CommandId, Entry> {
         let Some(slot) = self.slots.get_mut(usize::from(self.free)) else {
@@ -135,14 +135,14 @@ impl Slots {
         Ok(CommandId(slot.name))
     }
 
-    /// Identifier that the next command gets; none when no slot is free.
+    /// Returns the identifier that the next command gets; none if no slot is free.
     pub(crate) fn upcoming(&self) -> Option<CommandId> {
         let slot = self.slots.get(usize::from(self.free))?;
         Some(CommandId(slot.name.wrapping_add(1 << SLOT_BITS)))
     }
 
-    /// Gives up the command that `cid` names if it is outstanding and `take`, which gets its tag and takes its
-    /// buffer, wants it; whether that is so.
+    /// Removes the command of `cid` if it is outstanding and `take`, which gets its tag and takes its buffer, accepts
+    /// it; returns whether it was removed.
     #[inline(always)]
     pub(crate) fn remove_if(
         &mut self,
@@ -162,7 +162,7 @@ impl Slots {
         true
     }
 
-    /// Gives up the command that `cid` names.
+    /// Removes the command of `cid`.
     #[inline]
     pub(crate) fn remove(&mut self, cid: CommandId) -> Result<Entry, CompletionFault> {
         let index = Self::index(cid);
@@ -180,7 +180,7 @@ impl Slots {
         }
     }
 
-    /// The fault of a completion that is of no outstanding command.
+    /// Returns the fault of a completion that belongs to no outstanding command.
     #[cold]
     fn fault(&self, cid: CommandId) -> CompletionFault {
         match self.slots.get(Self::index(cid)) {
@@ -190,17 +190,17 @@ impl Slots {
         }
     }
 
-    /// Time goes on: to be called once in an interval, and not more often. A command's age is
-    /// known to an interval, never too high, without a reading of the clock for each.
+    /// Advances the time by one interval; must be called once in each, and not more often. So a command's age is
+    /// known to within an interval, never too high, without reading the clock for each command.
     pub(crate) fn tick(&mut self) {
         self.tick = self.tick.wrapping_add(1);
     }
 
-    /// A command that has been outstanding for `limit` whole intervals.
+    /// Returns a command that has been outstanding for `limit` whole intervals.
     pub(crate) fn overdue(&self, limit: u32) -> Option<Overdue> {
         let mut slots = self.slots.iter();
         let slot = slots.find(|slot| {
-            // The interval in which it came was not a whole one.
+            // The interval of the submission was not a whole one.
             !slot.is_free() && self.tick.wrapping_sub(slot.born) > limit
         })?;
         Some(Overdue {
@@ -209,7 +209,7 @@ impl Slots {
         })
     }
 
-    /// Gives the command that `cid` names its time once more, for an abort to end it.
+    /// Starts the time limit of the command of `cid` again, in which an abort has to end it.
     pub(crate) fn mark_aborted(&mut self, cid: CommandId) {
         if let Some(slot) = self.slots.get_mut(Self::index(cid)) {
             slot.aborted = true;
@@ -235,21 +235,21 @@ impl Slots {
         usize::from(cid.0 & ((1 << SLOT_BITS) - 1))
     }
 
-    /// Notes when, and as what, the command `cid` was submitted.
+    /// Records the time and class of the command `cid` at its submission.
     pub(crate) fn note(&mut self, cid: CommandId, at: Nanos, class: Class) {
         if let Some(noted) = self.history.get_mut(Self::index(cid)) {
             *noted = (at, class);
         }
     }
 
-    /// Returns the time and class noted of the command that `cid` named last, and forgets the time;
-    /// time zero when nothing was noted.
+    /// Returns the time and class that were recorded for the last command of `cid`, and forgets the time; time zero
+    /// if nothing was recorded.
     pub(crate) fn noted(&mut self, cid: CommandId) -> (Nanos, Class) {
         let noted = &mut self.history[Self::index(cid)];
         (std::mem::take(&mut noted.0), noted.1)
     }
 
-    /// Forgets all notes: the policy that they were for is gone.
+    /// Forgets all records: the policy that needed them is gone.
     pub(crate) fn forget_notes(&mut self) {
         for (at, _) in &mut self.history {
             *at = Nanos::ZERO;
@@ -358,7 +358,7 @@ mod tests {
         }
         let aborted = true;
         assert_eq!(slots.overdue(3), Some(Overdue { cid, aborted }));
-        // The slot's next command begins anew.
+        // The slot's next command starts anew.
         slots.remove(cid).map(drop).unwrap();
         assert_eq!(slots.overdue(3), None);
         put(&mut slots, 2).unwrap();

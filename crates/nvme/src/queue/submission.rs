@@ -20,13 +20,13 @@ impl<D: Device> SubmissionRing<D> {
         }
     }
 
-    /// Begins again with an empty ring, which the device has let go of.
+    /// Empties the ring, which the device no longer uses.
     pub(crate) fn reset(&mut self) {
         self.ring.restart();
         self.rung = 0;
     }
 
-    /// The commands that the device was not rung for yet, oldest first.
+    /// Returns the commands for which the doorbell was not rung yet, the oldest first.
     pub(crate) fn unrung(&self) -> Vec<Command> {
         let entries = self.ring.len();
         let indices = (0..self.pending() as usize).map(|nth| (self.rung + nth) % entries);
@@ -34,7 +34,7 @@ impl<D: Device> SubmissionRing<D> {
         commands.collect()
     }
 
-    /// Number of commands that the device was not rung for yet.
+    /// Returns the number of commands for which the doorbell was not rung yet.
     pub(crate) fn pending(&self) -> u32 {
         let entries = self.ring.len();
         ((self.ring.index() + entries - self.rung) % entries) as u32
@@ -48,7 +48,7 @@ impl<D: Device> SubmissionRing<D> {
         self.ring.advance();
     }
 
-    /// Rings the doorbell for everything written since the last time; it orders the entries before
+    /// Rings the doorbell for everything written since the last call; the doorbell write orders the entries before
     /// itself.
     #[inline]
     pub(crate) fn ring(&mut self) {

@@ -1,4 +1,4 @@
-//! Events of a queue for its trace. Off, it costs the branches that a policy without times costs.
+//! Events of a queue for its trace. A trace that is off costs the same branches as a policy without times.
 
 use super::{CompletionFault, QueuePair};
 use joulio_device::Device;
@@ -27,7 +27,7 @@ impl<D: Device> QueuePair<D> {
         self.trace.is_on()
     }
 
-    /// Finds out again who wants to know of times.
+    /// Determines again whether the policy or the trace needs times.
     pub(super) fn take_times(&mut self) {
         self.timed = self.policy.timed() || self.trace.is_on();
         self.extras = self.timed || self.retries.wanted();
@@ -45,7 +45,7 @@ impl<D: Device> QueuePair<D> {
         });
     }
 
-    /// Rings the doorbell and records for how many commands.
+    /// Rings the doorbell and records the number of commands.
     #[cold]
     pub(super) fn ring_traced(&mut self) {
         let commands = self.submission.pending();
@@ -74,7 +74,7 @@ impl<D: Device> QueuePair<D> {
         });
     }
 
-    /// Records by which plan the policy has waited for command `cid`.
+    /// Records the plan by which the policy has waited for command `cid`.
     pub(super) fn trace_plan(&mut self, at: Nanos, cid: CommandId, class: Class) {
         if !self.trace.is_on() {
             return;

@@ -1,7 +1,7 @@
-//! The short way of what most I/Os are: reads and writes of one page, which succeed.
+//! The short path for most I/Os: reads and writes of one page that succeed.
 //!
-//! It calls nothing, so that it takes no registers from who calls it, and leaves to the ordinary way what is
-//! out of the ordinary, as it was.
+//! It calls no function, so that it takes no registers from its caller, and leaves everything else unchanged to the
+//! general path.
 
 use super::slots::Entry;
 use super::{Completed, CompletionFault, QueuePair, Transfer};
@@ -11,11 +11,11 @@ use joulio_device::{Device, DmaBuffer};
 /// Facts of the namespace that [`QueuePair::transfer_page`] reads and writes, checked once.
 #[derive(Default)]
 pub(super) struct Usual {
-    /// Size in logical blocks; 0 while there is more to do for a command than to send it.
+    /// Size in logical blocks; 0 while a command needs more than to be sent.
     blocks: u64,
     /// Size of a block in bytes.
     block_size: u64,
-    /// NSID in its place in the first eight bytes of a command.
+    /// NSID, shifted to its place in the first eight bytes of a command.
     nsid: u64,
     /// Size in logical blocks.
     size: u64,
@@ -25,7 +25,7 @@ impl<D: Device> QueuePair<D> {
     /// Sets the namespace that [`QueuePair::transfer_page`] reads and writes.
     ///
     /// # Errors
-    /// It is another device's ([`SubmitError::Foreign`]).
+    /// The namespace belongs to another device ([`SubmitError::Foreign`]).
     pub fn serve(&mut self, namespace: &Namespace) -> Result<(), SubmitError> {
         if namespace.domain != self.domain {
             return Err(SubmitError::Foreign);
@@ -40,7 +40,7 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Finds out again whether commands are only to be sent.
+    /// Determines again whether commands need nothing but to be sent.
     pub(super) fn find_usual(&mut self) {
         self.usual.blocks = match self.extras || !self.noticed {
             true => 0,
@@ -64,7 +64,7 @@ impl<D: Device> QueuePair<D> {
         tag: u64,
     ) -> Result<(), DmaBuffer> {
         let count = u64::from(blocks);
-        // A page is never more than a command may move.
+        // A page is never more than the largest transfer.
         let bytes = count * self.usual.block_size;
         let inside = lba
             .checked_add(count)
@@ -90,11 +90,10 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Polls the completion queue once and hands out completions that are there and as usual: of commands
-    /// that succeeded, which no policy and no trace takes the time of. `sink` gets the tag, the buffer and
-    /// dword 0 of each, and takes the buffer; or refuses by `false`, and the completion stays. How many
-    /// there were, and whether those are all: else the next one is for [`QueuePair::reap_unusual`], or was
-    /// refused.
+    /// Polls the completion queue once and hands out usual completions: those of commands that succeeded, while no
+    /// policy and no trace needs times. `sink` gets the tag, the buffer and dword 0 of each, and takes the buffer; or
+    /// refuses by `false`, and the completion stays. Returns how many there were, and whether these were all; if not,
+    /// the next one is for [`QueuePair::reap_unusual`], or was refused.
     #[inline(always)]
     pub fn reap_usual(
         &mut self,
@@ -132,7 +131,7 @@ impl<D: Device> QueuePair<D> {
         (count, all)
     }
 
-    /// Hands out up to `max` completions that [`QueuePair::reap_usual`] left, as of the same poll.
+    /// Hands out up to `max` completions that [`QueuePair::reap_usual`] left, from the same poll.
     ///
     /// # Errors
     /// As [`QueuePair::reap`].

@@ -1,4 +1,4 @@
-//! Waits for a queue pair: its policy, and what its core needs of it meanwhile.
+//! Waits for a queue pair: its policy, and what its core needs from it during a wait.
 
 use super::QueuePair;
 use super::interrupt::Interrupt;
@@ -13,22 +13,23 @@ use joulio_wait::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifiers given to policies of queues.
+/// Number of identifiers given to policies of queues.
 static POLICY_IDS: AtomicU64 = AtomicU64::new(0);
 
-/// An identifier that nothing has had before.
+/// Returns an identifier that was not given before.
 pub(super) fn new_policy_id() -> u64 {
     POLICY_IDS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Number of identifiers given: as long as it stays the same, no queue of this process was made and none has changed its policy.
+/// Returns the number of identifiers given: while it stays the same, no queue of this process was made and none has
+/// changed its policy.
 #[inline]
 pub(crate) fn policy_ids_given() -> u64 {
     POLICY_IDS.load(Ordering::Relaxed)
 }
 
 impl<D: Device> QueuePair<D> {
-    /// Polls the completion queue once, and counts the poll when it finds nothing.
+    /// Polls the completion queue once, and counts the poll if it finds nothing.
     #[inline]
     pub(crate) fn poll(&mut self) -> bool {
         self.peek().is_some()
@@ -39,18 +40,18 @@ impl<D: Device> QueuePair<D> {
         self.full_polls.wrapping_add(self.empty_polls)
     }
 
-    /// Reports whether a completion is there; not counted as a poll.
+    /// Returns whether a completion is there; not counted as a poll.
     #[inline]
     pub(crate) fn has_completion(&self) -> bool {
         self.completion.ready()
     }
 
-    /// The cache line that the next completion is written to.
+    /// Returns the cache line that the next completion is written to.
     pub(crate) fn cache_line(&self) -> CacheLine<'_> {
         self.completion.cache_line()
     }
 
-    /// The steps that this queue can wait with, out of a waiter's.
+    /// Returns the steps that this queue can wait by, out of a waiter's.
     fn can(&self, waiter: StepSet) -> StepSet {
         let mut can = StepSet::NONE
             .with(StepKind::Spin)
@@ -63,14 +64,13 @@ impl<D: Device> QueuePair<D> {
         can.and(waiter)
     }
 
-    /// The step that the policy always plans, if it does and `waiter` has it.
+    /// Returns the step that the policy always plans, if there is one and `waiter` has it.
     pub(crate) fn fixed_step(&self, waiter: StepSet) -> Option<Step> {
         let can = self.can(waiter).and(self.policy.steps());
         self.policy.fixed().filter(|step| can.has(step.kind))
     }
 
-    /// Returns the step that the policy plans; an error when that is none of those it said it would
-    /// take.
+    /// Returns the step that the policy plans; an error if it is not one of those that the policy announced.
     pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> Result<Step, WaitError> {
         let can = self.can(waiter).and(self.policy.steps());
         let step = self.policy.plan(&self.slots, can, at);
@@ -81,7 +81,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Reports to the policy that the core woke at `at`; a completion was there, or not.
+    /// Reports to the policy that the core woke at `at`, and whether a completion was there.
     pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
         if self.policy.timed() {
             let slept = if over { Slept::Over } else { Slept::Under };
@@ -89,20 +89,20 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Reports to the policy that the command which is submitted next had to wait for `time` since it was
-    /// requested, for room in the queue or for the core.
+    /// Reports to the policy that the next command to be submitted waited for `time` since it was requested, for room
+    /// in the queue or for the core.
     pub fn waited(&mut self, time: Nanos) {
         if self.policy.timed() {
             self.policy.waited(time, now());
         }
     }
 
-    /// Reports whether the policy wants to know what time its thread loses.
+    /// Returns whether the policy asks for the time that its thread loses.
     pub(crate) fn asks_lost(&self) -> bool {
         self.policy.asks_lost()
     }
 
-    /// Reports whether the policy waits by SPDK+'s hand-over to a second user-level thread.
+    /// Returns whether the policy waits by SPDK+'s hand-over to a second user-level thread.
     pub(crate) fn hands_over(&self) -> bool {
         matches!(self.policy, AnyPolicy::SpdkPlus(_))
     }
@@ -112,20 +112,19 @@ impl<D: Device> QueuePair<D> {
         self.policy.lost(time, at);
     }
 
-    /// Changes with the policy, and is no other queue's.
+    /// Returns an identifier that changes with the policy, and differs from that of every other queue.
     pub(crate) fn policy_id(&self) -> u64 {
         self.policy_id
     }
 
-    /// Reports whether the policy or the trace takes times.
+    /// Returns whether the policy or the trace needs times.
     pub(crate) fn timed(&self) -> bool {
         self.timed
     }
 
-    /// Changes the policy, at any time, with commands outstanding or not. A policy that never
-    /// blocks has the vector masked, so that completions raise no interrupt at all; one that
-    /// also takes other steps has it unmasked only while it blocks
-    /// ([`QueueInfo::masks_between_blocks`](super::QueueInfo::masks_between_blocks)).
+    /// Changes the policy, at any time, with commands outstanding or not. The vector of a policy that never blocks is
+    /// masked, so that completions raise no interrupt at all; that of a policy which also takes other steps is
+    /// unmasked only while it blocks ([`QueueInfo::masks_between_blocks`](super::QueueInfo::masks_between_blocks)).
     ///
     /// # Errors
     /// The policy plans steps that this machine or this queue does not have
@@ -164,7 +163,7 @@ impl<D: Device> QueuePair<D> {
         let mut machine = waiter.can();
         if steps.has(StepKind::UserInterrupt) {
             Waiter::may_receive()?;
-            // Its thread has yet to be made ready for them: `PollGroup::attach`.
+            // The thread is not ready for them yet: `PollGroup::attach`.
             machine = machine.with(StepKind::UserInterrupt);
         }
         let lacks = |can: StepSet| {
@@ -184,7 +183,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// The error of an event loop that is to wait for this queue.
+    /// Returns the error of an event loop that would wait for this queue.
     #[cold]
     pub(crate) fn never_blocks(&self) -> PolicyError {
         PolicyError::NeverBlocks {
@@ -245,18 +244,18 @@ impl<D: Device> QueuePair<D> {
         &mut self.interrupt
     }
 
-    /// Reports whether interrupts are let through to the core's blocks, and each that came is claimed.
+    /// Returns whether the interrupts that end the core's blocks are unmasked, and each that came is claimed.
     pub(crate) fn is_armed(&self) -> bool {
         self.interrupt.is_armed()
     }
 
-    /// Claims the interrupts that ended a block; whether there were any.
+    /// Claims the interrupts that ended a block; returns whether there were any.
     pub(crate) fn claim(&mut self) -> bool {
         self.interrupt.claim(self.outstanding())
     }
 
-    /// A completion is there whose interrupt has not been seen. One that is under way is waited
-    /// for, and claimed; when none comes it is counted as lost. Whether none came.
+    /// Waits for the interrupt of a completion that is there and whose interrupt has not been seen, and claims it. An
+    /// interrupt that does not come is counted as lost. Returns whether it was lost.
     pub(crate) fn missed_interrupt(&mut self) -> bool {
         let lost = self.interrupt.is_lost(self.outstanding());
         if lost {
@@ -265,9 +264,8 @@ impl<D: Device> QueuePair<D> {
         lost
     }
 
-    /// Returns what this queue counted since it was made: its polls and its interrupts, those not
-    /// yet claimed included. Sleeps, blocks and pauses are its core's:
-    /// [`crate::PollGroup::counters`].
+    /// Returns the counts of this queue since it was made: polls and interrupts, those not yet claimed included.
+    /// Sleeps, blocks and pauses are counted by its core: [`crate::PollGroup::counters`].
     pub(crate) fn counters(&mut self) -> WaitCounters {
         self.claim();
         let interrupt = self.interrupt.counts();

@@ -1,4 +1,4 @@
-//! A reactor: the loop of one core that runs several tenants' work, and sleeps when there is none.
+//! A reactor: the loop of one core that runs the work of several tenants, and sleeps when there is none.
 
 mod poller;
 mod seat;
@@ -12,15 +12,14 @@ use joulio_units::Nanos;
 use joulio_wait::{Waker, now};
 use rustix::io::Errno;
 
-/// Turns in which something was done between two readings of the clock: a timer is late by so many at
-/// most.
+/// Number of busy turns between two readings of the clock: a timer is late by so many at most.
 const TURNS_PER_CLOCK: u32 = 16;
 
 /// Number of a poller on its reactor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PollerId(u32);
 
-/// Counts of a reactor since it was made. What its waits cost is in the group's counters.
+/// Counts of a reactor since it was made. The counts of its waits are in the group's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReactorCounters {
     /// Turns of the loop.
@@ -29,7 +28,7 @@ pub struct ReactorCounters {
     pub calls: u64,
     /// Calls whose time had come.
     pub timers: u64,
-    /// Wakes from other threads, and wakers dropped; those that came together counted once.
+    /// Wakes by other threads, and wakers dropped; those that came together are counted once.
     pub wakes: u64,
     /// Waits with commands outstanding.
     pub waits: u64,
@@ -37,13 +36,12 @@ pub struct ReactorCounters {
     pub idle_waits: u64,
 }
 
-/// Loop of one core that runs pollers, each with queues of its own, from one wait to the next. The word is
-/// SPDK's; unlike SPDK's it sleeps.
+/// Loop of one core that runs pollers, each with queues of its own, from one wait to the next. The word is SPDK's;
+/// unlike a reactor of SPDK, this one sleeps.
 ///
-/// It waits in the deepest step that all allow: the steps that the queues' policies plan are merged as a
-/// [`PollGroup`] merges them, until the earliest time that a poller wants to be called at. While nothing is
-/// outstanding no policy is asked, and the core blocks in the kernel. A spin offers the core to
-/// threads that want it, as long as there are any.
+/// It waits by the deepest step that all allow: the steps that the queues' policies plan are merged as in a
+/// [`PollGroup`], and end at the earliest time that a poller has requested. While nothing is outstanding no policy is
+/// asked, and the core blocks in the kernel. A spin yields the core to other threads as long as some want it.
 ///
 /// A turn polls every queue once, hands each completion to its poller, and calls the pollers for which
 /// something came. Nothing in it allocates.
@@ -72,7 +70,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         })
     }
 
-    /// Adds a poller with the queues that are its own. It is called in the next turn.
+    /// Adds a poller with its queues. The poller is called in the next turn.
     pub fn add(&mut self, poller: P, queues: Vec<QueuePair<D>>) -> PollerId {
         let id = self.seats.add(poller, queues.len());
         for queue in queues {
@@ -81,7 +79,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         PollerId(id)
     }
 
-    /// Poller of that number.
+    /// Returns the poller of that number.
     ///
     /// # Panics
     /// It is another reactor's.
@@ -89,7 +87,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         self.seats.get(id.0)
     }
 
-    /// Poller of that number, to be changed between two runs.
+    /// Returns the poller of that number, to be changed between two runs.
     ///
     /// # Panics
     /// It is another reactor's.
@@ -97,19 +95,18 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         self.seats.get_mut(id.0)
     }
 
-    /// Pollers, in the order in which they were added. Their queues end here.
+    /// Returns the pollers, in the order in which they were added. Their queues are dropped.
     pub fn into_pollers(self) -> impl Iterator<Item = P> {
         self.seats.into_pollers()
     }
 
-    /// Handle by which other threads have every poller called: after a message for one, say. As long as
-    /// somebody has one the reactor waits for it; to drop one is to wake it.
+    /// Returns a handle by which other threads make the reactor call every poller, for example after a message for
+    /// one. As long as another thread has a handle the reactor waits for it; dropping one wakes the reactor.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Queues of all pollers, and the counters of the core's waits. Its queues stay: none can be added to it
-    /// or taken out.
+    /// Returns the queues of all pollers, with the counters of the core's waits. No queue can be added or removed.
     pub fn group(&mut self) -> &mut PollGroup<D> {
         &mut self.group
     }
@@ -123,14 +120,14 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
     /// outstanding, no time was requested and nobody else has a [`Waker`].
     ///
     /// # Errors
-    /// Those of [`PollGroup::reap`]. Completions that came before are with their pollers, and it may be
-    /// run again.
+    /// Those of [`PollGroup::reap`]. Completions that came before were delivered to their pollers, and the reactor
+    /// may be run again.
     pub fn run(&mut self) -> Result<(), NvmeError> {
         while self.seats.live() > 0 && self.turn()? {}
         Ok(())
     }
 
-    /// Runs one turn, and waits in it if there is nothing to do; false when nothing can call a poller any
+    /// Runs one turn, and waits in it if there is nothing to do; returns false if no event can call a poller any
     /// more.
     ///
     /// # Errors
@@ -173,7 +170,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         })
     }
 
-    /// Waits for completions, a time or a wake; false when none can come.
+    /// Waits for completions, a time or a wake; returns false if none can come.
     #[inline(never)]
     fn rest(&mut self) -> Result<bool, NvmeError> {
         let deadline = self.seats.has_timers().then(|| self.seats.due());
@@ -186,7 +183,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
             }
         }
         if self.group.outstanding() == 0 {
-            // This one and the group's.
+            // The handles of this reactor and of its group.
             if deadline.is_none() && self.waker.handles() <= 2 {
                 return Ok(self.waker.is_woken());
             }
@@ -200,7 +197,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
         Ok(true)
     }
 
-    /// Takes notice of a wake, and now and then of the time.
+    /// Takes in a wake, and now and then the time.
     #[inline]
     fn take_wakes_and_timers(&mut self) {
         if self.waker.take() {

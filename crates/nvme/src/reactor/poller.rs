@@ -1,4 +1,4 @@
-//! Pollers: what runs on a reactor.
+//! Pollers: the work that runs on a reactor.
 
 use crate::{Completed, QueuePair, Queues};
 use joulio_device::Device;
@@ -13,8 +13,7 @@ pub enum NextCall {
     Now,
     /// Called at this time, or as much later as the kernel's timers are, some 60 us.
     At(Nanos),
-    /// Called at this time, or a few microseconds later: the core does not leave for the kernel
-    /// shortly before it.
+    /// Called at this time, or a few microseconds later: shortly before it the core does not wait in the kernel.
     Promptly(Nanos),
     /// Called for an event only.
     OnEvent,
@@ -22,8 +21,8 @@ pub enum NextCall {
     Done,
 }
 
-/// Work that runs on a reactor's core: a tenant, a target, a server's connection. SPDK's word; unlike
-/// SPDK's, one is not called when there is nothing for it.
+/// Work that runs on a reactor's core: a tenant, a target, a server's connection. The word is SPDK's; unlike a poller
+/// of SPDK, this one is called only when there is something for it to do.
 pub trait Poller<D: Device> {
     /// Takes a completion of queue `queue` of the poller's own.
     fn completed(&mut self, queue: usize, completed: Completed);
@@ -43,7 +42,7 @@ impl<D: Device, P: Poller<D> + ?Sized> Poller<D> for Box<P> {
     }
 }
 
-/// Queues of one poller, in the order in which it brought them. It reaches no other's.
+/// Queues of one poller, in the order in which they were added; it cannot reach another poller's.
 pub struct PollerQueues<'a, D: Device> {
     pub(super) queues: &'a mut Queues<D>,
     pub(super) first: usize,

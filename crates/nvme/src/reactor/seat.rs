@@ -1,22 +1,22 @@
-//! The pollers of a reactor, who is to be called next, and when.
+//! The pollers of a reactor, with the order and the times of their next calls.
 
 use super::poller::NextCall;
 use joulio_units::Nanos;
 
-/// Longest time by which the kernel ends a sleep too late on a core that idles: a timer's slack of 50 us
-/// (prctl(2), PR_SET_TIMERSLACK) and the way back.
+/// Longest time by which the kernel ends a sleep too late on an idle core: a timer's slack of 50 us (prctl(2),
+/// PR_SET_TIMERSLACK) and the wake-up.
 const KERNEL_LATENESS: Nanos = Nanos::from_micros(60);
 
-/// A poller and when it is to be called.
+/// A poller and the time of its next call.
 pub(super) struct Seat<P> {
     pub(super) poller: P,
-    /// First of its queues in the group, and their number.
+    /// Index of its first queue in the group, and the number of its queues.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// True if the seat is in the list of those to be called.
+    /// True if the poller is in the list for the next turn.
     called: bool,
     done: bool,
-    /// Time of its call, [`Nanos::MAX`] for none, and when the core is to be back from the kernel for it.
+    /// Time of its call, [`Nanos::MAX`] for none, and the time when the core must be back from the kernel for it.
     due: Nanos,
     back: Nanos,
 }
@@ -52,7 +52,7 @@ impl<P> Seats<P> {
         }
     }
 
-    /// Seats `poller`, which brings `count` queues and is called in the next turn; its number.
+    /// Adds `poller`, which has `count` queues and is called in the next turn; returns its number.
     pub(super) fn add(&mut self, poller: P, count: usize) -> u32 {
         let id = self.all.len() as u32;
         let first = self.owners.len();
@@ -66,7 +66,7 @@ impl<P> Seats<P> {
             due: Nanos::MAX,
             back: Nanos::MAX,
         });
-        // Each is in each list once at most: nothing is allocated later.
+        // Each poller is in each list once at most: nothing is allocated later.
         self.next.reserve(self.all.len() - self.next.len());
         self.now.reserve(self.all.len());
         self.live += 1;
@@ -92,13 +92,13 @@ impl<P> Seats<P> {
         self.live
     }
 
-    /// Reports whether somebody is to be called in the next turn.
+    /// Returns whether a poller is to be called in the next turn.
     #[inline]
     pub(super) fn has_calls(&self) -> bool {
         !self.next.is_empty()
     }
 
-    /// Reports whether somebody is to be called at some time.
+    /// Returns whether a poller is to be called at some time.
     #[inline]
     pub(super) fn has_timers(&self) -> bool {
         self.due != Nanos::MAX
@@ -109,7 +109,7 @@ impl<P> Seats<P> {
         self.due
     }
 
-    /// Time by which the core is to be back from the kernel.
+    /// Returns the time by which the core must be back from the kernel.
     pub(super) fn back(&self) -> Nanos {
         self.back
     }
@@ -132,8 +132,8 @@ impl<P> Seats<P> {
         }
     }
 
-    /// The poller that a completion of queue `queue` of the group is for, which is called in the next
-    /// turn, and the queue's number among its own.
+    /// Returns the poller of queue `queue` of the group, to which a completion belongs, and the queue's number among
+    /// the poller's own. The poller is called in the next turn.
     #[inline]
     pub(super) fn owner(&mut self, queue: usize) -> (&mut P, usize) {
         let id = self.owners[queue];
@@ -142,8 +142,8 @@ impl<P> Seats<P> {
         (&mut seat.poller, queue - seat.first)
     }
 
-    /// Begins a turn: those who were to be called are called now; how many. Those whom a panic of one before
-    /// them kept from it are called in the next.
+    /// Begins a turn: calls the pollers that were scheduled for it; returns their number. Pollers that were not
+    /// called because one before them panicked are called in the next turn.
     #[inline]
     pub(super) fn begin(&mut self) -> usize {
         match self.called == self.now.len() {
@@ -155,7 +155,7 @@ impl<P> Seats<P> {
         self.now.len()
     }
 
-    /// The next to be called in this turn, and its seat.
+    /// Returns the next poller to be called in this turn, and its seat.
     #[inline]
     pub(super) fn next_now(&mut self) -> Option<(u32, &mut Seat<P>)> {
         let id = *self.now.get(self.called)?;
@@ -165,7 +165,7 @@ impl<P> Seats<P> {
         Some((id, seat))
     }
 
-    /// Takes notice of what poller `id` wants after its call.
+    /// Takes in the next call that poller `id` wants after its call.
     #[inline]
     pub(super) fn called(&mut self, id: u32, next: NextCall) {
         let seat = &mut self.all[id as usize];
@@ -211,7 +211,7 @@ impl<P> Seats<P> {
 mod tests {
     use super::*;
 
-    /// Calls everybody who is to be called, each of whom wants `next`.
+    /// Calls every poller that is scheduled; each wants `next`.
     fn turn(seats: &mut Seats<char>, next: NextCall) -> String {
         let mut names = String::new();
         seats.begin();
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(seats.begin(), 3);
         let (first, _) = seats.next_now().unwrap();
         seats.called(first, NextCall::Done);
-        // Its panic is caught outside of the run, and that goes on.
+        // The panic is caught outside of the run, which then goes on.
         assert!(seats.next_now().is_some_and(|(id, _)| id == 1));
         assert_eq!(turn(&mut seats, NextCall::OnEvent), "");
         assert_eq!(turn(&mut seats, NextCall::OnEvent), "c");

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// then, so that a run that is stopped still cleans up after itself.
 const GRACE: Nanos = Nanos::from_millis(400);
 
-/// A flag that ends the driver's waits (for an admin command, a reset, bring-up), and with that wait ends the use of
-/// the controller. By default nothing is ever cancelled.
+/// A flag that ends the driver's waits (for an admin command, a reset, bring-up), after which the controller can no
+/// longer be used. By default nothing is ever cancelled.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Option<Arc<AtomicBool>>);
 

@@ -142,8 +142,8 @@ impl<P> Seats<P> {
         (&mut seat.poller, queue - seat.first)
     }
 
-    /// Begins a turn: calls the pollers that were scheduled for it; returns their number. Pollers that were not
-    /// called because one before them panicked are called in the next turn.
+    /// Begins a turn: the pollers that were scheduled for it are the next to be called; returns their number. Pollers
+    /// that were not called because one before them panicked are called in the next turn.
     #[inline]
     pub(super) fn begin(&mut self) -> usize {
         match self.called == self.now.len() {

@@ -1,4 +1,4 @@
-//! A device interrupt that stays a thread's, though CPUs come and go.
+//! A device interrupt that stays bound to a thread, although CPUs go offline and come back.
 
 use joulio_cpu::uintr::{Receiver, ReceiverState, UintrError};
 use rustix::io::Errno;
@@ -8,19 +8,19 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Changes to a thread's interrupt since the last check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// True if the interrupt was taken away: its CPU went offline, it was moved, or the thread was.
+    /// True if the thread lost the interrupt: its CPU went offline, or the interrupt or the thread was moved.
     pub(crate) lost: bool,
     /// True if the interrupt was bound again.
     pub(crate) bound: bool,
 }
 
-/// A thread and its interrupt, or a test's.
+/// A thread and its interrupt, or a stand-in of a test.
 pub(crate) trait Bound {
-    /// Reports whether the interrupt is the thread's.
+    /// Returns whether the thread has the interrupt.
     fn is_bound(&self) -> Result<bool, UintrError>;
     /// Lets go of what is left of it.
     fn unbind(&mut self) -> Result<(), UintrError>;
-    /// Makes it the thread's, where the thread is pinned to one CPU.
+    /// Binds the interrupt to the thread, which must be pinned to one CPU.
     fn bind(&mut self) -> Result<(), UintrError>;
     /// Returns the CPUs on which the thread may run.
     fn allowed(&self) -> Result<Allowed, Errno>;
@@ -40,8 +40,8 @@ pub(crate) enum Allowed {
     Others,
 }
 
-/// Asks the module whether the thread still has its interrupt, and binds it again when it can be:
-/// when its CPU is back. `was_bound` is what the last check found, and is set to what this one did.
+/// Asks the module whether the thread still has its interrupt, and binds it again once its CPU is back. `was_bound`
+/// holds the result of the last check, and is set to that of this one.
 pub(crate) fn keep_binding(
     receiver: &mut impl Bound,
     was_bound: &mut bool,
@@ -51,7 +51,7 @@ pub(crate) fn keep_binding(
         return Ok(changes);
     }
     changes.lost = std::mem::replace(was_bound, false);
-    // Refused when nothing is left of it.
+    // Refused if nothing is left of the binding.
     let _ = receiver.unbind();
     let pinned = match receiver.allowed() {
         Ok(Allowed::One) => true,
@@ -59,7 +59,7 @@ pub(crate) fn keep_binding(
         Ok(Allowed::Several) => receiver.pin().is_ok(),
         Ok(Allowed::Others) | Err(_) => false,
     };
-    // What fails now is tried again at the next check: meanwhile the kernel takes the interrupts.
+    // A failure here is retried at the next check; until then the kernel takes the interrupts.
     if pinned && receiver.bind().is_ok() {
         *was_bound = true;
         changes.bound = true;
@@ -67,7 +67,7 @@ pub(crate) fn keep_binding(
     Ok(changes)
 }
 
-/// A thread that takes the interrupt that signals an eventfd.
+/// A thread that takes the interrupt which signals an eventfd.
 #[derive(Debug)]
 pub(crate) struct Binding {
     receiver: Receiver,
@@ -96,7 +96,7 @@ impl Binding {
         &self.receiver
     }
 
-    /// See [`keep_binding`]; on another thread than the receiver's nothing is known.
+    /// Calls [`keep_binding`]; on another thread than the receiver's no changes are known.
     #[cold]
     pub(crate) fn keep_binding(&mut self) -> Result<Changes, UintrError> {
         if !self.receiver.is_mine() {
@@ -112,7 +112,7 @@ impl Binding {
 impl Bound for Binding {
     fn is_bound(&self) -> Result<bool, UintrError> {
         let status = self.receiver.status()?;
-        // Elsewhere the thread has none, and the kernel takes all.
+        // On other CPUs the thread has none, and the kernel takes all.
         let here = rustix::thread::sched_getcpu();
         Ok(status.state == ReceiverState::Bound && status.cpu as usize == here)
     }
@@ -122,8 +122,8 @@ impl Bound for Binding {
     }
 
     fn bind(&mut self) -> Result<(), UintrError> {
-        // Its only one, or the module refuses. Read before: of an interrupt that is lost again by
-        // then, the module names no CPU.
+        // Its only interrupt, or the module refuses. The CPU is read first: the module names none if the interrupt is
+        // lost again by then.
         let cpu = rustix::thread::sched_getcpu();
         self.receiver.bind(self.event.as_fd())?;
         self.cpu = cpu;
@@ -150,7 +150,7 @@ impl Bound for Binding {
 mod tests {
     use super::*;
 
-    /// A thread that was bound on a CPU, as the module and the kernel see it.
+    /// A thread that was bound on a CPU, as the module and the kernel report it.
     struct Machine {
         online: bool,
         bound: bool,
@@ -266,7 +266,7 @@ mod tests {
         (machine.bound, machine.allowed) = (false, Allowed::Others);
         assert_eq!(keep_binding(&mut machine, &mut bound), Ok(LOST));
         assert_eq!(machine.binds, 0);
-        // To one CPU: then it is bound there.
+        // Allowed on one CPU: then it is bound there.
         machine.allowed = Allowed::One;
         assert_eq!(keep_binding(&mut machine, &mut bound), Ok(BOUND));
     }

@@ -1,13 +1,13 @@
-//! The class of an I/O: what policies keep statistics by.
+//! The class of an I/O, for which policies keep statistics.
 
 use joulio_units::Direction;
 
-/// Direction x size bucket, as the kernel's hybrid polling had it (block/blk-mq.c up to 5.18):
-/// eight sizes from 512 bytes to 64 KiB and above.
+/// Class of an I/O: direction and size bucket, as in the kernel's hybrid polling (block/blk-mq.c up to 5.18): eight
+/// sizes from 512 bytes to 64 KiB and above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
-    /// Place among all: reads, writes, and those without data, by bucket. One number, so that it takes policies no
-    /// instructions to find.
+    /// Index of the class: reads, writes, and I/Os without data, by bucket. A single number, which policies find
+    /// without a computation.
     place: u8,
 }
 
@@ -15,8 +15,8 @@ impl Class {
     /// Number of size buckets.
     pub const BUCKETS: usize = 8;
 
-    /// The class of an I/O of `bytes`: bucket i holds 512 << i bytes up to the next power of two;
-    /// smaller and larger ones fall into the first and the last.
+    /// Returns the class of an I/O of `bytes`: bucket i holds 512 << i bytes up to the next power of two; smaller and
+    /// larger ones fall into the first and the last.
     #[inline]
     pub const fn new(direction: Direction, bytes: u32) -> Class {
         let log = 31 - (bytes | 1).leading_zeros();
@@ -46,17 +46,17 @@ impl Class {
         self.place() % Class::BUCKETS
     }
 
-    /// The number of classes that statistics are kept of.
+    /// Number of classes for which statistics are kept.
     pub(crate) const KEPT: usize = 2 * Class::BUCKETS;
 
-    /// Place of the class among all: below [`Class::KEPT`] where statistics are kept of it.
+    /// Returns the index of the class among all: below [`Class::KEPT`] if statistics are kept for it.
     #[inline]
     pub(crate) const fn place(self) -> usize {
         self.place as usize
     }
 
-    /// Returns the place of the class among those that statistics are kept of. Flushes move no data
-    /// and keep no statistics, as in the kernel.
+    /// Returns the index of the class among those with statistics. Flushes move no data and have no statistics, as in
+    /// the kernel.
     pub(crate) const fn kept(self) -> Option<usize> {
         match self.place() {
             place if place < Class::KEPT => Some(place),

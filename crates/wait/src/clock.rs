@@ -1,4 +1,5 @@
-//! The clock of real waits, and the means to let it go on.
+//! The clock of real waits, and ways to let its time pass.¶For the fuzzer (`--cfg fuzzing`) the clock is simulated,
+//! so that a driver that waits half a second for a device returns at once: see `clock/fuzzing.rs`.
 //!
 //! Built for the fuzzer (`--cfg fuzzing`) the clock is a made-up one, so that a driver that waits
 //! half a second for a device has done so at once: see `clock/fuzzing.rs`.

@@ -1,4 +1,4 @@
-//! Counters of waiting.
+//! Counters of waits.
 
 use joulio_units::Nanos;
 use std::ops::{AddAssign, Sub};
@@ -6,8 +6,7 @@ use std::ops::{AddAssign, Sub};
 /// Declares [`WaitCounters`] and its arithmetic from one list of counters.
 macro_rules! counters {
     ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
-        /// Counters of waiting, since their queue or core was made: of a queue, of a core, or of
-        /// both added up.
+        /// Counters of waits since a queue or a core was made: of a queue, of a core, or the sum of both.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -25,7 +24,7 @@ macro_rules! counters {
         impl Sub for WaitCounters {
             type Output = WaitCounters;
 
-            /// Returns what was counted since `earlier`.
+            /// Returns the counts since `earlier`.
             fn sub(self, earlier: WaitCounters) -> WaitCounters {
                 WaitCounters {
                     $($name: self.$name - earlier.$name,)*
@@ -40,7 +39,7 @@ counters! {
     polls: u64,
     /// Polls that found no completion.
     empty_polls: u64,
-    /// Times that a spin offered its CPU to another thread of the process (sched_yield).
+    /// Times that a spin yielded its CPU to another thread of the process (sched_yield).
     yields: u64,
     /// Sleeps by a kernel timer.
     sleeps: u64,
@@ -54,13 +53,13 @@ counters! {
     limited: u64,
     /// Interrupts delivered to the thread without the kernel.
     user_interrupts: u64,
-    /// Times that the thread lost its user interrupts to the kernel: its CPU went offline, or the
-    /// thread or the interrupt was moved.
+    /// Times that the thread lost its user interrupts to the kernel: its CPU went offline, or the thread or the
+    /// interrupt was moved.
     lost_bindings: u64,
     /// Times that lost user interrupts were bound again.
     rebindings: u64,
-    /// Times that interrupts were let through for a block. More than `blocks` by the completions
-    /// that were found before blocking.
+    /// Times that interrupts were unmasked for a block. More than `blocks` by the number of completions that were
+    /// found before blocking.
     arms: u64,
     /// Blocks for an interrupt.
     blocks: u64,
@@ -70,7 +69,7 @@ counters! {
     wakes: u64,
     /// Completions whose interrupt did not come, found by a poll after the block's deadline.
     lost_interrupts: u64,
-    /// Wakes that found no completion: the interrupt was spurious, or late for one already seen.
+    /// Wakes that found no completion: the interrupt was spurious, or late for a completion seen before.
     vain_wakes: u64,
     /// Time in blocks.
     #[cfg_attr(feature = "serde", serde(rename = "blocked_ns"))]
@@ -84,7 +83,7 @@ counters! {
 }
 
 impl WaitCounters {
-    /// Nanoseconds by which a sleep ended later than planned, on average; 0 without sleeps.
+    /// Returns the mean nanoseconds by which a sleep ended later than planned; 0 without sleeps.
     pub fn mean_oversleep_ns(&self) -> f64 {
         self.overslept.0 as f64 / self.sleeps.max(1) as f64
     }

@@ -1,9 +1,8 @@
-//! Waits of a core for a completion: a [`Policy`] decides, a [`Waiter`] carries out.
+//! Waits of a core for a completion: a [`Policy`] decides how to wait, a [`Waiter`] waits.
 //!
-//! A [`Policy`] decides: it learns from submissions and completions, and plans a [`Step`]. It owns
-//! no clock and does no I/O, so that the same value decides in real and in virtual time. The
-//! [`Waiter`] does: one tight loop per kind of step, chosen once per wait, so that changing the
-//! policy at run time costs nothing. Neither knows NVMe.
+//! A [`Policy`] learns from submissions and completions, and plans a [`Step`]. It owns no clock and does no I/O, so
+//! that the same policy decides in real and in virtual time. A [`Waiter`] carries out the step: it has one tight loop
+//! per kind of step, chosen once per wait, so that changing the policy at run time costs nothing. Neither knows NVMe.
 //!
 //! ```
 //! use joulio_wait::{AnyPolicy, Blocked, Policy, StepKind, Waiter, Watched, Woken};

@@ -4,15 +4,15 @@ use crate::{Class, PlannedWait, Step, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// The commands that a queue waits for, as a policy sees them.
+/// The commands that a queue waits for, in the form that a policy needs.
 pub trait Outstanding {
-    /// Number of commands submitted and not completed.
+    /// Returns the number of commands submitted and not completed.
     fn count(&self) -> usize;
 
-    /// Calls `each` with the class and submission time of every one of them.
+    /// Calls `each` with the class and submission time of every command.
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos));
 
-    /// Class and submission time of the command, where there is one and no other; `None` sends who asks to
+    /// Returns the class and submission time of the command, if there is exactly one; `None`: use
     /// [`Outstanding::for_each`].
     fn only(&self) -> Option<(Class, Nanos)> {
         None
@@ -36,14 +36,14 @@ pub trait Policy: Send {
     /// Returns every kind of step that [`Policy::plan`] may ever return.
     fn steps(&self) -> StepSet;
 
-    /// Reports whether the policy uses times. If not, nobody reads a clock for it, and all times
-    /// that it is given are zero.
+    /// Returns whether the policy uses times. If not, the clock is not read for it, and all times that it is given
+    /// are zero.
     fn timed(&self) -> bool {
         false
     }
 
-    /// Learns, before [`Policy::submitted`], that the command had to wait for `time` up to `at` since it
-    /// was requested, for room in the queue or for the core.
+    /// Learns, before [`Policy::submitted`], that the command waited for `time` up to `at` since it was requested,
+    /// for room in the queue or for the core.
     fn waited(&mut self, time: Nanos, at: Nanos) {
         let _ = (time, at);
     }
@@ -58,24 +58,24 @@ pub trait Policy: Send {
         let _ = (class, submitted, at);
     }
 
-    /// Learns that the core woke at `at` from a sleep, or from a block with a deadline, that this
-    /// policy or that of another queue of the core planned; it may be earlier than this one
-    /// planned.
+    /// Learns that the core woke at `at` from a sleep, or from a block with a deadline. The policy of another queue
+    /// of the core may have planned it, and it may be earlier than this policy planned.
     fn woke(&mut self, slept: Slept, at: Nanos) {
         let _ = (slept, at);
     }
 
-    /// Reports whether the policy uses [`Policy::lost`]; such a one uses times, too.
+    /// Returns whether the policy uses [`Policy::lost`]; such a policy uses times, too.
     fn asks_lost(&self) -> bool {
         false
     }
 
-    /// Learns, now and then, that the thread was ready to run and did not, for `time` up to `at`: others had its core.
+    /// Learns, now and then, that the thread was ready to run and did not run, for `time` up to `at`: other threads
+    /// had its core.
     fn lost(&mut self, time: Nanos, at: Nanos) {
         let _ = (time, at);
     }
 
-    /// Reports whether the policy uses [`Policy::others_runnable`]. A queue that cannot tell who is
+    /// Returns whether the policy uses [`Policy::others_runnable`]. A queue that does not know which threads are
     /// runnable refuses such a policy.
     fn asks_others(&self) -> bool {
         false
@@ -86,24 +86,24 @@ pub trait Policy: Send {
         let _ = others;
     }
 
-    /// Longest time, with I/O, until the policy has learnt how long to wait; zero once it has, or
-    /// where it has nothing to learn.
+    /// Returns the longest time, with I/O, until the policy has learnt how long to wait; zero once it has, or if it
+    /// has nothing to learn.
     fn learning(&self) -> Nanos {
         Nanos::ZERO
     }
 
-    /// Returns how I/Os of `class` are waited for now, and what is expected of that; `None` where the
-    /// policy has no plan by class.
+    /// Returns the current plan for I/Os of `class`, with its expected cost; `None` if the policy has no plan by
+    /// class.
     fn planned(&self, class: Class) -> Option<PlannedWait> {
         let _ = class;
         None
     }
 
-    /// Step that the policy plans for every wait, whatever happens; `None`: that depends.
+    /// Returns the step that the policy plans for every wait; `None`: the step varies.
     fn fixed(&self) -> Option<Step> {
         None
     }
 
-    /// Plans how to wait now, with steps out of `can` only.
+    /// Plans how to wait now, with steps in `can` only.
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step;
 }

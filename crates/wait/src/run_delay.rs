@@ -1,4 +1,4 @@
-//! The time that a thread was ready and did not run, as others had its CPU.
+//! The time that a thread was ready and did not run, since others had its CPU.
 
 use joulio_units::Nanos;
 use rustix::fs::{Mode, OFlags};
@@ -7,16 +7,16 @@ use std::ffi::{CStr, CString};
 /// Time between two readings.
 const INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// Share of what is newly measured of a wake-up in what is known of them.
+/// Weight of a new measurement in the mean time of a wake-up.
 const NEW: f64 = 1.0 / 8.0;
 
-/// The thread's time on run queues behind others, read now and then.
+/// Time that the thread spent on run queues behind others, read now and then.
 #[derive(Debug, Default)]
 pub struct RunDelay {
     next: Nanos,
     last: Option<Reading>,
     reads: u64,
-    /// Nanoseconds on a run queue for each wake-up, where nobody else had the CPU.
+    /// Nanoseconds on a run queue for each wake-up, while no other thread had the CPU.
     wake: f64,
 }
 
@@ -30,10 +30,9 @@ struct Reading {
 }
 
 impl RunDelay {
-    /// Returns the time that was lost to others since the last reading, if one is due at `at`, of a thread that
-    /// gave its CPU away `gave` times by itself up to now, in blocks and sleeps: to be ready and not run yet is
-    /// part of each wake-up, and takes tens of microseconds where the core has to wake first, as in a virtual
-    /// machine.
+    /// Returns the time that was lost to others since the last reading, if one is due at `at`. The thread gave its
+    /// CPU away `gave` times by itself up to now, in blocks and sleeps: each wake-up includes a time of being ready
+    /// and not running yet, which takes tens of microseconds if the core has to wake first, as in a virtual machine.
     #[inline]
     pub fn lost(&mut self, at: Nanos, gave: u64) -> Option<Nanos> {
         if at < self.next {
@@ -49,27 +48,27 @@ impl RunDelay {
 
     #[cold]
     fn read(&mut self, at: Nanos, gave: u64) -> Option<Nanos> {
-        // What a thread lost over a long time, in blocks say, is little of each moment of it.
+        // Time that a thread lost over a long time, for example in blocks, is little of each moment of it.
         let elapsed = (at + INTERVAL).since(self.next);
         let stale = elapsed > Nanos(3 * INTERVAL.0);
         self.next = at + INTERVAL;
         self.reads += 1;
-        // Without the kernel's CONFIG_SCHED_INFO nothing is known.
+        // Unknown without the kernel's CONFIG_SCHED_INFO.
         let [delay, turns] = schedstat(None)?;
         let now = Reading { delay, turns, gave };
         let last = self.last.replace(now)?;
         let late = now.delay.checked_sub(last.delay)?;
         let turns = now.turns.saturating_sub(last.turns);
         let woken = now.gave.saturating_sub(last.gave);
-        // More than the time itself is another thread's, whose group this was.
+        // More than the elapsed time is that of another thread, which had the group before.
         match late == 0 || late > elapsed.0 || stale {
             true => None,
             false => self.behind_others(late, turns, woken),
         }
     }
 
-    /// Returns what was lost to others of `late` nanoseconds on a run queue, before so many `turns` on a CPU, of which
-    /// `woken` came after the thread had given it away.
+    /// Returns the part of `late` nanoseconds on a run queue that was lost to others, before `turns` turns on a CPU,
+    /// of which `woken` came after the thread had given it away.
     fn behind_others(&mut self, late: u64, turns: u64, woken: u64) -> Option<Nanos> {
         if turns <= woken {
             self.wake += (late as f64 / woken.max(1) as f64 - self.wake) * NEW;
@@ -80,15 +79,14 @@ impl RunDelay {
     }
 }
 
-/// Returns the time that a thread of this process, or the calling one, has waited on run queues: the
-/// second number of its schedstat (Documentation/scheduler/sched-stats.rst), where the kernel counts it.
-/// That is opened each time, as whoever asks may change its thread, and the calling thread's is read
-/// without an allocation.
+/// Returns the time that a thread of this process, or the calling one, has waited on run queues: the second number of
+/// its schedstat (Documentation/scheduler/sched-stats.rst), if the kernel counts it. The file is opened each time,
+/// since the group may change its thread; the calling thread's is read without an allocation.
 pub fn run_delay(thread: Option<i32>) -> Option<Nanos> {
     schedstat(thread).map(|[delay, _]| Nanos(delay))
 }
 
-/// The second and third numbers of schedstat: nanoseconds on run queues, and turns on a CPU.
+/// Returns the second and third numbers of schedstat: nanoseconds on run queues, and turns on a CPU.
 fn schedstat(thread: Option<i32>) -> Option<[u64; 2]> {
     let open =
         |path: &CStr| rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
@@ -121,7 +119,7 @@ mod tests {
             "the first reading is the base"
         );
         assert_eq!(delay.lost(Nanos(2), 0), None, "it is too soon");
-        // As if it had waited for a microsecond less, and had had a turn less.
+        // Changed as if it had waited for a microsecond less, and had had a turn less.
         let last = delay.last.as_mut().unwrap();
         last.delay -= last.delay.min(1_000);
         last.turns -= 1;
@@ -138,7 +136,7 @@ mod tests {
         let mut lost =
             |micros: u64, turns: u64, gave: u64| delay.behind_others(micros * 1_000, turns, gave);
         assert_eq!(lost(3_000, 1, 0), Some(micros(3_000)), "who never waits");
-        // 40 us each, and some blocks that the interrupt was quicker than.
+        // 40 us each, and some blocks for which the interrupt was already there.
         for _ in 0..100 {
             assert_eq!(lost(4_000, 100, 110), None);
         }

@@ -3,16 +3,16 @@
 use crate::{Step, Watched, Woken, now};
 use joulio_units::Nanos;
 
-/// Polls between two readings of the clock in a spin with a deadline: near it, and far from it. The
-/// fuzzer's clock goes on by being read.
+/// Polls between two readings of the clock in a spin with a deadline: near the deadline, and far from it. The
+/// fuzzer's clock advances when it is read.
 const POLLS_PER_CLOCK: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_096) };
 
-/// Vain polls after which a core that shares its CPU with what it waits for yields it: some
-/// microseconds, less than what the switch to another thread and back takes.
+/// Number of empty polls after which a core that shares its CPU with the device's thread yields it: some
+/// microseconds, less than a switch to another thread and back.
 const POLLS_PER_YIELD: u64 = 256;
 
-/// Spins until ready or the step's end. The clock is read only for a deadline, and the CPU yielded
-/// only where there is a counter for it.
+/// Spins until ready or the step's end. The clock is read only for a deadline, and the CPU yielded only if there is a
+/// counter for it.
 #[inline]
 pub(crate) fn spin(step: Step, watched: &mut impl Watched, yields: Option<&mut u64>) -> Woken {
     if let Some(yields) = yields {
@@ -49,7 +49,7 @@ fn spin_with(until: Nanos, watched: &mut impl Watched, relax: impl Fn()) -> Woke
         if at >= until {
             return Woken::TimedOut;
         }
-        // As long as a poll takes less than a microsecond the deadline is not passed by much.
+        // As long as a poll takes less than a microsecond, the deadline is exceeded by little.
         polls = ((until - at).0 / 1_024).clamp(POLLS_PER_CLOCK.0, POLLS_PER_CLOCK.1);
     }
 }

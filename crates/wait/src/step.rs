@@ -14,7 +14,7 @@ pub enum StepKind {
     Monitor,
     /// Wait in a user-level power state for an interrupt that is delivered to the thread.
     UserInterrupt,
-    /// Sleep on a kernel timer; nothing but the time ends it.
+    /// Sleep on a kernel timer, which only its time ends.
     Sleep,
     /// Block in the kernel for an interrupt.
     Block,
@@ -52,7 +52,7 @@ impl StepSet {
         StepSet(self.0 & !(1 << kind as u8))
     }
 
-    /// Reports whether `kind` is in the set.
+    /// Returns whether `kind` is in the set.
     pub const fn has(self, kind: StepKind) -> bool {
         self.0 & 1 << kind as u8 != 0
     }
@@ -64,7 +64,7 @@ impl StepSet {
     }
 }
 
-/// Longest pause of a core that nothing wakes: a user-level wait and its end take a part of that.
+/// Longest pause of a core that no event wakes: entering and leaving a user-level wait takes a part of that.
 pub(crate) const MAX_PAUSE: Nanos = Nanos::from_micros(1);
 
 /// A kind of wait and its deadline.
@@ -72,12 +72,11 @@ pub(crate) const MAX_PAUSE: Nanos = Nanos::from_micros(1);
 pub struct Step {
     /// Kind of the step.
     pub kind: StepKind,
-    /// Time at which the policy plans again if nothing happened ([`Nanos::MAX`]: never).
+    /// Time at which the policy plans again if no completion came ([`Nanos::MAX`]: never).
     pub until: Nanos,
-    /// Longest time between two polls, of a user-level wait ([`Nanos::MAX`]: as long as the
-    /// system allows).
+    /// Longest time between two polls in a user-level wait ([`Nanos::MAX`]: as long as the system allows).
     pub max_pause: Nanos,
-    /// PAUSE instructions between two polls, of a step that spins.
+    /// Number of PAUSE instructions between two polls of a spin.
     pub pauses: u32,
 }
 
@@ -113,12 +112,11 @@ impl Step {
         Step { max_pause, ..step }
     }
 
-    /// Returns the step of a core that two queues wait on: it hides neither's completion for longer
-    /// than that queue's own step would, or a microsecond. The shallower kind watches both, with
-    /// these exceptions. A timer sleep does not see interrupts while a block sees time: together
-    /// they block. Of a cache line, a user interrupt and an interrupt none announces the others,
-    /// and a pause sees none of the three: the core polls then, each microsecond. The earlier
-    /// deadline holds, and the more frequent poll.
+    /// Returns the step of a core that waits for two queues: it sees each queue's completion no later than that
+    /// queue's own step would, or within a microsecond. The result is the shallower kind, with these exceptions. A
+    /// timer sleep does not end by interrupts, but a block has a deadline: together they block. Waits for a cache
+    /// line, a user interrupt and an interrupt do not see each other's event, and a pause sees none of the three:
+    /// then the core polls each microsecond. The earlier deadline holds, and the more frequent poll.
     #[must_use]
     pub fn merge(self, other: Step) -> Step {
         use StepKind::{Block, Monitor, Pause, Sleep, UserInterrupt};
@@ -142,7 +140,7 @@ impl Step {
         }
     }
 
-    /// Returns this step, ended by `deadline` at the latest.
+    /// Returns this step with `deadline` as its latest end.
     #[must_use]
     #[inline]
     pub fn bounded(self, deadline: Nanos) -> Step {
@@ -190,23 +188,22 @@ mod tests {
             })
     }
 
-    /// Returns the longest time that a core that takes `step` may leave a completion unseen, which
-    /// is announced in the form that a core taking `kind` waits for; announced at `at`, with the
-    /// core just gone to wait.
+    /// Returns the longest time for which a core that takes `step` may not see a completion that comes at `at`, just
+    /// after the core began to wait, and is announced in the form that `kind` waits for.
     fn hidden(step: Step, kind: StepKind, at: Nanos) -> Nanos {
         use StepKind::{Block, Monitor, Pause, Sleep, Spin, UserInterrupt};
         let up_to_its_end = step.until.since(at);
         match step.kind {
             Spin => Nanos::ZERO,
             Pause => up_to_its_end.min(step.max_pause),
-            // What announces it is what this core waits for.
+            // The core waits for the form in which it is announced.
             Monitor | UserInterrupt | Block if step.kind == kind => Nanos::ZERO,
             Monitor | UserInterrupt | Block | Sleep => up_to_its_end,
         }
     }
 
-    /// Reports whether `merged` shows a completion to a queue that requested `requested` as early
-    /// as that would, or within the microsecond in which a core polls by itself.
+    /// Returns whether `merged` shows a completion to a queue that requested `requested` as early as that step would,
+    /// or within the microsecond in which a core polls by itself.
     fn shows(merged: Step, requested: Step) -> bool {
         let at = Nanos::ZERO;
         hidden(merged, requested.kind, at) <= hidden(requested, requested.kind, at).max(MAX_PAUSE)
@@ -261,7 +258,7 @@ mod tests {
                     Step::pause(MAX_PAUSE)
                 );
             }
-            // A sleeper only wants to be back in time.
+            // A sleeping queue only needs the core back in time.
             let both = Step::forever(a).merge(Step::sleep_until(Nanos(7)));
             assert_eq!(both, Step::new(a, Nanos(7)));
         }

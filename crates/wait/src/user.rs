@@ -1,4 +1,4 @@
-//! User-level waits: those that need no kernel.
+//! User-level waits: those without the kernel.
 
 use crate::step::MAX_PAUSE;
 use crate::{Step, WaitCounters, Watched, Woken, now};
@@ -34,8 +34,8 @@ impl Instructions for UserWait {
     }
 }
 
-/// Polls, pauses, polls: until ready or the time is over, which the system's limit may take several
-/// pauses to reach.
+/// Polls, pauses, and polls again, until ready or the time is over; with the system's limit that may take several
+/// pauses.
 pub(crate) fn pause(
     cpu: &impl Instructions,
     step: Step,
@@ -54,9 +54,9 @@ pub(crate) fn pause(
     }
 }
 
-/// Waits for a write to what is watched. The order that loses no wake-up: arm, then poll, then
-/// wait. A completion before the poll is seen by it; one after the poll is a write after the line
-/// was armed, which ends the wait or keeps it from beginning.
+/// Waits for a write to the watched cache line. The order that loses no wake-up: arm, then poll, then wait. A
+/// completion before the poll is seen by it; one after the poll is a write after the line was armed, which ends the
+/// wait or keeps it from beginning.
 pub(crate) fn monitor(
     cpu: &impl Instructions,
     step: Step,
@@ -99,10 +99,10 @@ impl Interrupts for Receiver {
     }
 }
 
-/// Pauses until the thread was interrupted. The order that loses no wake-up: clear the mark, then
-/// poll, then wait. An interrupt before the clear announced a completion that the poll sees; one
-/// after it leaves its mark, with which the wait does not begin, at once or, where it was held back, as the
-/// wait begins. That may be of a completion which an earlier poll has found: then it polls once more.
+/// Pauses until the thread was interrupted. The order that loses no wake-up: clear the mark, then poll, then wait. An
+/// interrupt before the clear announced a completion that the poll sees; one after it leaves its mark, because of
+/// which the wait does not begin, or ends at once if the interrupt was held back until then. The mark may come from a
+/// completion that an earlier poll has found: then the core polls once more.
 pub(crate) fn interrupted(
     cpu: &impl Interrupts,
     step: Step,
@@ -123,7 +123,7 @@ pub(crate) fn interrupted(
     }
 }
 
-/// The time up to `until`; None when that is over.
+/// Returns the time up to `until`; `None` if it is over.
 fn left(until: Nanos) -> Option<Nanos> {
     if until == Nanos::MAX {
         return Some(until);
@@ -140,8 +140,8 @@ mod tests {
     use std::error::Error;
     use std::sync::atomic::AtomicU32;
 
-    /// A core beside a device: everything that the core does is a moment, and at one of them the
-    /// device writes its completion.
+    /// A core and a device: every action of the core is a moment, and at one of them the device writes its
+    /// completion.
     #[derive(Default)]
     struct Machine {
         moments: Cell<u32>,
@@ -191,9 +191,9 @@ mod tests {
         fn wait(&self, time: Nanos) -> Ended {
             self.is_to_wait(time);
             self.moment();
-            // Armed, and the write has been: nobody would ever wake this core.
+            // The line is armed and was written before: nothing would ever wake this core.
             assert!(!(self.armed.get() && self.written()));
-            // Else it comes now, or ended the wait before it began.
+            // Otherwise the write comes now, or ended the wait before it began.
             self.moments.set(self.moments.get().max(self.at));
             Ended::Other
         }
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// The device interrupts at the moment that it writes.
+    /// The device interrupts at the moment when it writes.
     impl Interrupts for &Machine {
         fn clear(&self) {
             self.moment();
@@ -241,7 +241,7 @@ mod tests {
         fn wait(&self, time: Nanos) -> Result<Once, UintrError> {
             self.is_to_wait(time);
             self.moment();
-            // Written, interrupted before the clear, and not seen: it would sleep for ever.
+            // Written, interrupted before the clear, and not seen: the core would sleep for ever.
             assert!(!(self.armed.get() && self.written()));
             self.moments.set(self.moments.get().max(self.at));
             Ok(Once {

@@ -1,4 +1,4 @@
-//! The waiter: what the core does for each kind of step.
+//! The waiter: the code that a core runs for each kind of step.
 
 use crate::binding::Binding;
 use crate::clock::sleep_until;
@@ -16,7 +16,7 @@ use std::os::fd::BorrowedFd;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The policy planned a step that this machine does not have. It is not replaced by another.
+    /// The policy planned a step that this machine does not have. The waiter does not replace it.
     #[error("the policy planned a {0:?} step, which this machine or queue does not have")]
     Unavailable(StepKind),
     /// The thread cannot take user interrupts.
@@ -33,7 +33,7 @@ pub struct Waiter {
     can: StepSet,
     user: Result<UserWait, MissingFeature>,
     binding: Option<Binding>,
-    /// Interrupts that the receiver had delivered when it was last counted.
+    /// Interrupts that the receiver had delivered at the last count.
     delivered: u64,
     counters: WaitCounters,
     /// A spin yields the CPU to the thread that it waits for.
@@ -72,7 +72,7 @@ impl Waiter {
         self.can
     }
 
-    /// Reason why it cannot execute `kind`; empty if it can.
+    /// Returns the reason why the waiter cannot execute `kind`; empty if it can.
     pub fn lacks(&self, kind: StepKind) -> String {
         match kind {
             _ if self.can.has(kind) => String::new(),
@@ -87,7 +87,7 @@ impl Waiter {
         }
     }
 
-    /// Instruction of its user-level waits, `tpause` or `mwaitx`, if this machine has one.
+    /// Returns the instruction of the waiter's user-level waits, `tpause` or `mwaitx`, if this machine has one.
     pub fn user_level_wait(&self) -> Option<&'static str> {
         self.user.as_ref().ok().map(UserWait::name)
     }
@@ -100,11 +100,11 @@ impl Waiter {
         Receiver::open(Depth::default()).map(drop)
     }
 
-    /// Makes the calling thread, which is to be pinned to a CPU, take the device interrupts that
-    /// signal `events` as user interrupts: the first without the kernel, the others by its
-    /// handler, since a CPU delivers one interrupt directly. They are held back between waits for them: what
-    /// comes while the thread polls is one, with which the next wait begins. Only that thread may run this
-    /// waiter then. Those that it took before are given back.
+    /// Makes the calling thread, which must be pinned to a CPU, take the device interrupts that signal `events` as
+    /// user interrupts: the first without the kernel, the others through its handler, since a CPU delivers one
+    /// interrupt directly. Between waits they are held back: all that come while the thread polls become one, which
+    /// ends the next wait as it begins. From then on only that thread may run this waiter. Interrupts from an earlier
+    /// call are given back.
     ///
     /// # Errors
     /// User interrupts are missing ([`Waiter::may_receive`]), the thread is not pinned, or the
@@ -113,7 +113,7 @@ impl Waiter {
         self.receive_by(events, Receiver::open_in_waits_only)
     }
 
-    /// Receives as [`Waiter::receive`] does, by SPDK+'s own mechanism ([`crate::SpdkPlus`]).
+    /// Receives as [`Waiter::receive`] does, with SPDK+'s own mechanism ([`crate::SpdkPlus`]).
     ///
     /// # Errors
     /// Those of [`Waiter::receive`], or the thread has a shadow stack.
@@ -126,7 +126,7 @@ impl Waiter {
         events: &[BorrowedFd<'_>],
         open: fn(Depth) -> Result<Receiver, UintrError>,
     ) -> Result<(), UintrError> {
-        // A thread has one: the old one goes first.
+        // A thread has one receiver: the old one goes first.
         self.release();
         let Some((direct, others)) = events.split_first() else {
             return Ok(());
@@ -151,29 +151,28 @@ impl Waiter {
         self.can = self.can.without(StepKind::UserInterrupt);
     }
 
-    /// Asks the module whether the thread still has the interrupt of [`Waiter::receive`], and takes
-    /// it again when it was lost and can be had: a CPU may go offline and come back. It costs
-    /// system calls: some times a second is often enough.
+    /// Asks the module whether the thread still has the interrupt of [`Waiter::receive`], and takes it again if it
+    /// was lost and is available: a CPU may go offline and come back. This takes system calls; several times a second
+    /// is often enough.
     #[cold]
     pub fn keep_binding(&mut self) {
         let Some(binding) = &mut self.binding else {
             return;
         };
-        // Without an answer nothing is known; the next time tries again.
+        // Without an answer nothing is known; the next call tries again.
         if let Ok(changes) = binding.keep_binding() {
             self.counters.lost_bindings += u64::from(changes.lost);
             self.counters.rebindings += u64::from(changes.bound);
         }
     }
 
-    /// Makes spins yield the CPU after some vain polls, or no longer. For a core that waits for a
-    /// thread which may have to share the CPU with it.
+    /// Sets whether spins yield the CPU after some empty polls: for a core that waits for a thread which may share
+    /// the CPU with it.
     pub fn set_yields(&mut self, yields: bool) {
         self.yields = yields;
     }
 
-    /// Returns what this waiter counted since it was made: yields, pauses, monitors and user
-    /// interrupts.
+    /// Returns the counts of this waiter since it was made: yields, pauses, monitors and user interrupts.
     pub fn counters(&mut self) -> WaitCounters {
         self.count_delivered();
         self.counters
@@ -187,7 +186,7 @@ impl Waiter {
         }
     }
 
-    /// Waits as `step` says.
+    /// Waits by `step`.
     ///
     /// # Errors
     /// This machine lacks the step, or the interrupt cannot be armed or waited for.
@@ -246,9 +245,9 @@ fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, Wa
     }
 }
 
-/// The first two parts of [`StepKind::Block`], for a caller that blocks by itself, as an event loop does: arms
-/// `core`, then polls it. `true`: nothing is there, and whatever completes from now on raises an
-/// interrupt; `false`: something is there, and the caller is not to block.
+/// Executes the first two parts of [`StepKind::Block`], for a caller that blocks by itself, as an event loop does:
+/// arms `core`, then polls it. `true`: there is no completion, and any from now on raises an interrupt; `false`:
+/// there is a completion, and the caller must not block.
 ///
 /// # Errors
 /// The error of `arm`.

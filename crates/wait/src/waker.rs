@@ -6,19 +6,19 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-/// The core runs, and nobody has woken it since [`Waker::take`].
+/// The core runs, and was not woken since [`Waker::take`].
 const AWAKE: u8 = 0;
-/// The core was woken and has not taken notice.
+/// The core was woken and has not called [`Waker::take`] yet.
 const WOKEN: u8 = 1;
 /// The core blocks on the eventfd, or is about to.
 const ASLEEP: u8 = 2;
 
-/// Handle by which any thread wakes a core, however that waits. A clone wakes the same core.
+/// Handle by which any thread wakes a core, whatever its kind of wait. A clone wakes the same core.
 ///
-/// A system call is made only for a core that blocks. One that polls sees it at the next poll; one in a
-/// user-level wait at its end.
+/// A system call is made only for a core that blocks. A core that polls sees the wake at the next poll, and one in a
+/// user-level wait at the end of that wait.
 ///
-/// To drop a handle wakes the core too, so that one which waits for handles alone finds that none is left.
+/// Dropping a handle wakes the core too, so that a core that waits only for handles finds that none is left.
 #[derive(Debug)]
 pub struct Waker {
     core: Arc<CoreState>,
@@ -49,27 +49,28 @@ impl Waker {
         })
     }
 
-    /// Wakes the core. What the caller wrote before is visible to the core after [`Waker::take`].
+    /// Wakes the core. Writes of the caller before this are visible to the core after [`Waker::take`].
     pub fn wake(&self) {
         if self.core.state.swap(WOKEN, Ordering::AcqRel) == ASLEEP {
-            // Full after 2^64 - 1 wakes that nobody took: then it is readable.
+            // Fails after 2^64 - 1 wakes that were not taken: then the eventfd is readable anyway.
             let _ = write(&self.event, &1_u64.to_ne_bytes());
         }
     }
 
-    /// Reports whether the core was woken since [`Waker::take`].
+    /// Returns whether the core was woken since [`Waker::take`].
     #[inline]
     pub fn is_woken(&self) -> bool {
         self.core.state.load(Ordering::Relaxed) == WOKEN
     }
 
-    /// Takes notice of a wake; whether there was one.
+    /// Takes a wake; returns whether there was one.
     #[inline]
     pub fn take(&self) -> bool {
         self.is_woken() && self.core.state.swap(AWAKE, Ordering::AcqRel) == WOKEN
     }
 
-    /// Says that the core is about to block on [`Waker::event`]; false if it was woken, and must not.
+    /// Announces that the core is about to block on [`Waker::event`]; returns false if it was woken and must not
+    /// block.
     pub fn fall_asleep(&self) -> bool {
         let asleep = Ordering::AcqRel;
         let fell = self
@@ -79,7 +80,7 @@ impl Waker {
         fell.is_ok()
     }
 
-    /// Says that the core has blocked; whether it was woken. A wake that is under way may end the next
+    /// Announces that the core has blocked; returns whether it was woken. A wake that is under way may end the next
     /// block too early.
     pub fn get_up(&self) -> bool {
         let up = Ordering::AcqRel;
@@ -90,18 +91,18 @@ impl Waker {
         if nobody.is_ok() {
             return false;
         }
-        // Empty where the write is still under way.
+        // Empty while the write is still under way.
         let _ = read(&self.event, &mut [0; 8]);
         true
     }
 
-    /// The descriptor that is readable once a sleeping core was woken.
+    /// Returns the descriptor that is readable once a sleeping core was woken.
     pub fn event(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.event)
     }
 
-    /// Number of handles that can wake the core, this one included. Wakes by those that are gone are seen
-    /// by who reads it.
+    /// Returns the number of handles that can wake the core, this one included. A core that reads the number also
+    /// sees the wakes by handles that are gone.
     pub fn handles(&self) -> usize {
         self.core.handles.load(Ordering::Acquire)
     }

@@ -6,24 +6,24 @@ use std::error::Error;
 
 /// The queue, or all the queues of a group, that a core waits on.
 pub trait Watched {
-    /// Reports whether a completion is there. Called in the tightest of loops.
+    /// Returns whether a completion is there. Called in the tightest of loops.
     fn ready(&mut self) -> bool;
 
-    /// Lets interrupts through, and forgets those of completions seen before. Whatever completes
-    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Who waits
-    /// in other steps too holds them back again when the block is over.
+    /// Unmasks interrupts, and forgets those of completions seen before. A completion after this either raises an
+    /// interrupt or is seen by the next [`Watched::ready`]. An implementation that also waits by other steps masks
+    /// them again after the block.
     ///
     /// # Errors
-    /// The interrupt cannot be let through.
+    /// The interrupt cannot be unmasked.
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// Cache line that whatever it waits for writes, with its completion or after it. None: there
-    /// is no such line, and a core that was to watch it polls.
+    /// Returns the cache line that the device writes with a completion or after it. `None`: there is no such line,
+    /// and a core that should watch it polls.
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
         None
     }
 
-    /// Gives the core away until an interrupt or `until`.
+    /// Blocks until an interrupt or `until`.
     ///
     /// # Errors
     /// The interrupt cannot be waited for.

@@ -1,5 +1,5 @@
-//! A clock that goes on only when it is read or waited for: no wait takes time, and the same
-//! input always gives the same times. Each thread has its own.
+//! A clock whose time passes only when it is read or waited for: no wait takes real time, and the same input always
+//! gives the same times. Each thread has its own.
 
 use joulio_units::Nanos;
 use rustix::event::{PollFd, poll};
@@ -8,10 +8,9 @@ use rustix::time::Timespec;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Time that a reading of the clock takes: who reads until a time is soon there.
+/// Time that passes at a reading of the clock, so that a loop until some time ends soon.
 const READING: Nanos = Nanos(20_000);
-/// Shortest time that a sleep takes, as on a machine that is busy: who sleeps again and again is
-/// soon there too.
+/// Shortest time that passes in a sleep, as on a busy machine, so that a loop of sleeps ends soon too.
 const NAP: Nanos = Nanos::from_millis(1);
 
 const AT_ONCE: Timespec = Timespec {
@@ -39,10 +38,10 @@ pub(crate) fn sleep_until(until: Nanos) {
     NOW.set(NOW.get().max(until));
 }
 
-/// Takes what is ready already; if nothing is, nothing will be, and time passes until `until`.
+/// Returns the descriptors that are ready already; if none is, none will be, and the time becomes `until`.
 ///
 /// # Panics
-/// When it would never end.
+/// If the wait would never end.
 pub fn poll_until(fds: &mut [PollFd<'_>], until: Nanos) -> Result<usize> {
     let ready = poll(fds, Some(&AT_ONCE))?;
     if ready == 0 {

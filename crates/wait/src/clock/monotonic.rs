@@ -19,13 +19,13 @@ pub fn sleep(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Gives the core away until `until`, or a signal.
+/// Sleeps until `until`, or a signal.
 pub(crate) fn sleep_until(until: Nanos) {
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until));
 }
 
-/// Gives the core away until one of `fds` is ready, or `until`, or a signal; [`Nanos::MAX`] is no
-/// limit. Returns how many are ready.
+/// Blocks until one of `fds` is ready, or `until`, or a signal; [`Nanos::MAX`] is no limit. Returns how many are
+/// ready.
 ///
 /// # Errors
 /// The error of poll(2), EINTR for a signal.

@@ -1,14 +1,14 @@
-//! Staying on the core as long as nobody else is runnable there.
+//! Keeping the core as long as no other thread is runnable there.
 
 use crate::{Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// The rule of Aeolia (SOSP'25), "active checking": the thread takes the device's interrupt itself and
-/// keeps its CPU, because switching to idle and back takes longer than the interrupt; where another
-/// thread is runnable there it blocks.
+/// The rule of Aeolia (SOSP'25), "active checking": the thread takes the device's interrupt itself and keeps its CPU,
+/// because switching to idle and back takes longer than the interrupt. If another thread is runnable there, it
+/// blocks.
 ///
-/// Aeolia's patched kernel says who is runnable; joulio knows it in virtual time alone.
+/// Aeolia's patched kernel tells the thread which others are runnable; joulio knows it only in virtual time.
 #[derive(Clone, Debug)]
 pub struct ActiveCheck {
     /// Step of a thread that is alone.
@@ -17,7 +17,7 @@ pub struct ActiveCheck {
 }
 
 impl ActiveCheck {
-    /// Takes user interrupts where it is alone.
+    /// Creates a policy that waits for user interrupts while its thread is alone.
     pub fn user_interrupt() -> ActiveCheck {
         ActiveCheck {
             stay: StepKind::UserInterrupt,
@@ -25,7 +25,7 @@ impl ActiveCheck {
         }
     }
 
-    /// Polls where it is alone, as on a processor without user interrupts.
+    /// Creates a policy that polls while its thread is alone, as on a processor without user interrupts.
     pub fn poll() -> ActiveCheck {
         ActiveCheck {
             stay: StepKind::Spin,

@@ -1,13 +1,13 @@
-//! Dynamic PAS: from adaptive sleeps to polling or interrupts, as the load is.
+//! Dynamic PAS: adaptive sleeps, polling or interrupts, by the load.
 
 use crate::{Class, Outstanding, Pas, Policy, Slept, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// DPAS of "DPAS: A Prompt, Accurate and Safe I/O Completion Method for SSDs" (FAST'26), with the
-/// states and parameters of its published kernel (block/blk-mq.c, `switch_param1` to `7`). A mode
-/// lasts for a number of I/Os; at its end the commands outstanding, in the mean over these I/Os,
-/// and whether a sleep was to be shorter than PAS has any, say which comes next:
+/// DPAS of "DPAS: A Prompt, Accurate and Safe I/O Completion Method for SSDs" (FAST'26), with the states and
+/// parameters of its published kernel (block/blk-mq.c, `switch_param1` to `7`). A mode lasts for a number of I/Os. At
+/// its end the next mode follows from the mean number of outstanding commands over these I/Os, and from whether a
+/// sleep would have been shorter than PAS allows:
 ///
 /// | mode | I/Os | then |
 /// |---|---|---|
@@ -23,7 +23,7 @@ pub struct Dpas {
     pas: Pas,
     theta: u32,
     mode: Mode,
-    /// I/Os of this mode, and the sum of the depths that they made.
+    /// Number of I/Os of this mode, and the sum of their depths.
     ios: u64,
     depths: u64,
     outstanding: u64,
@@ -38,8 +38,8 @@ enum Mode {
 }
 
 impl Dpas {
-    /// The depth above which an overloaded core goes to interrupts: the paper's for flash, and its
-    /// kernel's default. It takes 3 for Optane.
+    /// Depth above which an overloaded core changes to interrupts: the paper's value for flash, and its kernel's
+    /// default. The paper uses 3 for Optane.
     pub const THETA: u32 = 1;
     /// Number of I/Os of adaptive sleep and of overload.
     pub const WINDOW: u64 = 100;
@@ -155,7 +155,7 @@ mod tests {
             }
         }
 
-        /// Simulates `ios` I/Os with `depth` outstanding, every sleep with the same report.
+        /// Simulates `ios` I/Os with `depth` outstanding; each sleep has the same report.
         fn ios(&mut self, ios: u64, depth: usize, report: Slept) -> Mode {
             for _ in 0..ios {
                 while self.flying.len() >= depth {

@@ -5,13 +5,12 @@ use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// The rule of G. Lee, S. Shin and J. Jeong, "Efficient hybrid polling for ultra-low latency
-/// storage devices" (Journal of Systems Architecture 122, 2022), as its authors' kernel has it
-/// (github.com/skkucsl/ehp, block/blk-mq.c). At the end of each epoch of 10 ms every class of I/O
-/// gets its rule for the next, by the least time of its I/Os in that epoch: interrupts when that is
-/// ten times what a sleep costs or more, which is what that kernel calls a busy device; otherwise a
-/// sleep that ends that cost earlier, or polling where there is no time for one. The first epoch
-/// polls.
+/// The rule of G. Lee, S. Shin and J. Jeong, "Efficient hybrid polling for ultra-low latency storage devices"
+/// (Journal of Systems Architecture 122, 2022), as its authors' kernel has it (github.com/skkucsl/ehp,
+/// block/blk-mq.c). At the end of each epoch of 10 ms every class of I/O gets its rule for the next epoch, from the
+/// least time of its I/Os: interrupts if that is at least ten times the cost of a sleep, which that kernel calls a
+/// busy device; otherwise a sleep that ends earlier by that cost, or polling if there is no time for a sleep. The
+/// first epoch polls.
 #[derive(Clone, Debug, Default)]
 pub struct Ehp {
     epochs: Box<Epochs>,
@@ -46,7 +45,7 @@ impl Ehp {
     pub const SERVICE: Nanos = Nanos(1_076);
     /// Overhead of a sleep: to another context and back, and the timer's interrupt.
     pub const OVERHEAD: Nanos = Nanos(2 * Ehp::SWITCH.0 + Ehp::SERVICE.0);
-    /// Ratio of device time to overhead from which a device is waited for by interrupts.
+    /// Ratio of device time to overhead from which on a device is waited for by interrupts.
     pub const BENEFIT: u64 = 10;
 
     /// Creates a policy that polls for an epoch first.
@@ -56,7 +55,7 @@ impl Ehp {
 }
 
 impl Rule {
-    /// The rule that follows an epoch whose least time was `least`.
+    /// Returns the rule after an epoch whose least time was `least`.
     fn after(least: Nanos) -> Rule {
         if least.0 >= Ehp::BENEFIT * Ehp::OVERHEAD.0 {
             Rule::Interrupt
@@ -105,7 +104,7 @@ impl Policy for Ehp {
     }
 
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
-        // Before the turn: it was waited for by the rules of the epoch that ends.
+        // Before the turn: the I/O was waited for by the rules of the epoch that ends.
         if let Some(index) = class.kept() {
             let least = self.epochs.running[index].get_or_insert(Nanos::MAX);
             *least = (*least).min(at - submitted);
@@ -161,11 +160,11 @@ mod tests {
 
     #[test]
     fn a_sleep_ends_the_overhead_before_the_least_time() {
-        // An Optane drive of about 9 us: the policy spins for most of it.
+        // An Optane drive with about 9 us: the policy spins for most of it.
         let mut policy = after(&[9_000, 10_000, 9_500], &[]);
         let step = plan(&mut policy, &[(READ, NOW)], NOW + 100);
         assert_eq!(step, Step::sleep_until(Nanos(NOW + 4_950)));
-        // Once.
+        // One sleep only.
         assert_eq!(plan(&mut policy, &[(READ, NOW)], NOW + 5_000), Step::SPIN);
         // Nothing is known of writes.
         assert_eq!(plan(&mut policy, &[(WRITE, NOW + 1)], NOW + 1), Step::SPIN);
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(plan(&mut policy, &[(READ, NOW)], NOW), Step::BLOCK);
         let sleep = Step::sleep_until(Nanos(NOW + 40_499 - 4_050));
         assert_eq!(plan(&mut policy, &[(WRITE, NOW)], NOW), sleep);
-        // Together: a block that ends when the sleep would.
+        // Both classes: a block that ends when the sleep would.
         let mut policy = after(&[40_500], &[40_499]);
         let both = [(READ, NOW), (WRITE, NOW)];
         let step = plan(&mut policy, &both, NOW);

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 /// Sleeps once for each I/O, by a kernel timer, and polls for the rest.
 ///
-/// Automatic is the rule of Linux 4.10 to 6.3 (`io_poll_delay` = 0; block/blk-mq.c), which
-/// "When Poll is More Energy Efficient than Interrupt" (HotStorage'22) measured: half the mean
-/// time of the last epoch of 100 ms, by eight sizes and the direction; no sleep in the first
-/// epoch. Fixed is `io_poll_delay` = n. With several commands outstanding the core sleeps until
-/// the first of their times, and once any of them has had its sleep it polls.
+/// The automatic form is the rule of Linux 4.10 to 6.3 (`io_poll_delay` = 0; block/blk-mq.c), which "When Poll is
+/// More Energy Efficient than Interrupt" (HotStorage'22) measured: half the mean time of the last epoch of 100 ms, by
+/// eight sizes and the direction; no sleep in the first epoch. The fixed form is `io_poll_delay` = n. With several
+/// commands outstanding the core sleeps until the first of their times, and once any of them has had its sleep it
+/// polls.
 #[derive(Clone, Debug)]
 pub struct Hybrid {
     rule: Rule,
@@ -26,7 +26,7 @@ enum Rule {
 }
 
 impl Rule {
-    /// Returns the time to sleep for a command of `class`; nothing when that is not known.
+    /// Returns the time to sleep for a command of `class`; `None` if it is not known.
     fn sleep(&self, class: Class) -> Option<Nanos> {
         match self {
             Rule::Fixed(sleep) => Some(*sleep),
@@ -35,7 +35,7 @@ impl Rule {
     }
 }
 
-/// Time over which statistics are gathered before they are used: BLK_STAT's window for polling.
+/// Time over which statistics are gathered before they are used: the window of BLK_STAT for polling.
 const EPOCH: Nanos = Nanos::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +44,7 @@ struct Sum {
     total: Nanos,
 }
 
-/// Times by class: those of the running epoch, and the means of the last that had any.
+/// Times by class: those of the running epoch, and the means of the last epoch with samples.
 #[derive(Clone, Debug, Default)]
 struct Statistics {
     epoch_start: Option<Nanos>,
@@ -64,7 +64,7 @@ impl Statistics {
         }
     }
 
-    /// A new epoch: classes without a sample keep their last mean.
+    /// Begins an epoch: classes without a sample keep their last mean.
     fn turn(&mut self, at: Nanos) {
         self.epoch_start = Some(at);
         for (sum, mean) in self.running.iter_mut().zip(&mut self.means) {
@@ -81,7 +81,7 @@ impl Statistics {
 }
 
 impl Hybrid {
-    /// Creates a policy that sleeps for half the mean time, learnt.
+    /// Creates a policy that sleeps for half of the learnt mean time.
     pub fn automatic() -> Hybrid {
         Hybrid {
             rule: Rule::Automatic(Box::default()),
@@ -127,7 +127,7 @@ impl Policy for Hybrid {
         }
     }
 
-    // Inlined where any policy is asked, it would have registers saved there for all.
+    // If it were inlined into `AnyPolicy`, registers would be saved there for all policies.
     #[inline(never)]
     fn plan(&mut self, outstanding: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
         let Hybrid { rule, once } = self;
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(plan(&mut policy, &both, 2_100), sleep_until(5_000));
         // One completed; the other has had its sleep.
         assert_eq!(plan(&mut policy, &both[..1], 5_100), SPIN);
-        // A newer one beside it may not make it miss its completion.
+        // A newer command beside it must not make it miss its completion.
         assert_eq!(
             plan(&mut policy, &[(READ, 2_000), (READ, 5_200)], 5_300),
             SPIN

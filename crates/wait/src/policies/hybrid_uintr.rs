@@ -1,12 +1,12 @@
-//! Timing by user interrupts: a rest that the time ends, or the interrupt.
+//! Timing with user interrupts: a rest that ends at its time, or by the interrupt.
 
 use crate::{Class, HybridTpause, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Rests once for each I/O until its completion is predicted, as [`HybridTpause`] does, and polls for the
-/// rest; but the device's interrupt ends the rest too: what comes earlier than predicted is not seen late.
-/// What SPDK+'s last sentence (HotStorage '25) has in mind, as far as it says.
+/// Rests once for each I/O until its completion is predicted, as [`HybridTpause`] does, and polls for the rest; but
+/// the device's interrupt ends the rest too, so that a completion earlier than predicted is not seen late. This is
+/// the idea of SPDK+'s last sentence (HotStorage '25), as far as it goes.
 #[derive(Clone, Debug, Default)]
 pub struct HybridUintr(HybridTpause);
 

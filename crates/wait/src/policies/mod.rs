@@ -41,7 +41,7 @@ use crate::{Class, Outstanding, PlannedWait, Policy, Slept, Step, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Declares [`AnyPolicy`] from a table of policies, each with its value by default.
+/// Declares [`AnyPolicy`] from a table of policies, each with its default value.
 macro_rules! policies {
     ($($policy:ident = $default:expr;)*) => {
         /// Any policy: the built-in ones without a virtual call, others boxed.
@@ -55,7 +55,7 @@ macro_rules! policies {
         }
 
         impl AnyPolicy {
-            /// Returns one of each known policy, with its parameter by default.
+            /// Returns one of each known policy, with its default parameter.
             pub fn all() -> Vec<AnyPolicy> {
                 vec![$(AnyPolicy::$policy($default)),*]
             }
@@ -199,7 +199,7 @@ impl AnyPolicy {
     pub const INTERRUPT: AnyPolicy = AnyPolicy::Interrupt(Interrupt);
 }
 
-/// `name` with a time as its parameter.
+/// Returns `name` with a time as its parameter.
 fn name_with_time(name: &str, time: Nanos) -> String {
     if time.0.is_multiple_of(1_000) {
         format!("{name}={}us", time.0 / 1_000)

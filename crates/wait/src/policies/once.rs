@@ -3,8 +3,8 @@
 use crate::{Class, Outstanding, Step, StepKind};
 use joulio_units::Nanos;
 
-/// Commands that have had their sleep. The core sleeps once for all that are outstanding, until
-/// the first of their times; once any of them has had its sleep it polls.
+/// Record of the commands that have had their sleep. The core sleeps once for all that are outstanding, until the
+/// first of their times; once any of them has had its sleep it polls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Once {
     /// Commands submitted up to here have had their sleep.
@@ -12,8 +12,8 @@ pub(crate) struct Once {
 }
 
 impl Once {
-    /// The step for all commands together, when `wish` says that of one of a class, submitted at
-    /// a time; None without commands. A sleep that is over, or was had, is polling instead.
+    /// Returns the step for all commands together; `wish` gives the step for one command, from its class and its
+    /// submission. `None` without commands. A sleep that is over, or was had before, becomes polling.
     pub(crate) fn plan(
         &mut self,
         outstanding: &dyn Outstanding,

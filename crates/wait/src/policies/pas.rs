@@ -1,30 +1,30 @@
-//! Per-I/O adaptive sleep: each sleep is longer or shorter than the last by what came of it.
+//! Per-I/O adaptive sleep: each sleep is longer or shorter than the last, depending on how the last ended.
 
 use super::once::Once;
 use crate::{Class, Outstanding, Policy, Slept, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// PAS of "DPAS: A Prompt, Accurate and Safe I/O Completion Method for SSDs" (FAST'26), with the
-/// parameters and the arithmetic of its published kernel (block/blk-mq.c, `pas_adaptive_enabled`
-/// = 1). It keeps no times at all: every sleep reports whether it was too short or too long, and
-/// that and the report before it change the next sleep of its class.
+/// PAS of "DPAS: A Prompt, Accurate and Safe I/O Completion Method for SSDs" (FAST'26), with the parameters and the
+/// arithmetic of its published kernel (block/blk-mq.c, `pas_adaptive_enabled` = 1). It records no times: every sleep
+/// reports whether it was too short or too long, and this report and the one before it change the next sleep of its
+/// class.
 ///
-/// The sleep counts from the plan, as there, so that even the first, of 0.1 us, is had and learnt
-/// from. With several commands outstanding the core sleeps once for all of them, for the shortest
-/// of their sleeps, which is the one that learns.
+/// The sleep counts from the plan, as in that kernel, so that even the first, of 0.1 us, takes place and is learnt
+/// from. With several commands outstanding the core sleeps once for all of them, for the shortest of their sleeps,
+/// which is the one that learns.
 #[derive(Clone, Debug)]
 pub struct Pas {
     sleeps: Box<[Sleep; Class::KEPT]>,
     once: Once,
-    /// The sleep under way: whose, and until when.
+    /// Sleep that is under way: index of its class, and its end.
     asleep: Option<(usize, Nanos)>,
     floors: u64,
-    /// Waits that it planned, up to [`Pas::SETTLED`].
+    /// Number of waits planned, up to [`Pas::SETTLED`].
     planned: u32,
 }
 
-/// The length of a class's sleeps, and what moves it. Factors are in millionths.
+/// Length of a class's sleeps, and the factors that change it, in millionths.
 #[derive(Clone, Copy, Debug)]
 struct Sleep {
     length: u64,
@@ -42,23 +42,23 @@ impl Pas {
     pub const FLOOR: Nanos = Nanos(100);
     /// Longest sleep: the published kernel's times are 32 bits of nanoseconds.
     pub const CEILING: Nanos = Nanos(u32::MAX as u64);
-    /// Growth of a sleep after one that was too short, at first, in millionths.
+    /// Initial growth of a sleep after one that was too short, in millionths.
     pub const UP: u64 = 10_000;
-    /// Reduction of a sleep after one that was too long, at first and at most, in millionths.
+    /// Initial and largest reduction of a sleep after one that was too long, in millionths.
     pub const DOWN: u64 = 100_000;
     /// Smallest DOWN, in millionths.
     pub const MIN_DOWN: u64 = 10_000;
     /// Ratio of DOWN to UP.
     pub const RATIO: u64 = 10;
-    /// Growth of UP and DOWN after two reports alike, in millionths.
+    /// Growth of UP and DOWN after two equal reports, in millionths.
     pub const HEAT: u64 = 50_000;
-    /// Reduction of UP and DOWN after two reports that differ, in millionths.
+    /// Reduction of UP and DOWN after two different reports, in millionths.
     pub const COOL: u64 = 100_000;
 
-    /// Waits after which sleeps are as long as they should be: of too short ones, 52 in a row go
-    /// from [`Pas::FLOOR`] past 10 ms.
+    /// Number of waits after which sleeps have the right length: 52 that are too short lead from [`Pas::FLOOR`] past
+    /// 10 ms.
     pub const SETTLED: u32 = 100;
-    /// Longest time to settle on a device of 100 us.
+    /// Longest time to settle, on a device of 100 us.
     pub const SETTLING: Nanos = Nanos::from_millis(10);
 
     /// Creates a policy that has learnt nothing yet.
@@ -79,8 +79,7 @@ impl Pas {
         }
     }
 
-    /// Returns the number of times that a sleep was to become shorter than [`Pas::FLOOR`], since
-    /// this was called last.
+    /// Returns how often a sleep would have become shorter than [`Pas::FLOOR`] since the last call.
     pub(crate) fn take_floors(&mut self) -> u64 {
         std::mem::take(&mut self.floors)
     }
@@ -93,7 +92,7 @@ impl Default for Pas {
 }
 
 impl Sleep {
-    /// Takes in how a sleep went; whether the next would be below the floor.
+    /// Takes in how a sleep ended; returns whether the next would be below the floor.
     fn learn(&mut self, now: Slept) -> bool {
         let before = std::mem::replace(&mut self.last, now);
         self.factor = match (before, now) {
@@ -139,7 +138,7 @@ impl Policy for Pas {
     }
 
     fn woke(&mut self, slept: Slept, at: Nanos) {
-        // A sleep that something else ended early says nothing of its length.
+        // A sleep that something else ended early says nothing about its length.
         if let Some((index, _)) = self.asleep.take().filter(|&(_, until)| at >= until) {
             self.floors += u64::from(self.sleeps[index].learn(slept));
         }
@@ -183,7 +182,7 @@ mod tests {
         policy.plan(&Commands(commands.to_vec()), steps, Nanos(now))
     }
 
-    /// The lengths of a class's sleeps under these reports, one an I/O, the first sleep first.
+    /// Returns the lengths of a class's sleeps under these reports, one for each I/O, the first sleep first.
     fn lengths(policy: &mut Pas, class: Class, reports: &[Slept]) -> Vec<u64> {
         let mut lengths = Vec::new();
         for (i, &report) in reports.iter().enumerate() {
@@ -202,10 +201,10 @@ mod tests {
     #[test]
     fn a_run_of_short_sleeps_lengthens_by_a_growing_factor() {
         let mut policy = Pas::new();
-        // 1.01, 1.02, 1.03, ... from 0.1 us on; UP stays at a tenth of the most that DOWN may be.
+        // 1.01, 1.02, 1.03, ... from 0.1 us on; UP stays at a tenth of DOWN's maximum.
         let grown = lengths(&mut policy, READ, &[U; 6]);
         assert_eq!(grown, [100, 101, 103, 106, 110, 115]);
-        // Of writes nothing was learnt.
+        // Nothing was learnt about writes.
         let now = 1 << 60;
         let step = plan(&mut policy, &[(WRITE, now)], now);
         assert_eq!(step.until, Nanos(now + 100));
@@ -229,7 +228,7 @@ mod tests {
         assert_eq!(next(O, 700_000, U), 1_010);
         assert_eq!(next(U, 1_300_000, O), 900);
         assert_eq!(next(O, 900_000, O), 800);
-        // A factor that would be nothing is one.
+        // A factor that would become zero is one.
         assert_eq!(next(O, 100_000, O), 1_000);
     }
 

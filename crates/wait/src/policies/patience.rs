@@ -1,8 +1,8 @@
-//! Patience of a core: the time in one step before it takes another.
+//! Patience of a core: the time that it spends in one step before it takes another.
 
 use joulio_units::Nanos;
 
-/// A wait begins when the core has nothing else to do, and begins anew after a completion or a
+/// Time limit of a wait. A wait begins when the core has nothing else to do, and begins again after a completion or a
 /// submission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -16,7 +16,7 @@ impl Patience {
         Patience { time, since: None }
     }
 
-    /// Begins the wait anew: what was waited for came, or more was requested.
+    /// Begins the wait again: a completion came, or another command was submitted.
     pub(crate) fn begin_anew(&mut self) {
         self.since = None;
     }

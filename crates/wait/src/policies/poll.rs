@@ -4,7 +4,7 @@ use crate::{Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Polling: spins until the completion is there.
+/// Polling: spins until a completion is there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Poll;
 

@@ -4,11 +4,10 @@ use crate::{Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Polling with a number of PAUSE instructions between two polls, where [`crate::Poll`] has one: each
-/// takes some 40 cycles on AMD's Zen and some 140 on Intel's since Skylake, in which the core draws
-/// less and its sibling thread has more (Intel 64 and IA-32 Architectures Optimization Reference
-/// Manual, "Pause Latency in Skylake"). None is a spin without PAUSE. A completion is seen half of
-/// the pauses late on average.
+/// Polling with a number of PAUSE instructions between two polls, where [`crate::Poll`] has one: each takes some 40
+/// cycles on AMD's Zen and some 140 on Intel's since Skylake, in which the core draws less and its sibling thread
+/// gets more of it (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Pause Latency in Skylake"). With
+/// 0 it spins without PAUSE. On average a completion is seen late by half of the pauses' time.
 #[derive(Clone, Copy, Debug)]
 pub struct PollPause {
     pauses: u32,

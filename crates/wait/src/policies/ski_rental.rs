@@ -1,4 +1,4 @@
-//! Ski rental: spin for as long as a block costs, then block.
+//! Ski rental: spins for as long as a block costs, then blocks.
 
 use super::name_with_time;
 use super::patience::Patience;
@@ -6,10 +6,9 @@ use crate::{Class, Ehp, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::{Joules, Nanos, Watts};
 use std::borrow::Cow;
 
-/// Spins for the break-even time, then blocks: never more than twice what knowing the future
-/// would cost (Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988; for
-/// waiting, Karlin, Li, Manasse and Owicki, SOSP'91). A wait begins when the core has nothing else
-/// to do, and begins anew after a completion or a submission.
+/// Spins for the break-even time, then blocks: never more than twice what knowing the future would cost (Karlin,
+/// Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988; for waiting, Karlin, Li, Manasse and Owicki,
+/// SOSP'91). A wait begins when the core has nothing else to do, and begins again after a completion or a submission.
 #[derive(Clone, Debug)]
 pub struct SkiRental {
     spin: Patience,
@@ -26,9 +25,9 @@ impl SkiRental {
         }
     }
 
-    /// Break-even of a machine whose core draws `spinning` and `blocked`, and on which a
-    /// wake-up costs `wake`: wake / (spinning - blocked). None when these are no costs: `wake`
-    /// negative or not a number, or a spinning core that draws no more than a blocked one.
+    /// Break-even of a machine whose core draws `spinning` and `blocked`, and on which a wake-up costs `wake`: wake /
+    /// (spinning - blocked). `None` if these are not valid costs: `wake` is negative or NaN, or a spinning core draws
+    /// no more than a blocked one.
     pub fn break_even(spinning: Watts, blocked: Watts, wake: Joules) -> Option<Nanos> {
         let saved = spinning.0 - blocked.0;
         let sensible = saved > 0.0 && saved.is_finite() && wake.0 >= 0.0 && wake.0.is_finite();
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(plan(&mut policy, 1_000), spin);
         assert_eq!(plan(&mut policy, 2_999), spin);
         assert_eq!(plan(&mut policy, 3_000), Step::BLOCK);
-        // An interrupt for nothing: the wait goes on.
+        // A spurious interrupt: the wait goes on.
         assert_eq!(plan(&mut policy, 9_000), Step::BLOCK);
         policy.completed(READ, Nanos(1), Nanos(9_500));
         assert_eq!(plan(&mut policy, 10_000), Step::SPIN.bounded(Nanos(12_000)));

@@ -7,9 +7,8 @@ use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Pauses between two polls: what SPDK+ (HotStorage'25) has its thread do while it
-/// waits, without the user interrupt that ends its pauses. A completion is seen half a pause late
-/// on average.
+/// Pauses between two polls: as SPDK+ (HotStorage'25) does while its thread waits, but without the user interrupt
+/// that ends SPDK+'s pauses. On average a completion is seen late by half a pause.
 #[derive(Clone, Debug)]
 pub struct Tpause {
     pause: Nanos,
@@ -50,16 +49,15 @@ impl Policy for Tpause {
 /// Pauses once for each I/O, until its completion is predicted, and polls for the rest: the hybrid
 /// polling in user space that SPDK+ (HotStorage'25) names as its future work.
 ///
-/// Predicted is the least time that an I/O of the class took in the last epoch of 10 ms, less what
-/// it takes to wake, so that a device that keeps its time is never kept waiting. A class without an
-/// epoch is polled for.
+/// The prediction is the least time of an I/O of the class in the last epoch of 10 ms, less the time to wake, so that
+/// the completions of a device with constant times are never seen late. For a class without an epoch it polls.
 #[derive(Clone, Debug, Default)]
 pub struct HybridTpause {
     epochs: Box<Epochs>,
     once: Once,
 }
 
-/// The least time of each class: in the running epoch, and in the last that had any.
+/// Least time of each class: in the running epoch, and in the last epoch with I/Os.
 #[derive(Clone, Debug, Default)]
 struct Epochs {
     start: Option<Nanos>,
@@ -79,7 +77,7 @@ impl Epochs {
         }
     }
 
-    /// A new epoch: classes without an I/O keep their least time.
+    /// Begins an epoch: classes without an I/O keep their least time.
     fn turn(&mut self, at: Nanos) {
         self.start = Some(at);
         for (running, least) in self.running.iter_mut().zip(&mut self.least) {
@@ -95,8 +93,8 @@ impl Epochs {
 impl HybridTpause {
     /// Length of an epoch.
     pub const EPOCH: Nanos = Nanos::from_millis(10);
-    /// Time taken off the least time for waking from C0.2 and for the poll (0.2 to 1 us were
-    /// published for Sapphire Rapids: linux-pm, 2023, "intel_idle: add C0.2 state").
+    /// Time subtracted from the least time for waking from C0.2 and for the poll (0.2 to 1 us were published for
+    /// Sapphire Rapids: linux-pm, 2023, "intel_idle: add C0.2 state").
     pub const WAKE: Nanos = Nanos(500);
 
     /// Creates a policy that polls for an epoch first.
@@ -188,7 +186,7 @@ mod tests {
             pause_until(50 * MS + 7_500)
         );
         assert_eq!(plan(&mut policy, &first, 50 * MS + 7_500), Step::SPIN);
-        // The next has its own; beside one that had it, the core polls.
+        // The next command has its own sleep; beside one that had its sleep, the core polls.
         let both = [(READ, 50 * MS), (READ, 50 * MS + 8_000)];
         assert_eq!(plan(&mut policy, &both, 50 * MS + 8_001), Step::SPIN);
         assert_eq!(
@@ -204,7 +202,7 @@ mod tests {
             plan(&mut policy, &[(WRITE, 50 * MS)], 50 * MS + 1),
             Step::SPIN
         );
-        // A device faster than a wake-up, too.
+        // Also for a device faster than a wake-up.
         let mut policy = after(&[400]);
         assert_eq!(
             plan(&mut policy, &[(READ, 50 * MS)], 50 * MS + 1),

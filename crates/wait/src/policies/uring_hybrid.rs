@@ -5,18 +5,17 @@ use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// The rule of `IORING_SETUP_HYBRID_IOPOLL` (Linux 6.13, commit 01ee194d1aba; io_uring/rw.c), for
-/// a queue in place of a ring: the time of an I/O, less the sleep that was requested it, is
-/// compared with the least seen so far, of whatever size and direction; each I/O sleeps once for
-/// half of that. It never rises.
+/// The rule of `IORING_SETUP_HYBRID_IOPOLL` (Linux 6.13, commit 01ee194d1aba; io_uring/rw.c), for a queue in place of
+/// a ring: the time of an I/O, less the sleep that was requested for it, is compared with the least so far, of any
+/// size and direction; each I/O sleeps once for half of the least time. That time never rises.
 ///
-/// The sleep counts from the submission, as [`crate::Hybrid`]'s does; the kernel's from the first
-/// poll. The kernel takes the time of the I/O that it polls for; here it is taken of each.
+/// The sleep counts from the submission, as [`crate::Hybrid`]'s does; the kernel's counts from the first poll. The
+/// kernel measures only the I/O that it polls for; here each I/O is measured.
 #[derive(Clone, Debug, Default)]
 pub struct UringHybrid {
-    /// The least time: `hybrid_poll_time`.
+    /// Least time so far: `hybrid_poll_time`.
     least: Option<Nanos>,
-    /// The submission of the last I/O slept for, and how long.
+    /// Submission of the last I/O that the core slept for, and the length of the sleep.
     slept: Option<(Nanos, Nanos)>,
     once: Once,
 }
@@ -80,8 +79,8 @@ mod tests {
         Step::sleep_until(Nanos(until))
     }
 
-    /// A device that takes 10 us at depth 1: the first sleep is subtracted from the time that it
-    /// was taken from, so that the least falls to a half, and the sleep to a quarter, for good.
+    /// On a device that takes 10 us at depth 1 the first sleep is subtracted from the time that contains it, so that
+    /// the least time falls to a half, and the sleep to a quarter, for good.
     #[test]
     fn the_sleep_of_a_steady_device_halves_once() {
         let mut policy = UringHybrid::new();

@@ -30,9 +30,8 @@ impl Policy for Uintr {
     }
 }
 
-/// A wait by SPDK+'s own mechanism (HotStorage '25, 3.3), to be compared with: a second user-level
-/// thread pauses, and the handler switches to the one that polls. The queue's core is made ready for it by
-/// its poll group.
+/// A wait by SPDK+'s own mechanism (HotStorage '25, 3.3), for comparison: a second user-level thread pauses, and the
+/// handler switches to the one that polls. The poll group prepares the queue's core for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpdkPlus;
 
@@ -55,16 +54,15 @@ impl Policy for SpdkPlus {
     }
 }
 
-/// User interrupts for a time, then the kernel: past it the thread blocks, the core is free for
-/// others, and the same interrupt comes through the kernel. SPDK+ (HotStorage'25) holds the two
-/// to exclude each other.
+/// User interrupts for a time, then the kernel: after that time the thread blocks, the core is free for others, and
+/// the same interrupt comes through the kernel. SPDK+ (HotStorage'25) says that the two exclude each other.
 #[derive(Clone, Debug)]
 pub struct UintrBlock {
     stay: Patience,
 }
 
 impl UintrBlock {
-    /// Default time before a block: longer than I/Os take on any flash but a busy one.
+    /// Default time before a block: longer than I/Os take on flash, unless it is busy.
     pub const STAY: Nanos = Nanos::from_micros(100);
 
     /// Creates a policy that blocks once a wait has lasted for `stay`.

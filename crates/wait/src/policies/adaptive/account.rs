@@ -12,20 +12,20 @@ pub(super) struct Account {
     /// Nanojoules.
     spent: f64,
     may: f64,
-    /// The step that is taken, and since when.
+    /// Step that is being taken, and its beginning.
     taken: Option<(StepKind, Nanos)>,
 }
 
-/// Share of what may be spent from which on no plan is trusted. The rest is for what is not counted in
-/// time: the waits until the next plan, and an I/O that was seen late and counts as one that took longer.
-/// By 0.9 13 of 37,000 series of I/Os with a heavy tail cost more than they may, at most by 8.6 %; by 0.7
-/// none did, and they cost 0.7 % less together.
+/// Share of the bound from which on plans are not trusted. The rest is for costs that are not counted in time: waits
+/// until the next plan, and an I/O that was seen late and counts as one that took longer. With 0.9, 13 of 37,000
+/// series of I/Os with a heavy tail exceeded their bound, at most by 8.6 %; with 0.7 none did, and together they cost
+/// 0.7 % less.
 const TRUSTED: f64 = 0.7;
-/// Nanojoules after which both sides are half forgotten.
+/// Nanojoules after which both sums are halved.
 const FORGOTTEN: f64 = 1e9;
 
 impl Account {
-    /// Returns true if plans have cost too much.
+    /// Returns true if plans have used up the trusted share of the bound.
     pub(super) fn is_overdrawn(&self) -> bool {
         self.spent > TRUSTED * self.may
     }
@@ -41,7 +41,7 @@ impl Account {
         self.end(costs, now);
     }
 
-    /// An I/O that took `time` completed at `at`.
+    /// Adds to the bound an I/O that took `time` and completed at `at`.
     pub(super) fn completed(&mut self, costs: &WaitCosts, at: Nanos, time: u64) {
         self.end(costs, at);
         let time = time as f64;
@@ -53,7 +53,7 @@ impl Account {
         }
     }
 
-    /// The step that was taken ends at `at`.
+    /// Adds the cost of the step that ends at `at`.
     fn end(&mut self, costs: &WaitCosts, at: Nanos) {
         let Some((kind, since)) = self.taken.take() else {
             return;

@@ -1,4 +1,4 @@
-//! I/Os that are submitted together: each waits until all of them are made.
+//! I/Os that are submitted together: each waits until all of them are prepared.
 
 use joulio_units::Nanos;
 
@@ -11,11 +11,11 @@ pub(super) struct Batch {
     at: Nanos,
     /// Number of the other I/Os in the batch.
     pub(super) others: u32,
-    /// True if they would not have been submitted together by polling.
+    /// True if polling would not have submitted these I/Os together.
     pub(super) own: bool,
 }
 
-/// Batches of two or more, lately, each at the place that its time has.
+/// Recent batches of two or more I/Os, each at an index that follows from its time.
 #[derive(Clone, Debug)]
 pub(super) struct Batches {
     kept: [Batch; KEPT],
@@ -45,7 +45,7 @@ impl Batches {
         }
     }
 
-    /// The last I/O was submitted at `at`, when polling would have submitted it.
+    /// Notes that the last I/O was submitted at `at`, when polling would have submitted it.
     pub(super) fn last_was(&mut self, at: Nanos) {
         if at != self.latest.at {
             self.latest = Batch {
@@ -61,7 +61,7 @@ impl Batches {
         self.newest
     }
 
-    /// An I/O is submitted at `at`; whether it would have been at another time by polling.
+    /// Adds an I/O submitted at `at`; `own`: polling would have submitted it at another time.
     pub(super) fn submitted(&mut self, at: Nanos, own: bool) {
         if at != self.latest.at {
             self.latest = Batch { at, others: 0, own };
@@ -72,12 +72,12 @@ impl Batches {
         self.newest = at;
     }
 
-    /// Returns true if nothing that is remembered was submitted at `at` with others.
+    /// Returns true if no remembered batch was submitted at `at`.
     pub(super) fn is_alone(&self, at: Nanos) -> bool {
         at > self.newest || self.kept[place(at)].at != at
     }
 
-    /// The batch that was submitted at `at`.
+    /// Returns the batch that was submitted at `at`.
     pub(super) fn of(&self, at: Nanos) -> Batch {
         let batch = self.kept[place(at)];
         if batch.at == at { batch } else { ALONE }

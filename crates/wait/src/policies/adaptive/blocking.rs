@@ -4,22 +4,22 @@ use super::costs::{IdleCost, WaitCosts, ns};
 use super::plan::{Cost, Pricing};
 use super::points::{POINTS, Points};
 
-/// Blocks that begin at the same time, of I/Os that take longer and longer.
+/// Blocks that begin at the same time, for I/Os that take longer and longer.
 struct Blocking<'a> {
-    /// Idle state of the last of them, its exit, and the deeper ones.
+    /// Idle state of the last block, its exit time, and the deeper states.
     state: &'a IdleCost,
     exit: f64,
     deeper: &'a [IdleCost],
-    /// Nanoseconds of the shortest idle time for which the next one is chosen.
+    /// Nanoseconds of the shortest idle time for which the next state is chosen.
     next: f64,
     costs: &'a WaitCosts,
     /// Factor by which the thread takes longer than expected to go on after a block.
     slow: f64,
     /// Earliest time at which the core is idle.
     asleep: f64,
-    /// Nanoseconds from the interrupt to the thread's next instruction, beside what the idle state takes.
+    /// Nanoseconds from the interrupt to the thread's next instruction, beside the exit from the idle state.
     after: f64,
-    /// Nanojoules of what is not idle.
+    /// Nanojoules of the time outside the idle state.
     awake: f64,
 }
 

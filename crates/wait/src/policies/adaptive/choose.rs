@@ -37,11 +37,11 @@ struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     fn new(pricing: &'a Pricing<'a>, points: &'a Points, depth: usize) -> Choice<'a> {
-        // With several out, what is left for later comes back at once, and so to the device: no history tells
-        // what that does to it.
+        // With several I/Os out, those that a plan leaves for later complete together, and the next ones reach the
+        // device together: the history does not show how the device takes that.
         let full = pricing.promise.filter(|promise| promise.is_full());
         let careful = full.filter(|promise| depth > 1 || !promise.is_over_polling());
-        // Where the load comes by itself others wait behind what is late.
+        // If the load comes by itself, other I/Os wait behind one that is late.
         let spent = pricing.promise;
         let spent = spent.filter(|promise| promise.is_spent() || pricing.open && promise.is_full());
         Choice {
@@ -58,7 +58,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Takes `plan`, which rests as `rested` says, if it is cheaper. Returns true if it breaks no promise.
+    /// Adopts `plan`, whose rest is `rested`, if it is cheaper. Returns true if it breaks no promise.
     fn consider(&mut self, plan: Plan, rested: Option<Rested>) -> bool {
         let (pricing, points) = (self.pricing, self.points);
         let cost = match self.spun {
@@ -68,7 +68,7 @@ impl<'a> Choice<'a> {
                     true => spun,
                     false => pricing.deep(plan, points, self.depth),
                 };
-                // Completions that come together are late whoever waits for them.
+                // Completions that come together are late by any way of waiting.
                 let tail = (cost.tail - spun.tail).max(0.0);
                 Cost { tail, ..cost }
             }
@@ -92,7 +92,7 @@ impl<'a> Choice<'a> {
     /// Considers `plan` after a rest of `kind` until `point`. Returns true if it breaks no promise.
     fn rest(&mut self, (kind, point): (StepKind, usize), plan: Plan) -> bool {
         let rested = self.pricing.rested(kind, self.points[point]);
-        // What is there when the core is back is seen before it is due.
+        // A completion that is there when the core is back is seen before it is due.
         let Some(rested) = rested.filter(|one| one.end + one.cold <= self.pricing.due) else {
             return false;
         };
@@ -101,8 +101,8 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// The cheapest plan by `steps` for I/Os that take `points`, `depth` of which are out; a rest may end at
-/// `levels` of them.
+/// Returns the cheapest plan by `steps` for I/Os that take `points`, with `depth` out; a rest may end at `levels` of
+/// the points.
 pub(super) fn choose(
     pricing: &Pricing<'_>,
     steps: StepSet,
@@ -111,13 +111,13 @@ pub(super) fn choose(
 ) -> (Plan, Option<Cost>) {
     let mut choice = Choice::new(pricing, points, depth);
     let bounded = pricing.due < f64::INFINITY;
-    // What a loose watch is worth is that it is cheaper than a close one.
+    // A loose watch is only worth it if it is cheaper than a close one.
     let loose = |close: &Watch| {
         let kind = close.kind;
         let loose = pricing.watches.iter();
         loose.filter(move |loose| bounded && loose.kind > kind)
     };
-    // A block by which nothing is seen is a sleep, which costs less.
+    // A block that never sees a completion is a sleep, which costs less.
     let block = bounded && steps.has(StepKind::Block) && points[0] < pricing.loose_until(BLOCK);
     for close in pricing.watches {
         let plain = Plan::watch(close.kind, Then::Longest);
@@ -152,7 +152,8 @@ pub(super) fn choose(
                     }
                     continue;
                 }
-                // In one idle state there is a best end, by joules and delay. A promise may want an earlier one.
+                // Within one idle state there is one best end, by joules and delay. A promise may need an earlier
+                // one.
                 let best = points.at_share(pricing.enough(idle, loose.unwrap_or(close)));
                 let earlier = levels.iter().rev().copied().filter(|point| *point < best);
                 for point in [best].into_iter().chain(earlier) {

@@ -1,34 +1,34 @@
-//! The plan of the I/Os of a class, in times.
+//! The plan for the I/Os of a class, in times.
 
 use super::plan::{Cost, Plan};
 use super::points::POINTS;
 use crate::{ExpectedCost, PlannedWait, StepKind};
 use joulio_units::{Joules, Nanos};
 
-/// The plan of the I/Os of a class, by nanoseconds after the submission.
+/// Plan for the I/Os of a class, in nanoseconds after the submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClassPlan {
     pub(super) plan: Plan,
     pub(super) rest: StepKind,
     pub(super) rest_until: u64,
-    /// End of the loose watch, where the I/O did not wait before.
+    /// End of the loose watch, if the I/O did not wait before.
     pub(super) loose_until: u64,
     pub(super) watch_until: u64,
-    /// I/Os in a row that have completed when the core wakes before that is a surprise.
+    /// Number of I/Os in a row that have completed when the core wakes from which on that is a surprise.
     pub(super) many: u8,
-    /// The shortest that one of them took lately, and the median.
+    /// Shortest recent time of an I/O, and the median.
     pub(super) shortest: u64,
     pub(super) median: f64,
-    /// The median when it was last known without what a wake-up takes; 0: never.
+    /// Median when it was last known without the time of a wake-up; 0: never.
     pub(super) known: f64,
-    /// Nanoseconds between the quarters of them.
+    /// Nanoseconds between the first and the third quartile.
     pub(super) spread: f64,
     /// Expected cost of an I/O, if it is known.
     pub(super) cost: Option<Cost>,
 }
 
 impl ClassPlan {
-    /// The plan of a class without a history, of which an I/O is watched for `watch` nanoseconds.
+    /// Returns the plan of a class without a history, whose I/Os are watched for `watch` nanoseconds.
     pub(super) const fn unknown(watch: u64) -> ClassPlan {
         ClassPlan {
             plan: Plan::unknown(false),
@@ -66,8 +66,8 @@ impl ClassPlan {
     }
 }
 
-/// I/Os in a row that have completed when the core wakes, by chance in one case of a thousand, where it
-/// rests until `point` and `depth` are out.
+/// Returns how many I/Os in a row have completed when the core wakes by chance in one case of a thousand, if it rests
+/// until `point` and `depth` are out.
 pub(super) fn surprising(point: usize, depth: u32) -> u8 {
     let share = (2 * point + 1) as f64 / (2 * POINTS) as f64;
     let many = (0.001_f64.ln() / share.ln()).ceil() * f64::from(depth);

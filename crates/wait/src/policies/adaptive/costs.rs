@@ -7,7 +7,7 @@ use joulio_units::{Joules, Nanos, Watts};
 /// Costs of the steps of a machine, by which [`crate::Adaptive`] plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitCosts {
-    /// Nanoseconds of one poll that finds nothing.
+    /// Nanoseconds of a poll that finds nothing.
     pub poll: Nanos,
     /// Nanoseconds from the decision to sleep to an idle core.
     pub sleep_before: Nanos,
@@ -17,14 +17,14 @@ pub struct WaitCosts {
     pub block_before: Nanos,
     /// Nanoseconds from a device's interrupt to the thread's next instruction, on a core that is awake.
     pub block_after: Nanos,
-    /// Nanoseconds that a thread loses after its core was idle for no time, after endless time, and
-    /// the idle time after which half of the difference is lost.
+    /// Nanoseconds by which a thread is slower after an idle time of zero and after an endless one, and the idle time
+    /// after which half of the difference is reached.
     pub cold: [Nanos; 3],
     /// Nanoseconds to leave a user-level wait.
     pub pause_exit: Nanos,
     /// Nanoseconds from a user interrupt to the thread's next instruction.
     pub user_interrupt: Nanos,
-    /// Nanoseconds of an I/O's latency before its submission and after its completion is seen.
+    /// Nanoseconds of an I/O's latency before its submission and after its completion was seen.
     pub around: Nanos,
     /// Watts of a core that spins.
     pub spin: Watts,
@@ -34,9 +34,9 @@ pub struct WaitCosts {
     pub pause: Watts,
     /// Watts of a core in a user-level wait for a cache line.
     pub monitor: Watts,
-    /// Watts of the package beside its cores.
+    /// Watts of the package without its cores.
     pub package: Watts,
-    /// Watts of the machine beside its cores.
+    /// Watts of the machine without its cores.
     pub wall: Watts,
     /// Idle states, from the shallowest; at least one.
     pub idle: Vec<IdleCost>,
@@ -49,7 +49,7 @@ pub struct WaitCosts {
 /// Costs of an idle state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdleCost {
-    /// Nanoseconds of the shortest expected idle time for which the governor chooses it.
+    /// Nanoseconds of the shortest expected idle time for which the governor chooses the state.
     pub chosen: Nanos,
     /// Nanoseconds to leave it.
     pub exit: Nanos,
@@ -57,21 +57,22 @@ pub struct IdleCost {
     pub watts: Watts,
 }
 
-/// Nanoseconds of a cost. They are far below 2^63, and a processor converts signed numbers in one instruction.
+/// Returns the nanoseconds of a cost. They are far below 2^63, and a processor converts signed numbers in one
+/// instruction.
 #[inline]
 pub(super) fn ns(cost: Nanos) -> f64 {
     cost.0 as i64 as f64
 }
 
-/// The greater of two costs. None is not a number: a comparison does.
+/// Returns the greater of two costs. Neither is NaN, so that a comparison is enough.
 #[inline]
 pub(super) fn greater(one: f64, other: f64) -> f64 {
     if one > other { one } else { other }
 }
 
 impl WaitCosts {
-    /// Costs of a server whose own are not known: those of the profile `generic-server`, for the
-    /// user-space driver.
+    /// Costs of a server whose own costs are unknown: those of the profile `generic-server`, for the user-space
+    /// driver.
     pub fn generic() -> WaitCosts {
         let idle = |chosen, exit, watts| IdleCost {
             chosen: Nanos(chosen),
@@ -104,7 +105,7 @@ impl WaitCosts {
         }
     }
 
-    /// Watts inside the boundary of `objective` that flow as long as an I/O of a closed loop takes,
+    /// Returns the watts within the boundary of `objective` that are drawn while an I/O of a closed loop lasts,
     /// whatever its core does, for each of `jobs`.
     pub(super) fn share(&self, objective: Objective, jobs: usize) -> f64 {
         let all = match objective {
@@ -115,14 +116,14 @@ impl WaitCosts {
         all / jobs.max(1) as f64
     }
 
-    /// The idle state that the governor chooses for a time of `expected` nanoseconds.
+    /// Returns the idle state that the governor chooses for an idle time of `expected` nanoseconds.
     pub(super) fn idle_of(&self, expected: f64) -> IdleCost {
         let mut states = self.idle.iter().rev();
         let pays = states.find(|state| ns(state.chosen) <= expected);
         *pays.unwrap_or(&self.idle[0])
     }
 
-    /// Nanoseconds that a thread loses after its core was idle for `idle` nanoseconds.
+    /// Returns the nanoseconds by which a thread is slower after its core was idle for `idle` nanoseconds.
     pub(super) fn cold_after(&self, idle: f64) -> f64 {
         let [least, most, half] = self.cold.map(ns);
         match idle + half {
@@ -131,19 +132,19 @@ impl WaitCosts {
         }
     }
 
-    /// Nanoseconds from the completion to the thread's next instruction after a block of `idle`
+    /// Returns the nanoseconds from the completion to the thread's next instruction after a block of `idle`
     /// nanoseconds.
     pub(super) fn block_delay(&self, idle: f64) -> f64 {
         ns(self.idle_of(idle).exit) + ns(self.block_after)
     }
 
-    /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `idle`
+    /// Returns the nanoseconds from a timer's time to the thread's next instruction after a sleep of `idle`
     /// nanoseconds.
     pub(super) fn timer_delay(&self, idle: f64) -> f64 {
         ns(self.idle_of(idle).exit) + ns(self.sleep_after)
     }
 
-    /// Nanojoules of `time` nanoseconds from a decision to sleep to the thread's next instruction, with a
+    /// Returns the nanojoules of `time` nanoseconds from a decision to sleep to the thread's next instruction, with a
     /// wake-up of `wake` joules.
     pub(super) fn asleep(&self, time: f64, wake: f64) -> f64 {
         let awake = ns(self.sleep_before) + ns(self.sleep_after);
@@ -151,12 +152,12 @@ impl WaitCosts {
         awake * self.kernel.0 + idle * self.idle_of(idle).watts.0 + wake * 1e9
     }
 
-    /// Joules that a core has spent `time` after it began a step of `kind`.
+    /// Returns the joules that a core has used `time` after it began a step of `kind`.
     pub fn energy(&self, kind: StepKind, time: Nanos) -> Joules {
         Joules(self.spent(kind, time) * 1e-9)
     }
 
-    /// Nanojoules that a core has spent `time` after it began a step of `kind`.
+    /// Returns the nanojoules that a core has used `time` after it began a step of `kind`.
     pub(super) fn spent(&self, kind: StepKind, time: Nanos) -> f64 {
         let time = ns(time);
         match kind {
@@ -164,7 +165,7 @@ impl WaitCosts {
             StepKind::Pause | StepKind::UserInterrupt => time * self.pause.0,
             StepKind::Monitor => time * self.monitor.0,
             StepKind::Sleep => self.asleep(time, self.timer.0),
-            // As a sleep, but for its own times.
+            // Like a sleep, but with its own times.
             StepKind::Block => {
                 let asleep = self.asleep(time, self.interrupt.0);
                 let more = self.block_before + self.block_after;
@@ -174,7 +175,7 @@ impl WaitCosts {
         }
     }
 
-    /// Nanoseconds of spinning that cost what a block costs: the break-even of ski rental.
+    /// Returns the nanoseconds of spinning that cost as much as a block: the break-even of ski rental.
     pub(super) fn break_even(&self) -> f64 {
         let awake = (ns(self.block_before) + ns(self.block_after)) * self.kernel.0;
         let wake = self.interrupt.0 * 1e9 + awake;

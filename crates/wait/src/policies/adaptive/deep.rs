@@ -1,18 +1,17 @@
-//! Costs of a plan where several I/Os are out: a short simulation by the times that they took
-//! lately.
+//! Costs of a plan with several I/Os out: a short simulation with their recent times.
 
 use super::costs::{greater, ns};
 use super::plan::{Cost, DEEPEST, Plan, Pricing};
 use super::points::{POINTS, Points};
 use crate::StepKind;
 
-/// Places of the I/Os that are out: a power of two above [`DEEPEST`].
+/// Number of places for I/Os that are out: a power of two above [`DEEPEST`].
 const PLACES: usize = 2 * DEEPEST;
 
-/// I/Os that are out: completion and submission of each, those that complete first in front.
+/// I/Os that are out: completion and submission of each, the first to complete in front.
 struct Out {
     ring: [(f64, f64); PLACES],
-    /// The first of them, and one after the last, modulo [`PLACES`].
+    /// Place of the first I/O, and one after the last, modulo [`PLACES`].
     front: usize,
     end: usize,
 }
@@ -40,14 +39,14 @@ impl Out {
         count
     }
 
-    /// Takes out the first; when it completes.
+    /// Removes the first I/O; returns when it completes.
     fn complete(&mut self) -> f64 {
         let first = self.first();
         self.front += 1;
         first
     }
 
-    /// Adds one. Most complete after all others.
+    /// Adds an I/O. Most complete after all others.
     fn submit(&mut self, submitted: f64, completed: f64) {
         let mut place = self.end;
         while place > self.front && self.ring[(place - 1) % PLACES].0 > completed {
@@ -66,7 +65,7 @@ impl Out {
 }
 
 impl Pricing<'_> {
-    /// The cost of an I/O by `plan` in a closed loop of `depth` that take `points`.
+    /// Returns the cost of an I/O by `plan` in a closed loop of `depth` that take `points`.
     pub(super) fn deep(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         let depth = depth.clamp(1, DEEPEST);
         let (longest, work) = (points.longest(), ns(self.costs.around));
@@ -80,7 +79,7 @@ impl Pricing<'_> {
         let mut out = Out::new();
         let mut drawn = 0;
         let mut draw = || {
-            // Seven and sixteen have no common divisor: each comes as often.
+            // Seven and sixteen have no common divisor: each point is drawn equally often.
             drawn = (drawn + 7) % POINTS;
             points[drawn]
         };
@@ -92,9 +91,9 @@ impl Pricing<'_> {
         let (mut at, mut cold) = (points.median(), 0.0);
         let (mut start, wanted) = (at, 3 * depth + POINTS);
         let (mut done, mut joules, mut delay) = (0, 0.0, 0.0);
-        // Since when completions are watched for closely, and nanoseconds by which one of them was seen late.
+        // Beginning of the close watch, and nanoseconds by which completions were seen late.
         let (mut close, mut tail, mut most) = (at, 0.0, 0.0);
-        // Nanoseconds for which I/Os waited for others that were made with them.
+        // Nanoseconds for which I/Os waited for others that were prepared with them.
         let mut made = 0.0;
         let (mut settled, mut before) = (false, 0);
         while done < wanted {
@@ -106,7 +105,7 @@ impl Pricing<'_> {
                 cold = 0.0;
                 let batch = out.count(seen);
                 let many = f64::from(batch as u32);
-                // All are made before any is submitted.
+                // All are prepared before the first is submitted.
                 let making = many * work;
                 let submitted = at + making;
                 for _ in 0..batch {
@@ -126,7 +125,7 @@ impl Pricing<'_> {
                 done += batch;
                 close = at;
                 if !settled && done >= depth {
-                    // What was out at first had to begin somewhere.
+                    // The I/Os that were out at first had an arbitrary beginning.
                     (settled, start) = (true, at);
                     (joules, delay, tail, most, made) = (0.0, 0.0, 0.0, 0.0, 0.0);
                     before = done;

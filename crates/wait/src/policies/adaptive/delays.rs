@@ -1,35 +1,35 @@
-//! I/Os that had to wait before they were submitted, and how much of that is the policy's doing.
+//! I/Os that had to wait before they were submitted, and how much of that the policy caused.
 
 use joulio_units::Nanos;
 
-/// I/Os of which it is remembered how long they waited to be submitted.
+/// Number of I/Os whose wait before the submission is remembered.
 const KEPT: usize = 256;
 
-/// Times as long as I/Os take that find the device idle, from which on the device let one wait for others.
+/// Factor on the time of I/Os that find the device idle from which on an I/O has waited in the device for others.
 const QUEUED: f64 = 1.1;
 
-/// Delays that are handed from one I/O to those that wait for it.
+/// Delays that an I/O passes on to those that wait for it.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     /// I/Os that are out and had to wait.
     out: Vec<Waited>,
     /// Delay that the completion seen last hands on to the I/Os that waited for it.
     left: Left,
-    /// Nanoseconds that the next I/O waited.
+    /// Nanoseconds that the next I/O has waited.
     next: u64,
-    /// Mean over the slowest I/Os: those before each that it waited for, and the share that came by
+    /// Means over the slowest I/Os: number of I/Os that each waited for in a row, and the share that came by
     /// themselves.
     chain: f64,
     alone: f64,
-    /// Share of the slowest I/Os that the device let wait for others.
+    /// Share of the slowest I/Os that waited in the device for others.
     queued: f64,
     /// Certainty that the device works on one I/O at a time.
     serial: f64,
-    /// Nanoseconds that the device took lately for I/Os that found it idle, of which few took more, and of which few
-    /// took less.
+    /// Recent nanoseconds of the device for I/Os that found it idle: few took more than the first, few less than the
+    /// second.
     first: f64,
     quickest: f64,
-    /// Share of the I/Os of late that came by themselves while others were out.
+    /// Share of recent I/Os that came by themselves while others were out.
     between: f64,
 }
 
@@ -42,7 +42,7 @@ struct Waited {
     chain: u32,
 }
 
-/// Delay that an I/O had by the policy's doing, and how many before it, one after the other, handed it on.
+/// Delay of an I/O that the policy caused, and how many I/Os in a row before it passed it on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     own: u64,
@@ -76,13 +76,13 @@ impl Delays {
         }
     }
 
-    /// An I/O was submitted; whether it came by itself while others were out.
+    /// Notes that an I/O was submitted, and whether it came by itself while others were out.
     #[inline]
     pub(super) fn came_between(&mut self, so: bool) {
         self.between += (f64::from(u8::from(so)) - self.between) / 256.0;
     }
 
-    /// Share of the I/Os that come by themselves while others are out, and are late for it.
+    /// Returns the share of the I/Os that come by themselves while others are out, and are late because of that.
     pub(super) fn between(&self) -> f64 {
         self.between * (1.0 - self.spared())
     }
@@ -110,8 +110,8 @@ impl Delays {
         !self.out.is_empty()
     }
 
-    /// An I/O that came by itself is submitted at `at`: what it waited is the policy's doing, as far as
-    /// that took `woken` to go on.
+    /// Notes an I/O that came by itself and is submitted at `at`: the policy caused its wait, up to the `woken`
+    /// nanoseconds that the core took to go on.
     pub(super) fn arrived(&mut self, at: Nanos, woken: u64) {
         self.left = Left {
             own: self.next.min(woken),
@@ -120,7 +120,7 @@ impl Delays {
         self.push(at, 0);
     }
 
-    /// The I/O that waited is submitted at `at`.
+    /// Notes that the I/O that waited is submitted at `at`.
     #[cold]
     pub(super) fn submitted(&mut self, at: Nanos) {
         self.push(at, self.left.chain + 1);
@@ -132,7 +132,7 @@ impl Delays {
             return;
         }
         if self.out.len() == KEPT {
-            // Commands that a reset ended are still there.
+            // Commands that a reset ended are still in the list.
             self.out.clear();
         }
         self.out.push(Waited {
@@ -160,13 +160,13 @@ impl Delays {
         }
     }
 
-    /// The next I/Os that are seen leave nothing.
+    /// Makes the next I/Os that are seen pass nothing on.
     #[inline]
     pub(super) fn leave_nothing(&mut self) {
         self.left = Left::default();
     }
 
-    /// An I/O that waited so `before` was seen, late by `own` in all.
+    /// Notes that an I/O that waited `before` was seen, late by `own` in all.
     #[inline]
     pub(super) fn leave(&mut self, before: Before, own: u64) {
         self.left = Left {
@@ -180,7 +180,7 @@ impl Delays {
     #[cold]
     pub(super) fn slowest(&mut self, before: Before, time: f64, behind: Option<f64>, open: bool) {
         match behind {
-            // It was worked on before the other was completed.
+            // The device worked on it before the other completed.
             Some(behind) if behind < self.quickest / 2.0 => self.serial = 0.0,
             Some(_) => self.serial += (1.0 - self.serial) / 16.0,
             None => {}
@@ -191,7 +191,7 @@ impl Delays {
         self.alone += (f64::from(u8::from(open)) - self.alone) / 16.0;
     }
 
-    /// The device took `time` for an I/O that found it idle.
+    /// Notes that the device took `time` for an I/O that found it idle.
     pub(super) fn took_first(&mut self, time: f64) {
         self.first = match time > self.first {
             true => time,
@@ -203,17 +203,18 @@ impl Delays {
         };
     }
 
-    /// Share of the slowest I/Os that are no later for what is handed on to them: the device had others to work on.
+    /// Returns the share of the slowest I/Os that are no later for a delay passed on to them: the device had others
+    /// to work on.
     fn spared(&self) -> f64 {
         self.queued.max(self.serial)
     }
 
-    /// Returns true if the device let an I/O wait for others that took `time` of it.
+    /// Returns true if an I/O of this `time` waited in the device for others.
     fn is_queued(&self, time: f64) -> bool {
         self.first > 0.0 && time > self.first * QUEUED
     }
 
-    /// Nanoseconds that one of those that are out waited at most.
+    /// Returns the longest time in nanoseconds that one of the I/Os that are out waited.
     #[inline]
     pub(super) fn longest(&self) -> u64 {
         match self.out.is_empty() {
@@ -222,12 +223,12 @@ impl Delays {
         }
     }
 
-    /// I/Os that one of the slowest waited for, one after the other.
+    /// Returns how many I/Os in a row one of the slowest waited for.
     pub(super) fn chain(&self) -> f64 {
         self.chain * (1.0 - self.spared())
     }
 
-    /// Share of the slowest I/Os that came by themselves.
+    /// Returns the share of the slowest I/Os that came by themselves.
     pub(super) fn alone(&self) -> f64 {
         self.alone
     }
@@ -242,7 +243,7 @@ impl Delays {
 mod tests {
     use super::*;
 
-    /// The chain after a hundred slow I/Os, each so long after the one that was out with it.
+    /// Returns the chain after a hundred slow I/Os, each `behind` the one that was out with it.
     fn chain(behind: impl Fn(u32) -> Option<f64>) -> f64 {
         let mut delays = Delays::new();
         let before = Before {

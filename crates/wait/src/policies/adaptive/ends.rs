@@ -29,12 +29,12 @@ impl Ends {
         closely: Step::BLOCK,
     };
 
-    /// Adds an I/O of `plan` that was `submitted`, where one that is out `waited` for so long before it was.
+    /// Adds an I/O of `plan` that was `submitted`; another that is out had `waited` so long before its submission.
     #[inline]
     pub(super) fn add(&mut self, plan: &ClassPlan, submitted: Nanos, waited: u64, now: Nanos) {
         let until = submitted + Nanos(plan.watch_until);
         if until <= now {
-            // It takes longer than any lately: nobody watches for it alone.
+            // The I/O takes longer than any recent one: the core does not watch for it alone.
             return;
         }
         if until > self.close {
@@ -54,7 +54,7 @@ impl Ends {
         }
     }
 
-    /// The step at `now` on a machine of `costs`.
+    /// Returns the step at `now` on a machine of `costs`.
     pub(super) fn step(&self, costs: &WaitCosts, now: Nanos) -> Step {
         if self.close == Nanos::ZERO {
             return Step::BLOCK;

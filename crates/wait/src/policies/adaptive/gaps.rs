@@ -1,4 +1,4 @@
-//! Times in which nothing is out.
+//! Times in which no I/O is out.
 
 use super::plan::{Cost, Pricing, Watch};
 use super::promise::Promise;
@@ -8,7 +8,7 @@ use joulio_units::Nanos;
 /// Gaps that are remembered.
 const KEPT: usize = 16;
 
-/// The latest times between a completion and the next submission, of a load that comes by itself.
+/// Recent times between a completion and the next submission, of a load that comes by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     lengths: [u64; KEPT],
@@ -21,21 +21,21 @@ pub(super) struct Gaps {
     /// Kind of the watch, and its nanoseconds before the core blocks.
     kind: StepKind,
     watch: f64,
-    /// Mean nanoseconds of a gap, and of the time between two, lately; and the end of the last one, or the first wait.
+    /// Recent mean nanoseconds of a gap, and of the time between two; and the end of the last gap, or the first wait.
     idle: f64,
     busy: f64,
     end: Option<Nanos>,
-    /// Nanoseconds by which an I/O is late that ends a gap.
+    /// Nanoseconds by which an I/O that ends a gap is late.
     delay: f64,
-    /// Nanoseconds that those took lately, of which few took more.
+    /// Nanoseconds that most such I/Os took lately: few took more.
     slowest: f64,
 }
 
-/// Waits without an I/O that comes by itself after which the load is a closed loop.
+/// Number of waits without an I/O that comes by itself after which the load counts as a closed loop.
 const CLOSED: u32 = 64;
-/// Gaps in which a mean is nearly forgotten.
+/// Number of gaps after which an older mean has little weight.
 const MEAN: f64 = 16.0;
-/// Time without an I/O after which the core goes idle whatever was.
+/// Nanoseconds without an I/O after which the core goes idle in any case.
 const QUIET: f64 = 10e6;
 
 impl Default for Gaps {
@@ -68,7 +68,7 @@ impl Gaps {
         self.waits < CLOSED
     }
 
-    /// A wait with I/Os out begins at `now`, perhaps the first.
+    /// Notes that a wait with I/Os out begins at `now`, perhaps the first.
     pub(super) fn begun(&mut self, now: Nanos) {
         self.end.get_or_insert(now);
     }
@@ -101,7 +101,7 @@ impl Gaps {
         self.waits = 0;
     }
 
-    /// Ends a gap at `at`; its nanoseconds.
+    /// Ends a gap at `at`; returns its nanoseconds.
     pub(super) fn ended(&mut self, at: Nanos) -> u64 {
         let Some(since) = self.since.take() else {
             return 0;
@@ -124,8 +124,8 @@ impl Gaps {
         }
     }
 
-    /// Plans anew; what nothing is known of is watched where latencies are `promised`. What comes after a
-    /// gap took `longest` lately, and is one of the slowest I/Os in so many cases as `alone` says.
+    /// Plans again; while there is no history the core watches for long if latencies are promised. The I/O that ends
+    /// a gap is one of the slowest in a share of `alone` cases.
     pub(super) fn plan(&mut self, pricing: &Pricing<'_>, alone: f64) {
         let lengths = &self.lengths[..self.count];
         if lengths.is_empty() {
@@ -153,7 +153,7 @@ impl Gaps {
             }
             let count = lengths.len() as f64;
             let (joules, late) = (joules / count, late / count);
-            // What comes by itself is late alone, and those behind it.
+            // An I/O that comes by itself is late alone, with those behind it.
             let fraction = match self.slowest + delay > pricing.due {
                 true => 1.0,
                 false => alone,
@@ -174,12 +174,12 @@ impl Gaps {
         (self.kind, self.watch, self.delay) = (best.1, best.2, best.3);
     }
 
-    /// Nanoseconds by which an I/O that ends a gap may be late.
+    /// Returns the nanoseconds by which an I/O that ends a gap may be late.
     pub(super) fn delay(&self) -> f64 {
         self.delay
     }
 
-    /// An I/O that came when nothing was out took `time`.
+    /// Notes that an I/O that came when none was out took `time`.
     pub(super) fn took(&mut self, time: f64) {
         self.slowest = match time > self.slowest {
             true => time,

@@ -4,15 +4,15 @@ use joulio_units::{Nanos, Slo};
 use std::fmt;
 use std::str::FromStr;
 
-/// Boundary of the energy that is to be least.
+/// Boundary within which the energy is to be least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Objective {
     /// The whole machine, devices included.
     Wall,
-    /// The package: all of its cores, what they share beyond its idle state, and wake-ups; of a
-    /// machine whose watts are of the package, all of those.
+    /// The package: all of its cores, what they share beyond its idle state, and wake-ups. If the machine's watts are
+    /// the package's, all of those.
     Package,
     /// The jobs' cores, and their wake-ups.
     #[default]
@@ -58,21 +58,21 @@ pub enum Promised {
     Nothing,
     /// Latencies that percentiles of the I/Os may not exceed.
     Slo(Slo),
-    /// The 99th and 99.9th percentiles that polling has, and a share of them, 0 to 10, but so many
-    /// nanoseconds at least.
+    /// The 99th and 99.9th percentiles of polling, exceeded by a share of them, 0 to 10, but at least by a number of
+    /// nanoseconds.
     Budget {
         /// Share of the percentile.
         share: f64,
-        /// The least that a percentile may be exceeded by.
+        /// Smallest allowance over a percentile.
         floor: Nanos,
-        /// Percentiles that polling has, where they are known; else they are learnt.
+        /// Polling's percentiles, if they are known; otherwise they are learnt.
         polled: Option<Slo>,
     },
 }
 
 impl Promised {
-    /// Polling's percentiles, and `share` of them, but three microseconds at least: less than that is in
-    /// the noise of most machines.
+    /// Returns the promise of polling's percentiles and `share` of them, but at least three microseconds: less is
+    /// within the noise of most machines.
     pub const fn budget(share: f64) -> Promised {
         Promised::Budget {
             share,
@@ -81,7 +81,7 @@ impl Promised {
         }
     }
 
-    /// Nanoseconds by which a percentile may be exceeded that polling has at `polled` nanoseconds.
+    /// Returns the nanoseconds by which a percentile may be exceeded that is `polled` nanoseconds with polling.
     pub(super) fn over(&self, polled: f64) -> f64 {
         match self {
             Promised::Budget { share, floor, .. } => f64::max(polled * share, floor.0 as f64),

@@ -9,27 +9,26 @@ pub(super) const KEPT: usize = 64;
 /// I/Os before a class has a history.
 pub(super) const FEW: usize = 16;
 
-/// The latest times from submission to completion of one class, in nanoseconds.
+/// Recent times from submission to completion of one class, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
-    /// Time from which an I/O may be of note, or a surprise.
+    /// Time from which on an I/O may be of note, or a surprise.
     usual: u64,
     times: [u32; KEPT],
-    /// I/Os since the history was forgotten; modulo [`KEPT`], the place of the next one.
+    /// Number of I/Os since the history was forgotten; modulo [`KEPT`], the index of the next one.
     added: u64,
     /// Value of `added` after the last I/O that a block ended.
     blocked: u64,
-    /// I/Os in a row that took longer than any remembered.
+    /// Number of I/Os in a row that took longer than any remembered.
     surprises: u8,
-    /// I/Os in a row that were there when the core woke.
+    /// Number of I/Os in a row that had completed when the core woke.
     overs: u8,
     /// The shortest and the longest time that were remembered at the last summary.
     shortest: u32,
     longest: u32,
-    /// The time that one of eight took longer than.
+    /// Time that one I/O in eight exceeded.
     high: u32,
-    /// Time from which an I/O is a surprise: a quarter more than `longest`; the most there is before the
-    /// first summary.
+    /// Time from which on an I/O is a surprise: a quarter more than `longest`; the maximum before the first summary.
     surprising: u32,
     /// Value of `added` at the last summary.
     summarized: u64,
@@ -53,13 +52,13 @@ impl Default for History {
     }
 }
 
-/// Longest time that is told apart, in nanoseconds.
+/// Longest time that the history can hold, in nanoseconds.
 const LONGEST: u64 = u32::MAX as u64;
-/// Surprises in a row after which a history is forgotten but for its last I/Os.
+/// Number of surprises in a row after which a history is forgotten except for its last I/Os.
 const SURPRISES: u8 = 4;
 
 impl History {
-    /// Number of I/Os that are remembered.
+    /// Returns the number of I/Os that are remembered.
     pub(super) fn len(&self) -> usize {
         self.added.min(KEPT as u64) as usize
     }
@@ -85,7 +84,7 @@ impl History {
         false
     }
 
-    /// Adds an I/O that a block ended, which took `time` if a wake-up takes what is thought. Returns true if the
+    /// Adds an I/O that a block ended; it took `time` if the wake-up took what is expected. Returns true if the
     /// history was forgotten.
     pub(super) fn add_blocked(&mut self, time: u64) -> bool {
         let forgotten = self.add(time);
@@ -93,18 +92,17 @@ impl History {
         forgotten
     }
 
-    /// Returns true if no block ended any of the latest I/Os: their times are known without what a wake-up takes.
+    /// Returns true if no block ended any of the remembered I/Os: their times contain no wake-up.
     pub(super) fn is_known(&self) -> bool {
         self.added - self.blocked >= (KEPT / 2) as u64
     }
 
-    /// Takes an I/O for one like most if it takes less than `time`, and is no surprise; until the history is
-    /// forgotten.
+    /// Sets the time below which an I/O that is no surprise counts as one like most, until the history is forgotten.
     pub(super) fn set_usual(&mut self, time: u64) {
         self.usual = time.min(u64::from(self.surprising)).min(LONGEST);
     }
 
-    /// Returns true if an I/O that took `time` is one like most: it is no surprise, and not of note.
+    /// Returns true if an I/O that took `time` is one like most: neither a surprise nor of note.
     #[inline]
     pub(super) fn is_like_most(&self, time: u64) -> bool {
         time < self.usual
@@ -123,9 +121,9 @@ impl History {
         (self.overs, self.surprises) = (0, 0);
     }
 
-    /// Adds an I/O that was there when the core woke, `within` after its submission: how long it took
-    /// is not known. What was remembered stays, unless it is longer; but for all of it if there were so
-    /// `many` in a row. Returns true if the history was forgotten.
+    /// Adds an I/O that had completed when the core woke, `within` after its submission: its time is not known. The
+    /// remembered time stays unless it is longer; after `many` such I/Os in a row all are forgotten. Returns true if
+    /// the history was forgotten.
     pub(super) fn add_within(&mut self, within: u64, many: u8) -> bool {
         self.overs = self.overs.saturating_add(1);
         if self.overs >= many {
@@ -168,8 +166,8 @@ impl History {
         true
     }
 
-    /// Representatives of the times, ascending, each of as many I/Os; and forgets how long the longest
-    /// took that is no longer remembered.
+    /// Returns representatives of the times, ascending, each for the same number of I/Os; also forgets the longest
+    /// time if it is no longer remembered.
     pub(super) fn points(&mut self) -> Points {
         let count = self.len().max(1);
         let sorted = match count {
@@ -189,12 +187,12 @@ impl History {
         }))
     }
 
-    /// The shortest time that was remembered at the last summary.
+    /// Returns the shortest time that was remembered at the last summary.
     pub(super) fn shortest(&self) -> u64 {
         u64::from(self.shortest)
     }
 
-    /// The longest time that was remembered at the last summary.
+    /// Returns the longest time that was remembered at the last summary.
     pub(super) fn longest(&self) -> Nanos {
         Nanos(u64::from(self.longest))
     }

@@ -1,9 +1,9 @@
-//! State that each I/O and each wait touches: a cache line.
+//! State that is used for each I/O and each wait: a cache line.
 
 use super::promise::SAMPLE;
 use joulio_units::Nanos;
 
-/// The times, counts and flags that a closed loop of spins needs.
+/// Times, counts and flags that a closed loop of spins needs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Hot {
@@ -13,19 +13,19 @@ pub(super) struct Hot {
     pub(super) polled: Nanos,
     /// Time when the completions of the poll before the last were seen.
     pub(super) before: Nanos,
-    /// I/Os that were submitted at that time or before may be late by more than is known here.
+    /// I/Os submitted at this time or before may be late by more than is known here.
     pub(super) late: Nanos,
-    /// Sum of the I/Os out at each spin since they were summed up.
+    /// Sum of the I/Os out at each spin since the last summary.
     counts: u64,
-    /// Waits until plans are made anew, and how many of them there were when they were summed up; below zero: they
-    /// are to be made.
+    /// Number of waits until plans are made again, and its value at the last summary; below zero: plans are to be
+    /// made.
     waits: i32,
     summed: i32,
     /// Number of I/Os that were submitted and are not reported complete.
     pub(super) out: u32,
     /// I/Os like most others until the next of them is sampled.
     unseen: i16,
-    /// Place of the class of the I/O that was submitted last, and flags of what is not as in a closed loop of spins.
+    /// Index of the class of the I/O that was submitted last, and flags for deviations from a closed loop of spins.
     place: u8,
 }
 
@@ -66,8 +66,8 @@ impl Hot {
         self.place &= !UNSEEN;
     }
 
-    /// An I/O of the class at `place` is submitted at `at`. Returns false if there is more to it than in a closed loop of
-    /// spins: then `newest` says still when the one before it was.
+    /// Notes that an I/O of the class at `place` is submitted at `at`. Returns false if it needs more than in a
+    /// closed loop of spins: then `newest` still holds the submission before it.
     #[inline]
     pub(super) fn submitted(&mut self, place: usize, at: Nanos) -> bool {
         self.out = self.out.wrapping_add(1);
@@ -88,13 +88,13 @@ impl Hot {
         std::mem::replace(&mut self.newest, at)
     }
 
-    /// Place of the class of the I/O that was submitted last.
+    /// Returns the index of the class of the I/O that was submitted last.
     pub(super) fn class(&self) -> usize {
         usize::from(self.place & CLASS)
     }
 
-    /// Place of the class of the I/O that was submitted last; beyond all places where not all is as in a closed loop of
-    /// spins.
+    /// Returns the index of the class of the I/O that was submitted last; a number beyond all classes if something
+    /// deviates from a closed loop of spins.
     #[inline]
     pub(super) fn spun_for(&self) -> usize {
         usize::from(self.place & !UNSEEN)
@@ -108,7 +108,7 @@ impl Hot {
         }
     }
 
-    /// Counts an I/O that is like most. Returns true if it is to be looked at.
+    /// Counts an I/O that is like most. Returns true if it is to be sampled.
     #[inline]
     pub(super) fn samples(&mut self) -> bool {
         self.unseen -= 1;
@@ -120,8 +120,8 @@ impl Hot {
         self.unseen = SAMPLE as i16 - 1;
     }
 
-    /// The next I/Os are seen as by polling in a closed loop, but for those that were submitted at the time that is
-    /// given, or before it.
+    /// Notes that the next I/Os are seen as by polling in a closed loop, except those that were submitted at the time
+    /// `late`, or before it.
     pub(super) fn set_usual(&mut self, late: Option<Nanos>) {
         self.late = late.unwrap_or(Nanos::MAX);
         match late {
@@ -130,7 +130,7 @@ impl Hot {
         }
     }
 
-    /// A wait begins. Returns false where plans are to be made anew, or nothing is out.
+    /// Notes the beginning of a wait. Returns false if plans are to be made again, or no I/O is out.
     #[inline]
     pub(super) fn waits(&mut self) -> bool {
         self.waits -= 1;
@@ -141,20 +141,20 @@ impl Hot {
         self.out > 0
     }
 
-    /// The wait is a spin, as the last one was.
+    /// Notes that the wait is a spin, as the last one was.
     #[inline]
     pub(super) fn spins(&mut self) {
         self.place |= UNSEEN;
         self.before = self.polled;
     }
 
-    /// A wait with `count` out is more than such a spin. Returns false where plans are to be made anew.
+    /// Notes that a wait with `count` out is more than such a spin. Returns false if plans are to be made again.
     pub(super) fn waits_more(&mut self, count: usize) -> bool {
         let planned = self.waits >= 0;
         if planned {
             self.counts -= u64::from(self.out);
         }
-        // Where nothing is out no plan is used.
+        // While no I/O is out no plan is used.
         match planned && count > 0 {
             true => self.summed -= 1,
             false => self.waits += 1,
@@ -163,24 +163,24 @@ impl Hot {
         planned
     }
 
-    /// A wait begins. Returns true if it is the first after a completion.
+    /// Notes the beginning of a wait. Returns true if it is the first after a completion.
     pub(super) fn waits_first(&mut self) -> bool {
         let seen = self.is_seen();
         self.spins();
         seen
     }
 
-    /// Sets the number of waits until plans are made anew; spins are summed up.
+    /// Sets the number of waits until plans are made again; the spins so far are summed up.
     pub(super) fn set_waits(&mut self, waits: u32) {
         (self.waits, self.summed) = (waits as i32, waits as i32);
     }
 
-    /// Plans are to be made anew at the next wait.
+    /// Lets plans be made again at the next wait.
     pub(super) fn plan_soon(&mut self) {
         self.summed -= std::mem::take(&mut self.waits);
     }
 
-    /// The spins since they were last summed up, if there were any.
+    /// Takes the spins since the last summary, if there were any.
     pub(super) fn take_spins(&mut self) -> Option<Spins> {
         let waits = self.summed - self.waits;
         self.summed = self.waits;

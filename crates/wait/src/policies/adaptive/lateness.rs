@@ -3,8 +3,7 @@
 /// Lateness of timers and interrupts on this machine: as its costs give it, until enough is measured.
 #[derive(Clone, Debug)]
 pub(super) struct Lateness {
-    /// Nanoseconds by which timers were later than the costs say, in the mean of the latest, and their
-    /// mean deviation.
+    /// Nanoseconds by which recent timers were later than their costs, in the mean, and their mean deviation.
     mean: f64,
     deviation: f64,
     /// Factor by which the thread takes longer than expected to go on after a block.
@@ -14,10 +13,10 @@ pub(super) struct Lateness {
     blocked: bool,
 }
 
-/// Most times as long as expected that a wake-up is taken to take.
+/// Largest factor by which a wake-up is taken to be slower than expected.
 const SLOWEST: f64 = 16.0;
-/// Share of what was measured that is forgotten with each plan in which nothing is measured: else one
-/// long delay would end all sleeps.
+/// Share of the measured values that is forgotten with each plan without a new measurement: otherwise one long delay
+/// would end all sleeps.
 const FORGOTTEN: f64 = 1.0 / 256.0;
 
 impl Lateness {
@@ -31,8 +30,8 @@ impl Lateness {
         }
     }
 
-    /// Nanoseconds beyond the costs' that a timer is hardly ever later: the mean and some mean deviations,
-    /// as TCP finds its timeout (RFC 6298). Below zero where timers are earlier.
+    /// Returns nanoseconds beyond the costs that a timer hardly ever exceeds: the mean and some mean deviations, as
+    /// TCP computes its timeout (RFC 6298). Below zero if timers are earlier.
     pub(super) fn timer(&self) -> f64 {
         self.mean + 3.0 * self.deviation
     }
@@ -42,9 +41,9 @@ impl Lateness {
         self.slow.max(1.0)
     }
 
-    /// A timer was `late` nanoseconds late, which `expected` by the costs.
+    /// Notes that a timer was `late` nanoseconds late, where the costs gave `expected`.
     pub(super) fn timer_was(&mut self, late: f64, expected: f64) {
-        // One that a preemption or a host's pause made longer says little of the next.
+        // A delay by a preemption or a host's pause says little about the next one.
         let late = late.min(8.0 * (expected + self.timer().max(0.0)));
         let over = late - expected - self.mean;
         self.mean += over / 8.0;
@@ -52,13 +51,13 @@ impl Lateness {
         self.timed = true;
     }
 
-    /// A block took so many `times` as long to end as expected.
+    /// Notes that a block took `times` times as long to end as expected.
     pub(super) fn block_was(&mut self, times: f64) {
         self.slow += (times.clamp(0.0, SLOWEST) - self.slow) / 64.0;
         self.blocked = true;
     }
 
-    /// Forgets a little of what was not measured since the last plan.
+    /// Forgets a little of the values that were not measured since the last plan.
     pub(super) fn forget(&mut self) {
         if !std::mem::take(&mut self.timed) {
             self.mean -= self.mean * FORGOTTEN;

@@ -33,15 +33,15 @@ use joulio_units::Nanos;
 use state::State;
 use std::borrow::Cow;
 
-/// Plans each wait from what I/Os took lately and from what each step costs: rests until a completion is
-/// likely, watches, blocks when it takes longer than any lately. A plan is priced in joules and in
-/// delay, which is dearer the nearer the promise is to be broken.
+/// Plans each wait from the recent times of I/Os and from the cost of each step: it rests until a completion is
+/// likely, watches, and blocks when the I/O takes longer than any recent one. A plan is priced in joules and in
+/// delay; the closer the promise is to being broken, the higher the price of delay.
 #[derive(Clone, Debug)]
 pub struct Adaptive(Box<State>);
 
 impl Adaptive {
-    /// Creates a policy that reaches `goal` for one of so many `jobs` on a machine of `costs`, by `steps`;
-    /// [`Adaptive::STEPS`] are among them.
+    /// Creates a policy that reaches `goal` for one of `jobs` jobs on a machine of `costs`, with `steps`, which
+    /// include [`Adaptive::STEPS`].
     ///
     /// # Panics
     /// `costs` has no idle state.
@@ -49,8 +49,8 @@ impl Adaptive {
         Adaptive(Box::new(State::new(costs, goal, jobs, steps)))
     }
 
-    /// Creates a policy for a machine whose costs are not known, with the latency budget and the
-    /// objective by default, that spins, sleeps and blocks.
+    /// Creates a policy for a machine whose costs are not known, with the default latency budget and objective, that
+    /// spins, sleeps and blocks.
     pub fn generic() -> Adaptive {
         Adaptive::new(WaitCosts::generic(), Goal::default(), 1, Adaptive::STEPS)
     }

@@ -1,4 +1,4 @@
-//! A plan of a wait, and what it costs by what I/Os took lately.
+//! A plan of a wait, and its cost, by the recent times of I/Os.
 
 use super::blocking::Blocked;
 use super::costs::{WaitCosts, greater, ns};
@@ -7,7 +7,7 @@ use super::promise::Promise;
 use crate::StepKind;
 use joulio_units::Watts;
 
-/// I/Os out at once that are simulated, at most.
+/// Largest number of I/Os out at once that is simulated.
 pub(super) const DEEPEST: usize = 32;
 
 /// End of a watch that sees nothing.
@@ -15,21 +15,21 @@ pub(super) const DEEPEST: usize = 32;
 pub(super) enum Then {
     /// The core blocks when watching has cost as much as a block.
     BreakEven,
-    /// The core blocks when an I/O takes longer than any that is remembered, and than is promised.
+    /// The core blocks when an I/O takes longer than any that is remembered, and longer than promised.
     Longest,
     /// The core blocks when an I/O has taken longer than is promised.
     Promise,
 }
 
-/// A plan: perhaps a rest, perhaps a loose watch, then a close watch, then a block.
+/// A plan: an optional rest, an optional loose watch, then a close watch, then a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and the point of the history at which
-    /// the core is to be back.
+    /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and the point of the history at which the core
+    /// must be back.
     pub(super) rest: Option<(StepKind, usize)>,
-    /// Kind of the loose watch, by which an I/O may be seen as late as is harmless before it is due.
+    /// Kind of the loose watch, which may see an I/O late, but before it is due.
     pub(super) loose: Option<StepKind>,
-    /// Kind of the close watch; a block goes on until it sees something.
+    /// Kind of the close watch; a block lasts until it sees a completion.
     pub(super) watch: StepKind,
     /// End of the close watch.
     pub(super) then: Then,
@@ -46,14 +46,14 @@ impl Plan {
         }
     }
 
-    /// Returns true if it is of the same steps as `other`.
+    /// Returns true if the plan has the same steps as `other`.
     pub(super) fn is_like(&self, other: Plan) -> bool {
         let rest = |plan: Plan| plan.rest.map(|(kind, _)| kind);
         let steps = |plan: Plan| (rest(plan), plan.loose, plan.watch, plan.then);
         steps(*self) == steps(other)
     }
 
-    /// The plan for I/Os of which nothing is known, where latencies are `promised` and where not.
+    /// Returns the plan for I/Os without a history, with latencies `promised` or not.
     pub(super) const fn unknown(promised: bool) -> Plan {
         let then = match promised {
             true => Then::Promise,
@@ -63,7 +63,7 @@ impl Plan {
     }
 }
 
-/// A kind of watch: what it draws, and how long after a completion the thread goes on.
+/// A kind of watch: its watts, and the time from a completion to the thread's next instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) kind: StepKind,
@@ -75,33 +75,33 @@ pub(super) struct Watch {
 #[derive(Clone, Copy)]
 pub(super) struct Pricing<'a> {
     pub(super) costs: &'a WaitCosts,
-    /// Kinds of watch that there are, spinning first.
+    /// Available kinds of watch, spinning first.
     pub(super) watches: &'a [Watch],
     /// The promise that counts.
     pub(super) promise: Option<&'a Promise>,
-    /// Nanoseconds from the submission to the first wait, of an I/O that is alone.
+    /// Nanoseconds from the submission to the first wait, for an I/O that is alone.
     pub(super) begin: f64,
     /// Nanoseconds by which a timer may be later than its costs say; below zero: earlier.
     pub(super) late: f64,
     /// Factor by which the thread takes longer than expected to go on after a block; at least 1.
     pub(super) slow: f64,
-    /// Watts that are spent as long as the I/O takes, whatever the core does.
+    /// Watts that are drawn while the I/O lasts, whatever the core does.
     pub(super) share: f64,
     /// Watts that a delayed I/O is worth.
     pub(super) price: f64,
-    /// Nanoseconds from its submission for which an I/O may be left unseen.
+    /// Nanoseconds from its submission for which an I/O may stay unseen.
     pub(super) due: f64,
-    /// Nanoseconds for which an I/O is watched for after it is due, in the mean.
+    /// Mean nanoseconds for which an I/O is watched for after it is due.
     pub(super) after_due: f64,
-    /// I/Os before one of the slowest that it waited for, one after the other.
+    /// Number of I/Os in a row that one of the slowest waited for.
     pub(super) chain: f64,
-    /// Share of the I/Os that come while others are out, and wait for the core until it wakes.
+    /// Share of the I/Os that come while others are out, and wait until the core wakes.
     pub(super) between: f64,
-    /// Nanoseconds by which it is late already, as a nap delayed it or those before it.
+    /// Nanoseconds by which the I/O is late already, since a nap delayed it or those before it.
     pub(super) nap: f64,
     /// Nanoseconds of the longest limit.
     pub(super) promised: f64,
-    /// Nanoseconds of spinning that cost what a block costs.
+    /// Nanoseconds of spinning that cost as much as a block.
     pub(super) break_even: f64,
     /// True if the load comes by itself.
     pub(super) open: bool,
@@ -112,18 +112,18 @@ pub(super) struct Pricing<'a> {
 pub(super) struct Cost {
     /// Nanojoules of the core.
     pub(super) joules: f64,
-    /// Nanoseconds that an I/O takes of the closed loop, or how much more than by another plan.
+    /// Nanoseconds that an I/O takes in the closed loop, or how many more than with another plan.
     pub(super) time: f64,
-    /// Nanoseconds by which it is late, in the mean.
+    /// Mean nanoseconds by which an I/O is late.
     pub(super) delay: f64,
-    /// Nanoseconds by which one is late that takes longest.
+    /// Nanoseconds by which one of the longest I/Os is late.
     pub(super) tail: f64,
-    /// Nanoseconds by which one is late at most.
+    /// Largest nanoseconds by which an I/O is late.
     pub(super) most: f64,
 }
 
 impl Cost {
-    /// A cost of `joules` nanojoules, late by `delay` nanoseconds.
+    /// A cost of `joules` nanojoules and a delay of `delay` nanoseconds.
     pub(super) fn one(joules: f64, delay: f64) -> Cost {
         Cost {
             joules,
@@ -142,7 +142,7 @@ pub(super) struct Rested {
     pub(super) end: f64,
     /// Nanojoules.
     pub(super) joules: f64,
-    /// Nanoseconds that the thread is slower for it.
+    /// Nanoseconds by which the thread is slower after the rest.
     pub(super) cold: f64,
 }
 
@@ -163,7 +163,7 @@ impl Pricing<'_> {
             .unwrap_or(&self.watches[0])
     }
 
-    /// Nanoseconds after the submission at which a rest ends so that the core is back at `point`.
+    /// Returns the nanoseconds after the submission at which a rest ends so that the core is back at `point`.
     pub(super) fn rest_until(&self, kind: StepKind, point: f64) -> f64 {
         if kind != StepKind::Sleep {
             return point - ns(self.costs.pause_exit);
@@ -176,8 +176,7 @@ impl Pricing<'_> {
         }
     }
 
-    /// End of a sleep that is too short for the governor to choose an idle state which the core would not have
-    /// left by `point`.
+    /// Returns the end of a sleep that is too short for an idle state which the core would not have left by `point`.
     fn shallow_until(&self, point: f64) -> Option<f64> {
         let costs = self.costs;
         let states = costs.idle.windows(2).rev();
@@ -189,8 +188,8 @@ impl Pricing<'_> {
         ends.find(|end| *end > self.shortest(StepKind::Sleep))
     }
 
-    /// Nanoseconds after the submission at which the loose watch of `plan` ends, so that what it sees is
-    /// seen before it is due.
+    /// Returns the nanoseconds after the submission at which the loose watch of `plan` ends, so that it sees
+    /// completions before they are due.
     pub(super) fn loose_until(&self, plan: Plan) -> f64 {
         let until = match plan.loose {
             None => 0.0,
@@ -204,7 +203,8 @@ impl Pricing<'_> {
         greater(until, 0.0)
     }
 
-    /// Nanoseconds after the submission at which the close watch of `plan` ends, where I/Os took `longest`.
+    /// Returns the nanoseconds after the submission at which the close watch of `plan` ends, where I/Os took up to
+    /// `longest`.
     pub(super) fn watch_until(&self, plan: Plan, longest: f64) -> f64 {
         match plan.then {
             Then::BreakEven => self.break_even,
@@ -213,18 +213,18 @@ impl Pricing<'_> {
         }
     }
 
-    /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `length`, as they
-    /// were measured lately.
+    /// Returns the nanoseconds from a timer's time to the thread's next instruction after a sleep of `length`, as
+    /// measured lately.
     fn timer_delay(&self, length: f64) -> f64 {
         greater(self.costs.timer_delay(length) + self.late, 0.0)
     }
 
-    /// Nanoseconds from the submission of an I/O that is alone to the end of the shortest rest.
+    /// Returns the nanoseconds from the submission of an I/O that is alone to the end of the shortest rest.
     pub(super) fn shortest(&self, kind: StepKind) -> f64 {
         self.begin + self.before(kind)
     }
 
-    /// Nanoseconds between the decision to rest and the end of the shortest rest.
+    /// Returns the nanoseconds between the decision to rest and the end of the shortest rest.
     pub(super) fn before(&self, kind: StepKind) -> f64 {
         let before = match kind {
             StepKind::Sleep => ns(self.costs.sleep_before),
@@ -233,7 +233,7 @@ impl Pricing<'_> {
         before + SHORTEST_REST
     }
 
-    /// The cost of `plan` for I/Os that are alone and take `points`.
+    /// Returns the cost of `plan` for I/Os that are alone and take `points`.
     pub(super) fn alone<'a>(
         &'a self,
         (plan, rested): (Plan, Option<Rested>),
@@ -318,8 +318,8 @@ impl Pricing<'_> {
         }
     }
 
-    /// Adds the joules and the delay of those of `points` at `from` to `to`, seen by `watch` that begins at
-    /// `at` by a thread that is slower by `cold` then.
+    /// Adds the joules and the delay for the `points` at `from` to `to`, seen by `watch`, which begins at `at` in a
+    /// thread that is slower by `cold` then.
     fn watched(
         &self,
         watch: Watch,
@@ -331,20 +331,21 @@ impl Pricing<'_> {
         let many = float(to - from);
         let late = watch.exit + cold;
         let sum = points.sum(from, to);
-        // Those that are there when it begins were waited for by what was before.
+        // I/Os that have completed when it begins were waited for by the step before.
         let watched = greater(sum - many * at, 0.0);
         *joules += watched * watch.watts + many * late * self.costs.spin.0;
         *delay += many * late + greater(many * at - sum, 0.0);
     }
 
-    /// A rest of an I/O that is alone after which the core is back at `point`, if there is time for one.
+    /// Returns a rest for an I/O that is alone after which the core is back at `point`, if there is time for one.
     pub(super) fn rested(&self, kind: StepKind, point: f64) -> Option<Rested> {
         let until = self.rest_until(kind, point);
         (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
     }
 
-    /// Share of the I/Os that are there at the end of a rest, in which the core draws `idle`, where a nanosecond more
-    /// costs as much by these as it saves by the others, for which is watched by `watch` then.
+    /// Returns the share of the I/Os that have completed at the best end of a rest, in which the core draws `idle`:
+    /// there one nanosecond more costs as much for these as it saves for the others, which are then watched for by
+    /// `watch`.
     pub(super) fn enough(&self, idle: Watts, watch: &Watch) -> f64 {
         (watch.watts - idle.0) / (watch.watts + self.price + self.share)
     }
@@ -376,9 +377,9 @@ impl Pricing<'_> {
         }
     }
 
-    /// The plan of I/Os of which little is known, where latencies are `promised` and where not.
+    /// Returns the plan for I/Os of which little is known, with latencies `promised` or not.
     pub(super) fn unknown(&self, promised: bool) -> Plan {
-        // Nothing else is known of them either: one may be late as a block makes it.
+        // Nothing else is known of them either: an I/O may be as late as a block makes it.
         let late = self.block(0.0, 1e12).delay * (1.0 + self.chain) + self.nap;
         let harmless = |promise: &Promise| promise.risk(late, 1.0) == 0.0;
         match self.promise.is_some_and(harmless) {
@@ -387,7 +388,7 @@ impl Pricing<'_> {
         }
     }
 
-    /// The cost of `plan`, where `depth` are out and take `points`.
+    /// Returns the cost of `plan`, with `depth` I/Os out that take `points`.
     pub(super) fn cost(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         match depth {
             1 => {
@@ -399,7 +400,7 @@ impl Pricing<'_> {
         }
     }
 
-    /// Nanoseconds from an I/O's arrival while the core waits by `plan` to its submission, at most.
+    /// Returns the longest nanoseconds from an I/O's arrival, while the core waits by `plan`, to its submission.
     fn wake(&self, plan: Plan) -> f64 {
         let costs = self.costs;
         let blocks = plan.loose == Some(StepKind::Block) || plan.watch == StepKind::Block;
@@ -433,12 +434,12 @@ impl Pricing<'_> {
         (median, depth): (f64, usize),
     ) -> f64 {
         let depth = float(depth.min(DEEPEST));
-        // What no point of the history tells of.
+        // Cost of I/Os longer than the points of the history.
         let after = match plan.watch {
             StepKind::Block => 0.0,
             kind => self.watch(kind).watts * self.after_due,
         };
-        // What polling costs.
+        // Cost of polling.
         let polled = self.costs.spin.0 * median / depth;
         cost.joules
             + after

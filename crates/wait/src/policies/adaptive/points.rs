@@ -1,11 +1,11 @@
-//! Representatives of what I/Os took.
+//! Representatives of the times of I/Os.
 
 use std::ops::Index;
 
 /// Representatives of a history.
 pub(super) const POINTS: usize = 16;
 
-/// Times that stand for as many I/Os each, ascending, in nanoseconds.
+/// Times that each stand for the same number of I/Os, ascending, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Points {
     times: [f64; POINTS],
@@ -14,7 +14,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The points of `times`, which ascend.
+    /// Points from `times`, which ascend.
     pub(super) fn new(times: [f64; POINTS]) -> Points {
         let mut sums = [0.0; POINTS + 1];
         for (index, time) in times.iter().enumerate() {
@@ -46,14 +46,14 @@ impl Points {
         }
     }
 
-    /// The first within which a `share` of the I/Os are.
+    /// Returns the first point within which a `share` of the I/Os lie.
     pub(super) fn at_share(&self, share: f64) -> usize {
         let last = ((share * POINTS as f64).ceil() as usize).clamp(1, POINTS) - 1;
         let alike = self.times[..last].iter().rev();
         last - alike.take_while(|time| **time == self.times[last]).count()
     }
 
-    /// The sum of those at `from` to `to`, without the last.
+    /// Returns the sum of the points from `from` to `to`, without the last.
     pub(super) fn sum(&self, from: usize, to: usize) -> f64 {
         self.sums[to] - self.sums[from]
     }

@@ -8,12 +8,12 @@ use joulio_units::{Nanos, Percentile};
 /// more; and of what is left where that is known: of those that were not made late though they could have been.
 const OWN: f64 = 0.03;
 const SPENT: f64 = 0.9;
-/// Share of what a limit leaves over polling's percentile that is planned with: what polling would have had
-/// is known to no more.
+/// Share of a limit's distance from polling's percentile that plans may use: that percentile is not known more
+/// exactly.
 const AIM: f64 = 0.85;
-/// Share of the I/Os that may be late from which on nothing is tried that may change what the device does.
+/// Share of the late I/Os that are allowed from which on no plan is tried that may change the device's behaviour.
 const FULL: f64 = 0.95;
-/// Late I/Os that are allowed beyond these before there are so many.
+/// Late I/Os that are allowed in excess of these shares until there are so many.
 const LOAN: f64 = 0.5;
 const REPAID: f64 = 20.0;
 /// Share of the slack by which all I/Os may be late: of a closed loop, and where some are late as others are;
@@ -21,17 +21,18 @@ const REPAID: f64 = 20.0;
 const HARMLESS: f64 = 0.98;
 const CAREFUL: f64 = 0.85;
 const TINY: f64 = 0.4;
-/// Share of the I/Os that may be late which are expected to be, where some are late as others are.
+/// Share of the late I/Os that are allowed which may be expected, where some I/Os are late as others are.
 const EXPECTED: f64 = 0.97;
-/// Part by which expectations are not told from one another.
+/// Relative difference below which expectations count as equal.
 const ALIKE: f64 = 0.002;
-/// Factor on delays where more was late than was expected, and when that was not so for a while; the most.
+/// Factors on the expected delays: after more I/Os were late than expected, after a while in which that was not so,
+/// and the largest.
 const WORSE: f64 = 1.5;
 const BETTER: f64 = 0.9;
 const WORST: f64 = 16.0;
-/// I/Os that are above what is taken for a percentile while there are too few I/Os to have it.
+/// Number of I/Os above the time that is used as a percentile while there are too few I/Os for the percentile itself.
 const RANK: f64 = 3.0;
-/// Nanoseconds for which an I/O is watched for at most, where the promise is not known.
+/// Longest nanoseconds for which an I/O is watched for while the promise is not known.
 const UNKNOWN: u64 = 10_000_000;
 /// Share of the lowest promised percentile below which latencies are counted together.
 const FLOOR: f64 = 0.5;
@@ -41,7 +42,7 @@ const SLOW: f64 = 0.9;
 /// there are enough to sample the others.
 const EXACT: f64 = 3.0;
 const ENOUGH: f64 = 8.0;
-/// I/Os for each of the others that is told apart.
+/// Number of the other I/Os for each one that is sampled.
 pub(super) const SAMPLE: u16 = 8;
 /// Times as many quick I/Os in a row as there are for each above the percentile, after which the device is
 /// taken for a faster one; and the share of what was learnt that is kept then.
@@ -51,19 +52,19 @@ const KEPT: f32 = 0.125;
 /// A latency that a percentile of the I/Os may not exceed.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
-    /// Fraction of the I/Os that may exceed it.
+    /// Fraction of the I/Os that may exceed the limit.
     share: f64,
-    /// Nanoseconds from the request to the sight of the completion; 0: not known yet.
+    /// Nanoseconds from the request until the completion is seen; 0: not known yet.
     latency: f64,
     /// Nanoseconds of polling at the percentile; 0: not known yet.
     polled: f64,
-    /// True if it is learnt from what polling has.
+    /// True if the limit is learnt from polling's latencies.
     learnt: bool,
-    /// Nanoseconds by which any I/O may be later than by polling, for what is known; 0: nothing is.
+    /// Nanoseconds by which any I/O may be later than by polling, as far as is known; 0: nothing is known.
     slack: f64,
-    /// I/Os that may exceed it, of those that are remembered.
+    /// Number of the remembered I/Os that may exceed the limit.
     rank: f64,
-    /// I/Os that exceeded it, and those of them that polling would not have had above its percentile.
+    /// Number of I/Os that exceeded the limit, and of those that polling would have had below its percentile.
     late: f64,
     own: f64,
     /// True if no more of either may be.
@@ -72,12 +73,12 @@ struct Limit {
 }
 
 impl Limit {
-    /// Judges by so many I/Os, which polling would have had as `polled`. Returns true if it is newly full or
+    /// Judges by the number of `ios`, with polling's latencies `polled`. Returns true if the limit has become full or
     /// spent.
     fn judge(&mut self, ios: f64, polled: &Tail) -> bool {
         let may = ios * self.share;
         let alone = polled.above(self.latency);
-        // Above polling's own percentile; those of them that are in time make up for as many that are late.
+        // I/Os above polling's own percentile; those of them that are in time make up for as many late ones.
         let above = polled.above(self.latency - self.slack);
         let loan = LOAN * (1.0 - may / REPAID).max(0.0);
         let left = match self.slack > 0.0 {
@@ -91,7 +92,7 @@ impl Limit {
     }
 }
 
-/// The least slack of `limits`: endless where there are none.
+/// Returns the least slack of `limits`; infinite if there are none.
 fn least_slack(limits: &[Limit]) -> f64 {
     let slacks = limits.iter().map(|limit| limit.slack);
     slacks.fold(f64::INFINITY, f64::min)
@@ -111,27 +112,28 @@ pub(super) struct Sight {
 pub(super) struct Promise {
     limits: Vec<Limit>,
     promised: Promised,
-    /// Nanoseconds of an I/O's latency that are not waited.
+    /// Nanoseconds of an I/O's latency that are not spent waiting.
     around: f64,
-    /// Latencies that polling would have had, and by how many more I/Os had each.
+    /// Latencies that polling would have had, and how many more I/Os really had each.
     polled: Tail,
     more: Tail,
     /// Shortest latency that is promised.
     nearest: u64,
-    /// The least slack of a limit: endless where nothing is promised.
+    /// Least slack of a limit; infinite where nothing is promised.
     slack: f64,
-    /// True if more were late by the policy's doing since I/Os were taken in, though none should have been.
+    /// True if the policy has made more I/Os late than it should since the last refresh, though none should have
+    /// been.
     worse: bool,
     /// True if the load is a closed loop.
     closed: bool,
     /// Factor by which delays are taken to be longer than expected; at least 1.
     doubt: f64,
-    /// Latency of the slowest I/Os, and how many there were when the last of them was seen.
+    /// Latency of the slowest I/Os, and the number of I/Os when the last of them was seen.
     high: u64,
     slowest: u32,
-    /// Latency by polling from which on an I/O is of note.
+    /// Latency with polling from which on an I/O is of note.
     notable: u64,
-    /// Latency by polling below which a sample of the I/Os tells enough.
+    /// Latency with polling below which a sample of the I/Os is enough.
     common: u64,
 }
 
@@ -199,15 +201,15 @@ impl Promise {
         }
     }
 
-    /// Counts an I/O that polling would have seen `polled` nanoseconds after its request. Returns true if it is
-    /// of note: [`Promise::sight`] is to be told of it.
+    /// Counts an I/O that polling would have seen `polled` nanoseconds after its request. Returns true if it is of
+    /// note: then [`Promise::sight`] must be called.
     #[inline]
     pub(super) fn seen(&mut self, polled: u64) -> bool {
         self.polled.add(polled, 1);
         polled >= self.notable
     }
 
-    /// Counts [`SAMPLE`] I/Os by one of them, which polling saw before [`Promise::common`].
+    /// Counts [`SAMPLE`] I/Os by one of them, whose latency with polling is below [`Promise::common`].
     #[inline]
     pub(super) fn seen_many(&mut self, polled: u64) {
         self.polled.add(polled, SAMPLE);
@@ -222,14 +224,14 @@ impl Promise {
         self.slowest = self.polled.added();
     }
 
-    /// Returns true if there are so many I/Os that a sample would do, and none is taken.
+    /// Returns true if there are so many I/Os that a sample would do, and none is sampled yet.
     pub(super) fn is_short(&self) -> bool {
         let share = self.limits.iter().map(|limit| limit.share);
         let may = self.polled.ios() * share.fold(0.0, f64::max);
         self.common == 0 && may >= ENOUGH
     }
 
-    /// Latency by polling below which no I/O is late, and one of [`SAMPLE`] tells enough.
+    /// Returns the latency with polling below which no I/O is late, and one in [`SAMPLE`] is enough.
     pub(super) fn common(&self) -> u64 {
         self.common
     }
@@ -248,7 +250,7 @@ impl Promise {
         Sight { slow, worse }
     }
 
-    /// Counts an I/O that exceeds a limit.
+    /// Counts an I/O that exceeds a limit; returns true if it should not have been late.
     #[cold]
     fn late(&mut self, polled: f64, had: f64) -> bool {
         let ios = self.polled.ios();
@@ -267,7 +269,7 @@ impl Promise {
         worse
     }
 
-    /// Takes in the I/Os of late; `closed` tells that the load is a closed loop.
+    /// Takes in the recent I/Os; `closed`: the load is a closed loop.
     pub(super) fn refresh(&mut self, closed: bool) {
         self.closed = closed;
         if self.limits.is_empty() || !self.polled.has_grown() {
@@ -327,12 +329,12 @@ impl Promise {
         };
     }
 
-    /// I/Os since the last of the slowest.
+    /// Returns the number of I/Os since the last of the slowest.
     fn below(&self) -> u32 {
         self.polled.added().wrapping_sub(self.slowest)
     }
 
-    /// Nanoseconds for which one I/O of all is watched for closely after it is due, in the mean.
+    /// Returns the mean nanoseconds, over all I/Os, of close watching after an I/O is due.
     pub(super) fn after_due(&self) -> f64 {
         let due = self.due();
         let longest = self.limits.iter().map(|limit| limit.latency);
@@ -348,7 +350,7 @@ impl Promise {
         !self.limits.is_empty()
     }
 
-    /// Nanoseconds from its request for which an I/O may be left unseen whatever it takes: endless where
+    /// Returns the nanoseconds from its request for which an I/O may stay unseen whatever its time; infinite where
     /// nothing is promised.
     pub(super) fn due(&self) -> f64 {
         let due = self.limits.iter().map(|limit| match limit.learnt {
@@ -391,7 +393,7 @@ impl Promise {
                 _ => self.polled.ios(),
             };
             let late = alone + fraction * (late - alone);
-            // Who had fewer above polling's percentile than it says up to now has those still to come.
+            // If fewer I/Os than expected were above polling's percentile up to now, the others are still to come.
             let may = match limit.slack > 0.0 {
                 true => {
                     let above = self.polled.above(limit.latency - limit.slack);
@@ -409,13 +411,13 @@ impl Promise {
         self.limits.iter().map(risk).sum()
     }
 
-    /// Returns true if no promise is broken where every I/O is so much later than by polling, whatever that
-    /// does to the device.
+    /// Returns true if no promise is broken when every I/O is later by `delay` than by polling, whatever that does to
+    /// the device.
     pub(super) fn is_tiny(&self, delay: f64) -> bool {
         delay <= self.slack * TINY
     }
 
-    /// Returns true if no promise is broken where any I/O is so much later than by polling, and no other is.
+    /// Returns true if no promise is broken when any single I/O is later by `delay` than by polling.
     pub(super) fn is_harmless(&self, delay: f64) -> bool {
         delay <= self.slack * CAREFUL
     }
@@ -425,24 +427,23 @@ impl Promise {
         self.limits.iter().any(|limit| limit.latency < time)
     }
 
-    /// Returns true if it is known what polling has.
+    /// Returns true if polling's latencies are known.
     pub(super) fn is_over_polling(&self) -> bool {
         self.slack > 0.0
     }
 
-    /// Returns true if so many I/Os are late that nothing should be tried that may change what the device
-    /// does.
+    /// Returns true if so many I/Os are late that no plan should be tried that may change the device's behaviour.
     pub(super) fn is_full(&self) -> bool {
         self.limits.iter().any(|limit| limit.full || limit.spent)
     }
 
-    /// Returns true if more I/Os were late by the policy's doing than may be.
+    /// Returns true if the policy has made more I/Os late than allowed.
     pub(super) fn is_spent(&self) -> bool {
         self.limits.iter().any(|limit| limit.spent)
     }
 
-    /// Nanoseconds for which an I/O of which nothing is known is watched for: as long as is promised, or as
-    /// long as costs what a block costs, `break_even`.
+    /// Returns the nanoseconds for which an I/O without a history is watched for: as long as promised, or as long as
+    /// costs as much as a block, `break_even`.
     pub(super) fn watch(&self, break_even: f64) -> f64 {
         let longest = self.limits.iter().map(|limit| match limit.latency {
             0.0 => UNKNOWN as f64,
@@ -476,7 +477,7 @@ mod tests {
             },
             Nanos::ZERO,
         );
-        // A hundred of them will be above the 99th percentile, of which half have been up to now.
+        // A hundred of them will be above the 99th percentile; half of those have been so far.
         for n in 0..10_000 {
             promise.seen(match n % 200 {
                 0 => 120_000,

@@ -1,4 +1,4 @@
-//! Plans, made anew by what is known now.
+//! Making plans again, from what is known now.
 
 use super::choose::{LEVELS, choose};
 use super::class_plan::{ClassPlan, surprising};
@@ -28,8 +28,8 @@ impl State {
         self.planned = self.depth;
         let deep = u64::from(depth.min(DEEPEST as u32));
         let open = self.gaps.open();
-        // To see whether the core is its own again costs a slice where it is not: only while that many I/Os more may
-        // be late.
+        // Trying whether the core is the thread's own again costs a slice if it is not: only while that many I/Os
+        // more may be late.
         if self.promise.is_full() {
             self.shared.put_off(now);
         }
@@ -51,7 +51,7 @@ impl State {
             late: self.lateness.timer(),
             slow: self.lateness.slow(),
             share: if open || crowded { 0.0 } else { self.share },
-            // Where others want the core a delay is worth the same whatever is promised.
+            // If other threads want the core, a delay is worth the same whatever is promised.
             price: match crowded {
                 true => shared::PRICE,
                 false => costs.spin.0,
@@ -65,13 +65,13 @@ impl State {
             break_even,
             open,
         };
-        // What the I/Os themselves are late by adds to that of a nap; who has more of the time is first.
+        // The lateness of the I/Os themselves adds to that of a nap; the one with more of the time is planned first.
         if !self.gaps.prevail() {
             pricing.nap = self.tail;
         }
         self.gaps.plan(&pricing, self.delays.alone());
         pricing.nap = self.gaps.delay() * self.delays.alone();
-        // What a plan by time of the core costs in joules.
+        // Joules of a plan that was priced in time of the core.
         let joules = |plan: Plan, points: &Points| {
             let pricing = Pricing {
                 costs: &self.costs,
@@ -81,7 +81,8 @@ impl State {
             };
             pricing.cost(plan, points, depth as usize)
         };
-        // Who keeps a core that others want loses whole slices of it, and who blocks next to nothing.
+        // A thread that keeps a core which others want loses whole slices of it; one that blocks loses next to
+        // nothing.
         let gives = crowded && self.promise.is_any() && self.steps.has(StepKind::Block);
         let (mut tail, mut confirmed) = (0.0_f64, !open && !crowded);
         for (kept, history) in self.history.iter_mut().enumerate() {
@@ -108,7 +109,7 @@ impl State {
                 false if gives => {
                     let median = points.median();
                     let blocked = median + pricing.block(0.0, median).delay;
-                    // What a spin does not keep either is no reason for one.
+                    // If a spin does not keep the promise either, it is no reason to spin.
                     let soon = self.promise.is_below(blocked) && !self.promise.is_below(median);
                     let kind = if soon {
                         StepKind::Spin
@@ -120,7 +121,7 @@ impl State {
                 }
                 false => {
                     let levels = match open && depth > 1 {
-                        // Who comes by itself does not come evenly.
+                        // I/Os that come by themselves do not come evenly.
                         true => &LEVELS[..1],
                         false => &LEVELS[..],
                     };
@@ -138,7 +139,7 @@ impl State {
             let longest = history.longest().0 as f64;
             let rest = plan.rest.map(|(kind, point)| {
                 let time = match point {
-                    // It is to be awake when the shortest completes.
+                    // The core must be awake when the shortest completes.
                     0 => history.shortest() as f64 - 2.0 * costs.poll.0 as f64,
                     point => points[point],
                 };
@@ -184,8 +185,8 @@ impl State {
         self.again = now + Nanos(rest << self.confirmed);
     }
 
-    /// Takes in the latencies of late where plans are not made anew for long, as soon as there are so many that most
-    /// I/Os need not be looked at.
+    /// Takes in recent latencies if plans are not made for long, once there are so many that most I/Os need not be
+    /// sampled.
     #[cold]
     pub(super) fn learn(&mut self) {
         if self.promise.is_short() {
@@ -194,7 +195,7 @@ impl State {
         }
     }
 
-    /// Sets from which time on I/Os are not like most.
+    /// Sets the time from which on I/Os are not like most.
     fn set_usual(&mut self) {
         let common = self.promise.common();
         for history in &mut self.history {

@@ -7,22 +7,23 @@ use joulio_units::{Joules, Nanos, Watts};
 
 /// Price of a nanosecond of delay where others want the core, in nanoseconds of the core's time.
 pub(super) const PRICE: f64 = 0.5;
-/// Time over which lost time is summed up.
+/// Window over which lost time is summed up.
 const WINDOW: Nanos = Nanos::from_millis(20);
 /// Share of it that has to be lost.
 const LOST: f64 = 0.1;
-/// Time and I/Os after which a core that others wanted is taken for the thread's own again, to see: a
-/// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
+/// Time and number of I/Os after which a core that others wanted is tried as the thread's own again. A spin that is
+/// wrong costs a slice, which must be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
 const PROBE_IOS: u32 = 4_000;
-/// Time after which a core that nobody wanted meanwhile was the thread's own; sooner, it was shared all along.
+/// Time after which a core that no thread wanted meanwhile counts as having been the thread's own; before that it was
+/// shared all along.
 const OWN: Nanos = PROBE;
-/// Doublings of the time until a core is tried again, for a try that was wrong, and at most: who never looks never
-/// finds out.
+/// Number of doublings of the time until a core is tried again, for a try that was wrong, and at most: a policy that
+/// never tries never finds out.
 const DOUBLED: u32 = 3;
 const MAX_DOUBLED: u32 = 6;
 
-/// The time that a thread was ready and did not run, lately.
+/// Recent time that a thread was ready and did not run.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     costs: WaitCosts,
@@ -32,11 +33,11 @@ pub(super) struct Shared {
     /// Time until which the core counts as wanted, and number of I/Os.
     until: Nanos,
     ios: u32,
-    /// Times that the end of that was put off since the last loss.
+    /// Number of times that `until` was put off since the last loss.
     put_off: u32,
     /// Time since which the core is taken for the thread's own.
     own_since: Option<Nanos>,
-    /// Doublings of the time until the core is tried again.
+    /// Number of doublings of the time until the core is tried again.
     doubled: u32,
 }
 
@@ -76,17 +77,18 @@ impl Shared {
         }
     }
 
-    /// Costs of the steps in time of the core.
+    /// Returns the costs of the steps in time of the core.
     pub(super) fn costs(&self) -> &WaitCosts {
         &self.costs
     }
 
-    /// The watch that there is: all keep the core.
+    /// Returns the only watch: all kinds keep the core.
     pub(super) fn watches(&self) -> &[Watch] {
         &self.watches
     }
 
-    /// Counts `time` that was lost, up to `at`. Returns true if the core is newly found wanted.
+    /// Counts `time` that was lost, up to `at`. Returns true if the core is found to be wanted now and was not
+    /// before.
     pub(super) fn lost(&mut self, time: Nanos, at: Nanos) -> bool {
         if at.since(self.since) > WINDOW {
             (self.since, self.lost) = (at - time, Nanos::ZERO);
@@ -108,8 +110,8 @@ impl Shared {
         news
     }
 
-    /// Puts off at `now` that a core which others wanted is taken for the thread's own, once half of the time and of the
-    /// I/Os until then are over, and at most as often as the doublings allow.
+    /// Puts off the time at which a core that others wanted is tried as the thread's own, once half of the time and
+    /// of the I/Os until then have passed, and at most as often as the doublings allow.
     pub(super) fn put_off(&mut self, now: Nanos) {
         let half = now + Nanos(PROBE.0 / 2) > self.until && self.ios < PROBE_IOS / 2;
         if self.is_crowded(now) && half && self.put_off + 1 < 1 << self.doubled {
@@ -123,7 +125,7 @@ impl Shared {
         now < self.until || self.ios > 0
     }
 
-    /// Plans are made at `now`. Returns true if others want the core.
+    /// Notes that plans are made at `now`. Returns true if others want the core.
     pub(super) fn plans(&mut self, now: Nanos) -> bool {
         let crowded = self.is_crowded(now);
         if !crowded {
@@ -132,7 +134,7 @@ impl Shared {
         crowded
     }
 
-    /// Returns true if I/Os are counted until the core is taken for the thread's own again.
+    /// Returns true if I/Os are being counted until the core is tried as the thread's own again.
     #[inline]
     pub(super) fn counts(&self) -> bool {
         self.ios > 0

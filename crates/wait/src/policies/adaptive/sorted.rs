@@ -1,22 +1,23 @@
-//! Times of a history in order.
+//! Sorting the times of a history.
 
 use super::history::KEPT;
 
-/// Buckets of the times: about as many as there are of these.
+/// Number of buckets: about as many as there are times.
 const BUCKETS: usize = 64;
 const BUCKET_BITS: u32 = BUCKETS.trailing_zeros();
 /// A one in each byte.
 const ONES: u64 = u64::MAX / 255;
 
-/// The `times` in order, most of which are between `low` and `high`: by buckets, which takes a third of the
-/// instructions of a sort where they are.
+/// Sorts `times`, most of which lie between `low` and `high`, by buckets: that takes a third of a sort's instructions
+/// where they do.
 pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
     let bits = u32::BITS - high.saturating_sub(low).leading_zeros();
     let shift = bits.saturating_sub(BUCKET_BITS);
     let mut buckets = [0_u8; KEPT];
-    // One for each byte: none of them needs a check.
+    // One for each byte value, so that no access needs a bounds check.
     let mut places = [0_u8; 256];
-    // Numbers with a sign, which a processor narrows several at a time. What seconds are taken for is mended below.
+    // Signed numbers, which a processor narrows several at a time. Times of seconds, which become wrong, are
+    // corrected below.
     for (bucket, time) in buckets.iter_mut().zip(times) {
         let over = time.wrapping_sub(low) as i32 >> shift;
         *bucket = over.clamp(0, BUCKETS as i32 - 1) as u8;
@@ -24,7 +25,7 @@ pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
     for bucket in &buckets {
         places[usize::from(*bucket)] += 1;
     }
-    // The place of the first of each: the sum of those before, of eight by one product. No byte overflows.
+    // First place of each bucket: the sum of the counts before, for eight buckets by one product. No byte overflows.
     let mut before = 0;
     for counts in places[..BUCKETS].as_chunks_mut::<8>().0 {
         let sums = u64::from_le_bytes(*counts).wrapping_mul(ONES);
@@ -37,7 +38,7 @@ pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
         sorted[usize::from(*place) % KEPT] = *time;
         *place += 1;
     }
-    // Those of a bucket are next to each other.
+    // The times of a bucket are next to each other.
     for end in 1..KEPT {
         if sorted[end] < sorted[end - 1] {
             sink(&mut sorted, end);
@@ -46,7 +47,7 @@ pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
     sorted
 }
 
-/// Moves the time at `place` down to where it belongs among those before it, which are in order.
+/// Moves the time at `place` down to its place among the times before it, which are in order.
 #[inline(never)]
 fn sink(sorted: &mut [u32; KEPT], mut place: usize) {
     let time = sorted[place];

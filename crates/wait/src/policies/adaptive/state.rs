@@ -1,4 +1,4 @@
-//! State of the policy: what it learns from each I/O, and what its plans say of a wait.
+//! State of the policy: what it learns from each I/O, and what its plans mean for a wait.
 
 use super::account::Account;
 use super::batches::Batches;
@@ -23,11 +23,11 @@ use joulio_units::Nanos;
 #[repr(C)]
 pub(super) struct State {
     pub(super) hot: Hot,
-    /// Nanoseconds for which an I/O of each class is watched for, where every plan is a close spin and no more; 0
-    /// elsewhere.
+    /// Nanoseconds for which an I/O of each class is watched for, if every plan is a close spin and nothing else;
+    /// otherwise 0.
     pub(super) watch: [u64; Class::KEPT],
     pub(super) costs: WaitCosts,
-    /// Watts that flow as long as an I/O of a closed loop takes, whatever the core does.
+    /// Watts that are drawn while an I/O of a closed loop lasts, whatever the core does.
     pub(super) share: f64,
     pub(super) steps: StepSet,
     pub(super) watches: Vec<Watch>,
@@ -36,7 +36,7 @@ pub(super) struct State {
     pub(super) unknown: ClassPlan,
     pub(super) promise: Promise,
     pub(super) gaps: Gaps,
-    /// Delays that I/Os hand on to those that wait for them.
+    /// Delays that I/Os pass on to those that wait for them.
     pub(super) delays: Delays,
     /// I/Os that were submitted together.
     batches: Batches,
@@ -46,44 +46,44 @@ pub(super) struct State {
     pub(super) shared: Shared,
     /// Costs of the waits so far, where nothing is promised.
     pub(super) account: Account,
-    /// Commands out at a wait, lately; and when plans were made.
+    /// Recent number of commands out at a wait, and its value when plans were made.
     pub(super) depth: f64,
     pub(super) planned: f64,
     /// Nanoseconds from a submission to the first wait after it.
     pub(super) begin: f64,
-    /// Nanoseconds by which one of the slowest I/Os is late by its plan.
+    /// Nanoseconds by which one of the slowest I/Os is late because of its plan.
     pub(super) tail: f64,
-    /// True if the plan of some class has a rest or a loose watch.
+    /// True if the plan of at least one class has a rest or a loose watch.
     pub(super) rests: bool,
-    /// Plans in a row that were of the same kinds as those before.
+    /// Number of plans in a row of the same kinds as those before.
     pub(super) confirmed: u32,
     /// Earliest time at which plans may be made again.
     pub(super) again: Nanos,
-    /// The step that was taken last, its end at the latest, and its begin.
+    /// Step that was taken last, its latest end, and its beginning.
     last: (StepKind, Nanos, Nanos),
-    /// True if the last poll had one completion alone.
+    /// True if the last poll found a single completion.
     single: bool,
     /// Submission of the I/O that ended the last gap.
     ended: Nanos,
-    /// Nanoseconds that the core was idle since the last completion.
+    /// Nanoseconds that the core has been idle since the last completion.
     idle: f64,
-    /// I/Os until the load is taken for a closed loop.
+    /// Number of I/Os until the load counts as a closed loop.
     pub(super) came: u32,
-    /// True if I/Os that are seen before the next wait are late by nothing, unless they were submitted together.
+    /// True if I/Os that are seen before the next wait are not late, unless they were submitted together.
     plain: bool,
 }
 
 /// What was learnt when a completion was seen.
 struct Seen {
-    /// Nanoseconds by which it is late by the policy's doing.
+    /// Nanoseconds by which the policy made it late.
     own: u64,
     /// True if the class's history was forgotten.
     forgotten: bool,
 }
 
-/// I/Os after one that came by itself in which the load is not taken for a closed loop.
+/// Number of I/Os after one that came by itself for which the load does not count as a closed loop.
 const CAME: u32 = 16_384;
-/// Commands out from which on the newest alone decides, where no plan has a rest or a loose watch.
+/// Number of commands out from which on the newest alone decides, if no plan has a rest or a loose watch.
 const MANY: usize = 4;
 
 impl State {
@@ -160,7 +160,8 @@ impl State {
         self.last.0 == StepKind::Spin && self.idle == 0.0
     }
 
-    /// An I/O is submitted that came by itself, or that something may have delayed, or with the one before it.
+    /// Takes in the submission of an I/O that came by itself, was delayed, or was submitted together with the one
+    /// before.
     #[cold]
     #[inline(never)]
     fn submitted_late(&mut self, class: Class, at: Nanos) {
@@ -184,15 +185,14 @@ impl State {
         self.set_plain(self.plain && !self.delays.is_any());
     }
 
-    /// I/Os that are seen before the next wait are late by nothing if they are `plain`, unless they were submitted
-    /// together.
+    /// Sets whether I/Os that are seen before the next wait are not late, unless they were submitted together.
     fn set_plain(&mut self, plain: bool) {
         self.plain = plain;
         let usual = plain && self.came == 0;
         self.hot.set_usual(usual.then(|| self.batches.newest()));
     }
 
-    /// An I/O comes by itself at `at`: nothing has completed since the last wait.
+    /// Notes that an I/O comes by itself at `at`: nothing has completed since the last wait.
     #[cold]
     fn arrived(&mut self, at: Nanos) {
         self.gaps.arrived();
@@ -210,7 +210,7 @@ impl State {
     #[inline]
     pub(super) fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         self.hot.out = self.hot.out.wrapping_sub(1);
-        // Endless of a clock that goes back.
+        // Wraps to a very long time if a clock goes back.
         let time = at.0.wrapping_sub(submitted.0);
         if submitted > self.hot.late
             && let Some(history) = self.history.get_mut(class.place())
@@ -226,14 +226,14 @@ impl State {
         }
     }
 
-    /// An I/O is like most, and stands for those that were not looked at.
+    /// Takes in a sampled I/O, which stands for those like it that were not sampled.
     #[inline(never)]
     fn sampled(&mut self, time: u64) {
         self.hot.sampled();
         self.promise.seen_many(time);
     }
 
-    /// An I/O is seen that is not like most, or that something may have delayed.
+    /// Takes in the completion of an I/O that is not like most, or may have been delayed.
     #[inline(never)]
     fn completed_anyhow(&mut self, kept: Option<usize>, submitted: Nanos, at: Nanos) {
         let time = at.since(submitted).0;
@@ -252,7 +252,7 @@ impl State {
         }
     }
 
-    /// An I/O is seen that the policy, or what was before it, may have delayed.
+    /// Takes in the completion of an I/O that the policy, or an I/O before it, may have delayed.
     fn completed_late(&mut self, kept: Option<usize>, (submitted, time): (Nanos, u64), at: Nanos) {
         self.set_plain(false);
         let first = !self.hot.is_seen();
@@ -272,7 +272,7 @@ impl State {
             self.idle += self.idle_of(kind, at.since(since));
         }
         let seen = self.seen(kept, time, at);
-        // All of a batch are made before any is submitted.
+        // All I/Os of a batch are prepared before the first is submitted.
         let making = self.costs.around.0.saturating_mul(u64::from(batch.others));
         let mut own = seen.own.saturating_add(before.own);
         if batch.own {
@@ -288,8 +288,8 @@ impl State {
         self.saw((submitted, before), (time, polled, had), seen.forgotten);
     }
 
-    /// Counts an I/O that was seen `had` nanoseconds after its request, and would have been `polled` after it
-    /// by polling.
+    /// Counts an I/O that was seen `had` nanoseconds after its request, and that polling would have seen `polled`
+    /// after it.
     fn saw(
         &mut self,
         (submitted, before): (Nanos, Before),
@@ -331,7 +331,7 @@ impl State {
         }
     }
 
-    /// Remembers that an I/O of the class at `kept` was seen at `at`, `time` after its submission.
+    /// Adds to the history an I/O of the class at `kept` that was seen at `at`, `time` after its submission.
     #[inline]
     fn seen(&mut self, kept: usize, time: u64, at: Nanos) -> Seen {
         let (history, plan) = (&mut self.history[kept], &self.plans[kept]);
@@ -346,8 +346,8 @@ impl State {
             StepKind::UserInterrupt => exact(history, self.costs.user_interrupt.0),
             StepKind::Block => {
                 let expected = self.costs.block_delay(at.since(since).0 as f64);
-                // A block among I/Os that differ by more says nothing of it; and next to others that blocks ended,
-                // how long they take is not known without it.
+                // Among I/Os that differ by more, a block shows nothing of the wake-up; and next to others that
+                // blocks ended, their times without a wake-up are not known.
                 let tells = plan.spread < 4.0 * expected;
                 if tells && plan.known > 0.0 {
                     self.lateness
@@ -359,7 +359,7 @@ impl State {
                     forgotten: history.add_blocked(time - own),
                 }
             }
-            // Another queue of the core had it awake before.
+            // Another queue of the core had woken it before.
             StepKind::Sleep | StepKind::Pause if at < until => exact(history, 0),
             StepKind::Sleep | StepKind::Pause => Seen {
                 own: time.saturating_sub(plan.shortest).max(1).min(time),
@@ -384,10 +384,10 @@ impl State {
                 self.lateness.block_was(late / self.costs.block_delay(idle));
             }
             self.idle += idle;
-            // It is taken into account.
+            // The step is taken into account.
             self.last.2 = at;
         }
-        // One that ended early was cut short by a deadline.
+        // A sleep that ended early was cut short by a deadline.
         if kind == StepKind::Sleep && at >= until {
             let length = until.since(since + self.costs.sleep_before).0 as f64;
             let expected = self.costs.timer_delay(length);
@@ -395,7 +395,7 @@ impl State {
         }
     }
 
-    /// Nanoseconds until the core goes on after the step that it takes, at most.
+    /// Returns the longest nanoseconds until the core goes on after the step that it takes.
     fn woken(&self) -> u64 {
         let exit = self
             .costs
@@ -412,7 +412,7 @@ impl State {
         }
     }
 
-    /// Nanoseconds for which the core was idle in a step of `kind` that took `time`.
+    /// Returns the nanoseconds for which the core was idle in a step of `kind` that took `time`.
     fn idle_of(&self, kind: StepKind, time: Nanos) -> f64 {
         let awake = match kind {
             StepKind::Sleep => self.costs.sleep_before + self.costs.sleep_after,
@@ -435,7 +435,7 @@ impl State {
         self.plan_anyhow(outstanding, now)
     }
 
-    /// Plans where there is more to do than to spin for the newest I/O.
+    /// Plans a wait that needs more than a spin for the newest I/O.
     #[inline(never)]
     fn plan_anyhow(&mut self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
         let count = outstanding.count();
@@ -478,29 +478,29 @@ impl State {
         step
     }
 
-    /// Takes in the spins since the last wait that was more.
+    /// Takes in the spins since the last wait of another kind.
     fn sum_up_spins(&mut self) {
         let Some(spins) = self.hot.take_spins() else {
             return;
         };
-        // A mean of so many counts for as much as they would.
+        // Their mean has the weight of that many single waits.
         let part = f64::min(spins.waits / 16.0, 1.0);
         self.depth += (spins.depth - self.depth) * part;
     }
 
-    /// Plans are to be made anew at the next wait.
+    /// Lets plans be made again at the next wait.
     fn plan_soon(&mut self) {
         self.hot.plan_soon();
         self.again = Nanos::ZERO;
     }
 
-    /// Returns true if there are many more or fewer I/Os out than plans were made for.
+    /// Returns true if many more or fewer I/Os are out than when plans were made.
     fn has_changed(&self) -> bool {
         self.depth > 1.5 * self.planned || self.planned > 1.5 * self.depth
     }
 
-    /// Returns true if so many more I/Os are out than plans were made for that what they say is of no use, and
-    /// something is promised.
+    /// Returns true if a latency is promised, and so many more I/Os are out than when plans were made that the plans
+    /// are of no use.
     fn outgrown(&self, count: usize) -> bool {
         f64::from(count as u32) > 2.0 * self.planned + 1.0 && self.promise.is_any()
     }
@@ -512,8 +512,7 @@ impl State {
         self.gaps.step(since, now)
     }
 
-    /// Watches where many I/Os are out and no plan has a rest or a loose watch, as long as the newest of them
-    /// says.
+    /// Watches as the plan of the newest I/O says, if many are out and no plan has a rest or a loose watch.
     #[inline]
     fn watch_newest(&self, count: usize, now: Nanos) -> Option<Step> {
         if count < MANY || self.rests {
@@ -528,7 +527,7 @@ impl State {
     fn step_of_all(&self, (outstanding, count): (&dyn Outstanding, usize), now: Nanos) -> Step {
         let waited = self.delays.longest();
         let mut all = Ends::NONE;
-        // One alone takes fewer instructions.
+        // A single one takes fewer instructions.
         if count == 1 {
             let mut one = None;
             outstanding.for_each(&mut |class, submitted| one = Some((class, submitted)));
@@ -555,7 +554,7 @@ impl State {
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);
-        // Nothing of that changes by a spin.
+        // A spin changes nothing of that.
         let plain = step.kind == StepKind::Spin
             && self.idle == 0.0
             && self.promise.is_any()

@@ -1,15 +1,15 @@
-//! The longest times of a stream: how many were above any time, of how many.
+//! The longest times of a stream: how many of how many were above any time.
 
-/// Parts of an octave that are told apart: a time is known to a 128th.
+/// Number of buckets in an octave: a time is known to a 128th.
 const PARTS: usize = 128;
 const PART_BITS: u32 = PARTS.trailing_zeros();
-/// The shortest octave begins at so many nanoseconds, and so many are kept.
+/// Logarithm of the nanoseconds at which the shortest octave begins, and the number of octaves.
 const FIRST: u32 = PART_BITS;
 const OCTAVES: usize = 32;
 const BUCKETS: usize = OCTAVES * PARTS;
-/// Times after which all counts are halved: the older the less.
+/// Number of times after which all counts are halved, so that older ones have less weight.
 const FORGOTTEN: f64 = 65_536.0;
-/// Times by which the stream has to grow before it is summed up anew: a share, and at least so many.
+/// Growth of the stream after which it is summed up again: a share, and a least number.
 const GROWN: f64 = 1.0 / 32.0;
 const FEW: u32 = 16;
 
@@ -17,15 +17,15 @@ const FEW: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
     counts: Box<[f32; BUCKETS]>,
-    /// Times in a bucket and all above it, when they were summed up last.
+    /// Number of times in a bucket and all above it, at the last summary.
     above: Box<[f32]>,
-    /// The highest bucket that counts anything.
+    /// Highest bucket that is not empty.
     top: usize,
-    /// Times below this are only counted, not told apart.
+    /// Times below this are counted without a bucket.
     floor: u64,
-    /// Times until they were summed up last, less what was forgotten.
+    /// Number of times at the last summary, less the forgotten ones.
     total: f64,
-    /// Times in all, of late, and when they were summed up last.
+    /// Number of recent times, now and at the last summary.
     added: u32,
     summed: u32,
     wanted: u32,
@@ -40,7 +40,7 @@ fn bucket(time: u64) -> usize {
     ((octave - FIRST) as usize * PARTS + part).min(BUCKETS - 1)
 }
 
-/// The lower end of a bucket, and its width.
+/// Returns the lower end of a bucket, and its width.
 fn bounds(bucket: usize) -> (f64, f64) {
     let (octave, part) = (bucket / PARTS, bucket % PARTS);
     let width = (1_u64 << octave) as f64;
@@ -61,7 +61,7 @@ impl Tail {
         }
     }
 
-    /// Adds a time that stands for `many`.
+    /// Adds a time that stands for `many` times.
     #[inline]
     pub(super) fn add(&mut self, time: u64, many: u16) {
         self.added = self.added.wrapping_add(u32::from(many));
@@ -74,7 +74,7 @@ impl Tail {
         }
     }
 
-    /// A time below which at most `rank` of them are not, nearly; and below which nothing is told apart any better.
+    /// Returns a time that at most about `rank` of the times reach; or the time below which buckets resolve nothing.
     pub(super) fn below(&self, rank: f64) -> u64 {
         let (low, width) = bounds(bucket(self.at(rank) as u64));
         self.floor.max((low + width) as u64)
@@ -90,13 +90,12 @@ impl Tail {
         self.added.wrapping_sub(self.summed)
     }
 
-    /// Returns true if there are enough times since they were summed up.
+    /// Returns true if there are enough new times since the last summary.
     pub(super) fn has_grown(&self) -> bool {
         self.fresh() >= self.wanted
     }
 
-    /// Sums up what was added, and does not tell apart any longer what is below `floor`. Returns true if all
-    /// counts were halved.
+    /// Sums up the added times, and drops the buckets below `floor`. Returns true if all counts were halved.
     pub(super) fn sum_up(&mut self, floor: u64) -> bool {
         self.total += f64::from(self.fresh());
         self.summed = self.added;
@@ -117,8 +116,7 @@ impl Tail {
         halved
     }
 
-    /// Moves a time from `from` to `to`, where what there is was summed up to `floor`: sums that are taken of it are of
-    /// differences.
+    /// Moves a time from `from` to `to`; used for differences, whose sums begin at `floor`.
     pub(super) fn shift(&mut self, from: u64, to: u64) {
         for (time, one) in [(from, -1.0), (to, 1.0)] {
             if time >= self.floor {
@@ -157,7 +155,7 @@ impl Tail {
         next + here * (1.0 - ((time - low) / width).clamp(0.0, 1.0))
     }
 
-    /// The time that so many of them are above, 0 where there are fewer.
+    /// Returns the time that `rank` of the times are above; 0 if there are fewer.
     pub(super) fn at(&self, rank: f64) -> f64 {
         let lowest = bucket(self.floor);
         for bucket in (lowest..=self.top).rev() {
@@ -182,7 +180,7 @@ mod tests {
     #[test]
     fn ranks_and_counts_are_those_of_the_times() {
         let mut tail = Tail::new();
-        // 100 to 200 us, one each ten nanoseconds.
+        // 100 to 200 us, one every ten nanoseconds.
         for n in 0..10_000_u64 {
             tail.add(100_000 + (n * 617) % 10_000 * 10, 1);
         }

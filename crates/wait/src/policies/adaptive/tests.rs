@@ -7,16 +7,16 @@ use proptest::prelude::*;
 
 const MICRO: u64 = 1_000;
 
-/// A core that takes as long for each step, and draws as much, as [`WaitCosts::generic`] says.
+/// A core whose steps take as long, and draw as much, as in [`WaitCosts::generic`].
 struct Core {
     policy: Adaptive,
     costs: WaitCosts,
     now: u64,
     /// Nanojoules of all waits.
     joules: f64,
-    /// Timers fire later by so many nanoseconds than the costs say.
+    /// Nanoseconds by which timers fire later than the costs say.
     lag: u64,
-    /// Blocks end later by so many nanoseconds than the costs say.
+    /// Nanoseconds by which blocks end later than the costs say.
     block_lag: u64,
     /// Kinds of the steps that were taken.
     steps: Vec<StepKind>,
@@ -116,7 +116,7 @@ impl Core {
         over
     }
 
-    /// Idle from `asleep` until `event`, then awake after the exit and `after`.
+    /// Idles from `asleep` until `event`, then is awake after the exit and `after`.
     fn wake(&mut self, asleep: u64, event: u64, after: u64, joules: f64) {
         let event = event.max(asleep);
         let state = self.costs.idle_of((event - asleep) as f64);
@@ -127,9 +127,9 @@ impl Core {
         self.now = event + state.exit.0 + after;
     }
 
-    /// The least that an I/O of `time` costs a core that knows when it completes. Where the governor would
-    /// choose a shallower state for a wait that is shorter by the break-even time, it is that: no policy
-    /// is to blame for a threshold.
+    /// Returns the least cost of an I/O of `time` on a core that knows when it completes. If the governor would
+    /// choose a shallower state for a wait that is shorter by the break-even time, that state counts: a threshold is
+    /// no fault of a policy.
     fn oracle(&self, time: u64) -> f64 {
         let asleep = |shorter: u64| {
             let idle = time.saturating_sub(self.costs.sleep_before.0);
@@ -158,7 +158,7 @@ fn slo(p99: u64, p999: u64) -> Promised {
     Promised::Slo(joulio_units::Slo::new(&limits).unwrap())
 }
 
-/// Numbers that look random, from 0 to 1.
+/// Returns pseudo-random numbers from 0 to 1.
 fn random(seed: &mut u64) -> f64 {
     *seed = seed
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -258,7 +258,7 @@ fn a_device_that_gets_slower_or_quicker_is_followed_within_some_tens_of_ios() {
         core.io(READ, 800 * MICRO);
     }
     assert!(core.joules - before < 0.6 * 50.0 * 800.0 * MICRO as f64 * core.costs.spin.0);
-    // It is quicker now, and is not slept through as if it were not.
+    // The device is quicker now, and its I/Os must not be slept through.
     for _ in 0..200 {
         core.io(READ, 80 * MICRO);
     }
@@ -311,7 +311,7 @@ fn a_core_without_ios_is_idle_within_ten_milliseconds() {
             core.now = step.until.0;
         }
         assert!(core.now - quiet <= 10_000 * MICRO + 1 && steps < 4);
-        // And stays so, whatever wakes it.
+        // That stays so, whatever wakes the core.
         core.now += 1_000_000 * MICRO;
         let step = core
             .policy
@@ -342,7 +342,7 @@ fn on_a_core_that_others_want_it_gives_the_core_away_and_keeps_it_again_later() 
     }
     ios(&mut core, 40);
     assert_eq!(ios(&mut core, 40), 40);
-    // Nobody takes any of its time for a tenth of a second.
+    // No thread takes any of its time for a tenth of a second.
     ios(&mut core, 20_000);
     assert_eq!(ios(&mut core, 40), 0);
 }
@@ -377,7 +377,7 @@ fn on_a_core_that_others_want_it_keeps_the_core_where_only_that_is_in_time() {
         for _ in 0..4 {
             core.policy.lost(Nanos::from_millis(2), Nanos(core.now));
         }
-        // What was learnt of others goes first.
+        // What was learnt about other threads is forgotten first.
         for _ in 0..200 {
             core.io(READ, time);
         }
@@ -393,7 +393,7 @@ fn on_a_core_that_others_want_it_keeps_the_core_where_only_that_is_in_time() {
     assert_eq!(blocks(&mut core, 60 * MICRO), 40, "nothing is");
 }
 
-/// Times of I/Os: constant, alternating, drifting, or with a heavy tail.
+/// Returns times of I/Os: constant, alternating, drifting, or with a heavy tail.
 fn times(kind: u8, base: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut seed = seed;
     let base = base as f64;
@@ -407,8 +407,8 @@ fn times(kind: u8, base: u64, count: usize, seed: u64) -> Vec<u64> {
 }
 
 proptest! {
-    /// Ski rental's bound, by the costs that the policy was given: where nothing is promised a wait
-    /// costs at most twice what it costs who knows the future, and a wake-up.
+    /// Ski rental's bound, by the costs that the policy was given: if nothing is promised, a wait costs at most twice
+    /// what it costs with knowledge of the future, and one wake-up.
     #[test]
     fn without_a_promise_it_costs_at_most_twice_the_oracle(
         kind in 0..4_u8, base in 1_000..500_000_u64, seed: u64
@@ -453,7 +453,7 @@ proptest! {
         prop_assert!(late <= ios / 100 + 10, "{late} of {ios}");
     }
 
-    /// A clock counts from when the machine was switched on, which says nothing of I/Os.
+    /// A clock counts from when the machine was switched on, which has nothing to do with I/Os.
     #[test]
     fn plans_are_the_same_whenever_the_clock_began(
         promised in prop_oneof![
@@ -472,7 +472,7 @@ proptest! {
             }
             core.steps
         };
-        // So many that a time is as precise as before.
+        // A multiple at which times are as precise as before.
         prop_assert_eq!(steps(0), steps(1 << 52));
     }
 

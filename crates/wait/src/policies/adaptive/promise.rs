@@ -250,7 +250,7 @@ impl Promise {
         Sight { slow, worse }
     }
 
-    /// Counts an I/O that exceeds a limit; returns true if it should not have been late.
+    /// Counts an I/O that exceeds a limit. Returns true if a limit has become full or spent by that.
     #[cold]
     fn late(&mut self, polled: f64, had: f64) -> bool {
         let ios = self.polled.ios();

@@ -1,8 +1,8 @@
 //! Published against modelled: every number, with its error.
 //!
-//! What a number promises depends on whether a profile's figure was fitted to it
-//! ([`NumberCheck::allowed`]). What breaks its promise is broken, unless the published data declare,
-//! with the reason, that it does not reproduce.
+//! The allowed error of a number depends on whether a profile's figure was fitted to it ([`NumberCheck::allowed`]). A
+//! number with a larger error is broken, unless the published data declare, with the reason, that it does not
+//! reproduce.
 
 mod break_even;
 mod claims;
@@ -30,7 +30,7 @@ const INCREMENT: f64 = 0.25;
 /// Methods whose published numbers differ by no more are not in an order.
 const TIE: f64 = 0.03;
 
-/// Comparison of what was published with the twin.
+/// Comparison of published data with the twin.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// Results of all numbers.
@@ -45,7 +45,7 @@ pub struct CheckReport {
     pub savings: Vec<SavingCheck>,
     /// Numbers that the profiles hold as they were printed.
     pub inputs: Vec<HeldNumber>,
-    /// Figures of profiles that were set by hand to what makes numbers come out.
+    /// Figures of profiles that were set by hand so that numbers reproduce.
     pub by_hand: Vec<HandSet>,
     /// Contradictions among what was printed.
     pub conflicts: Vec<Contradiction>,
@@ -68,7 +68,7 @@ pub struct HeldNumber {
     pub held: f64,
 }
 
-/// A figure of a profile that was set by hand to what makes numbers come out.
+/// A figure of a profile that was set by hand so that numbers reproduce.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandSet {
     /// The source's short name.
@@ -107,7 +107,7 @@ pub struct Unsaid {
     pub why: String,
 }
 
-/// Counts of a source's numbers by what became of them.
+/// Counts of a source's numbers by result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PaperSummary {
     /// The source's short name.

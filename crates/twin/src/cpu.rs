@@ -1,4 +1,4 @@
-//! A hardware thread: who has it, and what it does when nobody has.
+//! A hardware thread: the thread that has it, and what it does when no thread has it.
 
 use crate::run_queue::RunQueue;
 use crate::step_costs::{IdleStateTimes, StepCosts};
@@ -13,7 +13,7 @@ pub(crate) enum Cause {
     Interrupt,
     /// A timer that was set when the CPU fell idle.
     Timer,
-    /// A timer of whoever knows that nothing else will.
+    /// A timer set by a thread that knows that no other event will end the idle time.
     Known,
     /// The thread's turn, after another's: nothing is handled.
     Turn,
@@ -38,7 +38,7 @@ pub(crate) struct Got {
     pub(crate) at: Nanos,
     /// The CPU had been another's, or idle for so long; `None`: the job's all the time.
     pub(crate) cold: Option<Nanos>,
-    /// True if the CPU was idle, so that what woke it runs in nobody's time.
+    /// True if the CPU was idle, so that the wake-up is charged to no thread.
     pub(crate) idle: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Cpu {
     pub(crate) run_queue: RunQueue,
     /// The thread that had it last.
     owner: usize,
-    /// Time from which on nobody has the CPU.
+    /// Time from which on no thread has the CPU.
     pub(crate) free: Nanos,
     /// The latest idle time, and what it does until `free`: for the other thread of its core.
     idle: (Nanos, Nanos),
@@ -62,7 +62,7 @@ pub(crate) struct Cpu {
     pub(crate) next_irq: Nanos,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
-    /// Time by what the thread did.
+    /// Times by activity of the thread.
     done: [Nanos; Doing::COUNT],
     /// Time by idle state.
     idled: [Nanos; IdleState::ALL.len()],
@@ -127,10 +127,10 @@ impl Cpu {
         times
     }
 
-    /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Time since it was given away
-    /// is idle, in the state that the governor picked: the deepest that the expected length pays
-    /// for. A timer's length is known; another is the mean of the last, as the menu governor has it
-    /// when idle times differ little.
+    /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Since it was given away it was idle, in
+    /// the state that the governor picked: the deepest that is worth it for the expected length. A timer's length is
+    /// known; otherwise the mean of recent lengths is expected, as by the menu governor when idle times differ
+    /// little.
     #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, costs: &StepCosts) -> Got {
         if at <= self.free {
@@ -155,8 +155,8 @@ impl Cpu {
         }
     }
 
-    /// Handles an interrupt of another queue or device, which comes at `at`: for as long nobody has the CPU,
-    /// and a CPU that was idle is so again.
+    /// Handles an interrupt of another queue or device, which comes at `at`: no thread has the CPU that long, and a
+    /// CPU that was idle becomes idle again.
     pub(crate) fn handle_other(&mut self, at: Nanos, costs: &StepCosts) {
         if at > self.free {
             self.leave_idle(at, Cause::Interrupt, costs);
@@ -179,8 +179,8 @@ impl Cpu {
         };
         let state = pick(&costs.idle, expected);
         self.recent.add(length);
-        // What comes while it enters the state is taken when it is there; while it leaves it, it
-        // executes nothing yet.
+        // An interrupt while it enters the state is taken once it is there; while it leaves the state, it executes
+        // nothing yet.
         let entered = self.spend(self.free, state.enter, Doing::Kernel);
         let awake = entered.max(at) + state.exit;
         let idle = self.counted(entered, awake);
@@ -226,7 +226,7 @@ impl Cpu {
         self.latest = Doing::Kernel;
     }
 
-    /// Returns what the CPU does at `at`, as far as it is known; `None`: it is idle.
+    /// Returns what the CPU does at `at`, if that is known; `None`: it is idle.
     #[inline]
     pub(crate) fn doing(&self, at: Nanos) -> Option<Doing> {
         let idle = self.idle.0 <= at && at < self.idle.1;

@@ -6,8 +6,7 @@ use joulio_model::{
 };
 use joulio_units::{Direction, Joules, Nanos};
 
-/// A modelled device in virtual time, in power state 0: nobody requests another, and none is left by
-/// idle time.
+/// A modelled device in virtual time, in power state 0: no other is requested, and it makes no transitions when idle.
 #[derive(Clone, Debug)]
 pub(crate) struct Device<'a> {
     pub(crate) profile: &'a DeviceProfile,
@@ -40,7 +39,7 @@ struct LoadParts {
     ios: [u64; 2],
 }
 
-/// Number of parts in which `profile` is given an I/O of so many `bytes`.
+/// Returns the number of parts into which an I/O of `bytes` is split for `profile`.
 pub(crate) fn parts(profile: &DeviceProfile, bytes: u32) -> u32 {
     bytes.div_ceil(profile.max_transfer().max(1)).max(1)
 }
@@ -102,7 +101,7 @@ impl<'a> Device<'a> {
         self.submit_rest(at, side, (bytes - part, part)).max(finish)
     }
 
-    /// Takes what is left of an I/O, so many bytes in parts of so many; when all of it is finished.
+    /// Submits the remaining parts of an I/O; returns when all of it is finished.
     #[cold]
     fn submit_rest(&mut self, at: Nanos, side: usize, (mut left, part): (u32, u32)) -> Nanos {
         let mut finish = at;

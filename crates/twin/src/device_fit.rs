@@ -1,11 +1,9 @@
-//! A device's profile from what anybody can measure of it: what it does one I/O at a time, by size,
-//! and what it does at depth.
+//! Fits a device's profile to rates that anybody can measure: one I/O at a time, by size, and several at a time.
 //!
-//! What one I/O at a time takes beyond the software of the machine is the device's: a size after
-//! another the service time is moved until the twin's rate is the measured one. The bandwidth is the
-//! most bytes a second that were measured of larger requests; the number of servers, and the share of
-//! a service time for which one is held, are those by which the rates at depth come out best. All
-//! else is another profile's, as a guess.
+//! The time of one I/O at a time, less that of the machine's software, is the device's: for one size after another
+//! the service time is changed until the twin's rate equals the measured one. The bandwidth is the highest measured
+//! for larger requests. The number of servers, and the share of a service time for which one is held, are those that
+//! reproduce the rates at depth best. Everything else is taken from another profile, as a guess.
 
 use crate::{TwinError, TwinSetup, run_policy};
 use joulio_job::{Job, Method, ReadWrite};
@@ -138,8 +136,8 @@ pub enum DeviceFitError {
     Inherit(String),
 }
 
-/// Finds the profile called `name` of the device whose `rates` were measured as `by` says; what they do
-/// not say is `base`'s. Second, each rate beside the twin's.
+/// Fits a profile called `name` to the `rates` of a device, measured with the setup `by`; everything else comes from
+/// `base`. Also returns each rate with the twin's.
 ///
 /// # Errors
 /// [`DeviceFitError`], if the rates are too few or contradict the machine.
@@ -156,7 +154,7 @@ pub fn fit_device(
         rates.len(),
         by.machine.name
     );
-    // It is of the device that was measured, whatever the base is of.
+    // The model number is that of the measured device, not of the base.
     profile.model = model(name);
     profile.drives = Vec::new();
     // Neither shows in mean rates.
@@ -211,7 +209,7 @@ pub fn fit_device(
     Ok((profile, beside))
 }
 
-/// The model number of the profile called `name`: of 40 characters of ASCII, as Identify has it.
+/// Returns the model number of the profile called `name`: at most 40 ASCII characters, as in Identify Controller.
 fn model(name: &str) -> String {
     let plain = name.chars().filter(|c| matches!(c, ' '..='~'));
     let all: String = "joulio emulated ".chars().chain(plain).take(40).collect();
@@ -366,7 +364,7 @@ impl MeasuredBy<'_> {
         deep_reads: &[&MeasuredRate],
     ) -> Result<(), DeviceFitError> {
         let smallest = deep_reads.iter().map(|rate| rate.bytes).min();
-        // Of larger requests the bandwidth says it.
+        // The bandwidth follows from larger requests.
         let reads = deep_reads
             .iter()
             .filter(|rate| Some(rate.bytes) == smallest);
@@ -377,7 +375,7 @@ impl MeasuredBy<'_> {
         let mut shares: Vec<Option<f64>> = SHARES.map(Some).into();
         // Or any server will do.
         shares.push(None);
-        // One rate decides one figure.
+        // A single rate determines a single figure.
         shares.truncate(if reads.len() > 1 { shares.len() } else { 1 });
         let mut best: Option<(f64, f64, Option<f64>)> = None;
         for share in shares {
@@ -440,7 +438,7 @@ impl MeasuredBy<'_> {
             set_servers(profile, f64::from(servers), share);
             self.iops(profile, rate)
         };
-        // With so many for each I/O in flight hardly two ever meet.
+        // With that many servers for each I/O in flight, two I/Os hardly ever meet.
         let enough = 64 * (rate.iodepth * rate.numjobs).min(1_000) as u32;
         while high < enough && at(high)? < rate.iops {
             (low, high) = (high, high * 2);

@@ -7,7 +7,7 @@ use joulio_wait::StepKind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TwinError {
-    /// The machine's profile says nothing of times.
+    /// The machine's profile has no times.
     #[error(
         "machine '{machine}' has no [costs]: take a profile that has, as xeon-e3-1230v5, or add them"
     )]

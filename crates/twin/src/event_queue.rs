@@ -2,11 +2,11 @@
 
 use joulio_units::Nanos;
 
-/// A time and a number, as one number: comparing two takes no branch. Of two at the same time that with the
-/// lower number is earlier.
+/// Time and number of an event in one integer, so that comparing two takes no branch. At the same time the lower
+/// number comes first.
 type Event = u64;
 
-/// The event of whoever has none.
+/// Event of a thread without one.
 const NEVER: Event = Event::MAX;
 
 /// Bits of an event's number.
@@ -33,8 +33,8 @@ fn number_of(event: Event) -> usize {
     event as usize % MAX_NUMBERS
 }
 
-/// Events of the threads of a core, at most one of each. Few are there at a time: who waits for its CPU has
-/// none. After `new` nothing allocates.
+/// Events of the threads of a core, at most one for each. There are few at a time: a thread that waits for its CPU
+/// has none. After `new` nothing allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     /// The events that are there, the earliest last.
@@ -88,8 +88,8 @@ impl EventQueue {
     }
 }
 
-/// Rings of the cores, at most one of each: a tournament that keeps who lost each match, so that the next
-/// ring of the winner meets one other in each round. After `new` nothing allocates.
+/// Rings of the cores, at most one for each: a tournament that keeps the loser of each match, so that the next ring
+/// of the winner meets one other in each round. After `new` nothing allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct RingQueue {
     /// The losers of a tree in rows: that of the final at 1, below that at n those at 2n and 2n + 1.

@@ -1,8 +1,9 @@
-//! Prediction of what a fit has not seen: numbers are withheld from it, and held to what it then says.
+//! Prediction of numbers that a fit has not seen: numbers are withheld from the fit, and compared with its
+//! predictions.
 //!
-//! The fitted figures start in the middle of their bands, so that nothing of the withheld numbers is left
-//! in them, and go to the numbers that are kept. What nothing decides stays in the middle. A machine that
-//! is held out has the costs of another, which stand in for what nobody measured of it.
+//! The fitted figures start in the middle of their bands, so that nothing of the withheld numbers is left in them,
+//! and go to the numbers that are kept. Figures that no number determines stay in the middle. A machine that is held
+//! out gets the costs of another machine in place of its own.
 
 use crate::check::numbers::rows;
 use crate::check::orders::orders;
@@ -127,8 +128,8 @@ pub fn with_hold_outs() -> Result<Vec<String>, PaperError> {
 }
 
 impl Prediction {
-    /// Errors of the I/Os per second. In a closed loop a latency says the same of a run, so that it counts
-    /// only where the source printed latencies alone.
+    /// Errors of the I/Os per second. In a closed loop a latency carries the same information about a run, so that it
+    /// counts only where the source printed latencies alone.
     fn speed_errors(&self) -> impl Iterator<Item = f64> {
         let iops = self.errors(|metric| metric == Metric::Iops(Side::All));
         let any = iops.clone().next().is_some();
@@ -153,7 +154,8 @@ impl Prediction {
     }
 }
 
-/// Predicts what each hold-out of `papers` withholds, from `profiles` whose fitted figures are found anew.
+/// Predicts the numbers that each hold-out of `papers` withholds, from `profiles` whose fitted figures are fitted
+/// again.
 ///
 /// # Errors
 /// [`SimulationError`], if a run cannot be simulated, or a figure cannot be searched for.

@@ -123,7 +123,8 @@ impl InFlight {
         tags.map(|&tag| &self.ios[usize::from(tag)])
     }
 
-    /// The device takes the first of those that are made, and finishes it when `submit` says; that I/O.
+    /// Submits the oldest I/O that is made to the device, which finishes it at the time that `submit` returns;
+    /// returns that I/O.
     #[inline(always)]
     pub(crate) fn start(
         &mut self,

@@ -39,7 +39,7 @@ pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), T
     Ok(())
 }
 
-/// Refuses a run of more `threads` than can be told apart.
+/// Refuses a run of more `threads` than the events have numbers for.
 pub(crate) fn check_threads(threads: usize) -> Result<(), TwinError> {
     if threads <= MAX_NUMBERS {
         return Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn check_threads(threads: usize) -> Result<(), TwinError> {
     })
 }
 
-/// Refuses what cannot be simulated on `setup`, whose machine has so many `cpus`.
+/// Refuses a job that cannot be simulated on `setup`, whose machine has `cpus` CPUs.
 pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result<(), TwinError> {
     let rules = [
         (

@@ -36,7 +36,7 @@ impl Neighbour {
             if run_queue.deserted() {
                 return None;
             }
-            // Of an interrupt that comes now the handler runs next.
+            // The handler of an interrupt that comes now runs next.
             let until = run_queue
                 .undisturbed(at)
                 .min(seat.cpu.next_irq)

@@ -6,28 +6,27 @@ use joulio_model::{CoreState, FrequencyRatio, MachineProfile, Pick};
 use joulio_units::{Joules, Nanos, Slo, Watts};
 use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 
-/// Rules of an oracle: what it may do, and what it has to keep.
+/// Rules of an oracle: the steps that it may take, and the limits that it must keep.
 ///
-/// It knows when each I/O that is out completes, and takes the cheapest step for each wait, by the
-/// machine's watts, that keeps every latency it can under every limit of `slo`. The wait is all that it
-/// considers, so that above depth 1 another plan may be cheaper still: whoever compares takes the best
-/// of several, fixed plans among them.
+/// It knows when each I/O that is out completes, and takes the cheapest step for each wait, by the machine's watts,
+/// that keeps every latency it can under every limit of `slo`. It considers each wait alone, so that above depth 1
+/// another plan may be cheaper still: comparisons use the best of several, fixed plans among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oracle {
     /// Limits that an I/O may exceed only if it would even when it was handed out at once.
     pub slo: Slo,
-    /// Watts that flow while a closed loop waits, whatever its core does: the cost of time. Zero
-    /// where the load comes by itself.
+    /// Watts that are drawn while a closed loop waits, whatever its core does: the cost of time. Zero where the load
+    /// comes by itself.
     pub share: Watts,
     /// The steps that it may take, of those that the machine has.
     pub can: StepSet,
     /// True if the oracle may leave completions where they are, to take in several at once.
     pub batch: bool,
-    /// True if the oracle may sleep while nothing is out. What an I/O will take is not known before
-    /// it is, and its thread is slower after that sleep.
+    /// True if the oracle may sleep while no I/O is out. It does not know the time of an I/O before its submission,
+    /// and its thread is slower after that sleep.
     pub nap: bool,
-    /// True if the oracle knows when the next I/O arrives, and is awake in time; else an arrival wakes
-    /// it, as any event would, and a nap is a sleep until then.
+    /// True if the oracle knows when the next I/O arrives, and is awake in time; otherwise an arrival wakes it, as
+    /// any event would, and a nap is a sleep until then.
     pub arrivals: bool,
     /// True if the oracle lets as many I/Os exceed a limit as its percentile leaves, where that is
     /// cheaper.
@@ -47,7 +46,7 @@ pub(crate) struct OracleState {
     timer: Joules,
     /// Time that the CPU has been idle since the last completion, if it has.
     cold: Option<Nanos>,
-    /// Completions and arrivals of what is out, the earliest first.
+    /// Completions and arrivals of the I/Os that are out, the earliest first.
     upcoming: Vec<(Nanos, Nanos)>,
     /// Measured I/Os that are done.
     done: u64,

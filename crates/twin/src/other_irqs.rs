@@ -28,8 +28,8 @@ impl OtherIrqs {
         }
     }
 
-    /// The handler runs at `at`, or when the CPU is done with what it cannot be interrupted in; when the
-    /// next interrupt comes, or nothing more where all the jobs of the CPU have ended.
+    /// Runs the handler at `at`, or when the CPU leaves code that cannot be interrupted. Returns when the next
+    /// interrupt comes; `None` once all the jobs of the CPU have ended.
     pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
         if seat.cpu.jobs == 0 {
             seat.cpu.next_irq = Nanos::MAX;

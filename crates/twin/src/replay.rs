@@ -9,7 +9,7 @@ use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, Slept, Step, StepSet};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A word with a policy.
+/// A call of a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyEvent {
     /// Report of how long the next command had waited for its submission, and when.
@@ -66,7 +66,8 @@ pub struct Diverged {
 pub struct History(Arc<Mutex<Vec<PolicyEvent>>>);
 
 impl History {
-    /// `policy`, of which every word is kept from now on. It hears times even if it wants none.
+    /// Returns `policy` with a recorder around it, which keeps every call from now on. The policy is given times even
+    /// if it uses none.
     pub fn record(&self, policy: AnyPolicy) -> AnyPolicy {
         AnyPolicy::Other(Box::new(Recorder {
             inner: policy,

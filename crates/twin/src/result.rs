@@ -145,7 +145,7 @@ impl Counted<'_> {
         policy: String,
     ) -> RunResult {
         let effective = match method.mode {
-            // The policy alone does not say who polls.
+            // The policy alone does not tell which thread polls.
             CompletionMode::SqPollPoll => method.mode.to_string(),
             _ => policy,
         };
@@ -214,7 +214,7 @@ impl Counted<'_> {
     /// CPU time of the jobs' CPUs. On the kernel's paths all of it is the kernel's, polls included.
     fn usage(&self, job: &Job, method: Method) -> ThreadUsage {
         let times = self.cpus.iter().map(|(_, times)| times);
-        // What runs in the idle task's name is on no thread's account, as in a real run.
+        // Time in the idle task is charged to no thread, as in a real run.
         let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
         let user = |times: &CoreTimes| times.busy() - times.kernel;
         let user: f64 = times.map(|times| user(times).seconds()).sum();

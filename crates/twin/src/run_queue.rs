@@ -1,12 +1,11 @@
 //! The kernel's choice among the threads of a CPU: EEVDF (kernel/sched/fair.c, since Linux 6.6), all
 //! threads of one weight.
 //!
-//! A thread's virtual time is the CPU time that it had. Eligible is who had no more than the mean of
-//! all that are runnable; of those the one with the earliest deadline runs, a slice after its
-//! virtual time. A thread that wakes keeps the lead or the debt that it went to sleep with, and takes
-//! the CPU at once where it is chosen: from a thread that is no longer eligible, as one that
-//! computes all the time is beside one that mostly sleeps. Whoever is eligible keeps the CPU for its
-//! slice (RUN_TO_PARITY). That a slice is over is seen at the next tick.
+//! A thread's virtual time is the CPU time that it had. A thread is eligible if it had no more than the mean of all
+//! runnable threads; of the eligible ones the one with the earliest deadline runs, which is a slice after its virtual
+//! time. A thread that wakes keeps the lead or the debt with which it went to sleep, and takes the CPU at once if it
+//! is chosen: from a thread that is no longer eligible, as one that always computes is beside one that mostly sleeps.
+//! An eligible thread keeps the CPU for its slice (RUN_TO_PARITY). The end of a slice is noticed at the next tick.
 
 use joulio_units::Nanos;
 
@@ -29,17 +28,17 @@ pub(crate) struct RunQueue {
     sum: i128,
     /// Number of those threads.
     count: i64,
-    /// Index in `threads` of the one that has the CPU.
+    /// Index in `threads` of the thread that has the CPU.
     current: Option<usize>,
-    /// Index of the one that it was taken from last.
+    /// Index of the thread from which the CPU was taken last.
     preempted: Option<usize>,
     /// Time up to which that thread's virtual time has been counted.
     counted: Nanos,
     /// Time of the first tick that was not seen.
     next_tick: Nanos,
-    /// True if another thread is to have the CPU as soon as the one that has it can be stopped.
+    /// True if another thread is to have the CPU as soon as the current one can be stopped.
     resched: bool,
-    /// Virtual time of a thread that comes when nobody is there.
+    /// Virtual time of a thread that comes when no other is there.
     origin: i64,
     slice: Nanos,
     tick: Nanos,
@@ -106,7 +105,7 @@ impl RunQueue {
         }
     }
 
-    /// Adds the run's thread number `thread`, which wakes at 0; what is `endless` ends with the others.
+    /// Adds the run's thread number `thread`, which wakes at 0; an `endless` one ends with the others.
     pub(crate) fn add(&mut self, thread: usize, endless: bool) {
         let numbers = self.indices.len().max(thread + 1);
         self.indices.resize(numbers, 0);
@@ -236,8 +235,8 @@ impl RunQueue {
         self.leaves(at, State::Ended)
     }
 
-    /// The latest time until which nothing can take the CPU from the thread that has it at `at`: the
-    /// next tick while another is runnable, and the next wake-up; never, if there is neither.
+    /// Returns the latest time until which no thread can take the CPU from the one that has it at `at`: the next tick
+    /// while another is runnable, and the next wake-up; never, if there is neither.
     pub(crate) fn undisturbed(&self, at: Nanos) -> Nanos {
         let (mut wakes, mut runnable) = (Nanos::MAX, 0);
         for entity in &self.threads {
@@ -325,7 +324,7 @@ impl RunQueue {
         }
     }
 
-    /// The sum of what each that counts had more than `than`.
+    /// Returns the sum of the virtual times beyond `than`, over the threads that count.
     fn ahead(&self, than: i64) -> i128 {
         self.sum - i128::from(self.count) * i128::from(than)
     }
@@ -386,9 +385,8 @@ impl RunQueue {
         self.threads[index].lag = 0;
     }
 
-    /// A thread wakes that is still counted. What it had more it has paid in part, and if it had less by now,
-    /// by what is counted so far, it is put where the others are, as it is owed nothing for a sleep
-    /// (DELAY_ZERO).
+    /// Puts a thread that wakes and is still counted back in place. Its lead is paid off in part; if by the counts so
+    /// far it was behind, it is put at the mean, since it is owed nothing for a sleep (DELAY_ZERO).
     fn requeue(&mut self, index: usize) {
         let vruntime = self.threads[index].vruntime;
         if self.ahead(vruntime) > 0 {
@@ -429,7 +427,7 @@ impl RunQueue {
         self.next(at)
     }
 
-    /// Returns who should have the CPU.
+    /// Returns the thread that should have the CPU.
     fn pick(&self) -> Option<usize> {
         let current = self.current.map(|index| (index, &self.threads[index]));
         if let Some((index, entity)) = current
@@ -476,7 +474,7 @@ impl RunQueue {
         self.protect();
     }
 
-    /// The thread that is given the CPU has it for its slice.
+    /// Protects the thread that is given the CPU for its slice.
     fn protect(&mut self) {
         self.resched = false;
         if let Some(index) = self.current {
@@ -537,8 +535,8 @@ mod tests {
         }
     }
 
-    /// A thread that runs for `work` and sleeps for `sleep` beside one that computes all the time:
-    /// how long it waited for the CPU each time.
+    /// Returns how long a thread that runs for `work` and sleeps for `sleep` waited for the CPU each time, beside one
+    /// that always computes.
     fn waits(work: Nanos, sleep: Nanos) -> Vec<Nanos> {
         let (mut queue, mut at) = (queue(2), Nanos::ZERO);
         assert_eq!(queue.wants(1, at), Turn::Has);
@@ -578,7 +576,7 @@ mod tests {
     #[test]
     fn who_mostly_sleeps_has_the_cpu_when_it_wakes() {
         let waits = waits(Nanos(20_000), Nanos(80_000));
-        // The first time nobody knows that yet.
+        // The first time that is not known yet.
         assert!(
             waits[1..].iter().all(|wait| *wait == Nanos::ZERO),
             "{waits:?}"
@@ -611,7 +609,7 @@ mod tests {
 
     #[test]
     fn a_handler_counts_for_the_thread_that_it_stopped() {
-        // One that computes has the CPU up to a tick; the other has it then, and sleeps.
+        // The thread that computes has the CPU up to a tick; then the other has it, and sleeps.
         let lag = |handler: u64| {
             let mut queue = queue(2);
             let at = Nanos::from_micros;
@@ -623,7 +621,7 @@ mod tests {
             queue.sleeps(TICK + at(50), TICK + at(150));
             queue.threads[0].lag
         };
-        // Of 50 us that it had 20 were the handler's: it is owed 20 more of what both had.
+        // Of its 50 us 20 were the handler's: it is owed 20 more of the time that both had.
         assert_eq!(lag(20) - lag(0), 20_000);
     }
 }

@@ -49,7 +49,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Returns true if it takes turns, and this one is its own.
+    /// Returns true if the thread takes turns, and has its turn now.
     pub(crate) fn has_its_turn(&self) -> bool {
         match self {
             Runner::Job(job) => !job.is_off(),

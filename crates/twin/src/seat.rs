@@ -6,7 +6,7 @@ use crate::step_costs::StepCosts;
 use crate::times::Doing;
 use joulio_units::Nanos;
 
-/// A hardware thread, for as long as one thread of the run has its turn, with what else that touches.
+/// A hardware thread during one thread's turn, with everything else that a turn touches.
 pub(crate) struct Seat<'w, 'a> {
     pub(crate) cpu: &'w mut Cpu,
     pub(crate) beside: Beside<'w>,
@@ -14,8 +14,8 @@ pub(crate) struct Seat<'w, 'a> {
     pub(crate) devices: &'w mut [Device<'a>],
 }
 
-/// The other hardware threads of a core. What they do until they are free is known, and nothing is added to
-/// it during a turn.
+/// The other hardware threads of a core. Their activity is known until they are free, and does not change during a
+/// turn.
 pub(crate) struct Beside<'w> {
     /// Time from which on all of them are idle.
     idle_from: Nanos,
@@ -85,7 +85,7 @@ impl<'w> Beside<'w> {
 }
 
 impl Seat<'_, '_> {
-    /// Gives the CPU to `job`, at `at` or when those who requested it before are done.
+    /// Gives the CPU to `job`, at `at` or after the threads that requested it before.
     #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause) -> Got {
         self.cpu.take(job, at, cause, self.costs)
@@ -156,7 +156,7 @@ impl Seat<'_, '_> {
         self.kernel(woken, after)
     }
 
-    /// The part of a transition that lasted for `time` which is charged to nobody.
+    /// Returns the part of a transition of `time` that is charged to no thread.
     fn uncharged(&self, time: Nanos) -> Nanos {
         Nanos::nearest(time.0 as f64 * self.costs.uncharged_share)
     }

@@ -41,12 +41,12 @@ pub struct TwinSetup<'a> {
     pub file_system: bool,
     /// Interrupt coalescing; `None` is an interrupt per completion.
     pub coalescing: Option<Coalescing>,
-    /// Clock of the jobs' cores over the reference of the machine's profile, as a governor that
-    /// holds one frequency has it; `None` is the reference.
+    /// Ratio of the jobs' cores' clock to the reference of the machine's profile, fixed as by a governor that holds
+    /// one frequency; `None`: the reference.
     pub frequency: Option<FrequencyRatio>,
-    /// Deepest idle state that the jobs' CPUs may enter, as `pm_qos_resume_latency_us` of a CPU has it
-    /// (Documentation/ABI/testing/sysfs-devices-power); `None` is each of the machine's. CPUs without
-    /// a job stay in the deepest.
+    /// Deepest idle state that the jobs' CPUs may enter, as `pm_qos_resume_latency_us` of a CPU sets it
+    /// (Documentation/ABI/testing/sysfs-devices-power); `None`: all of the machine's. CPUs without a job stay in the
+    /// deepest.
     pub max_cstate: Option<IdleState>,
     /// Threads on each CPU of the jobs that compute without end, as of another program.
     pub neighbours: usize,

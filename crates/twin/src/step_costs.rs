@@ -29,7 +29,7 @@ pub(crate) struct StepCosts {
     pub(crate) parts: Vec<u32>,
     /// Between the doorbell and the first poll.
     pub(crate) rung: Nanos,
-    /// The scheduler's share, on a busy core and on one that was idle; `None` costs nothing.
+    /// Times of the scheduler, on a busy core and on one that was idle; `None`: no scheduler.
     pub(crate) scheduler: Option<[SchedulerTimes; 2]>,
     pub(crate) complete: Nanos,
     pub(crate) poll: Nanos,
@@ -42,9 +42,9 @@ pub(crate) struct StepCosts {
     pub(crate) timer_slack: Nanos,
     /// Cold start after idle time, by its length.
     pub(crate) cold: ColdStart,
-    /// The share of switches and wake-ups that the system charges to nobody.
+    /// Share of switches and wake-ups that the system charges to no thread.
     pub(crate) uncharged_share: f64,
-    /// Parts of `switch` and `wake` that it charges to nobody.
+    /// Parts of `switch` and `wake` that the system charges to no thread.
     pub(crate) switch_uncharged: Nanos,
     pub(crate) wake_uncharged: Nanos,
     /// An interrupt that comes straight to the thread.
@@ -56,7 +56,7 @@ pub(crate) struct StepCosts {
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
     pub(crate) tick: Nanos,
-    /// Factors on the time of code by what the other thread of its core does meanwhile.
+    /// Factors on the time of code, by the activity of the other thread of its core.
     pub(crate) smt: [f64; Doing::COUNT],
     /// Share of a core's watts that its other thread adds.
     pub(crate) smt_watts_share: f64,
@@ -347,8 +347,8 @@ fn step_costs(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<StepCo
     StepCosts::new(setup, costs, job, Path::of(method))
 }
 
-/// Factors on the time of code by what the other thread of its core does meanwhile. In `tpause` and `umwait`
-/// that takes nothing: C0.2 leaves the core to the other thread (SDM, TPAUSE).
+/// Returns the factors on the time of code, by the activity of the other thread of its core. `tpause` and `umwait`
+/// slow nothing down: C0.2 leaves the core to the other thread (SDM, TPAUSE).
 fn smt(costs: &Costs) -> [f64; Doing::COUNT] {
     let work = &costs.smt_slowdown;
     let spin = costs.smt_spin_slowdown.as_ref().unwrap_or(work);

@@ -1,4 +1,4 @@
-//! Ends of a run that is too long, or that somebody stops.
+//! Ends of a run that is too long, or that the caller stops.
 
 use crate::TwinError;
 use crate::event_queue::MAX_TIME;

@@ -1,8 +1,8 @@
 //! A job: the run loop, in virtual time.
 //!
-//! It is the loop of a real job: send out what is due, poll, wait as the policy says, take in what
-//! ended. Between two rings of the doorbell it touches nobody but its CPU, so that one call of
-//! [`JobThread::step`] does all of that at once.
+//! It is the loop of a real job: submit the I/Os that are due, poll, wait as the policy plans, take in completions.
+//! Between two rings of the doorbell it affects only its CPU, so that one call of [`JobThread::step`] simulates all
+//! of that at once.
 
 mod poll;
 mod queue;
@@ -88,9 +88,9 @@ pub(crate) struct JobThread<'a> {
     /// Step that the policy plans for every wait.
     pub(crate) fixed: Option<Step>,
     pub(crate) shape: Shape,
-    /// True if the policy is told before each wait who else is runnable.
+    /// True if the policy asks before each wait which other threads are runnable.
     pub(crate) asks_others: bool,
-    /// True if the policy is told what time the job loses to others.
+    /// True if the policy asks for the time that the job loses to others.
     pub(crate) asks_lost: bool,
     /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
     /// is out went to a queue of the kernel's that has interrupts.
@@ -164,7 +164,7 @@ impl ThreadLoad {
     }
 }
 
-/// Counts of what a job did in the measured part.
+/// Counts of a job in the measured part.
 pub(crate) struct Done {
     pub(crate) ended: Nanos,
     /// Arrivals that were due and never issued.
@@ -275,7 +275,7 @@ impl<'a> JobThread<'a> {
             ) && at < limit
                 && !seat.cpu.run_queue.must_give_up(at)
         };
-        // What a turn begins with is done whatever comes; all but these two is what others may come before.
+        // The beginning of a turn is run in any case; all phases but these two may be preceded by other threads.
         let begins = match phase {
             ThreadPhase::Ring => {
                 (phase, at) = (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat));
@@ -397,7 +397,7 @@ impl<'a> JobThread<'a> {
     /// Takes the CPU away for another thread, at `since`.
     pub(crate) fn has_lost_its_cpu(&mut self, since: Nanos) {
         self.resumes = match self.phase {
-            // What completes meanwhile is there when it is back.
+            // Completions until then are there when it is back.
             ThreadPhase::Wait => ThreadPhase::Poll,
             phase => phase,
         };
@@ -435,7 +435,7 @@ impl<'a> JobThread<'a> {
             if !self.has_out::<SHAPE>() && !issuing {
                 self.done.ended = at;
                 self.done.unissued = self.due(at, |queue| queue.left);
-                // As many as were to be done are enough to tell.
+                // As many as the job is to do are enough.
                 let most = self.job.number_ios.unwrap_or(u64::MAX);
                 self.done.behind = self.due(at, |_| most);
                 return (ThreadPhase::Ended, at);
@@ -456,7 +456,7 @@ impl<'a> JobThread<'a> {
         (ThreadPhase::Ring, seat.work(at, work))
     }
 
-    /// Arrivals that are due by `at` and were not issued, at most so many of a queue as `max` says.
+    /// Returns the arrivals that are due by `at` and were not issued, at most `max` of each queue.
     fn due(&self, at: Nanos, max: impl Fn(&DeviceQueue) -> u64) -> u64 {
         let end = self.end.min(at);
         let left = |queue: &DeviceQueue| queue.schedule.clone().left(end, max(queue));

@@ -1,12 +1,11 @@
-//! Times of a core by what it did.
+//! Times of a core by activity.
 
 use joulio_model::machine::costs::IdleState;
 use joulio_model::{FrequencyRatio, Residency};
 use joulio_units::Nanos;
 use std::ops::AddAssign;
 
-/// Time by state. What is missing to the window is spent in C6: a job that has ended, or a CPU that
-/// no job is on.
+/// Time by state. The rest of the window is spent in C6: after a job has ended, or on a CPU without a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreTimes {
     /// Polling, or running the driver and the workload.
@@ -151,10 +150,10 @@ impl CoreTimes {
         }
     }
 
-    /// Returns the times as the power model takes them. Its names are those of causes where these
-    /// are of states: what it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its
-    /// base. `frequency` is that of its clock while it ran; none: the profile's reference. Where several
-    /// threads of the core ran at once each beyond the first adds `smt_watts_share` of the core's watts.
+    /// Returns the times in the form of the power model, whose names are causes where these are states: time in C1E
+    /// is its blocked time, time in C1 its slept time, and C6 is in its base. `frequency` is the ratio of the core's
+    /// clock while it ran; `None`: the profile's reference. While several threads of the core ran at once, each
+    /// beyond the first adds `smt_watts_share` of the core's watts.
     pub fn residency(&self, frequency: Option<FrequencyRatio>, smt_watts_share: f64) -> Residency {
         let running = self.running();
         let more = smt_watts_share * self.together.seconds() / running.seconds().max(1e-9);

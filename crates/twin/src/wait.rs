@@ -1,8 +1,8 @@
 //! The steps of a policy, in closed form.
 //!
-//! When the device finishes is known from the submission on, so that no step needs to be simulated:
-//! how long it lasts and what it counts is arithmetic. What a real waiter does for each step stands
-//! in `joulio_wait::Waiter` and in the driver's poll group, whose counters these are.
+//! The time at which the device finishes is known from the submission on, so that no step needs to be simulated: its
+//! length and its counts are computed. `joulio_wait::Waiter` and the driver's poll group define what a real waiter
+//! does for each step, and the counters.
 
 mod user;
 

@@ -19,7 +19,7 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The place of whoever has a turn on `cpu`.
+    /// Returns the seat of a thread that has a turn on `cpu`.
     #[inline(always)]
     pub(crate) fn seat(&mut self, cpu: usize) -> Seat<'_, 'a> {
         let (own, beside) = Beside::apart(&mut self.cpus, cpu, &self.beside[cpu]);

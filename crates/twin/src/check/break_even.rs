@@ -23,11 +23,11 @@ pub struct Rule {
     /// The watts below which a takes less energy, by the rule; `None` where a takes no more CPU than
     /// b, as against a core that polls for work while it is idle: then no watts decide.
     pub break_even_watts: Option<f64>,
-    /// The rule says that a takes less.
+    /// True if a takes less by the rule.
     pub predicted: bool,
     /// Joules of an I/O by each, as the twin has them.
     pub joules_per_io: [f64; 2],
-    /// The twin says that a takes less.
+    /// True if a takes less in the twin.
     pub modelled: bool,
     /// True if the rule is said to hold here.
     pub holds: bool,

@@ -16,7 +16,7 @@ pub struct CheckedClaim {
     pub metric: Metric,
     /// True if the claim comes out.
     pub holds: bool,
-    /// Reason why the claim is known not to come out.
+    /// Reason why the claim is known not to reproduce.
     pub known: Option<String>,
     /// Fraction by which the metric changes where it should rise and does not; the worst of all.
     pub miss: Option<f64>,
@@ -25,7 +25,7 @@ pub struct CheckedClaim {
 }
 
 impl CheckedClaim {
-    /// True if the claim does not come out, and no reason is declared.
+    /// Returns true if the claim does not reproduce, and no reason is declared.
     pub fn broken(&self) -> bool {
         !self.holds && self.known.is_none()
     }

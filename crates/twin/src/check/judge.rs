@@ -1,7 +1,7 @@
-//! The judge: published numbers and claims against values of their runs, whoever has these.
+//! The judge: compares published numbers and claims with values of their runs, from any source.
 //!
-//! [`Simulator`] has them from the twin, the lab from records of runs. What is judged, and by which
-//! rule, stands here alone.
+//! [`Simulator`] gets the values from the twin, the lab from records of runs. Only this module says what is judged
+//! and by which rule.
 
 use super::INCREMENT;
 use super::promise::{promise, promise_of_gain};
@@ -64,9 +64,9 @@ pub struct JudgedValue {
 pub enum Verdict {
     /// The number or claim comes out.
     Holds,
-    /// The number or claim does not come out.
+    /// The number or claim does not reproduce.
     Fails,
-    /// The values are not sure enough to tell.
+    /// The values are too uncertain to decide.
     Undecided,
 }
 
@@ -75,8 +75,7 @@ pub enum Verdict {
 pub struct JudgedNumber {
     /// The value.
     pub estimate: JudgedValue,
-    /// Error as a fraction of what was printed, nothing inside a printed range; of a gain, a fraction
-    /// of the gain.
+    /// Error as a fraction of the printed number, 0 inside a printed range; of a gain, a fraction of the gain.
     pub error: f64,
     /// Half of the estimate's 95 % interval as such a fraction.
     pub noise: f64,
@@ -138,7 +137,7 @@ impl JudgedValue {
 }
 
 impl Verdict {
-    /// Verdict on several that must all hold: one that fails decides, then one that is not told.
+    /// Returns the verdict on several that must all hold: a failure decides, then one that is undecided.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let worst = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
@@ -204,7 +203,7 @@ pub fn number<E: Estimates>(
         false => promise_of_gain(number.metric, number.fitted),
         true => promise(number.metric, number.fitted),
     };
-    // Of differences only those of times are promised.
+    // Among differences, only those of times have an allowed error.
     let allowed = promised.map(|max| {
         if number.minus.is_empty() {
             max
@@ -268,9 +267,8 @@ pub fn claim<E: Estimates>(
     })
 }
 
-/// Returns the error of `value` against what was printed, as a fraction of it; nothing inside a
-/// printed range. Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the
-/// two ratios are within 8 %.
+/// Returns the error of `value` against the printed number, as a fraction of it; 0 inside a printed range. For a gain
+/// this is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the two ratios are within 8 %.
 pub fn error(number: &PublishedNumber, value: f64) -> f64 {
     let nearest = nearest(number, value);
     (value - nearest) / whole(nearest)

@@ -90,7 +90,7 @@ fn row(
     Ok(row)
 }
 
-/// Finds, of the runs of `number`, the one that is furthest past what its package is sold to draw.
+/// Finds, among the runs of `number`, the one whose package exceeds its TDP the most.
 fn past_tdp(
     number: &PublishedNumber,
     simulator: &mut Simulator,

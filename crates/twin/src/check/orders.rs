@@ -17,7 +17,7 @@ pub struct PublishedOrder {
     pub published: f64,
     /// Fraction by which it is larger in the twin.
     pub modelled: f64,
-    /// The twin has it larger too.
+    /// True if the same number is the larger in the twin.
     pub kept: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Savings that are not known: the one at which published gains come out.
+//! Unknown savings: the saving at which published gains reproduce.
 //!
-//! A wait in a lighter state draws less than spinning by a saving, of which sources say different
-//! things. It moves no time, so that the joules of an I/O are a straight line over it: two runs give
-//! the gain at every saving, and the saving of every gain.
+//! A wait in a lighter state draws less than spinning by a saving, for which sources give different numbers. The
+//! saving changes no time, so that the joules of an I/O are a straight line over it: two runs give the gain at every
+//! saving, and the saving of every gain.
 
 use super::judge;
 use crate::published::{Paper, ProfileField, Saving, SimulationError, Simulator};
@@ -17,7 +17,7 @@ pub struct SavingCheck {
     pub what: String,
     /// Description of the gain.
     pub number: String,
-    /// The printed gain in percent, or the lower end of what was printed as a range.
+    /// Printed gain in percent, or the lower end of a printed range.
     pub published: f64,
     /// The upper end of a range.
     pub published_to: Option<f64>,
@@ -81,8 +81,7 @@ fn of(
     Ok(found)
 }
 
-/// The share of the other's joules that an I/O takes, where it does so many percent more of them for
-/// a joule.
+/// Returns the share of the other's joules that an I/O takes if it does `gain_percent` percent more I/Os per joule.
 fn joules_left(gain_percent: f64) -> f64 {
     1.0 / (1.0 + gain_percent / 100.0)
 }

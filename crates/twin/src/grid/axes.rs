@@ -21,7 +21,7 @@ pub struct GridAxes {
     pub devices: Vec<String>,
     /// I/Os in flight, each job.
     pub iodepths: Vec<usize>,
-    /// Jobs, each on a CPU of its own as far as there are.
+    /// Numbers of jobs, each job on a CPU of its own as long as there are enough.
     pub numjobs: Vec<usize>,
     /// Bytes of an I/O.
     pub sizes: Vec<u32>,

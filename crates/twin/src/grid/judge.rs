@@ -31,9 +31,9 @@ pub struct Judged {
     /// The package would draw more than its thermal design power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_tdp: Option<PastTdp>,
-    /// Joules an I/O over those of who uses least with the same seed, of all that keep the promise with
-    /// every seed, less one: the mean over the seeds; below zero for one that does not keep it and uses
-    /// less; `None` when nobody keeps it.
+    /// Joules per I/O over the least of any policy that keeps the promise with every seed, with the same seed, less
+    /// one: the mean over the seeds. Below zero for a policy that does not keep the promise and uses less; `None` if
+    /// no policy keeps it.
     pub regret: Option<f64>,
     /// Joules an I/O over those of the oracle of completions, less one.
     pub regret_oracle: Option<f64>,
@@ -87,14 +87,14 @@ pub struct GridCell {
     /// Distance of another seed from the first: polling's 99.9th percentile, the larger over the
     /// smaller, less one.
     pub p999_noise: f64,
-    /// The policy with the least joules per I/O, mean over the seeds, of those that keep the promise with
-    /// each; `None`: nobody does.
+    /// Policy with the least joules per I/O, mean over the seeds, of those that keep the promise with each seed;
+    /// `None`: no policy keeps it.
     pub best: Option<String>,
     /// Policies that use least with some of the seeds, where the best does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ties: Vec<String>,
-    /// Joules per I/O of the next best over the best's, less one; 0: all that keep the promise use the
-    /// same; `None`: nobody else keeps it.
+    /// Joules per I/O of the next best over the best's, less one; 0: all that keep the promise use the same; `None`:
+    /// no other policy keeps it.
     pub margin: Option<f64>,
     /// Joules per I/O of the oracles; `None` when there is no best.
     pub oracle_joules_per_io: Option<OracleJoules>,
@@ -152,7 +152,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns true if nobody uses less with this seed, but by a hair.
+    /// Returns true if no policy uses less with this seed by more than the tolerance.
     fn is_best(&self, index: usize) -> bool {
         self.least
             .is_some_and(|least| self.joules[index] <= least * TIE)
@@ -195,7 +195,7 @@ pub(crate) fn judge(
         .collect();
     let joules = |one: usize| mean(seen.iter().map(|seed| seed.joules[one]));
     let least = kept.iter().map(|&one| joules(one)).min_by(f64::total_cmp);
-    // What differs by less is one policy by two names: the one that stands first has it.
+    // Policies that differ by less count as equal: the one that is listed first is the best.
     let best = least.and_then(|least| {
         let mut kept = kept.iter().copied();
         kept.find(|&one| joules(one) <= least * TIE)

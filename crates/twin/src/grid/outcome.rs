@@ -38,7 +38,7 @@ impl Outcome {
     ) -> Outcome {
         let all = done.all();
         let quantile = |quantile: f64| all.latency.value_at_quantile(quantile);
-        // The lowest latency that the histogram does not tell from it.
+        // The lowest latency that falls into the same bucket of the histogram.
         let least = |percentile: Percentile| {
             Nanos(
                 all.latency

@@ -235,7 +235,7 @@ impl GridSweep {
         let deep = job.iodepth > 1;
         // A closed loop has no time in which nothing is out.
         let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
-        // What the rest of the machine draws while a job of a closed loop waits, whatever its core does.
+        // Watts of the rest of the machine while a job of a closed loop waits, whatever its core does.
         let share = match closed {
             true => polled.others(view.boundary) / job.numjobs as f64,
             false => 0.0,
@@ -274,9 +274,8 @@ impl GridSweep {
         tries
     }
 
-    /// Index of the policy whose latencies are promised: polling; where CPUs are shared, who spins may
-    /// wait for a whole tick, and it is the one of polling and interrupts with the lower 99.9th
-    /// percentile.
+    /// Returns the index of the policy whose latencies are promised: polling. On shared CPUs, where a thread that
+    /// spins may wait for a whole tick, it is polling or interrupts, whichever has the lower 99.9th percentile.
     fn reference(&self, scenario: &Scenario, simulated: &[Policies]) -> usize {
         let p999 = |index: usize| -> u64 {
             let seeds = simulated.iter();
@@ -294,7 +293,7 @@ impl GridSweep {
 /// Share by which polling's percentiles may be exceeded, where no promise was given.
 const LIKE: f64 = 0.01;
 
-/// The promise of what `outcome` has, and a hundredth.
+/// Returns the promise of the latencies of `outcome`, and a hundredth more.
 fn like(outcome: &Outcome) -> Slo {
     let limit = |percentile, ns: u64| SloLimit {
         percentile,
@@ -305,7 +304,7 @@ fn like(outcome: &Outcome) -> Slo {
     scaled([p99, p999].into_iter(), 1.0 + LIKE)
 }
 
-/// The promise of `limits`, so many `times` as long.
+/// Returns the promise of `limits`, each multiplied by `times`.
 fn scaled(limits: impl Iterator<Item = SloLimit>, times: f64) -> Slo {
     let limits = limits.map(|one| SloLimit {
         latency: Nanos::nearest(one.latency.0 as f64 * times).max(Nanos(1)),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Arrivals of I/Os, as a share of what the device can do by polling.
+/// Arrivals of I/Os, as a share of the device's rate with polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum LoadKind {
@@ -22,7 +22,7 @@ pub enum LoadKind {
     Bursty,
     /// The closed loop, and 5 percent of it with every other direction, in turn.
     Phases,
-    /// Closed loop of so many jobs on each CPU.
+    /// Closed loop with several jobs on each CPU.
     Shared {
         /// Jobs on a CPU.
         jobs: u8,
@@ -133,7 +133,7 @@ impl Scenario {
         threads > 1 || self.numjobs > machine.cpus()
     }
 
-    /// The closed loop, of `ios` in all, on a machine of so many `cpus`.
+    /// Returns the closed loop of the scenario, with `ios` in all, on a machine with `cpus` CPUs.
     pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64, cpus: usize) -> Job {
         let numjobs = self.numjobs * self.load.jobs_on_cpu();
         Job {
@@ -153,7 +153,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario's job, of `ios` in all, where the closed loop does `iops` on so many `cpus`.
+    /// Returns the scenario's job, with `ios` in all, where the closed loop reaches `iops` on `cpus` CPUs.
     pub(crate) fn job(
         &self,
         ios: u64,

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
-    /// The promise is one that the device breaks alone.
+    /// The promised limit is one that the device alone exceeds.
     #[error(
         "slo: {percentile} of {} us is under what {device} itself takes for {what} of {bs} bytes, {} us",
         micros(*.slo), micros(*.takes)

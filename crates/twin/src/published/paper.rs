@@ -54,7 +54,7 @@ pub struct PublishedNumber {
     pub run: Vec<String>,
     /// Metric of the runs.
     pub metric: Metric,
-    /// The number, or the lower end of what was printed as a range.
+    /// The printed number, or the lower end of a printed range.
     pub value: f64,
     /// The upper end of a range.
     pub to: Option<f64>,
@@ -76,7 +76,7 @@ pub struct PublishedNumber {
     /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
     /// reported beside the number.
     pub band: Option<String>,
-    /// Why it is known not to come out.
+    /// Reason why the number is known not to reproduce.
     pub known: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub struct PublishedClaim {
     /// Smallest rise in percent; below zero, the largest fall.
     #[serde(default)]
     pub min_percent: f64,
-    /// Why it is known not to come out.
+    /// Reason why the claim is known not to reproduce.
     pub known: Option<String>,
 }
 
@@ -151,7 +151,7 @@ pub struct Input {
     pub value: f64,
 }
 
-/// Two runs of which the break-even rule says which takes less energy an I/O.
+/// Two runs, for which the break-even rule decides which takes less energy per I/O.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreakEvenPair {
@@ -159,7 +159,7 @@ pub struct BreakEvenPair {
     pub what: String,
     /// Name of the run that takes more CPU.
     pub a: String,
-    /// The one that takes less.
+    /// The run that takes less.
     pub b: String,
     /// True if the rule is said to hold: it does in a closed loop, and not in an open one.
     pub holds: bool,
@@ -194,7 +194,7 @@ pub struct Fitted {
     /// Resolution of the search, in the figure's unit; none of a figure that is set by hand.
     #[serde(default)]
     pub step: f64,
-    /// Why it was set by hand to what makes the numbers come out, and is not searched for.
+    /// Reason why the figure is set by hand so that the numbers reproduce, and is not searched for.
     pub by_hand: Option<String>,
 }
 
@@ -206,7 +206,7 @@ pub struct HoldOut {
     pub what: String,
     /// Runs by name: all of their numbers are withheld.
     pub runs: Vec<String>,
-    /// The machine whose `[costs]` the runs' machine has before the fit, as one of which nobody measured them.
+    /// Machine whose `[costs]` replace those of the runs' machine before the fit, as if they had not been measured.
     pub costs_of: Option<String>,
     /// Fields of those that were taken from what is withheld, and so begin in the middle of their bands.
     #[serde(default)]
@@ -223,7 +223,7 @@ pub struct Silent {
     pub why: String,
 }
 
-/// Sources of published numbers that cannot be had.
+/// Sources of published numbers that cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperError {
     /// A name that no source has.

@@ -214,7 +214,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A simulator of the runs of `papers`, each `ios` I/Os long unless it says otherwise.
+    /// Creates a simulator of the runs of `papers`, each with `ios` I/Os unless the run has a length of its own.
     pub fn new(papers: &[Paper], profiles: Profiles, ios: u64) -> Simulator {
         let specs = papers.iter().flat_map(|paper| &paper.run);
         Simulator {

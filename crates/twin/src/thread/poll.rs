@@ -24,7 +24,7 @@ impl JobThread<'_> {
             }
             return (ThreadPhase::Wait, at);
         }
-        // What is there now: the work of taking it in shows no more.
+        // Completions that are there now: taking them in makes no others visible.
         let timed = SHAPE != PLAIN && self.timed;
         let seen = if timed { at } else { Nanos::ZERO };
         let mut work = seat.costs.leave;
@@ -87,7 +87,7 @@ impl JobThread<'_> {
         if SHAPE == SEVERAL {
             end = self.polled_in_vain(end, seat);
         }
-        // The driver masks its vector when a block is over; what came until then has interrupted.
+        // The driver masks its vector when a block is over; completions until then have interrupted.
         self.armed &= !self.masks;
         self.notified |= self.posted;
         for index in 0..self.queues::<SHAPE>() {

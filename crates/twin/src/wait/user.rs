@@ -53,7 +53,7 @@ impl JobThread<'_> {
         self.counters.limited += waits - 1;
         let polled = Nanos(waits * poll.0);
         let (exit, limit) = (costs.pause_exit, costs.pause);
-        // What never comes is polled for again when the limit is over.
+        // For a wait without an end the core polls again when the limit is over.
         let until = if until == Nanos::MAX {
             at + limit
         } else {
@@ -65,11 +65,11 @@ impl JobThread<'_> {
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
 
-    /// Sleeps lightly until the interrupt that comes straight to the thread, or the time. Of several
-    /// queues the first has such an interrupt; the others' reach the thread by the kernel's handler, as
-    /// `joulio_wait::Waiter::receive` has them. Where all are posted into one descriptor, the kernel clears
-    /// its ON before the wait, as the thread must not write there; what was posted until then has no
-    /// notification any more and is found by a poll.
+    /// Waits in a light power state until the interrupt that is delivered straight to the thread, or until the time.
+    /// The first of several queues has such an interrupt; those of the others reach the thread through the kernel's
+    /// handler, as in `joulio_wait::Waiter::receive`. If all are posted into one descriptor, the kernel clears its ON
+    /// before the wait, since the thread must not write there; interrupts posted until then have no notification any
+    /// more, and a poll finds their completions.
     pub(super) fn user_interrupt<const SHAPE: u8>(
         &mut self,
         step: Step,

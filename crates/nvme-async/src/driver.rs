@@ -75,17 +75,16 @@ impl<D: Device> Driver<D> {
         self.shared.with(&mut self.wake, State::arm)
     }
 
-    /// Rings for the commands that were written since the driver woke, as [`Driver::arm`] and
-    /// [`Driver::reap`] do too: one doorbell for all of them.
+    /// Rings the doorbell once for all commands that were written since the driver woke, as [`Driver::arm`] and
+    /// [`Driver::reap`] do too.
     pub fn ring(&mut self) {
         self.shared.lock().ring();
     }
 
-    /// Takes in up to `max` completions that are there, without waiting, and wakes their futures; how
-    /// many there were.
+    /// Takes in up to `max` completions, without waiting, and wakes their futures; returns their number.
     ///
     /// # Errors
-    /// The controller is used no more: all futures end with that.
+    /// The controller can no longer be used: all futures end with this error.
     pub fn reap(&mut self, max: usize) -> Result<usize, Arc<NvmeError>> {
         let mut state = self.shared.lock();
         state.driver_is_awake();

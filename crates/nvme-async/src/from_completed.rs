@@ -2,7 +2,7 @@
 
 use joulio_nvme::{BufferList, Completed, DmaBuffer};
 
-/// Result of a command that succeeded: its buffer, its buffers, nothing, or all that its completion says.
+/// Result of a command that succeeded: its buffer, its buffers, nothing, or the whole completion.
 pub trait FromCompleted: Sized {
     /// The result of `completed`, which succeeded.
     fn of(completed: Completed) -> Self;

@@ -80,7 +80,8 @@ impl<D: Device, T: FromCompleted> Future for Io<'_, D, T> {
 // The common cases, in few instructions (`benches/instructions`): what they return fits into registers. The
 // compiler inlines them where a program awaits once.
 impl<D: Device, T: FromCompleted> Io<'_, D, T> {
-    /// Submits it, where its queue has a driver, which is awake and does the rest; whether it was.
+    /// Submits the command if the queue has a driver that is awake and does the rest; returns whether it was
+    /// submitted.
     #[inline]
     fn begin(&mut self, waker: &Waker) -> bool {
         let mut state = self.shared.lock();
@@ -139,7 +140,7 @@ impl<D: Device, T: FromCompleted> Io<'_, D, T> {
     }
 }
 
-/// Forgets an operation that the queue has refused; why it did it says again.
+/// Forgets an operation that the queue has refused; its next poll returns the same error.
 #[cold]
 #[inline(never)]
 fn forget<D: Device>(mut state: MutexGuard<'_, State<D>>, operation: u32) -> bool {
@@ -184,7 +185,7 @@ impl Progress<'_> {
         polled
     }
 
-    /// Place in the line of who waits for room.
+    /// Returns the ticket with which the future waits for room.
     fn ticket(&self) -> Option<u64> {
         match self.stage {
             Stage::InLine(ticket) => Some(ticket),
@@ -225,7 +226,7 @@ impl Progress<'_> {
         wait_on(operation, state, waker, later)
     }
 
-    /// Outcome of a command that the queue did not take: it waits for room, or has failed.
+    /// Outcome of a command that the queue did not accept: it waits for room, or has failed.
     fn not_submitted<D: Device>(
         &mut self,
         reason: SubmitError,
@@ -289,7 +290,7 @@ fn wait_on<D: Device>(
     let Some(ended) = &state.ended else {
         return Poll::Pending;
     };
-    // The device has it for ever, and its buffer.
+    // The device keeps the command and its buffer for ever.
     let reason = IoFailure::Controller(Arc::clone(ended));
     later.dropped.extend(state.operations.cancel(operation).1);
     let buffers = BufferList::new();

@@ -25,12 +25,12 @@ enum Done {
 struct Operation {
     /// Wakes its future.
     waker: Option<Waker>,
-    /// Buffer of one that is done.
+    /// Buffer of a command that has completed.
     buffer: Option<DmaBuffer>,
     done: Done,
-    /// Status of one that is done.
+    /// Status of a command that has completed.
     status: Status,
-    /// Dword 0 of one that is done; of one that is nobody's the one that was freed before it, or [`NONE`].
+    /// Dword 0 of a command that has completed; of a free operation the one that was freed before it, or [`NONE`].
     word: u32,
 }
 
@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 /// Commands of one queue: with the device, or completed and not taken yet.
 pub(crate) struct Operations {
     all: Vec<Operation>,
-    /// The one that was freed last, or [`NONE`].
+    /// Operation that was freed last, or [`NONE`].
     free: u32,
 }
 
@@ -152,7 +152,7 @@ impl Operations {
             false => Done::Bad,
         };
         (operation.status, operation.word) = (completed.status, completed.dw0);
-        // One that waits has none: nothing is dropped here.
+        // An operation that waits has no buffer: nothing is dropped here.
         mem::forget(mem::replace(&mut operation.buffer, completed.buffer));
         wake.push(waker);
     }

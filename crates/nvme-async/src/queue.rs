@@ -134,7 +134,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(kind, namespace, (lba, blocks), Some(buffer.into()))
     }
 
-    /// Reads into the parts of `buffers`, one behind the other ([`QueuePair::readv`]).
+    /// Reads into the parts of `buffers`, one after the other ([`QueuePair::readv`]).
     pub fn readv<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -145,7 +145,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Readv, namespace, (lba, blocks), buffers.into_chain())
     }
 
-    /// Writes from the parts of `buffers`, one behind the other ([`QueuePair::writev`]).
+    /// Writes from the parts of `buffers`, one after the other ([`QueuePair::writev`]).
     pub fn writev<'a>(
         &'a self,
         namespace: &'a Namespace,

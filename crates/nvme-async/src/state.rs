@@ -1,7 +1,7 @@
 //! The queue behind its futures and its driver: one lock, and what happens under it.
 //!
-//! No waker is woken or dropped under the lock: either may run somebody's code, which may drop a future of
-//! this very queue. They are handed out instead ([`Wakers`]).
+//! No waker is woken or dropped under the lock: either may run other code, which may drop a future of this very
+//! queue. Wakers are handed out instead ([`Wakers`]).
 
 use crate::operations::Operations;
 use crate::wakers::{Wakers, wake_all};
@@ -57,7 +57,7 @@ impl<D: Device> Shared<D> {
 enum Reaper {
     /// Each future when it is polled: there is no driver.
     Futures,
-    /// The driver, which is awake, and rings for what is submitted meanwhile.
+    /// The driver, which is awake, and rings the doorbell for commands that are submitted until it waits.
     Driver,
     /// The driver, which waits for the descriptor: what is submitted to an idle queue is to be armed.
     Parked,
@@ -67,8 +67,8 @@ enum Reaper {
 pub(crate) struct State<D: Device> {
     pub(crate) events: EventGroup<D>,
     pub(crate) operations: Operations,
-    /// Futures that wait for room in the queue, by their tickets, with what wakes them; none: there is room, of
-    /// which they were told. Each has a claim to a place before all behind it and all that are new.
+    /// Wakers of the futures that wait for room in the queue, by ticket; `None`: the future was woken, as there is
+    /// room for it. A future has a claim to a place before all with later tickets and all new ones.
     waiting: BTreeMap<u64, Option<Waker>>,
     next_ticket: u64,
     /// Buffers of commands whose future was dropped, and which have completed.
@@ -91,8 +91,8 @@ impl<D: Device> State<D> {
         &mut self.events.group().queues()[0]
     }
 
-    /// Takes in up to `max` completions that are there; how many there were. None are where the controller is
-    /// used no more: `ended`.
+    /// Takes in up to `max` completions; returns their number. There are none if the controller can no longer be
+    /// used: `ended`.
     #[inline(never)]
     pub(crate) fn reap(&mut self, max: usize, wake: &mut Wakers) -> usize {
         if self.ended.is_some() {
@@ -101,10 +101,9 @@ impl<D: Device> State<D> {
         self.ring();
         let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
         let mut count = 0;
-        // The one that there is. In a loop, the compiler takes what is done with a completion for often done, and
-        // inlines it.
+        // The only queue. In a loop, or the compiler would take a completion's code for frequent, and inline it.
         for queue in self.events.group().queues() {
-            // A fault was counted by the queue, and is passed over.
+            // The queue has counted the fault, and skipped the entry.
             let _ = queue.reap(max, |completed| {
                 count += 1;
                 operations.complete(completed, wake, reclaimed);
@@ -120,9 +119,9 @@ impl<D: Device> State<D> {
         count
     }
 
-    /// Checks the queue, if that is due; how many commands that ended. A reap that finds completions does
-    /// without, and so without the clock, but for one of many: whoever waits for a command that is stuck finds
-    /// none, and [`EventGroup::arm`] lets nobody wait as long as a check is due.
+    /// Checks the queue, if that is due; returns how many commands ended by it. A reap that finds completions needs
+    /// no check, and so no reading of the clock, except now and then: while a stuck command is waited for, reaps find
+    /// nothing, and [`EventGroup::arm`] does not allow a wait while a check is due.
     #[inline(never)]
     fn check(&mut self, wake: &mut Wakers) -> usize {
         self.unchecked = 0;
@@ -169,7 +168,7 @@ impl<D: Device> State<D> {
         ahead < room
     }
 
-    /// Notes that the controller is used no more, and has everybody who waits find out.
+    /// Notes that the controller can no longer be used, and wakes all futures that wait.
     pub(crate) fn fail(&mut self, error: NvmeError, wake: &mut Wakers) -> Arc<NvmeError> {
         let ended = Arc::new(error);
         self.ended = Some(Arc::clone(&ended));
@@ -196,7 +195,7 @@ impl<D: Device> State<D> {
             return Err(Arc::clone(ended));
         }
         if self.is_closed() {
-            // The last handle's word to the driver would be forgotten by arming.
+            // Arming would lose the wake by the last handle.
             return Ok(false);
         }
         self.ring();
@@ -243,8 +242,9 @@ impl<D: Device> State<D> {
         true
     }
 
-    /// Sees to a command that was just written. A driver that is awake rings, for all that were written until
-    /// then; one that waits may have to be told. Whether there is a driver.
+    /// Rings the doorbell for a command that was just written, or leaves that to the driver: a driver that is awake
+    /// rings for all commands written until then, and one that waits may have to be woken. Returns whether there is a
+    /// driver.
     #[inline]
     pub(crate) fn submitted(&mut self, wake: &mut Wakers) -> bool {
         self.unrung = true;
@@ -272,7 +272,7 @@ impl<D: Device> State<D> {
     /// Tells a driver that waits for the descriptor that the queue, idle until now, has a command.
     #[cold]
     fn arm_for_driver(&mut self, wake: &mut Wakers) {
-        // Whoever is told of an error finds it in `ended`.
+        // The error is also in `ended`, where every future finds it.
         if !self.arm(wake).is_ok_and(|armed| armed) {
             // It completed already, or is to be polled for; or there is that error.
             self.wake_driver(wake);
@@ -309,7 +309,7 @@ impl<D: Device> State<D> {
         self.waiting.remove(&ticket).flatten()
     }
 
-    /// Leaves the line, and submits nothing: who there is room for now is woken in its place.
+    /// Gives up the ticket without submitting: another future, for which there is room now, is woken.
     pub(crate) fn leave_line(&mut self, ticket: u64, wake: &mut Wakers) -> Option<Waker> {
         let waiting = self.take_turn(ticket);
         self.wake_waiting(wake);

@@ -3,8 +3,8 @@
 use crate::log::LogId;
 use bitfield_struct::bitfield;
 
-/// Dword 0 of the completion: what happened, and the log page that says more. Events of its type
-/// stay masked until that page is read.
+/// Dword 0 of the completion: the event, and the log page with its details. Events of its type stay masked until that
+/// page is read.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct AsyncEvent {

@@ -194,7 +194,7 @@ pub struct PowerMeasurement {
 impl PowerMeasurement {
     /// ACT 0h.
     pub const STOP: u8 = 0;
-    /// ACT 1h: from the beginning, whatever was measured before.
+    /// ACT 1h: starts a new measurement, whatever was measured before.
     pub const START: u8 = 1;
     /// PMTS 0h: the total of the NVM subsystem.
     pub const TOTAL: u8 = 0;

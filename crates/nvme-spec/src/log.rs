@@ -109,8 +109,8 @@ pub struct SmartHealth {
     pub thermal_time_1: U32,
     /// Seconds in thermal management temperature 2.
     pub thermal_time_2: U32,
-    /// Operational lifetime energy consumed, watt-hours rounded up; 0 is not reported. Of later
-    /// versions than Base 2.0c, where it is reserved, as is the next.
+    /// Operational lifetime energy consumed, watt-hours rounded up; 0: not reported. Defined after Base 2.0c, in
+    /// which this field and the next are reserved.
     pub lifetime_energy: U64,
     /// Interval power measurement: the mean of the second before the log was read; see
     /// [`SmartHealth::power`].

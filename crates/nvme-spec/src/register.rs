@@ -74,7 +74,7 @@ pub struct Cap {
 }
 
 impl Cap {
-    /// Bit of CRMS: CRTO says how long the controller may take until its media are ready.
+    /// Bit of CRMS: CRTO holds the time that the controller may take until its media are ready.
     pub const READY_WITH_MEDIA: u8 = 1;
     /// Bit of AMS: weighted round robin with an urgent priority class.
     pub const WEIGHTED: u8 = 1;
@@ -137,7 +137,7 @@ pub struct Cc {
 impl Cc {
     /// AMS of the weighted round robin with an urgent priority class.
     pub const WEIGHTED: u8 = 1;
-    /// IOSQES of the 64-byte submission queue entry, the only one that the NVM command set has.
+    /// IOSQES of the 64-byte submission queue entry, the only size of the NVM command set.
     pub const SQES: u8 = 6;
     /// IOCQES of the 16-byte completion queue entry.
     pub const CQES: u8 = 4;

@@ -118,7 +118,7 @@ impl Command {
         self
     }
 
-    /// The descriptor that the data pointer holds when PSDT says SGL.
+    /// Returns the descriptor that the data pointer holds when PSDT selects SGLs.
     pub fn sgl(&self) -> SglDescriptor {
         zerocopy::transmute!([self.prp1, self.prp2])
     }

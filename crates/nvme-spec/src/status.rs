@@ -6,7 +6,7 @@ use core::fmt;
 
 /// The 15-bit status field of a completion: type, code, more, do not retry.
 ///
-/// Never squashed into an errno: it says what a caller may do next.
+/// Never reduced to an errno: it determines what a caller may do next.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Status(u16);
 
@@ -176,10 +176,10 @@ impl Status {
     /// Returns whether the same command may succeed if it is sent again: it failed, DNR is clear, and the fault is
     /// neither in the command itself nor in the data it met.
     ///
-    /// Linux (nvme_decide_disposition) retries whatever has DNR clear, path errors and aborted
-    /// commands included, and so does this, except for statuses that repeat themselves whether
-    /// the controller says so or not: malformed commands, blocks that are not there, a namespace
-    /// that is write protected or full, and a comparison that found a difference.
+    /// Linux (nvme_decide_disposition) retries every command with DNR clear, path errors and aborted commands
+    /// included. So does this function, except for statuses that would only repeat, even if the controller leaves DNR
+    /// clear: malformed commands, blocks out of range, a namespace that is write protected or full, and a comparison
+    /// that found a difference.
     pub const fn may_retry(self) -> bool {
         let hopeless = matches!(
             self.0 & 0x7ff,

@@ -62,8 +62,8 @@ pub struct Ctratt {
     pub nopspm: bool,
     #[bits(18)]
     _reserved: u32,
-    /// PLS: power limit, feature 23h. It and the next two came after Base 2.0c; where they stand
-    /// is libnvme 3's word.
+    /// PLS: power limit, feature 23h. This bit and the next two came after Base 2.0c; their places are those of
+    /// libnvme 3.
     pub pls: bool,
     /// PMS: power measurement, feature 25h and log 25h.
     pub pms: bool,
@@ -140,7 +140,7 @@ pub struct Dlfeat {
     pub read_behaviour: u8,
     /// DEAC of Write Zeroes is supported.
     pub write_zeroes_deallocate: bool,
-    /// The guard of deallocated blocks is the CRC of what they read as.
+    /// Guard of deallocated blocks: the CRC of the data that they read as.
     pub guard_crc: bool,
     #[bits(3)]
     _reserved: u8,

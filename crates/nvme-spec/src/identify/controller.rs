@@ -231,7 +231,7 @@ impl IdentifyController {
         self.apsta & 1 != 0
     }
 
-    /// The power states that it says it has (NPSS counts from 0), at most the 32 that exist.
+    /// Returns the power states that the controller reports (NPSS counts from 0), at most the 32 that exist.
     pub fn power_states(&self) -> &[PowerStateDescriptor] {
         let count = usize::from(self.npss) + 1;
         &self.psd[..count.min(self.psd.len())]

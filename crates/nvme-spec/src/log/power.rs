@@ -64,7 +64,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// Returns a timestamp of so many milliseconds after the last controller level reset.
+    /// Returns a timestamp of `milliseconds` after the last controller level reset.
     pub fn since_reset(milliseconds: u64) -> Timestamp {
         let [a, b, c, d, e, f, ..] = milliseconds.to_le_bytes();
         Timestamp {
@@ -103,8 +103,8 @@ pub struct PowerMeasurementAttributes {
 
 /// Log 25h Power Measurement without the histogram behind it: 64 bytes.
 ///
-/// From when it is started a controller takes the mean power of every second; the log has the
-/// number of those intervals, their mean and their maximum.
+/// From the start on the controller measures the mean power of every second; the log has the number of these
+/// intervals, their mean and their maximum.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct PowerMeasurementLog {
@@ -156,7 +156,7 @@ const _: () = assert!(core::mem::offset_of!(PowerMeasurementLog, percent_error) 
 impl PowerMeasurementLog {
     /// IPWRPE: not reported.
     pub const NO_ERROR_KNOWN: u8 = 255;
-    /// PHBS, whatever the controller.
+    /// Width of a histogram bin in milliwatts (PHBS), the same for every controller.
     pub const BIN_MILLIWATTS: u16 = 250;
 
     /// PMA, decoded.

@@ -13,8 +13,7 @@ pub struct Area {
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// Jobs share it in multiples of so many bytes, whole blocks of every size; None: each has all
-    /// of it.
+    /// Unit in bytes in which jobs share the area, a multiple of every block size; `None`: each has the whole area.
     unit: Option<u64>,
 }
 
@@ -50,7 +49,7 @@ impl Area {
     }
 }
 
-/// Bytes of the longest I/O. What a device does not transfer at once goes out in parts.
+/// Largest I/O in bytes. Larger than a device's transfer, it is split into parts.
 pub const MAX_IO: u32 = 1 << 30;
 
 impl Job {
@@ -244,7 +243,7 @@ mod tests {
         let random = job(ReadWrite::RandRead, Some(4096));
         let area = random.area(100 * 4096 + 512, 512).unwrap();
         assert_eq!(area.share(0, 1, random.spacing(0)), 0..100);
-        // In order there is one behind the other, as in fio.
+        // In sequential order one follows the other, as in fio.
         assert_eq!(job(ReadWrite::Read, Some(4096)).spacing(0), 512);
         let refused = |job: Job, bytes| job.area(bytes, 512).unwrap_err().flag;
         assert_eq!(

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Arrivals {
     /// Closed loop: as soon as one I/O completes, the next goes out.
     Closed,
-    /// Closed loop that stalls, as fio's `thinktime`: after so many I/Os, once nothing is in flight, the
-    /// next goes out a while later.
+    /// Closed loop that stalls, as fio's `thinktime`: after a number of I/Os, once none is in flight, the next is
+    /// submitted a while later.
     Think {
         /// Nanoseconds of a stall.
         time: Nanos,
@@ -36,7 +36,7 @@ impl Arrivals {
         matches!(self, Arrivals::Closed | Arrivals::Think { .. })
     }
 
-    /// Description of what makes no sense in these arrivals; `None` if all does.
+    /// Returns a description of what is invalid in these arrivals; `None` if they are valid.
     pub fn problem(self) -> Option<&'static str> {
         let apart = "must be more than 0 ns apart";
         match self {

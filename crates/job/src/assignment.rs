@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Assignment {
     /// Number of the device, from 0.
     pub device: usize,
-    /// Number of this work among all of the run, from 0. Random numbers go by it, so that a device
-    /// is given the same I/Os by a job of its own and by one that has several devices.
+    /// Number of this work among all of the run, from 0. It seeds random numbers, so that a device gets the same I/Os
+    /// from a job of its own and from a job with several devices.
     pub index: usize,
     /// Place among the jobs on the device, from 0.
     pub at: usize,

@@ -10,11 +10,11 @@ impl Job {
     /// Returns true if the `devices` fell behind the arrivals, of which `ios` were issued and `left`
     /// were not.
     ///
-    /// A device that keeps up leaves some too, when the end comes just after several at once. Their
-    /// number does not grow with the run: so they are more than all jobs have in flight at once,
-    /// and the number that was issued is below the number that arrived by more than the standard
-    /// error of a count of random arrivals, singly or in bursts. A regular clock has a smaller one;
-    /// the rest is for service times that vary as much.
+    /// A device that keeps up leaves some too, when the end comes just after several arrived at once, but their
+    /// number does not grow with the run. So a device falls behind only if more are left than all jobs have in flight
+    /// at once, and if the number issued is below the number that arrived by more than the standard error of a count
+    /// of random arrivals, singly or in bursts. Regular arrivals have a smaller error; the rest allows for service
+    /// times that vary as much.
     pub fn falls_behind(&self, devices: usize, ios: u64, left: u64) -> bool {
         let in_flight = (self.iodepth * self.numjobs.max(devices)) as u64;
         let together = self.loads(0).into_iter().map(|load| match load.arrivals {

@@ -16,7 +16,7 @@ use std::str::FromStr;
 pub enum CompletionMode {
     /// Spin until the completion is there.
     Poll,
-    /// Spin with so many PAUSE instructions between two polls, or without.
+    /// Spin with this number of PAUSE instructions between two polls, which may be 0.
     PollPause(u32),
     /// Block until the device raises an interrupt.
     Interrupt,
@@ -49,9 +49,9 @@ pub enum CompletionMode {
     HybridUintr,
     /// `Uintr` by SPDK+'s own mechanism, to be compared with.
     SpdkPlus,
-    /// `Uintr` while nobody else is runnable on the CPU, else block.
+    /// `Uintr` while no other thread is runnable on the CPU, otherwise block.
     ActiveCheck,
-    /// Spin while nobody else is runnable on the CPU, else block.
+    /// Spin while no other thread is runnable on the CPU, otherwise block.
     ActiveCheckPoll,
     /// The least energy within a promise.
     Adaptive,
@@ -99,7 +99,8 @@ impl CompletionMode {
         )
     }
 
-    /// True for modes to compare others with, which nobody recommends: they take part where they are named.
+    /// Returns true for modes that serve only for comparison and are never recommended: they take part where they are
+    /// named.
     pub fn is_for_comparison(self) -> bool {
         matches!(self, CompletionMode::HybridUintr | CompletionMode::SpdkPlus)
     }
@@ -155,7 +156,7 @@ impl FromStr for CompletionMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CompletionMode, String> {
-        // What HotStorage'22 calls it.
+        // The name in HotStorage'22.
         let text = if text == "classic" { "poll" } else { text };
         match text.split_once('=') {
             Some(("active-check", "poll")) => Ok(CompletionMode::ActiveCheckPoll),

@@ -44,7 +44,7 @@ pub struct Counts {
     /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_irqs: Option<u64>,
-    /// Steadiness of the rate; `null`: the run was too short to tell, or in virtual time.
+    /// Steadiness of the rate; `null`: the run was too short to tell, or was simulated in virtual time.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,
     /// Steady state that was to end the run; `None`: none was.

@@ -21,7 +21,7 @@ pub struct DirectionResult {
 }
 
 impl DirectionResult {
-    /// Result of `statistics` that were counted in `window`, with what `detail` asks for.
+    /// Result of `statistics` that were counted in `window`, with the parts that `detail` requests.
     pub fn detailed(
         statistics: &IoStatistics,
         window: Nanos,

@@ -1,4 +1,4 @@
-//! One energy figure of several: never a part of what another shows whole.
+//! Choice of one energy figure among several: never a part of something that another shows as a whole.
 
 use crate::{Counts, EnergyResult};
 use joulio_units::Boundary;
@@ -39,9 +39,8 @@ impl EnergyResult {
 }
 
 impl Counts {
-    /// The figure at `boundary`, measured before modelled; without a boundary the one that shows best
-    /// what the machine draws, as [`EnergyResult::rank`] has it. Never above idle, and never one
-    /// package of several.
+    /// Returns the figure at `boundary`, measured before modelled; without a boundary the one that shows the
+    /// machine's power best, by [`EnergyResult::rank`]. Never a figure above idle, and never one package of several.
     pub fn energy_at(&self, boundary: Option<Boundary>) -> Option<&EnergyResult> {
         let there = self.energy.iter().filter(|figure| {
             let at = boundary.is_none_or(|boundary| figure.boundary == boundary);
@@ -49,7 +48,7 @@ impl Counts {
         });
         match boundary {
             None => there.min_by_key(|figure| figure.rank()),
-            // Of a meter of an emulated device and the model, the meter.
+            // If a meter of an emulated device and the model have one, the meter's.
             Some(_) => {
                 there.min_by_key(|figure| (figure.modelled, figure.is_model(), figure.rank().2))
             }

@@ -20,6 +20,6 @@ pub struct FaultCounts {
     pub ended_by_reset: u64,
     /// Commands sent again.
     pub retries: u64,
-    /// Times that somebody else had written an interrupt vector's table entry, and it was set again.
+    /// Times that another writer had changed an interrupt vector's table entry, which was then set again.
     pub vectors_rewritten: u64,
 }

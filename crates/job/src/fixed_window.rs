@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Fixed work in a fixed window: who is done early races to idle.
+/// Fixed work in a fixed window: a run that is done early races to idle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FixedWindow {

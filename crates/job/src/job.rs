@@ -41,8 +41,8 @@ pub struct Job {
     pub runtime: Option<Nanos>,
     /// I/Os of each job on each of its devices, the ramp's not counted; `None` is until `runtime` is over.
     pub number_ios: Option<u64>,
-    /// Nanoseconds that energy is counted for, from the beginning of the measured part: whoever is
-    /// done earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.
+    /// Nanoseconds for which energy is counted, from the beginning of the measured part: a run that is done earlier
+    /// races to idle. `None`: to the end of the work. Used with `number_ios`.
     pub window: Option<Nanos>,
     /// Nanoseconds from the start of the run to that of the job.
     #[serde(default)]
@@ -51,8 +51,8 @@ pub struct Job {
     pub ramp_time: Nanos,
     /// Closed or open loop.
     pub arrivals: Arrivals,
-    /// Loads in turn, over and over, in place of `rw`, `rwmixread`, `bs` and `arrivals`; empty:
-    /// those hold all the time. `rw` still says whether blocks are random or in order.
+    /// Loads that alternate, over and over, in place of `rw`, `rwmixread`, `bs` and `arrivals`; empty: those apply
+    /// all the time. `rw` still determines whether blocks are random or sequential.
     pub phases: Vec<Phase>,
     /// CPUs for the jobs' threads, in turn; empty is anywhere.
     pub cpus_allowed: Vec<usize>,
@@ -460,7 +460,7 @@ pub(crate) mod tests {
             area.map_err(|error| error.flag)
         };
         assert!(check(|_| {}).is_ok());
-        // What phases replace does not count.
+        // Settings that phases replace are not checked.
         assert!(check(|j| j.bs = (1 << 18).into()).is_ok());
         assert!(check(|j| j.phases[1].length = Nanos::ZERO) == Err("--phases"));
         assert!(check(|j| j.phases[1].load.read_percent = 101) == Err("--phases"));

@@ -17,7 +17,7 @@ pub struct LatencyDetail {
 /// Parses percentiles as fio's `percentile_list` has them: `50:90:99.9`.
 ///
 /// # Errors
-/// Text that says what is wrong.
+/// Text that describes the mistake.
 pub fn parse_percentiles(text: &str) -> Result<Vec<f64>, String> {
     let one = |text: &str| {
         let number: f64 = text.parse().ok()?;

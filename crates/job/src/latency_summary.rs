@@ -81,7 +81,7 @@ impl LatencySummary {
         }
     }
 
-    /// Same summary, with what `detail` asks for of `statistics` beside it.
+    /// Returns the summary with the parts of `statistics` that `detail` requests.
     pub fn with_detail(mut self, statistics: &IoStatistics, detail: &LatencyDetail) -> Self {
         let h = &statistics.latency;
         if !h.is_empty() {

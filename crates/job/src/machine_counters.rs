@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 /// Reasons for counters that are `null`, by their names.
 pub type MissingCounters = BTreeMap<String, String>;
 
-/// Counters of the machine, from the first job's beginning to the last one's end. A counter that it
-/// does not have is `null`, and `missing` says why.
+/// Counters of the machine, from the first job's beginning to the last one's end. A counter that the machine lacks is
+/// `null`, and `missing` gives the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineCounters {
@@ -57,8 +57,8 @@ pub struct IdleCounters {
     pub seconds: f64,
 }
 
-/// Requests by who dispatched them: with a scheduler a worker of the kernel's may, which costs up
-/// to half of the throughput, and has nothing to do with how the scheduler schedules.
+/// Requests by the thread that dispatched them: with a scheduler this may be a worker of the kernel's, which costs up
+/// to half of the throughput, whatever the scheduler's order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dispatch {

@@ -48,8 +48,8 @@ pub enum Metric {
     WorstP99,
     /// Percent of the jobs' CPUs that busy threads beside them had.
     NeighbourPercent,
-    /// A figure of energy; without a boundary at the one that shows best what the machine draws,
-    /// which [`MetricValue::energy`] names.
+    /// Energy figure; without a boundary at the one that shows the machine's power best, which
+    /// [`MetricValue::energy`] names.
     Energy(EnergyMetric, Option<Boundary>),
 }
 
@@ -92,7 +92,7 @@ pub enum LatencyStatistic {
 pub enum EnergyMetric {
     /// Mean watts.
     Watts,
-    /// I/Os a joule: IOPS a watt, as SNIA Emerald has it.
+    /// I/Os per joule: IOPS per watt, as in SNIA Emerald.
     IosPerJoule,
     /// Bytes a joule.
     BytesPerJoule,
@@ -200,7 +200,7 @@ impl Metric {
         all
     }
 
-    /// Unit, as an axis has it; empty of plain counts.
+    /// Returns the unit for an axis; empty for plain counts.
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Iops(_) => "IOPS",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A moment by the wall clock, which loggers share, and by the monotonic one, which nobody sets.
+/// Moment by the wall clock, which loggers share, and by the monotonic clock, which is never set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moment {

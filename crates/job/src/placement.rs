@@ -26,7 +26,7 @@ pub struct Placement {
     pub cpu_nodes: BTreeSet<u32>,
     /// NUMA nodes of the jobs' buffers.
     pub memory_nodes: BTreeSet<u32>,
-    /// NUMA nodes of the devices, as far as the system knows them.
+    /// NUMA nodes of the devices that the system knows a node for.
     pub device_nodes: BTreeSet<u32>,
     /// Pages of the jobs' buffers.
     pub memory_pages: BTreeSet<MemoryPages>,
@@ -52,8 +52,8 @@ impl Placement {
         }
     }
 
-    /// Reports whether CPUs, memory and devices are not all of one NUMA node, as far as their nodes are known: each
-    /// I/O then goes by the link between nodes.
+    /// Returns whether CPUs, memory and devices are on more than one NUMA node, among those with a known node: each
+    /// I/O then crosses the link between nodes.
     pub fn is_split(&self) -> bool {
         let nodes = [&self.cpu_nodes, &self.memory_nodes, &self.device_nodes];
         nodes.into_iter().flatten().collect::<BTreeSet<_>>().len() > 1

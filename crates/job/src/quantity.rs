@@ -5,7 +5,7 @@ use joulio_units::{Nanos, Percentile, Slo, SloError, SloLimit};
 /// Parses bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
 ///
 /// # Errors
-/// Text that says how a size is written.
+/// Text that explains how a size is written.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     scaled(text, |suffix| {
         let unit = suffix
@@ -30,7 +30,7 @@ pub(crate) fn format_size(bytes: u64) -> String {
 /// Parses a count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
 ///
 /// # Errors
-/// Text that says how a count is written.
+/// Text that explains how a count is written.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     scaled(text, |suffix| power(suffix, 1000)).ok_or_else(|| {
         format!("'{text}' is not a count: write a whole number, or one with k or m (1M = 1000000)")
@@ -41,7 +41,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// units of `plain` nanoseconds (fio: seconds for runtimes, microseconds for think times).
 ///
 /// # Errors
-/// Text that says how a time is written.
+/// Text that explains how a time is written.
 pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
     time(text, plain).ok_or_else(|| {
         format!("'{text}' is not a time: write a number with ns, us, ms, s, m or h, as 1.5s")
@@ -78,7 +78,7 @@ fn time(text: &str, plain: u64) -> Option<u64> {
 /// time alone is the 99th percentile's.
 ///
 /// # Errors
-/// Text that says what is wrong.
+/// Text that describes the mistake.
 pub fn parse_slo(text: &str) -> Result<Slo, String> {
     let limits = text.split(',').map(|item| {
         let (percentile, time) = match item.split_once('=') {

@@ -20,7 +20,7 @@ pub enum RandomDistribution {
     Normal(f64),
     /// Parts of the area, each with a share of the I/Os.
     Zoned(RandomZones),
-    /// Parts of so many bytes from the area's start on, each with a share of the I/Os.
+    /// Parts of a given number of bytes, from the area's start on, each with a share of the I/Os.
     ZonedAbs(RandomZonesAbs),
 }
 

@@ -29,7 +29,7 @@ impl RandomZones {
         &self.0
     }
 
-    /// Blocks of each zone, of an area of so many `blocks`: a block is of the zone that its start is in.
+    /// Returns the blocks of each zone in an area of `blocks`: a block belongs to the zone in which it begins.
     pub fn blocks(&self, blocks: u64) -> Vec<Range<u64>> {
         let mut percent = 0.0;
         let ends = self.0.iter().map(|zone| {

@@ -16,8 +16,7 @@ pub struct RandomZoneAbs {
     pub bytes: u64,
 }
 
-/// Zones of an area, from its start on: together all of the I/Os. What is behind them has none
-/// (`60/20G:40/80G`).
+/// Zones of an area, from its start on: together they get all I/Os. The area after them gets none (`60/20G:40/80G`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomZonesAbs(Vec<RandomZoneAbs>);
 
@@ -33,8 +32,8 @@ impl RandomZonesAbs {
         zones.fold(0, |sum, zone| sum.saturating_add(zone.bytes))
     }
 
-    /// Blocks of each zone, of an area of so many `blocks` of `bs` bytes: a block is of the zone that its start is
-    /// in.
+    /// Returns the blocks of each zone in an area of `blocks` of `bs` bytes: a block belongs to the zone in which it
+    /// begins.
     pub fn blocks(&self, blocks: u64, bs: u64) -> Vec<Range<u64>> {
         let (mut bytes, mut start) = (0_u64, 0);
         let parts = self.0.iter().map(|zone| {

@@ -54,7 +54,7 @@ impl ReadWrite {
         }
     }
 
-    /// Random I/Os of which so many percent, 0 to 100, are reads.
+    /// Random I/Os, `read_percent` percent of which, 0 to 100, are reads.
     pub fn random_mix(read_percent: u8) -> ReadWrite {
         match read_percent {
             0 => ReadWrite::RandWrite,

@@ -17,7 +17,7 @@ pub struct RunResult {
     pub engine: Option<EngineName>,
     /// Requested and effective completion mode.
     pub completion: CompletionResult,
-    /// Settings of the machine that were made for the run, by name. Filled in by who made them.
+    /// Settings of the machine that were made for the run, by name. Filled in by the caller that made them.
     pub settings: BTreeMap<String, String>,
     /// Pattern and direction; `None`: sections differ in it.
     pub rw: Option<ReadWrite>,
@@ -34,7 +34,7 @@ pub struct RunResult {
     /// `closed`, `open`, or `closed and open` in phases and sections.
     #[serde(rename = "loop")]
     pub loop_: String,
-    /// Description of what ended the run without a result; `null`: it did not fail.
+    /// Description of the failure that ended the run without a result; `null`: it did not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// True if the run was ended early.
@@ -67,7 +67,8 @@ pub struct RunResult {
 pub struct SectionResult {
     /// Name of the section, or of those of the group: `a+b`.
     pub section: String,
-    /// Factors of the section, or what those of the group have in common. Filled in by who knows them.
+    /// Factors of the section, or those that all of the group have in common. Filled in by the caller that knows
+    /// them.
     #[serde(default)]
     pub point: BTreeMap<String, String>,
     /// Result of the section. Energy, and what the machine and the devices counted, are of all sections
@@ -77,8 +78,8 @@ pub struct SectionResult {
 }
 
 impl RunResult {
-    /// Result of `job` by `method` on `devices`: `counts` in the effective completion mode,
-    /// or none. Neither ended early nor spoiled, and measured, as far as this knows.
+    /// Result of `job` by `method` on `devices`, with `counts` in the effective completion mode, or without. By
+    /// default it was neither ended early nor spoiled, and was measured.
     pub fn new(
         job: &Job,
         method: Method,
@@ -154,7 +155,7 @@ impl RunResult {
     }
 }
 
-/// Names that are told, where sections are many.
+/// Number of names that are listed, where there are many sections.
 const FEW: usize = 4;
 
 /// Name of `sections` together: `a+b`, or the first and the number of the others.

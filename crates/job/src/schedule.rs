@@ -47,9 +47,8 @@ impl Drawn {
     }
 }
 
-/// A job's I/Os in the order of their arrivals, by one load or several in turn. What it draws for the
-/// nth is the same whatever waits, as long as one load holds, and the same in a real run as in
-/// virtual time.
+/// A job's I/Os in the order of their arrivals, by one load or several in turn. The random choices for the nth I/O
+/// are the same however the run waits, as long as one load lasts, and the same in a real run as in virtual time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     loads: Vec<Drawn>,
@@ -225,7 +224,7 @@ impl Schedule {
                 if self.next_arrival >= end || drawn >= max {
                     return drawn;
                 }
-                // How many come after the next is independent of what came before.
+                // The number of arrivals after the next is independent of those before.
                 let more = (end - self.next_arrival).0 as f64 / mean.0.max(1) as f64;
                 let more = Poisson::new(more).map(|more| more.sample(&mut self.random));
                 (drawn + 1).saturating_add(more.unwrap_or(0.0) as u64)
@@ -233,7 +232,7 @@ impl Schedule {
         }
     }
 
-    /// Goes on to the load behind the one that holds, which begins where that one ends.
+    /// Begins the load after the current one, at the time when the current one ends.
     fn next_load(&mut self) {
         self.turn = (self.turn + 1) % self.loads.len();
         let start = self.until;

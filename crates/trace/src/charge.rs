@@ -19,7 +19,7 @@ impl Timeline {
                 let Some((begin, end)) = wait.span() else {
                     continue;
                 };
-                // Of two at one moment the wait is the later one.
+                // Of two at one time the wait counts as the later.
                 while let Some((place, _, completed)) = next.filter(|next| next.1 <= begin) {
                     out.push((place, completed));
                     next = ios.next();

@@ -6,8 +6,8 @@ use joulio_units::Nanos;
 use serde::Serialize;
 use std::io::{Error, Write};
 
-/// Writes `timeline` as JSON. Times are nanoseconds of the clock that the events were recorded by,
-/// lengths nanoseconds; what was not recorded is `null`.
+/// Writes `timeline` as JSON. Times are nanoseconds of the clock of the recording, lengths are nanoseconds; a value
+/// that was not recorded is `null`.
 ///
 /// # Errors
 /// `to` cannot be written.

@@ -35,9 +35,9 @@ impl Timeline {
     }
 }
 
-/// The events of a thread, each with the number of its ring, from the moment on from which no ring has lost
-/// any. Before it the waits may be missing, or the I/Os that shared them: what is left would show a core that
-/// did something else, and I/Os that paid for all of it.
+/// Returns the events of a thread, each with the number of its ring, from the time on from which no ring has lost
+/// any. Before that, waits may be missing, or the I/Os that shared them: the remaining events would show a core that
+/// did something else, and I/Os that are charged for all of it.
 fn kept(thread: &Thread) -> impl Iterator<Item = (usize, &Event)> {
     let rings = || thread.recorded.iter().enumerate();
     let lost = rings().filter(|(_, recorded)| recorded.overwritten > 0);

@@ -182,7 +182,7 @@ fn io(
         ));
         return;
     };
-    // Without a completion it is drawn to the end of the trace, and says so.
+    // An I/O without a completion is drawn to the end of the trace, with a note.
     let end = io.completed.map_or(timeline.end, |completed| completed.at);
     let end = end.max(submitted.at);
     let name = format!("queue {} {}", io.queue, operation(io));

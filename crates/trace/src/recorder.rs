@@ -2,8 +2,8 @@
 
 use crate::Event;
 
-/// A ring of events. Recording allocates nothing, takes no lock and never fails: the oldest event
-/// makes room, and is counted.
+/// Ring of events. Recording allocates nothing, takes no lock and never fails: the oldest event is dropped and
+/// counted.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     ring: Box<[Event]>,
@@ -88,8 +88,8 @@ impl Trace {
 
     /// Records the event that `make` returns. `make` is called only when the trace is on.
     ///
-    /// On the path of an I/O give it a `move` closure: what a closure borrows has to be in memory
-    /// also when nobody requests it, and that costs more than the branch.
+    /// On the path of an I/O pass a `move` closure: borrowed values have to be in memory even if the trace is off,
+    /// which costs more than the branch.
     #[inline]
     pub fn record(&mut self, make: impl FnOnce() -> Event) {
         if let Some(recorder) = &mut self.0 {

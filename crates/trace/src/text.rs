@@ -1,4 +1,4 @@
-//! The timeline for people: a line an I/O, with a bar of what its core did.
+//! The timeline as text: a line for each I/O, with a bar of what its core did.
 
 mod bar;
 pub(crate) mod words;
@@ -19,7 +19,7 @@ const COLUMNS: [&str; 11] = [
 const PLAN_COLUMNS: [&str; 3] = ["plan", "exp", "real"];
 /// Columns of words, which stand to the left.
 const WORDS: [usize; 2] = [2, COLUMNS.len()];
-/// Columns that make room for the bar, the first first: the others tell what they do, or the heading.
+/// Columns that are dropped to make room for the bar, in this order; the others show the plan or the heading.
 const LEAST_WANTED: [&str; 6] = ["submit", "bytes", "real", "exp", "q", "complete"];
 /// A bar is at least this wide, and a line then longer than requested where all others are needed.
 const MIN_BAR: usize = 10;
@@ -61,7 +61,7 @@ fn heading(timeline: &Timeline) -> String {
     text
 }
 
-/// Returns the line that says what a core did in all.
+/// Returns the line with the totals of a core.
 fn core_line(core: &Core) -> String {
     let of = |kind| core.waits.iter().filter(|wait| wait.kind == kind).count();
     let mut line = format!(

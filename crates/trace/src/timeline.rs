@@ -12,7 +12,7 @@ pub struct Thread {
     pub recorded: Vec<Recorded>,
 }
 
-/// I/Os and what the cores did meanwhile, made of all events that were kept. An event whose
+/// I/Os, and what the cores did while they were outstanding, built from all events that were kept. An event whose
 /// counterpart was overwritten is included, with that counterpart missing.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
@@ -55,7 +55,7 @@ pub struct Ring {
     pub commands: u32,
 }
 
-/// A command from submission to completion, as far as it was recorded.
+/// A command from submission to completion, with the parts that were recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedIo {
     /// Index of the thread in [`Timeline::cores`].
@@ -89,7 +89,7 @@ pub struct PlanOfIo {
     pub loose: Option<(WaitKind, Nanos)>,
     /// End of the close watch, after which the core blocks; zero: it blocks at once.
     pub watch_until: Nanos,
-    /// Joules of the core that were expected; `None` where the policy could not tell.
+    /// Joules of the core that were expected; `None` if the policy could not estimate them.
     pub expected: Option<Joules>,
     /// Nanoseconds from the completion to its sight that were expected, in the mean.
     pub expected_delay: Nanos,

@@ -15,7 +15,7 @@ pub enum WaitKind {
     Pause,
 }
 
-/// A wait of a core. One whose begin or end was overwritten counts nowhere: its length is unknown.
+/// A wait of a core. A wait whose beginning or end was overwritten is left out: its length is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Kind of wait.

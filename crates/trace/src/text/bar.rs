@@ -32,7 +32,7 @@ impl Scale {
         format!("0{full:>room$}")
     }
 
-    /// A whole I/O; nothing for one that is not.
+    /// Returns the bar of a whole I/O; nothing for one whose events are incomplete.
     pub(super) fn bar(&self, timeline: &Timeline, io: &TracedIo) -> String {
         let (Some(submitted), Some(total)) = (io.submitted, io.total()) else {
             return String::new();

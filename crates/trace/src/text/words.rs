@@ -9,7 +9,7 @@ pub(crate) fn micros(time: Nanos) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// Returns the word for what an I/O does; a question mark where its submission is missing.
+/// Returns the word for an I/O's operation; a question mark if its submission is missing.
 pub(crate) fn operation(io: &TracedIo) -> &'static str {
     match io.submitted.map(|submitted| submitted.direction) {
         Some(Direction::Read) => "read",
@@ -48,7 +48,7 @@ pub(crate) fn missing(io: &TracedIo) -> &'static str {
     }
 }
 
-/// A status field, as the specification's tables have it (Base figure 92).
+/// Returns a status field in the notation of the specification's tables (Base figure 92).
 pub(crate) fn status(field: u16) -> String {
     format!("sct {:x}h sc {:02x}h", (field >> 8) & 7, field & 0xff)
 }

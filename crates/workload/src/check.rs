@@ -113,7 +113,7 @@ fn named(members: &[Member], member: &Member, error: JobError) -> JobError {
     }
 }
 
-/// Checks that `target` has queues for so many `jobs`.
+/// Checks that `target` has queues for `jobs` jobs.
 fn check_queues(jobs: usize, target: &dyn Target) -> Result<(), JobError> {
     let info = target.info();
     if jobs <= info.max_jobs {
@@ -144,7 +144,7 @@ fn check_ends(members: &[Member]) -> Result<(), JobError> {
     }
 }
 
-/// Checks that no member writes where another finds out that somebody else wrote.
+/// Checks that no member writes where another member would find that somebody else wrote.
 fn check_data(
     members: &[Member],
     areas: &[Vec<Area>],
@@ -160,7 +160,7 @@ fn check_data(
                 places(at).flat_map(|own| places(beside).map(move |other| (own, other)));
             let shared = pairs.find(|((here, own), (there, area))| {
                 let writes = other.job.does(Direction::Write)
-                    // What its reads are to find is written before.
+                    // The data that its reads are to find is written before.
                     || other.job.verify != Verify::None && targets[**there].info().may_write;
                 here == there && writes && own.overlaps(**area)
             });

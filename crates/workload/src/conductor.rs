@@ -59,7 +59,7 @@ impl Conductor<'_> {
         }
         // Before any I/O: a meter may take a second to be read.
         let mut window = meters.open().map_err(RunError::Meters)?;
-        // Without a ramp the first I/O counts, and may be over before a job's word is heard.
+        // Without a ramp the first I/O counts, and may complete before a job's message arrives.
         let no_ramp = self.before_measured() == Nanos::ZERO;
         let idle = no_ramp.then(|| MachineSnapshot::now(self.setup.root));
         let start = now() + head_start(self.jobs());
@@ -250,7 +250,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Data that nobody here wrote has a cause, where somebody else may be writing too.
+    /// Names another writer as the cause of data that no job here wrote, if there may be one.
     fn name_other_writer(&self, verify: &mut VerifyResult) {
         let mut targets = self.setup.targets.iter();
         if let Some(first) = &mut verify.first_error

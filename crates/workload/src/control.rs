@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Interval at which a thread that waits checks whether the run is to stop.
 pub(crate) const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// Time for which a job that is stopped waits for its I/Os in flight: with the interval of the
-/// checks it ends within a second, whatever the device does.
+/// Time for which a job that is stopped waits for its I/Os in flight. With the interval of the checks it ends within
+/// a second, whatever the device does.
 pub(crate) const MAX_WAIT_AFTER_STOP: Nanos = Nanos::from_millis(500);
 
-/// Set it and the run ends: no new I/O goes out, those in flight are awaited for half a second at
-/// most, what there is is reported.
+/// Flag that ends the run: no new I/O is submitted, those in flight are awaited for half a second at most, and the
+/// results so far are reported.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     requested: Arc<AtomicBool>,

@@ -29,8 +29,8 @@ pub fn thread_usage() -> ThreadUsage {
     getrusage(UsageWho::RUSAGE_THREAD).map_or_else(|_| ThreadUsage::default(), |u| usage(&u))
 }
 
-/// Returns what the calling thread has had of its CPU: by its own clock, which is exact where
-/// getrusage(2) is behind by up to a tick.
+/// Returns the time that the calling thread ran: by its own clock, which is exact where getrusage(2) lags by up to a
+/// tick.
 pub(crate) fn scheduled() -> Scheduled {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);

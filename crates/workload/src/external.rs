@@ -30,8 +30,8 @@ pub struct ExternalMeasured {
     pub end: Moment,
     /// Counters of the machine in the window.
     pub machine: MachineCounters,
-    /// Events beside the program that change its figures: throttling, a suspended machine, stolen time.
-    /// Whether others had its CPUs is not judged, since the program's own threads are not told apart.
+    /// Events beside the program that change its figures: throttling, a suspended machine, stolen time. Other
+    /// programs on its CPUs are not judged, since they cannot be told from the program's own threads.
     pub spoiled: Vec<Spoiled>,
     meters: Vec<MeterResult>,
 }

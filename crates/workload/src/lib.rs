@@ -1,7 +1,8 @@
-//! fio's vocabulary turned into requests.
+//! Runs jobs described with fio's options.
 //!
-//! A [`Job`] says what to do, a [`Target`] is where, an [`Engine`] how. [`run`] does some, the
-//! [`Member`]s of a run, beside each other with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
+//! A [`Job`] says what I/O to do, a [`Target`] where, an [`Engine`] how. [`run`] runs several jobs, the [`Member`]s
+//! of a run, at the same time with one thread for each job, and returns a [`RunResult`], which `--output json` prints
+//! too.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

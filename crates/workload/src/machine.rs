@@ -68,7 +68,7 @@ impl Snapshot {
     }
 }
 
-/// Counters of jobs alone, which are those of their `threads`; what else there is, is missing for the reason `why`.
+/// Counters of jobs only, which are those of their `threads`; all others are missing for the reason `why`.
 pub(crate) fn of_threads(threads: &ThreadCounters, why: &str) -> MachineCounters {
     let others = [
         "device_interrupts",

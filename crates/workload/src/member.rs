@@ -26,7 +26,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// The only member of a run on so many `devices`.
+    /// The only member of a run on `devices` devices.
     pub fn alone(job: Job, method: Method, devices: usize) -> Member {
         Member {
             name: String::new(),

@@ -20,7 +20,8 @@ pub(crate) struct Pattern {
 /// The draw of a random block.
 enum Draw {
     Uniform,
-    /// Ranks from 1; which block has a rank a hash says, so that those of high ranks lie apart.
+    /// Zipf distribution of ranks from 1; a hash maps ranks to blocks, so that popular blocks are spread over the
+    /// area.
     Zipf(Zipf<f64>),
     /// Exponent of a uniform number from 0 to 1.
     Pareto(f64),
@@ -31,7 +32,7 @@ enum Draw {
 }
 
 impl Draw {
-    /// The draw from so many `blocks` of `bs` bytes as `distribution` says.
+    /// Creates the draw from `blocks` blocks of `bs` bytes by `distribution`.
     fn new(distribution: &RandomDistribution, blocks: u64, bs: u64) -> Draw {
         let all = blocks as f64;
         let draw = match *distribution {
@@ -70,14 +71,14 @@ impl Draw {
                 let part = rng.random::<f64>().powf(*exponent);
                 hash((part * blocks as f64) as u64) % blocks
             }
-            // What falls outside of the area is drawn anew, and at last is taken at its start.
+            // A draw outside of the area is repeated, and after some tries becomes the area's start.
             Draw::Normal(normal) => {
                 let inside = (0..64)
                     .map(|_| normal.sample(rng))
                     .find(|at| (0.0..blocks as f64).contains(at));
                 (inside.unwrap_or(0.0) as u64).min(blocks - 1)
             }
-            // A zone of a small area may have no block: then the one that it begins in.
+            // A zone of a small area may have no block: then it gets the block in which it begins.
             Draw::Zoned(index, zones) => {
                 let zone = &zones[index.sample(rng)];
                 match zone.is_empty() {
@@ -137,7 +138,7 @@ impl Pattern {
         self.blocks.end - len
     }
 
-    /// The block behind `block`, or the area's first.
+    /// Returns the block after `block`, or the area's first.
     pub(crate) fn after(&self, block: u64) -> u64 {
         if block + 1 == self.blocks.end {
             self.blocks.start
@@ -217,7 +218,7 @@ mod tests {
         for (count, percent) in counts.into_iter().zip([50.0, 30.0, 20.0]) {
             assert!((f64::from(count) / 1e3 - percent).abs() < 1.0, "{counts:?}");
         }
-        // What is behind zones in bytes has no I/Os.
+        // Blocks after zones in bytes have no I/Os.
         let in_bytes = Job {
             random_distribution: "zoned_abs:90/40k:10/40k".parse().unwrap(),
             ..job.clone()
@@ -227,7 +228,7 @@ mod tests {
         assert!(drawn.iter().all(|block| (100..120).contains(block)));
         let first = drawn.iter().filter(|block| **block < 110).count();
         assert!((8_800..9_200).contains(&first), "{first}");
-        // Of two blocks, the second is of the last zone.
+        // If there are two blocks, the second belongs to the last zone.
         let mut small = Pattern::new(&job, 0, 7..9, 4096);
         let drawn: Vec<_> = (0..200).map(|_| small.block(1)).collect();
         assert!(drawn.contains(&7) && drawn.contains(&8));

@@ -1,8 +1,8 @@
-//! Jobs as processes, each with what it opens to itself.
+//! Jobs as processes, each of which opens its device and counters itself.
 //!
-//! A job's thread stays where it is and becomes a relay: it starts this program again with
-//! [`COMMAND`], hands the job over, and passes messages both ways, so that the thread that runs the
-//! whole does not see a difference. CPU time, switches and counters are the process's own.
+//! A job's thread stays in the run and becomes a relay: it starts this program again with [`COMMAND`], hands the job
+//! over, and passes messages both ways, so that the conductor sees no difference. CPU time, switches and counters are
+//! the process's own.
 
 mod relay;
 mod tenant;
@@ -42,7 +42,7 @@ pub enum ProcessError {
         /// Why.
         source: io::Error,
     },
-    /// The process ended without a word.
+    /// The process ended without a message.
     #[error("job {job}: its process {pid} ended before its work: {status}")]
     Ended {
         /// The job.

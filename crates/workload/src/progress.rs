@@ -51,7 +51,7 @@ pub(crate) fn sum(all: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
     all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
-/// I/Os that a job has done, for whoever watches.
+/// Number of I/Os that a job has done, for a progress display.
 #[derive(Debug, Default)]
 pub(crate) struct JobProgress {
     ios: AtomicU64,

@@ -41,8 +41,8 @@ struct Part<'a> {
     done: &'a FinishedMember,
 }
 
-/// Outcome of a member or of all: the effective completion mode, the reason if that is not the requested one,
-/// the figures.
+/// Outcome of a member or of all: the effective completion mode, the reason if it is not the requested one, and the
+/// figures.
 type Ran = (Option<String>, Option<String>, Option<Counts>);
 
 impl RunReport<'_> {
@@ -85,7 +85,7 @@ impl RunReport<'_> {
                 1 => whole.clone(),
                 _ => self.counts(own, None),
             };
-            // What the machine counted is of all members together.
+            // Counts of the machine include all members.
             let judged = if alike { &whole } else { &counts };
             let ran = match self.judge(part.member, judged) {
                 ModeVerdict::AsRequested => (part.done.effective.clone(), None),
@@ -190,8 +190,8 @@ impl RunReport<'_> {
         self.setup.targets[device].info().name.clone()
     }
 
-    /// Judges what the run of `member` was, by what the machine counted: the first of its targets that says
-    /// otherwise is right.
+    /// Judges the completion mode of `member`'s run by the machine's counts: the first of its targets with another
+    /// verdict decides.
     fn judge(&self, member: &Member, counts: &Counts) -> ModeVerdict {
         let targets = member
             .devices
@@ -266,8 +266,8 @@ impl RunReport<'_> {
         seen
     }
 
-    /// Figures of `parts` together; with `whole` those too that can be told of all members alone: what the
-    /// machine, the devices and the meters counted.
+    /// Returns the figures of `parts` together; with `whole` also those that exist only for all members together: the
+    /// counts of the machine, the devices and the meters.
     fn counts(&self, parts: &[Part<'_>], whole: Option<&Finished>) -> Counts {
         let jobs = || parts.iter().flat_map(|part| &part.done.jobs);
         let start = jobs().map(|job| job.counted_from).min().unwrap_or_default();
@@ -407,7 +407,7 @@ impl RunReport<'_> {
 type Modelled = (Vec<Energy>, Option<String>);
 
 impl Part<'_> {
-    /// True if the devices fell behind the arrivals of this member.
+    /// Returns true if the devices fell behind the arrivals of this member.
     fn falls_behind(&self) -> bool {
         let jobs = &self.done.jobs;
         let mut totals = IoTotals::default();

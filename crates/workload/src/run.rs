@@ -20,8 +20,8 @@ use joulio_job::{Area, Assignment, JobKind, RunResult};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Runs `members` beside each other on the targets, read by `meters`. Of several the result has their sums,
-/// and each as a section.
+/// Runs `members` at the same time on the targets, read by `meters`. With several, the result has their sums, and
+/// each as a section.
 ///
 /// # Errors
 /// [`RunError`], if a job does not fit its targets, or one of them or a job fails.
@@ -183,8 +183,8 @@ impl Standing {
     }
 }
 
-/// Says that a job's thread ends, be it by a panic: the others hold the channel open, so that its
-/// silence would not be noticed.
+/// Sends that a job's thread ends, also after a panic: the others hold the channel open, so that its end would not be
+/// noticed otherwise.
 struct Farewell(usize, Sender<(usize, JobMessage)>);
 
 impl Drop for Farewell {

@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Setup<'a> {
     /// The devices of all members.
     pub targets: &'a [Box<dyn Target>],
-    /// The machine whose watts the model uses; None: no model.
+    /// Machine whose watts the model uses; `None`: no model.
     pub machine: Option<&'a MachineProfile>,
     /// The run is on that machine, so that its cores' frequency counts in the model.
     pub at_home: bool,

@@ -1,7 +1,7 @@
-//! Judgement of spoiled runs: figures that are the machine's doing more than the completion mode's.
+//! Judgement of spoiled runs: runs whose figures the machine caused, and not the completion mode.
 //!
-//! A poller that shares its CPU with another program does half of the I/Os for twice the joules,
-//! and nothing in its figures says so. The judgement is pure: counters in, reasons out.
+//! A poller that shares its CPU with another program does half of the I/Os for twice the joules, and its figures do
+//! not show it. The judgement is a pure function from counters to reasons.
 
 mod evidence;
 mod judgement;

@@ -5,7 +5,7 @@ use signal_hook::flag::register;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Set by SIGCONT; never, should the handler not be had.
+/// Set by SIGCONT; never set if the handler could not be installed.
 static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let flag = Arc::new(AtomicBool::new(false));
     let _ = register(SIGCONT, Arc::clone(&flag));

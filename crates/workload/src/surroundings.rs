@@ -19,7 +19,7 @@ pub struct Surroundings {
     stops: u64,
 }
 
-/// Events beside a run, between its beginning and its end. What cannot be known did not happen.
+/// Events during a run, between its beginning and its end. An event that cannot be observed counts as not happened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Happened {
     /// Time from the beginning to the end.
@@ -69,8 +69,8 @@ impl Surroundings {
 struct Clocks {
     /// `CLOCK_BOOTTIME` goes on while the machine is suspended, and `CLOCK_MONOTONIC` does not.
     suspended: Nanos,
-    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`, in nanoseconds: only who sets the clock changes it,
-    /// since NTP slows or hurries both.
+    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`, in nanoseconds: it changes only when the clock is set, since NTP slows
+    /// or speeds up both.
     wall: i64,
 }
 

@@ -1,5 +1,5 @@
-//! Targets of a workload: what a target is ([`TargetInfo`]), what is known of it beside its I/O
-//! ([`ObservedTarget`]), and running a job on it ([`Target`]).
+//! Targets of a workload: description of a target ([`TargetInfo`]), observations beside its I/O ([`ObservedTarget`]),
+//! and running a job on it ([`Target`]).
 
 mod info;
 mod kernel;
@@ -62,6 +62,6 @@ pub trait Target: ObservedTarget + Any + Send + Sync {
         worker: Worker<'_>,
     ) -> Result<(), WorkerError>;
 
-    /// Judges by what was counted during a run's I/Os whether `method` was effective.
+    /// Judges by the counts during a run's I/Os whether `method` was effective.
     fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict;
 }

@@ -1,4 +1,4 @@
-//! Data that says where and when it was written.
+//! Data that contains where and when it was written.
 //!
 //! A verified block starts with a header: a magic number, the block's own number, how often this
 //! run has written it, the run's own number, and a CRC-32C over everything else. The generation is

@@ -21,7 +21,7 @@ pub enum WorkerError {
         /// Error of the kernel.
         reason: String,
     },
-    /// The thread's memory could not be had on a NUMA node.
+    /// The thread's memory could not be allocated on a NUMA node.
     #[error("--numa {node}: {error}")]
     Numa {
         /// The node.

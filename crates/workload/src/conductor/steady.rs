@@ -30,7 +30,7 @@ impl SteadyWatch {
         }
     }
 
-    /// Adds a moment by which so many `ios` and `bytes` were done; true once the steady state is attained.
+    /// Adds a sample of the `ios` and `bytes` done by `at`; returns true once the steady state is attained.
     pub(super) fn add(&mut self, at: Nanos, (ios, bytes): (u64, u64)) -> bool {
         if self.attained.is_some() || at < self.start + self.requested.ramp_time {
             return self.attained.is_some();

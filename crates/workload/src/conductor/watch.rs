@@ -49,7 +49,7 @@ impl<'a> MemberWatch<'a> {
         }
     }
 
-    /// The jobs are told to start at `start`.
+    /// Notes that the jobs start at `start`.
     pub(super) fn start(&mut self, start: Nanos) {
         let job = &self.member.job;
         let measured = start + job.start_delay + job.ramp_time;
@@ -107,7 +107,7 @@ impl<'a> MemberWatch<'a> {
         self.faults += one.faults;
     }
 
-    /// Outcome of the member.
+    /// Returns the outcome of the member.
     pub(super) fn outcome(self) -> FinishedMember {
         FinishedMember {
             effective: self.effective,

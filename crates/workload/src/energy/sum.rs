@@ -38,7 +38,7 @@ pub(super) fn sum(
     let why = match (lacking, Energy::sum(&energies)) {
         (Some(why), _) => why,
         (None, Ok(sum)) => return Ok(Some(sum)),
-        // One is an emulated device's, say, and the other a real one's: they are no whole.
+        // One is an emulated device's, for example, and the other a real one's: they have no sum.
         (None, Err(SumError::Kinds { .. })) => return Ok(None),
         (None, Err(why)) => why.to_string(),
     };

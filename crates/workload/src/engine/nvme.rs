@@ -33,8 +33,8 @@ pub struct NvmeEngine<D: Device> {
 }
 
 impl<D: Device> NvmeEngine<D> {
-    /// Queue pairs of `depth` and `priority` on `places`, which wait as the policies beside them say, on the
-    /// calling thread; the inner error is a policy that cannot be had here.
+    /// Creates queue pairs of `depth` and `priority` on `places`, each with the policy beside it, for the calling
+    /// thread; the inner error is a policy that is unavailable here.
     ///
     /// # Errors
     /// [`NvmeError`]: a queue pair cannot be made.
@@ -239,8 +239,8 @@ fn unsupported<D: Device>(queue: &QueuePair<D>, reason: &SubmitError) -> NvmeErr
     }
 }
 
-/// A request that ended, a flush with its buffer from `aside`. One whose buffer stays with a dead device
-/// ends with the engine.
+/// Returns the completion of a request; a flush gets its buffer back from `aside`. A request whose buffer stays with
+/// a dead device ends with the engine.
 fn completion(
     completed: Completed,
     aside: &mut Vec<(u64, NvmeBuffer)>,

@@ -73,8 +73,8 @@ impl<B: Buffer> Buffer for SplitBuffer<B> {
 }
 
 impl<E: Engine> Split<E> {
-    /// `inner`, whose queues are `depth` deep, in parts of `part` bytes of requests of `longest` bytes
-    /// at most; up to `requests` requests are in flight on each of so many `devices`.
+    /// Creates an engine on `inner`, whose queues are `depth` deep. It splits requests of up to `longest` bytes into
+    /// parts of `part` bytes; up to `requests` requests are in flight on each of `devices` devices.
     pub fn new(
         inner: E,
         (depth, part): (usize, u32),
@@ -99,7 +99,7 @@ impl<E: Engine> Split<E> {
         }
     }
 
-    /// Gives the inner engine the parts that wait, as far as it has room; true if it was given any.
+    /// Gives waiting parts to the inner engine, as many as it has room for; returns true if it was given any.
     fn prepare_waiting(&mut self) -> Result<bool, E::Error> {
         let mut any = false;
         for device in &mut self.devices {
@@ -167,7 +167,7 @@ impl<E: Engine> Engine for Split<E> {
     }
 
     fn prepare(&mut self, request: Request, mut buffer: Self::Buffer) -> Result<(), E::Error> {
-        // What moves no data goes as it is.
+        // A request without data is not split.
         let part_len = match request.operation.moves_data() {
             true => self.part,
             false => request.len.max(1),

@@ -18,7 +18,7 @@ pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<RequestError>> 
         Vec::new()
     }
 
-    /// CPUs that the engine had take its interrupts, and why that could not be had.
+    /// Returns the CPUs that take the engine's interrupts, and the reason if they could not be directed.
     fn interrupt_cpus(&self) -> (BTreeSet<u32>, Option<String>) {
         (BTreeSet::new(), None)
     }

@@ -44,7 +44,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Counters of threads that nobody counted, for the reason `why`.
+    /// Counters of threads that were not counted, for the reason `why`.
     pub(crate) fn missing(why: &str) -> ThreadCounters {
         let missing = || Err(why.to_owned());
         ThreadCounters {

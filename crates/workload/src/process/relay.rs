@@ -77,7 +77,7 @@ fn attend(
     };
     let ending = converse(&mut child, &part, worker);
     if ending.is_err() {
-        // It has ended, or nothing that it says would be believed.
+        // It has ended, or sent a line that cannot be trusted.
         let _ = child.kill();
     }
     let pid = child.id();
@@ -98,13 +98,13 @@ fn attend(
     }
 }
 
-/// Hands the job over and passes messages both ways, until the process has said its last; None: it
-/// ended without.
+/// Hands the job over and passes messages both ways, until the process has sent its last; `None`: it ended without
+/// one.
 fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Option<Ending>> {
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Ok(None);
     };
-    // One that has ended before it could take its part may have said why.
+    // A process that ended before it could take its part may have sent the reason.
     let _ = say(&mut input, part);
     let over = AtomicBool::new(false);
     let Worker {
@@ -167,7 +167,7 @@ mod tests {
     use joulio_kernel_io::RingOptions;
     use std::sync::mpsc::channel;
 
-    /// Returns what comes of a job whose process is a shell with `script`, and its messages.
+    /// Returns the result of a job whose process is a shell with `script`, and its messages.
     fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
         let (job, stop) = (Job::random_reads(100), Stop::default());

@@ -26,8 +26,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 #[error("no job on standard input: this command is what joulio bench --process starts")]
 pub struct NoJob;
 
-/// Runs the job that `input` holds and says on `output` what comes of it. It is for a process of
-/// its own, which ends afterwards, or when the process that started it does.
+/// Runs the job that `input` holds and writes its messages and result to `output`. It is for a process of its own,
+/// which ends afterwards, or when the process that started it ends.
 ///
 /// # Errors
 /// [`NoJob`]: `input` does not begin with a job.
@@ -40,7 +40,7 @@ pub fn tenant(
     };
     let ended = serve(part, input, &mut output);
     let ending = ended.unwrap_or_else(|error| Ending::Failed(format!("a job's process: {error}")));
-    // Without a reader there is nobody to report to.
+    // Without a reader the message is lost, which does no harm.
     let _ = say(&mut output, &Line::Ended(ending));
     Ok(())
 }

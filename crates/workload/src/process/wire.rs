@@ -58,7 +58,7 @@ pub(super) enum Line {
 /// End of a job's process, if it is not ended by others.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
-    /// The process has said all, or that its completion mode is not to be had.
+    /// The process has sent everything, or its completion mode is unavailable.
     Done,
     /// The job did not start, because another one could not.
     NotStarted,
@@ -74,13 +74,13 @@ pub(super) fn say(to: &mut impl Write, line: &impl Serialize) -> io::Result<()> 
     to.flush()
 }
 
-/// The next line; None: the other side has ended. A line that is none is `InvalidData`.
+/// Returns the next line; `None`: the other side has ended. A line that cannot be parsed is `InvalidData`.
 pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = Vec::new();
     if from.read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
-    // One that was cut off ended with whoever wrote it.
+    // A line that was cut off ended with its writer.
     if line.pop() != Some(b'\n') {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Time of the cores of a run, by what they did: what the watts of the model are of.
+//! Time of a run's cores by state, from which the model computes its watts.
 
 use crate::job_result::JobResult;
 use joulio_job::ThreadUsage;

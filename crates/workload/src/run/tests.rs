@@ -387,7 +387,7 @@ fn flushes_come_between_writes_and_after_the_last() {
     };
     let (given, counts) = given(&job);
     let initials: String = given.iter().map(|(one, _)| &one.name()[..1]).collect();
-    // None after the last write, as in fio, but for the one of the end.
+    // No flush after the last write, as in fio, except the one at the end.
     assert_eq!(initials, "wwdwwswwdwws");
     assert_eq!(counts.sync.map(|sync| sync.ios), Some(4));
     assert_eq!((counts.write.ios, counts.all.ios), (8, 8));

@@ -44,7 +44,7 @@ pub(crate) struct JobEvidence {
     pub(crate) stopped: bool,
 }
 
-/// Evidence on a run: what is known of its jobs and of what happened beside them.
+/// Evidence on a run: facts about its jobs and about events during it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence<'a> {
     pub(crate) window: Nanos,

@@ -1,4 +1,4 @@
-//! Thresholds of what a run may lose before it is spoiled.
+//! Thresholds: the losses up to which a run is not spoiled.
 
 use joulio_units::Nanos;
 

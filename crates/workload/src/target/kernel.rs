@@ -22,7 +22,7 @@ pub struct KernelTarget {
     power: Option<PowerHandle>,
 }
 
-/// NUMA node of the one NVMe controller of a disk, as sysfs has it: -1 is none.
+/// Returns the NUMA node of a disk's only NVMe controller from sysfs, where -1 is none.
 fn numa_node(disk: &kernel::Disk) -> Option<u32> {
     let [controller] = disk.controllers.as_slice() else {
         return None;

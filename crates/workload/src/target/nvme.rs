@@ -135,7 +135,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         });
         let places = own.map(|own| (Arc::clone(&own.controller), own.namespace));
         let places = places.zip(policies).collect();
-        // Of unlike devices all are given what the least takes at once.
+        // If the devices differ, each gets at most as many as the one that takes the fewest at once.
         let infos = targets.iter().map(|target| target.info());
         let part = infos.clone().map(|info| info.max_transfer).min();
         let part = part.unwrap_or(u32::MAX);

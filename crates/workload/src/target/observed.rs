@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The controller that reports a target's power.
 pub type PowerHandle = Arc<dyn PowerControl + Send + Sync>;
 
-/// Activity of a device, as far as it reports any.
+/// Activity of a device, with the counts that it reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TargetActivity {
     /// Reads since it was opened.
@@ -19,7 +19,7 @@ pub struct TargetActivity {
     pub idle: Option<Joules>,
 }
 
-/// Observations of a target beside its I/O. One that reports none has the defaults.
+/// Observations of a target beside its I/O. A target that reports none uses the defaults.
 pub trait ObservedTarget {
     /// Activity so far.
     fn activity(&self) -> TargetActivity {

@@ -161,8 +161,8 @@ impl<B> DeviceWork<B> {
         block
     }
 
-    /// A trim of `len` bytes from `block` on has ended. True if the block is free for others: its write does
-    /// not go out behind it.
+    /// Notes that a trim of `len` bytes from `block` on has ended. Returns true if the block is free for others: no
+    /// write of it follows the trim.
     #[inline]
     pub(super) fn trimmed(&mut self, block: u64, len: u32) -> bool {
         if self.trims_and_writes {

@@ -60,7 +60,7 @@ pub(super) struct IoLoop<'a, E: Engine> {
     ramp_end: Nanos,
     end: Nanos,
     measuring: bool,
-    /// I/Os done, and their bytes, for whoever watches.
+    /// Numbers of I/Os done and of their bytes, for a progress display.
     done: (u64, u64),
     meter: JobMeter,
     result: JobResult,
@@ -119,7 +119,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             } else if self.verifies {
                 at = now();
             }
-            // Beginning and verifying took their time, which is nobody's latency.
+            // Beginning and verifying took time, which is no I/O's latency.
             let enough = self.worker.enough.load(Ordering::Relaxed);
             let issuing = at < self.end && !enough && !self.worker.stop.stopped();
             if issuing {

@@ -22,8 +22,8 @@ struct Before {
     system_calls: Option<u64>,
 }
 
-/// Counters of a job, from the beginning to the end of its measured part. What costs time is read
-/// before the first clock and after the second.
+/// Counters of a job, from the beginning to the end of its measured part. Readings that take time come before the
+/// first clock and after the second.
 pub(super) struct JobMeter {
     before: Before,
     counting: Counting,

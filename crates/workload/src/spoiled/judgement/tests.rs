@@ -64,7 +64,7 @@ fn a_job_that_had_no_cpu_until_its_time_was_over_is_spoiled() {
     let reason = judge(&run(&[missed]));
     assert_eq!(reason[0].by, SpoiledBy::Preempted);
     assert!(reason[0].share.unwrap() > 0.999, "{reason:?}");
-    // What ends by its number of I/Os has no time that is due.
+    // A job that ends by its number of I/Os has no due time.
     let counted = JobEvidence {
         due: Nanos::ZERO,
         ..missed
@@ -111,7 +111,7 @@ fn a_job_that_blocks_may_wait_for_its_cpu_as_long_as_wake_ups_take() {
     // It runs for a small part of its window and nothing is wrong.
     seldom.scheduled.run_delay = None;
     assert_eq!(by(&run(&[seldom])), []);
-    // Nor is it a spinner who slept, whatever its policy may do.
+    // Nor one whose policy may only spin, although its thread slept.
     seldom.never_waits = true;
     assert_eq!(by(&run(&[seldom])), []);
 }
@@ -194,7 +194,7 @@ fn what_happened_to_the_machine_spoils_a_run() {
             stepped_ns: 99_000_000,
             ..undisturbed.clone()
         },
-        // Of three ticks one may have begun before.
+        // One of three ticks may have begun before.
         Happened {
             cpus: BTreeMap::from([(3, stolen(3))]),
             ..undisturbed.clone()

@@ -1,9 +1,9 @@
 //! Data buffers for direct I/O.
 //!
-//! What makes this sound: a [`AlignedBuffer`] is the only way to its part of its region, the parts do not
-//! overlap, and the region is unmapped when the last of them is gone. While the kernel may read or
-//! write a part, its `AlignedBuffer` is inside an engine, which hands it back with the completion or
-//! leaks it (`slots.rs`), so that no slice exists meanwhile and the memory stays mapped.
+//! Why this is sound: an [`AlignedBuffer`] is the only access to its part of its region, the parts do not overlap,
+//! and the region is unmapped when the last of them is gone. While the kernel may read or write a part, its
+//! `AlignedBuffer` is inside an engine, which hands it back with the completion or leaks it (`slots.rs`), so that no
+//! slice exists meanwhile and the memory stays mapped.
 #![allow(unsafe_code)]
 
 use crate::KernelEngineError;
@@ -37,8 +37,7 @@ impl Drop for Region {
     }
 }
 
-/// Memory for direct I/O, aligned to 4096 bytes: the caller's, or an engine's while a request has
-/// it.
+/// Memory for direct I/O, aligned to 4096 bytes. The caller has it, or an engine while a request uses it.
 #[derive(Debug)]
 pub struct AlignedBuffer {
     region: Arc<Region>,

@@ -41,11 +41,11 @@ pub struct CpuIdle {
 pub struct NoCpuIdle;
 
 impl CpuIdle {
-    /// Reads the states below `root`: `/`, or a captured file tree. A CPU that goes offline
-    /// meanwhile is left out.
+    /// Reads the states below `root`: `/`, or a captured file tree. A CPU that goes offline during the reading is
+    /// left out.
     ///
     /// # Errors
-    /// The kernel counts no idle states; the error says why.
+    /// The kernel counts no idle states; the error gives the reason.
     pub fn read(root: impl Into<PathBuf>) -> Result<CpuIdle, NoCpuIdle> {
         let cpus = root.into().join("sys/devices/system/cpu");
         let mut states = BTreeMap::new();

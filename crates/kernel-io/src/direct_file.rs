@@ -23,7 +23,7 @@ pub enum Access {
     Join,
 }
 
-/// Kind of what is open.
+/// Kind of the open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A disk or a partition.
@@ -169,7 +169,7 @@ impl DirectFile {
                 Some(format!("{} is writing this file", LockHolder::of(&self.fd)))
             }
             FileKind::Block if self.access == Access::Read => {
-                // Only whoever has it to himself keeps others from having it so.
+                // Only an exclusive open keeps others from opening it exclusively.
                 let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
                 let alone = open(&self.path, flags, Mode::empty());
                 (alone.err() == Some(Errno::BUSY))
@@ -221,7 +221,7 @@ fn open_direct(path: &Path, kind: FileKind, access: Access) -> Result<OwnedFd, D
     })
 }
 
-/// False: somebody else has it locked. File systems without locks keep nobody from anything.
+/// Locks the file; returns false if another program has it locked. File systems without locks exclude no one.
 fn lock(fd: &OwnedFd, access: Access) -> Result<bool, Errno> {
     let operation = match access {
         Access::Read => FlockOperation::NonBlockingLockShared,
@@ -236,7 +236,7 @@ fn lock(fd: &OwnedFd, access: Access) -> Result<bool, Errno> {
     }
 }
 
-/// A file may say itself since Linux 6.1 (STATX_DIOALIGN); it says zero if it cannot.
+/// Since Linux 6.1 a file may report its own (STATX_DIOALIGN); it reports zero if it cannot.
 fn logical_block(fd: &OwnedFd, kind: FileKind, disk: Option<&Disk>) -> u32 {
     let said = match kind {
         FileKind::Block => ioctl_blksszget(fd).ok(),

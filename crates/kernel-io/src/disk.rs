@@ -61,8 +61,8 @@ impl Blocks {
         fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Whole disk of the device `major:minor`, be that the disk or a partition of it; none for
-    /// devices that are not in /sys, such as those that btrfs makes up for its files.
+    /// Returns the whole disk of the device `major:minor`, which is the disk or a partition of it; `None` for devices
+    /// that are not in /sys, such as those that btrfs makes up for its files.
     pub fn disk(&self, major: u32, minor: u32) -> Option<Disk> {
         let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
         let device = fs::canonicalize(device).ok()?;

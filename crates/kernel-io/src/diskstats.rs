@@ -13,7 +13,7 @@ pub struct DiskStats {
     pub reads: u64,
     /// Reads merged with another before they were sent.
     pub read_merges: u64,
-    /// Sectors read, of 512 bytes whatever the device's blocks are.
+    /// Sectors read, of 512 bytes, whatever the device's block size.
     pub read_sectors: u64,
     /// Milliseconds that reads took, summed over reads.
     pub read_ms: u64,
@@ -112,7 +112,7 @@ impl Disks {
     }
 }
 
-/// A line: major, minor, name, and eleven counters; newer kernels have more behind them.
+/// Parses a line: major, minor, name, and eleven counters; newer kernels append more.
 fn parse(line: &str) -> Option<(&str, DiskStats)> {
     let mut words = line.split_ascii_whitespace().skip(2);
     let name = words.next()?;

@@ -1,7 +1,7 @@
 //! The effective completion mode.
 //!
-//! Kernels take a request to poll and do not poll, so there are two judgements: before a run by
-//! what the kernel's release and the disk's queue allow, after it by the device's interrupts.
+//! Kernels accept a request to poll and may not poll, so there are two judgements: before a run by the kernel's
+//! release and the disk's queue, and after it by the device's interrupts.
 
 use crate::{Missing, Queue, Release};
 use joulio_job::{CompletionMode, EngineName};
@@ -81,8 +81,8 @@ impl Effective {
     }
 }
 
-/// Effective mode where `mode` is requested of `engine`, by the kernel's release and the disk's
-/// queue, before the first I/O. What is not known (none) is not held against it: the run will show.
+/// Returns the effective mode if `mode` is requested of `engine`, by the kernel's release and the disk's queue,
+/// before the first I/O. Where something is unknown (`None`), the mode is taken to be effective: the run will show.
 pub fn expect(
     engine: EngineName,
     mode: CompletionMode,
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(of(CompletionMode::SqPollPoll, (5, 10), hybrid), slept);
         assert_eq!(of(CompletionMode::Poll, (5, 10), POLLED), None);
         assert_eq!(of(CompletionMode::Poll, (6, 1), hybrid), None);
-        // What is not known is not held against it.
+        // An unknown value does not count against the mode.
         assert_eq!(of(CompletionMode::Poll, (6, 18), Queue::default()), None);
     }
 

@@ -36,7 +36,7 @@ pub enum DirectFileError {
     Locked {
         /// The file.
         path: PathBuf,
-        /// Process that has it locked.
+        /// Process that holds the lock.
         holder: LockHolder,
     },
     /// The device takes no writes.

@@ -42,8 +42,8 @@ impl Interrupts {
         &self.lines
     }
 
-    /// Interrupts since `earlier`, line by line: counters of 32 bits go round, each CPU's for
-    /// itself. When CPUs came or went meanwhile a line has one sum.
+    /// Returns the interrupts since `earlier`, line by line: counters of 32 bits wrap around, each CPU's by itself.
+    /// If CPUs came or went in between, a line has one sum.
     #[must_use]
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
         let before = earlier.lines.iter();
@@ -64,8 +64,8 @@ impl Interrupts {
         }
     }
 
-    /// Interrupts of the I/O queues of `disk`, on all CPUs. None when no line is known to be its:
-    /// it has none of its own (loop, md, device mapper), or a driver that names them otherwise.
+    /// Returns the interrupts of the I/O queues of `disk`, on all CPUs. `None` if no line is known as the disk's: it
+    /// has none of its own (loop, md, device mapper), or its driver uses other names.
     pub fn of_disk(&self, disk: &Disk) -> Option<u64> {
         total(self.lines_of_disk(disk))
     }
@@ -78,8 +78,7 @@ impl Interrupts {
         })
     }
 
-    /// Interrupts of the CPUs' own timers (`LOC`), on all CPUs. None on machines without such a
-    /// line.
+    /// Returns the interrupts of the CPUs' own timers (`LOC`), on all CPUs. `None` on machines without such a line.
     pub fn timer(&self) -> Option<u64> {
         total(self.lines.iter().filter(|line| line.label == "LOC"))
     }

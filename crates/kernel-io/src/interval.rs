@@ -1,4 +1,4 @@
-//! I/O of a block device between two readings of its counters, as `iostat -x` has it.
+//! I/O of a block device between two readings of its counters, as in `iostat -x`.
 
 use crate::DiskStats;
 use joulio_units::Nanos;
@@ -29,8 +29,8 @@ pub struct DiskUse {
     pub write_await_ms: Option<f64>,
     /// Mean I/Os outstanding.
     pub queue: f64,
-    /// Fraction of the interval in which any I/O was outstanding, 0 to 1; says little of a device
-    /// that works on several at once.
+    /// Fraction of the interval in which any I/O was outstanding, 0 to 1; not a measure of load for a device that
+    /// works on several at once.
     pub utilisation: f64,
 }
 

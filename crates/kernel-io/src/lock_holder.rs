@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 /// process where the system does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Process identifier, where /proc/locks has it.
+    /// Process identifier, if it is in /proc/locks.
     pub process: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_line_of_proc_locks_names_the_holder() {
         assert_eq!(holder(LOCKS, (0xfe, 0), 1573), Some(708));
-        // Of another namespace, one that waits, and other devices.
+        // Not those of another namespace, of one that waits, and of other devices.
         assert_eq!(holder(LOCKS, (0xfe, 0), 20), None);
         assert_eq!(holder(LOCKS, (0xfe, 0), 1574), None);
         assert_eq!(holder(LOCKS, (0xfe, 1), 1573), None);

@@ -1,5 +1,5 @@
-//! Loop devices, which make a disk of a file or of another disk: who writes beneath one damages
-//! what is on it, and the kernel does not keep anybody from that.
+//! Loop devices, which make a disk of a file or of another disk. Writing to the file or disk beneath damages the data
+//! of the loop device, and the kernel does not prevent it.
 
 mod status;
 
@@ -39,7 +39,7 @@ impl Blocks {
     pub fn loop_sharing(&self, path: &Path) -> Option<String> {
         let mut others = self.loops();
         let mut shared = vec![Backing::of(path)?];
-        // What `path` stands on, if it is a loop device, and what that stands on.
+        // Backing of `path`, if it is a loop device, and the backing of that.
         while let Some(Backing::Block(major, minor)) = shared.last().copied() {
             let name = self.disk(major, minor).map(|disk| disk.name);
             let own: Vec<_> = others

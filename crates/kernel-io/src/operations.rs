@@ -35,8 +35,8 @@ pub enum NoOperation {
     AioTooOld(Release),
 }
 
-/// Checks that `engine` can do `operation` on `file`, which is open for writing, by a kernel of
-/// `release`. What is not known (`None`) is not held against it: the run will show.
+/// Checks that `engine` can do `operation` on `file`, which is open for writing, with a kernel of `release`. An
+/// unknown value (`None`) is no reason to refuse: the run will show.
 ///
 /// # Errors
 /// [`NoOperation`], with the reason.

@@ -23,9 +23,9 @@ struct Slot {
     held: Option<Held>,
 }
 
-/// Slots for as many requests as the depth. An identifier is a slot and a sequence, so that stale,
-/// doubled and unknown completions are counted and never delivered. What is held when this is
-/// dropped may still be written by the kernel: it is leaked.
+/// Slots for as many requests as the depth. An identifier is a slot and a sequence, so that stale, doubled and
+/// unknown completions are counted and never delivered. Buffers held when this is dropped may still be written by the
+/// kernel, and are leaked.
 pub(crate) struct Slots {
     engine: EngineName,
     slots: Vec<Slot>,

@@ -36,8 +36,8 @@ impl Disks {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Reports whether `name` may be a disk that turns: the kernel does not call it one without seeks.
-    /// Hypervisors' drives are often said to turn, whatever they are on.
+    /// Returns whether `name` may be a rotating disk: the kernel does not report it as one without seeks.
+    /// Hypervisors' drives are often reported as rotating, whatever their backing.
     pub fn may_rotate(&self, name: &str) -> bool {
         let text = fs::read_to_string(self.block(name).join("queue/rotational"));
         !text.is_ok_and(|text| text.trim() == "0")

@@ -23,7 +23,7 @@ pub struct Throttles {
 )]
 pub struct NoThrottles;
 
-/// Throttling of CPUs between two readings, as far as it is known.
+/// Throttling of CPUs between two readings, if it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -32,7 +32,7 @@ pub enum Throttled {
     Yes,
     /// No throttling: no counter rose.
     No,
-    /// Unknown: there are no counters, or CPUs went or came meanwhile.
+    /// Unknown: there are no counters, or CPUs went or came in between.
     Unknown,
 }
 

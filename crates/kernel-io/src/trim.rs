@@ -36,7 +36,7 @@ impl DirectFile {
         }
     }
 
-    /// Reports whether holes can be made in the file. Asked behind its end, where there is nothing to lose.
+    /// Returns whether holes can be punched in the file. Tried after its end, where there is no data to lose.
     pub(crate) fn takes_holes(&self) -> Result<(), Errno> {
         let end = self.size().next_multiple_of(1 << 20);
         fallocate(self, HOLE, end, 1 << 12)

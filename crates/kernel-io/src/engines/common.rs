@@ -31,7 +31,7 @@ pub type KernelCompletion = joulio_engine::Completion<AlignedBuffer, KernelReque
 /// Calls and requests of an engine since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// System calls: those that submit, those that wait, and those that wake the kernel's thread.
+    /// System calls that submit, that wait, and that wake the kernel's thread.
     pub system_calls: u64,
     /// Calls of [`Engine::submit`] that had something to send.
     pub submits: u64,
@@ -43,8 +43,8 @@ pub struct Calls {
     pub completed: u64,
     /// Completions that belong to no outstanding request. Never delivered.
     pub strange: u64,
-    /// Waiting: `blocks` are waits in the kernel for an interrupt, `polls` this thread's polls for
-    /// a completion; what the kernel does inside one call cannot be distinguished.
+    /// Waits: `blocks` are waits in the kernel for an interrupt, `polls` this thread's polls for a completion; what
+    /// the kernel does within one call is not visible.
     pub waiting: WaitCounters,
 }
 

@@ -16,7 +16,7 @@ use joulio_job::{CompletionMode, EngineName, Method};
 use joulio_wait::{AnyPolicy, StepSet};
 use std::sync::Arc;
 
-/// Greatest queue depth of what is asynchronous: that of io_uring (IORING_MAX_ENTRIES).
+/// Largest queue depth of the asynchronous engines: that of io_uring (IORING_MAX_ENTRIES).
 const MAX_DEPTH: usize = 32768;
 
 /// The kernel's engines, each with the greatest queue depth of a job.

@@ -26,9 +26,8 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// Makes an engine on `file`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll
-    /// and, for hybrid, queue/io_poll_delay; [`expect`](crate::expect) says whether the kernel
-    /// heeds it.
+    /// Makes an engine on `file`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll and, for hybrid,
+    /// queue/io_poll_delay; [`expect`](crate::expect) tells whether the kernel honours it.
     ///
     /// # Errors
     /// The depth is not 1, or the mode needs a thread of the kernel.

@@ -1,7 +1,7 @@
-//! LOOP_GET_STATUS64 (loop(4)): what a loop device stands on, by the kernel's own word.
+//! LOOP_GET_STATUS64 (loop(4)): the backing of a loop device, as the kernel reports it.
 //!
-//! What makes this sound: the call writes one `struct loop_info64`, which [`LoopInfo`] is, of
-//! integers only; the descriptor lives through it.
+//! Why this is sound: the call writes one `struct loop_info64`, which [`LoopInfo`] is, of integers only; the
+//! descriptor lives through it.
 #![allow(unsafe_code)]
 
 use super::Backing;

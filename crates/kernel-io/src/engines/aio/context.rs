@@ -67,7 +67,7 @@ pub(super) struct Context {
     abandoned: bool,
 }
 
-// SAFETY: the pointers are made anew for each call, from `staged`.
+// SAFETY: the pointers are made again for each call, from `staged`.
 unsafe impl Send for Context {}
 
 impl Context {
@@ -134,7 +134,7 @@ impl Context {
         self.slots.end(id, result)
     }
 
-    /// io_submit(2): how many of what is staged the kernel took, or why not the first of them.
+    /// Calls io_submit(2); returns how many of the staged requests the kernel took, or why it refused the first.
     pub(super) fn submit(&mut self) -> Result<usize, Errno> {
         let Context {
             staged, pointers, ..
@@ -150,7 +150,7 @@ impl Context {
         Ok(taken)
     }
 
-    /// Takes the first of what is staged back: the kernel refused it with `errno`.
+    /// Takes back the first staged request: the kernel refused it with `errno`.
     pub(super) fn refuse_first(&mut self, errno: Errno) -> Option<KernelCompletion> {
         if self.staged.is_empty() {
             return None;
@@ -160,8 +160,8 @@ impl Context {
         self.slots.end(block.data, result)
     }
 
-    /// io_getevents(2): waits for `min` completions, at most for `timeout`, and hands out what
-    /// ended; how many.
+    /// Calls io_getevents(2): waits for `min` completions, at most for `timeout`, and hands out those that came;
+    /// returns their number.
     pub(super) fn events(
         &mut self,
         min: usize,

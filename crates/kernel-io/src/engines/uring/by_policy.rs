@@ -1,5 +1,5 @@
-//! io_uring(7) waited for by a policy: a ring that interrupts complete, and one that polls where the
-//! device has queues for it.
+//! io_uring(7) waited for by a policy: a ring completed by interrupts, and one that polls if the device has poll
+//! queues.
 
 use super::requests::Requests;
 use super::{FileRequests, IoUring, NvmeCommands, RingOptions};
@@ -25,9 +25,9 @@ const BETWEEN_POLLS: Nanos = Nanos::from_micros(50);
 
 /// Two rings on a file or a namespace, and the policy by which one thread waits for both.
 ///
-/// A request goes to the polled ring if its plan watches for it, to the other one if the thread is to
-/// block at once. Spinning on the other one takes no system call: the kernel says in memory that an
-/// interrupt has come (IORING_SQ_TASKRUN, Linux 5.19), or puts the completion there.
+/// A request goes to the polled ring if its plan watches for it, to the other ring if the thread is to block at once.
+/// Spinning on the other ring takes no system call: the kernel sets a flag in memory when an interrupt has come
+/// (IORING_SQ_TASKRUN, Linux 5.19), or writes the completion there.
 pub struct PolicyUring<R: Requests = FileRequests> {
     blocking: IoUring<R>,
     polled: Option<IoUring<R>>,
@@ -48,8 +48,8 @@ impl PolicyUring {
     /// Makes the rings for `depth` requests that are waited for by `policy`.
     ///
     /// # Errors
-    /// io_uring, the depth, an option or a step of the policy is unavailable; the error says why. A
-    /// device without queues to poll is none.
+    /// io_uring, the depth, an option or a step of the policy is unavailable; the error gives the reason. A device
+    /// without poll queues is no error.
     pub fn new(
         file: Arc<DirectFile>,
         depth: usize,
@@ -138,7 +138,7 @@ impl<R: Requests> PolicyUring<R> {
         }
     }
 
-    /// Hands out what has ended, and tells the policy.
+    /// Hands out the completions, and reports them to the policy.
     fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let rings = [Some(&mut self.blocking), self.polled.as_mut()];
         let (policy, out) = (&mut self.policy, &mut self.out);

@@ -64,7 +64,7 @@ impl IoUring {
     /// report it, and complete the read by interrupt.
     ///
     /// # Errors
-    /// io_uring, the mode, the depth or an option is unavailable; the error says why.
+    /// io_uring, the mode, the depth or an option is unavailable; the error gives the reason.
     pub fn new(
         file: Arc<DirectFile>,
         depth: usize,
@@ -212,8 +212,8 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
-    /// Lets the kernel take all that is in the ring. What it has no room for now it takes when
-    /// others have ended, at the next wait.
+    /// Submits everything in the ring to the kernel. Requests for which it has no room now it takes after others have
+    /// ended, at the next wait.
     fn hand_over(&mut self) -> Result<(), KernelEngineError> {
         while self.ring.untaken() > 0 {
             let errno = match self.enter(0, EnterFlags::empty(), None) {

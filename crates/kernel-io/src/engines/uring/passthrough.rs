@@ -35,7 +35,7 @@ const MAX_BLOCKS: u32 = 1 << 16;
 
 /// Reads, writes and flushes of a whole namespace, as commands.
 ///
-/// The block device stays open beside, as it tells the sizes and keeps other writers away.
+/// The block device stays open too, since it reports the sizes and excludes other writers.
 #[derive(Clone, Debug)]
 pub struct NvmeCommands {
     file: Arc<DirectFile>,
@@ -51,7 +51,7 @@ impl NvmeCommands {
     /// Opens the character device of the namespace that `file` is.
     ///
     /// # Errors
-    /// It is no whole NVMe namespace, or one that takes no such commands; the error says why.
+    /// The file is not a whole NVMe namespace, or the namespace accepts no such commands; the error gives the reason.
     pub(super) fn open(
         file: Arc<DirectFile>,
         mode: CompletionMode,
@@ -96,7 +96,7 @@ fn whole_namespace(file: &DirectFile) -> Option<&Disk> {
     (whole && character_device_of(&disk.name).is_some()).then_some(disk)
 }
 
-/// The character device of a namespace's `disk`, which is the one that /sys has by its name.
+/// Opens the character device of a namespace's `disk`, found in /sys by the disk's name.
 fn character_device(disk: &Disk, may_write: bool) -> Result<OwnedFd, NoPassthrough> {
     let name = character_device_of(&disk.name).ok_or(NoPassthrough::NotNvme)?;
     let access = match may_write {
@@ -228,7 +228,7 @@ struct Command {
 }
 
 impl Command {
-    /// The structure, and the entry's eight bytes behind it.
+    /// Returns the structure, followed by the entry's eight bytes.
     #[inline]
     fn bytes(&self) -> [u8; 80] {
         let mut bytes = [0; 80];

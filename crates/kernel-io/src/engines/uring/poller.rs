@@ -14,7 +14,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 /// Two rings that are made at once would not know whose new thread is whose.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// The threads that were there before a ring is made. No other is made meanwhile.
+/// Threads of the process before a ring is made. No other thread is made in between.
 pub(super) struct Before {
     threads: BTreeSet<i32>,
     _alone: MutexGuard<'static, ()>,
@@ -29,8 +29,8 @@ impl Before {
         }
     }
 
-    /// The thread that came since. None on kernels before Linux 5.12, where it is not one of the
-    /// process's.
+    /// Returns the thread that was added since then. `None` on kernels before Linux 5.12, where it is not a thread of
+    /// the process.
     pub(super) fn newcomer(self) -> Option<i32> {
         for _ in 0..MAX_CHECKS {
             if let Some(new) = pollers().difference(&self.threads).next() {

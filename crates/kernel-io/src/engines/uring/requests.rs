@@ -34,7 +34,7 @@ pub trait Requests: Sized {
     /// The kernel's.
     fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing<Self>, Errno>;
 
-    /// Descriptor of what is open, and as long as the ring.
+    /// Returns the descriptor of the file, which stays open as long as the ring.
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Refuses a request that cannot be written as an entry.
@@ -56,7 +56,7 @@ pub trait Requests: Sized {
         fixed: Option<u16>,
     ) -> Self::Entry;
 
-    /// Outcome of a request of `moved` bytes by the `result` of its completion.
+    /// Returns the outcome of a request of `moved` bytes from the `result` of its completion.
     fn outcome(result: i32, moved: u32) -> Result<(), KernelRequestError>;
 }
 

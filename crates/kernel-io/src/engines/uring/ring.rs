@@ -65,7 +65,7 @@ impl<R: Requests> Ring<R> {
                 iov_len: buffer.len(),
             })
             .collect();
-        // SAFETY: the memory stays mapped while the ring has it: `fixed` holds its region.
+        // SAFETY: the memory stays mapped while the ring uses it: `fixed` holds its region.
         let registered = unsafe { self.ring.submitter().register_buffers(&parts) };
         registered.map_err(|error| errno(&error))?;
         self.fixed = buffers.first().map(|buffer| Arc::clone(buffer.region()));
@@ -107,7 +107,7 @@ impl<R: Requests> Ring<R> {
         Ok(())
     }
 
-    /// Puts what is staged into the ring; how many. The ring has an entry for every slot, but the
+    /// Puts the staged requests into the ring; returns their number. The ring has an entry for every slot, but the
     /// kernel's thread may have ended requests whose entries it has not given back yet: then 0.
     #[inline]
     pub(super) fn publish(&mut self) -> usize {
@@ -176,7 +176,7 @@ impl<R: Requests> Ring<R> {
         self.ring.completion().is_empty()
     }
 
-    /// Hands out the completions that are in the ring; how many.
+    /// Hands out the completions that are in the ring; returns their number.
     #[inline]
     pub(super) fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let mut delivered = 0;
@@ -192,7 +192,7 @@ impl<R: Requests> Ring<R> {
         delivered
     }
 
-    /// Takes a request that the kernel never gets, as if its device never ended it.
+    /// Takes a request that the kernel never gets, as if its device never completed it.
     #[cfg(test)]
     pub(super) fn lose(&mut self, request: &Request, buffer: AlignedBuffer) {
         self.slots.hold(request, buffer).expect("room for it");

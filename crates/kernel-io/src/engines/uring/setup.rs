@@ -41,10 +41,10 @@ const SINGLE_ISSUER: u32 = 1 << 12;
 const DEFER_TASKRUN: u32 = 1 << 13;
 const HYBRID_IOPOLL: u32 = 1 << 17;
 
-/// Completions are handed over when the thread asks, without an interprocessor interrupt: as fio
-/// sets it up, where the kernel has it (6.1). The ring belongs to the thread that enables it, so
-/// that it can be made in one and used in another.
-/// What waits to be handed over is announced in memory, so that a thread that spins need not ask.
+/// Completions are handed over when the thread asks, without an interprocessor interrupt: fio's setup, if the kernel
+/// supports it (6.1). The ring belongs to the thread that enables it, so that it can be made in one and used in
+/// another. Completions that wait to be handed over are announced in memory, so that a thread that spins need not
+/// ask.
 pub(super) const BY_ONE_THREAD: u32 =
     COOP_TASKRUN | TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
 

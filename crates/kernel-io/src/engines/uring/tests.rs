@@ -1,4 +1,4 @@
-//! Tests of what only some kernels have, forced.
+//! Tests of behaviour that only some kernels have, forced here.
 
 use super::*;
 use crate::Access;
@@ -23,8 +23,8 @@ fn read(tag: u64) -> Request {
     }
 }
 
-/// A ring as Linux before 5.11 makes it: no timeout in io_uring_enter, no handing over. None where
-/// io_uring is switched off.
+/// Creates a ring as before Linux 5.11: no timeout in io_uring_enter, no handing over. `None` if io_uring is switched
+/// off.
 fn old_ring(depth: usize) -> Option<IoUring> {
     let ring = match raw_ring::setup(depth as u32, 0, 0, 0) {
         Ok(ring) => ring,
@@ -83,7 +83,7 @@ fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
     assert!(now() - began < MAX_WAIT);
 }
 
-/// The kernel's thread ends a request before it gives its entry back. Here it sleeps meanwhile.
+/// The kernel's thread ends a request before it gives its entry back. Here it sleeps in between.
 #[test]
 fn a_request_for_whose_entry_there_is_no_room_yet_is_sent_and_ends() {
     let options = RingOptions {

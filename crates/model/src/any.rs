@@ -34,7 +34,7 @@ impl AnyProfile {
     /// [`ProfileError`]: the file cannot be read, or is not a profile.
     pub fn read(path: &str) -> Result<AnyProfile, ProfileError> {
         let text = text_of(path)?;
-        // What is no TOML at all either kind refuses with the line.
+        // Text that is not TOML is refused by either kind, with the line.
         let table = text.parse::<toml::Table>().unwrap_or_default();
         if table.contains_key("service") {
             AnyProfile::device(&text, path)

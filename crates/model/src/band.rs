@@ -7,11 +7,11 @@ use crate::Figure;
 /// Number of its band at which every figure is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pick {
-    /// The one that makes the energy least.
+    /// The end that makes the energy least.
     Low,
     /// The figure's own value.
     Value,
-    /// The one that makes the energy most.
+    /// The end that makes the energy most.
     High,
 }
 
@@ -40,7 +40,7 @@ impl Pick {
 }
 
 impl Figure {
-    /// The number of its band that `pick` names; without a band it is taken at its word.
+    /// Returns the number of the figure's band that `pick` names; without a band its value.
     pub fn at(&self, pick: Pick) -> f64 {
         let [low, high] = self.band.unwrap_or([self.value; 2]);
         match pick {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::ProfileError;
 use joulio_units::nearest;
 
-/// A kind of profile that can be had by name or by path.
+/// A kind of profile that is loaded by name or by path.
 pub(crate) trait Profile: DeserializeOwned {
     /// The name of this kind in an error message: `device` or `machine`.
     const WHAT: &'static str;

@@ -30,7 +30,7 @@ impl FigureCheck<'_> {
         }
     }
 
-    /// Text that says something.
+    /// Checks that a text is not empty.
     pub(crate) fn text(&self, field: &str, text: &str) -> Checked {
         self.rule(!text.trim().is_empty(), field, "is empty: say what it is")
     }

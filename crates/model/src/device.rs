@@ -55,7 +55,7 @@ pub struct Lba {
     pub source: String,
 }
 
-/// Service times of the device; what [`crate::ServiceModel`] makes of them stands there.
+/// Service times of the device; see [`crate::ServiceModel`] for their use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -71,8 +71,8 @@ pub struct Service {
     pub floor: Figure,
     /// Number of I/Os that the device serves at a time.
     pub parallelism: Figure,
-    /// The share of its service time for which an I/O holds the server that has its data, which is
-    /// any of them by chance. Absent: the first free server has any data, and is held throughout.
+    /// Share of its service time for which an I/O holds the server that has its data, which is a random one. Absent:
+    /// the first free server serves any data, and is held for the whole time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_share: Option<Figure>,
     /// Bytes per second it can hand to the host; absent or 0 when that is no limit.
@@ -100,7 +100,8 @@ pub struct Tail {
     pub us: Figure,
 }
 
-/// Flash is erased before it is written again: every so many bytes the device stops to make room.
+/// Garbage collection: flash is erased before it is written again. After a number of bytes written the device stops
+/// to free space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GarbageCollection {
@@ -113,7 +114,7 @@ pub struct GarbageCollection {
     pub fraction: Figure,
 }
 
-/// Power of the device; [`crate::power::device`] says how the three are mixed.
+/// Power of the device; [`crate::power::device`] explains how the three are mixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePower {

@@ -1,4 +1,4 @@
-//! Why a profile could not be had: each message is one line that says what to mend.
+//! Reasons why a profile cannot be loaded: each message is one line that says what to correct.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub enum ProfileError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The text is not TOML, lacks a field, or has one that no profile has.
+    /// The text is not TOML, lacks a field, or has an unknown one.
     #[error("{origin}:{line}: {problem}")]
     Syntax {
         /// The file or the built-in name.

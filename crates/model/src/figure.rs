@@ -11,11 +11,11 @@ pub enum FigureKind {
     Published,
     /// Arithmetic on published numbers; the source shows the arithmetic.
     Derived,
-    /// Measured on this very machine; the source says how.
+    /// Measured on this very machine; the source describes how.
     Measured,
     /// Chosen so that the model meets a measurement; the source names the measurement.
     Fitted,
-    /// Nobody printed it; the source says what it leans on.
+    /// Not published; the source names the basis of the guess.
     Guess,
 }
 

@@ -8,9 +8,8 @@ use crate::{Figure, Pick};
 ///
 /// `P(r) = P(1) x (s + (1 - s) x r^e)`, with r the frequency over the reference.
 ///
-/// The static share s leaks whatever the clock does. The rest is switched: it goes with f V^2, and
-/// as V follows f in part, with a power e of f between 1 (the voltage stays) and 3 (it is
-/// proportional).
+/// The static share s is leakage, which does not depend on the clock. The rest is switching power: it is proportional
+/// to f V^2 and, as V partly follows f, to a power e of f between 1 (constant voltage) and 3 (proportional voltage).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frequency {

@@ -19,9 +19,9 @@ pub struct LatencyPoint {
 
 /// A latency table as the sampler uses it: straight lines between the points.
 ///
-/// Below the first point a request costs as much as the first: what remains there is the command.
-/// Beyond the last point the last line goes on, but no flatter than the slope given to
-/// [`LatencyCurve::new`], which is the link's, and the whole of what a table of one point has.
+/// Below the first point a request costs as much as the first: the time of the command remains. Beyond the last point
+/// the last line goes on, but no flatter than the slope given to [`LatencyCurve::new`], which is the link's, and the
+/// only slope of a table with one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyCurve {
     /// Bytes and nanoseconds, by rising bytes.

@@ -1,12 +1,11 @@
-//! Profiles of devices and machines: what joulio knows about them and does not measure.
+//! Profiles of devices and machines: figures that joulio does not measure itself.
 //!
-//! A [`DeviceProfile`] and a [`MachineProfile`] are TOML files in which every number is a
-//! [`Figure`]: a value that names its source and says how far to trust it. Three models read them,
-//! and nothing else in joulio holds a latency or a watt:
+//! A [`DeviceProfile`] and a [`MachineProfile`] are TOML files in which every number is a [`Figure`]: a value with
+//! its source and its reliability. Three models read them, and nothing else in joulio holds a latency or a watt:
 //!
 //! - [`ServiceModel`] samples when a device finishes an I/O: servers, a serial link, a spread.
-//! - [`PowerStates`] goes through its power states: what waking costs, and how long it was where.
-//! - [`power`] turns what cores and device did in a window into joules.
+//! - [`PowerStates`] follows a device's power states: the cost of waking, and the time in each state.
+//! - [`power`] computes joules from the activity of cores and device in a window.
 //!
 //! The emulator, the twin and modelled energy share them, so that they cannot disagree. Nothing
 //! here measures, reads a clock or does I/O (but for opening a profile file it is given).

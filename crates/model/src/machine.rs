@@ -22,7 +22,7 @@ pub struct MachineProfile {
     /// Parts of the names of the processors that it is a profile of; none: of no one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<String>,
-    /// Boundary of the profile's watts: the whole box, unless it says otherwise.
+    /// Boundary of the profile's watts; the whole box by default.
     #[serde(default, skip_serializing_if = "MeteredAt::is_wall")]
     pub boundary: MeteredAt,
     /// Number of physical cores.
@@ -31,8 +31,7 @@ pub struct MachineProfile {
     /// where the machine is of no one part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdp_watts: Option<Figure>,
-    /// Watts of the whole box, or of what `boundary` says, with every core in C6 and no storage
-    /// device under test.
+    /// Watts of the whole box, or of the `boundary`, with every core in C6 and no storage device under test.
     pub base_watts: Figure,
     /// Watts that the package draws on top while any core keeps it from its own deep idle state;
     /// absent when that is nothing.
@@ -53,7 +52,7 @@ pub struct MachineProfile {
     /// The link that each device is on; absent: it limits no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// Times of the software around an I/O, for the twin; absent when nobody found them out.
+    /// Times of the software around an I/O, for the twin; absent if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<costs::Costs>,
 }
@@ -75,7 +74,7 @@ impl MeteredAt {
     }
 }
 
-/// Watts of one physical core by what it does; all in full, C6 not subtracted.
+/// Watts of one physical core by its activity; all in full, C6 not subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreWatts {

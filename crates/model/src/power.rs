@@ -1,7 +1,7 @@
-//! Joules from what cores and device did: pure arithmetic on a window.
+//! Joules from the activity of cores and device: pure arithmetic on a window.
 //!
-//! The boundary is the whole box, or the package where the machine's profile is of that, and then
-//! without the devices. Five parts add up to it and none holds any of another:
+//! The boundary is the whole box, or, if the machine's profile has the package's watts, the package, without the
+//! devices. It is the sum of five parts that do not overlap:
 //!
 //! | part | is |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | wakes | joules of each wake-up beyond the time it takes |
 //! | device | idle watts x window, or those of its power states, and more as it works |
 //!
-//! Cores that the run does not use sleep in C6, which base holds. Each function takes the figures
-//! at their value or at an end of their bands, as [`Pick`] says.
+//! Cores that the run does not use sleep in C6, which is part of the base. Each function takes the figures at their
+//! value or at an end of their bands, chosen by [`Pick`].
 
 mod cores;
 mod counted;
@@ -40,7 +40,7 @@ pub struct EnergyParts {
     pub base: Joules,
     /// The cores of the run, above C6.
     pub cores: Joules,
-    /// Energy of what the cores share.
+    /// Energy of the parts that the cores share.
     pub uncore: Joules,
     /// Joules of the cores' wake-ups.
     pub wakes: Joules,

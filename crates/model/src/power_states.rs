@@ -1,5 +1,5 @@
-//! NVMe power states as behaviour (Base 8.15): where a device is, what leaving costs, how long it
-//! was where.
+//! NVMe power states as behaviour (Base 8.15): the state of a device, the cost of leaving it, and the time in each
+//! state.
 
 use joulio_units::{Direction, Joules, Nanos, Watts};
 
@@ -23,9 +23,8 @@ pub type Transitions = [Option<Transition>; MAX_STATES];
 
 /// The power states of one device over time.
 ///
-/// It has no clock: whoever runs the device reports when I/Os come and end, and what the host
-/// requests. Times must not fall; an earlier one counts as the latest. Transitions of its own need
-/// no timer: they are caught up with at the next report.
+/// It has no clock: its user reports when I/Os come and end, and the host's requests. Times must not decrease; an
+/// earlier one counts as the latest. Autonomous transitions need no timer: they are made up for at the next report.
 ///
 /// - A transition from state a to state b takes a's exit latency and b's entry latency (Base 8.15),
 ///   and begins when the one before it is over.
@@ -145,8 +144,8 @@ impl PowerStates {
         self.autonomous = self.transitions.iter().any(Option::is_some);
     }
 
-    /// The controller is reset at `at`: at once in power state 0, without a table. What it was in
-    /// before stays counted.
+    /// Resets the controller at `at`: it is at once in power state 0, without a table. Times of states before that
+    /// still count.
     pub fn reset(&mut self, at: Nanos) {
         self.advance(at);
         let now = self.counted;
@@ -156,11 +155,10 @@ impl PowerStates {
         self.idle = now;
     }
 
-    /// The factor on the time of an I/O in the state that does I/O now; 1 in power state 0.
+    /// Returns the factor on the time of an I/O in the current operational state; 1 in power state 0.
     ///
-    /// A state that may draw only a fraction of what the device draws in power state 0 serves only
-    /// that fraction: modelled, for nobody prints how a device keeps under its cap. A cap of zero
-    /// watts is one that the profile does not know.
+    /// A state that may draw only a fraction of the device's watts in power state 0 serves only that fraction of
+    /// I/Os. This is a model, since no vendor publishes how a device keeps its cap. A cap of zero watts is unknown.
     #[inline]
     pub fn stretch(&self, direction: Direction) -> f64 {
         let state = self.states.get(usize::from(self.operational));

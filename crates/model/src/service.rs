@@ -129,15 +129,15 @@ impl ServiceModel {
         }
     }
 
-    /// Starts an I/O at `now` and says when the device finishes it, never before `now`.
+    /// Starts an I/O at `now` and returns when the device finishes it, never before `now`.
     ///
     /// `now` should not fall from call to call; an I/O given out of order queues all the same.
     pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
         self.begin(now, direction, bytes, 1.0)
     }
 
-    /// Starts an I/O on a device that is slowed down: service and transfer take `stretch` times as
-    /// long. What [`ServiceModel::mean`] says is not stretched.
+    /// Starts an I/O on a device that is slowed down: service and transfer take `stretch` times as long.
+    /// [`ServiceModel::mean`] is not stretched.
     pub fn start_at_pace(
         &mut self,
         now: Nanos,
@@ -264,8 +264,7 @@ impl Path {
         }
     }
 
-    /// Takes the link's next turn from `from` on, for the time that the transfer `takes`; says when it
-    /// ends.
+    /// Takes the link's next turn from `from` on, for the time that the transfer `takes`; returns when it ends.
     #[inline]
     fn transfer(&mut self, from: Nanos, takes: Nanos) -> Nanos {
         if self.link_ns_per_byte == 0.0 {

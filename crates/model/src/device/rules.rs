@@ -12,9 +12,9 @@ pub(super) const PAGE_BYTES: u32 = 4096;
 pub(super) const MAX_PARALLELISM: usize = 1 << 16;
 /// Identify Controller's MN field, in bytes.
 const MODEL_BYTES: usize = 40;
-/// The most a 16-bit zero-based entry count says.
+/// Largest value of a 16-bit zero-based entry count.
 const MAX_ENTRIES: f64 = 65_536.0;
-/// The most a 32-bit latency field says.
+/// Largest value of a 32-bit latency field, in microseconds.
 const MAX_LATENCY_US: f64 = u32::MAX as f64;
 /// NVMe has power states 0 to 31.
 const MAX_STATES: usize = 32;

@@ -46,8 +46,8 @@ pub struct Costs {
     /// Factor on the time of a request's scheduler on a core that was idle; absent: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_slowdown: Option<Figure>,
-    /// The share of switch and wake-up that the system charges to the thread: the rest runs as the
-    /// idle task's, and no CPU figure of the thread has it. Absent: all of it.
+    /// Share of switch and wake-up that the system charges to the thread: the rest runs as the idle task's, and is in
+    /// no CPU figure of the thread. Absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charged_share: Option<Figure>,
     /// Nanoseconds of CPU time after which a thread that does not give its CPU away has had its turn
@@ -62,8 +62,7 @@ pub struct Costs {
     /// Factor on the time of code while the other thread of its core spins; absent: as `smt_slowdown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_spin_slowdown: Option<Figure>,
-    /// Share of what a core draws while a thread runs that the other thread adds while it runs too, 0
-    /// to 1; absent: nothing.
+    /// Additional watts while both threads of a core run, as a share of those of one thread, 0 to 1; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_watts_share: Option<Figure>,
     /// Hardware threads of a core.
@@ -185,7 +184,7 @@ impl IdleState {
         IdleState::C6,
     ];
 
-    /// Name, as the kernel has it.
+    /// Returns the kernel's name of the state.
     pub fn name(self) -> &'static str {
         match self {
             IdleState::Poll => "POLL",

@@ -1,4 +1,4 @@
-//! Joules of the run's cores, of what they share, and of waking them.
+//! Joules of the run's cores, of the parts that they share, and of waking them.
 
 use joulio_units::{Joules, Nanos, Watts};
 
@@ -30,7 +30,7 @@ fn above(floor: f64, machine: &MachineProfile, run_cores: &[Residency], pick: Pi
     })
 }
 
-/// Energy of what the cores share: ring or mesh, last-level cache, memory.
+/// Returns the energy of the parts that the cores share: ring or mesh, last-level cache, memory.
 ///
 /// The uncore is awake as long as the longest-serving core is anywhere but in C6, and draws more as cores
 /// are busy: `uncore_watts x awake + uncore_active_watts x (sum of the cores' busy times / cores

@@ -52,7 +52,7 @@ fn transfer(
         outstanding,
     } = counted;
     let mean = bytes.checked_div(ios).unwrap_or(0);
-    // What is larger than a command may be is sent as several.
+    // A request larger than the largest command is sent as several.
     let part = mean.min(u64::from(profile.max_transfer())).max(1);
     let commands = ios.saturating_mul(mean.div_ceil(part).max(1));
     let alone = model.mean(direction, u32::try_from(part).unwrap_or(u32::MAX));

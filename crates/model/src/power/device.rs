@@ -60,7 +60,7 @@ pub fn device(profile: &DeviceProfile, activity: &DeviceActivity, pick: Pick) ->
 
     let power = &profile.power;
     let idle = &power.idle_watts;
-    // The same sum by figures: each then counts once, and how it moves the energy is plain.
+    // The same sum, ordered by figures: each counts once, so that its effect on the energy is plain.
     let working =
         power.read_active_watts.at(pick) * reading + power.write_active_watts.at(pick) * writing;
     let fixed = activity.idle.filter(|_| idle.value == 0.0);

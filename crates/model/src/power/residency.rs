@@ -26,8 +26,8 @@ pub struct Residency {
     pub wakes: u64,
     /// Wake-ups by a timer.
     pub timer_wakes: u64,
-    /// The core's mean frequency while it ran; `None` when the run cannot say, and then it is paid
-    /// for at the reference ([`crate::MachineProfile::frequency_note`] says so).
+    /// Mean frequency of the core while it ran; `None` if unknown: then the reference is used
+    /// ([`crate::MachineProfile::frequency_note`] says so).
     pub frequency: Option<FrequencyRatio>,
 }
 

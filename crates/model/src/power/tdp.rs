@@ -17,9 +17,9 @@ pub fn past_tdp(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) ->
     })
 }
 
-/// Computes the package's share of `parts` in `window`, all of them as `pick` says: all of its cores, what they share beyond
-/// its idle state, and wake-ups, with the supply's loss where watts are of the wall; of a machine
-/// whose watts are of the package, all but the devices.
+/// Computes the package's share of `parts` in `window`, with all figures at `pick`: its cores, the parts that they
+/// share beyond the idle state, and wake-ups, with the supply's loss if the watts are the wall's. If the machine's
+/// watts are the package's, it is everything without the devices.
 pub fn package(machine: &MachineProfile, parts: &EnergyParts, window: Nanos, pick: Pick) -> Joules {
     if machine.boundary == MeteredAt::Package {
         return parts.without_devices();

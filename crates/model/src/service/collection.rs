@@ -1,4 +1,4 @@
-//! Garbage collection: bursts in which part of the medium serves nobody.
+//! Garbage collection: bursts in which part of the medium serves no I/O.
 
 use joulio_units::Nanos;
 use rand_distr::Bernoulli;

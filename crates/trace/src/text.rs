@@ -19,7 +19,7 @@ const COLUMNS: [&str; 11] = [
 const PLAN_COLUMNS: [&str; 3] = ["plan", "exp", "real"];
 /// Columns of words, which stand to the left.
 const WORDS: [usize; 2] = [2, COLUMNS.len()];
-/// Columns that are dropped to make room for the bar, in this order; the others show the plan or the heading.
+/// Columns that are dropped to make room for the bar, in this order; the others are never dropped.
 const LEAST_WANTED: [&str; 6] = ["submit", "bytes", "real", "exp", "q", "complete"];
 /// A bar is at least this wide, and a line then longer than requested where all others are needed.
 const MIN_BAR: usize = 10;

@@ -101,7 +101,7 @@ impl<D: Device> State<D> {
         self.ring();
         let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
         let mut count = 0;
-        // The only queue. In a loop, or the compiler would take a completion's code for frequent, and inline it.
+        // The only queue. Since this is a loop, the compiler takes a completion's code for frequent, and inlines it.
         for queue in self.events.group().queues() {
             // The queue has counted the fault, and skipped the entry.
             let _ = queue.reap(max, |completed| {

@@ -1,4 +1,4 @@
-//! A controller for admin commands, by name, whoever drives it.
+//! A controller for admin commands, by name, whichever driver owns it.
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
@@ -46,11 +46,11 @@ impl ControllerName {
         }
     }
 
-    /// Opens the controller. One that joulio drives is reset by that, and again when it is closed;
-    /// `cancel` ends the wait for it.
+    /// Opens the controller. A controller that joulio drives is reset by this, and again when it is closed; `cancel`
+    /// ends the wait for it.
     ///
     /// # Errors
-    /// The controller cannot be had, or does not come up.
+    /// The controller is unavailable, or does not come up.
     pub fn open(&self, cancel: Cancel) -> Result<NamedController, OpenError> {
         let address = match self {
             ControllerName::Kernel(path) => ControllerAddress::Kernel(path.clone()),

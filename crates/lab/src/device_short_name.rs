@@ -1,4 +1,4 @@
-//! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`, and the nearest to one that is none.
+//! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`; and the most similar name to an unknown one.
 
 use crate::device_name_error::DeviceNameError;
 use joulio_kernel_io::block_device_of;

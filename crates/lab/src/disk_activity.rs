@@ -48,17 +48,16 @@ pub struct DiskInterval {
 /// Activity of a block device.
 #[derive(Clone, Debug)]
 pub struct DiskActivity {
-    /// Name of the device as the kernel has it: vda.
+    /// The kernel's name of the device: vda.
     pub name: String,
     /// I/Os, bytes and times of the interval.
     pub interval: DiskUse,
-    /// Names of what it stands on, if that is watched too: their I/Os are the same, and count once.
+    /// Names of the devices that it stands on, if they are watched too: their I/Os are the same, and count once.
     pub on: Vec<String>,
 }
 
 impl WatchedDisks {
-    /// Watches those of `disks` that are `named`, or all, from `now` on. Of a partition its disk is
-    /// watched.
+    /// Watches those of `disks` that are `named`, or all, from `now` on. For a partition its disk is watched.
     ///
     /// # Errors
     /// There is no device of a name, or the counters cannot be read.
@@ -192,8 +191,8 @@ impl WatchedDisks {
     }
 }
 
-/// The disk `name`, or the one that it is a partition of, with a note: settings and counters are
-/// the disk's.
+/// Returns the disk `name`, or the disk that this is a partition of, with a note: settings and counters are the
+/// disk's.
 pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
     match disks.disk_of(&name) {
         None => (name, None),

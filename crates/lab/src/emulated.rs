@@ -100,7 +100,7 @@ impl Emulated {
         (!shared).then_some(Emulated { number, ..self })
     }
 
-    /// True if its file has data that somebody may want to keep.
+    /// Returns true if its file has data that may be of value.
     pub fn holds_data(&self) -> bool {
         // Only a regular file can hold a namespace; opening another thing may wait for ever
         // (fifo(7)).

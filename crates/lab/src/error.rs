@@ -82,7 +82,7 @@ pub enum OpenError {
         /// The file.
         file: PathBuf,
     },
-    /// Data would be lost, and nobody has said that it may.
+    /// Data would be lost, and the user has not allowed it.
     #[error("--rw={rw} on {name}: the data there would be lost: add --allow-write if it may be")]
     WouldLoseData {
         /// The job's pattern.

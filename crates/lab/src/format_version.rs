@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-/// Version of the format of a JSON document, `1.0`: of one that a program can go on reading the second
-/// number is higher when fields were added, the first is another when some were taken away or mean
-/// something else.
+/// Version of the format of a JSON document, `1.0`. The second number rises when fields are added, which older
+/// programs can ignore; the first rises when fields are removed or change their meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
 pub struct FormatVersion;

@@ -205,8 +205,8 @@ pub fn idle_baseline(
     Ok(Some((baseline, differences)))
 }
 
-/// The idle baseline of the machine `root`, if there is one, and notes on it, a line each. The usual
-/// file is no reason to fail: one that is of no use has a note.
+/// Returns the idle baseline of the machine `root`, if there is one, and notes on it, a line each. A default file
+/// that cannot be used is no error: it gets a note.
 ///
 /// # Errors
 /// The named `file` cannot be read, or holds no baseline of this machine.

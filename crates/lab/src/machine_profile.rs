@@ -3,8 +3,7 @@
 use joulio_energy::{Processor, Root};
 use joulio_model::{MachineProfile, ProfileError};
 
-/// The machine `name`; without a name the one that fits this processor, and failing that one that
-/// is like many.
+/// Returns the machine `name`; without a name the one that fits this processor, or else a typical one.
 ///
 /// # Errors
 /// There is no machine of that name, or its file is no profile.
@@ -12,8 +11,7 @@ pub fn machine_profile(name: Option<&str>) -> Result<MachineProfile, ProfileErro
     machine_profile_at(&Root::system(), name)
 }
 
-/// The machine `name`; without a name the one that fits the processor of `root`, and failing that one
-/// that is like many.
+/// Returns the machine `name`; without a name the one that fits the processor of `root`, or else a typical one.
 ///
 /// # Errors
 /// There is no machine of that name, or its file is no profile.

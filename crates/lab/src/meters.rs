@@ -1,5 +1,4 @@
-//! The meters that a command reads: those of the machine, as words choose them, and those in the
-//! devices that it names.
+//! The meters that a command reads: those of the machine, as chosen by words, and those in the devices that it names.
 
 use crate::controller_name::ControllerName;
 use crate::error::OpenError;
@@ -11,7 +10,7 @@ use joulio_host::energy_sources::{
 use joulio_nvme::Cancel;
 use std::path::Path;
 
-/// Meters that cannot be had.
+/// Meters that are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum MetersError {
     /// The captured tree is no folder.
@@ -58,7 +57,7 @@ pub fn discover_with(
     Ok(met(discovery, &select(words)?)?)
 }
 
-/// Opens the same to be listed: where a word has no meter, there is the reason.
+/// Opens the same meters for a list, which has the reason for each word without a meter.
 ///
 /// # Errors
 /// The words are wrong, or a device cannot be opened.

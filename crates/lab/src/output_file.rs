@@ -1,8 +1,7 @@
-//! Files that a command writes: refused before the work where they cannot be written, and there
-//! whole or not at all after it.
+//! Files that a command writes: checked before the work, and complete or unchanged after it.
 //!
-//! The text is written beside the file, synced and renamed into its place. On a full disk, and
-//! whenever else it fails, what was there before stays as it was.
+//! The text is written beside the file, synced and renamed into its place. If this fails, for example on a full disk,
+//! the old file stays as it was.
 
 use rustix::fs::{Access, FlockOperation, OFlags, access, flock};
 use rustix::io::Errno;
@@ -15,7 +14,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Choice of what becomes of a regular file that is there already.
+/// Choice of what happens to a regular file that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// The file is kept, and the command refused.
@@ -77,7 +76,7 @@ pub enum OutputFileError {
     },
 }
 
-/// A file that can be written, as far as can be known beforehand.
+/// A file that can be written, by all checks that are possible beforehand.
 #[derive(Debug)]
 pub struct OutputFile {
     /// Path as it was named.
@@ -124,11 +123,10 @@ impl OutputFile {
         self
     }
 
-    /// Puts `text` in the place of what was there. Whatever happens, and whenever it is read, one
-    /// of both is there whole.
+    /// Replaces the file with `text`. At any time, and after any failure, either the old or the new file is complete.
     ///
     /// # Errors
-    /// The disk is full, for one. What was there is as it was.
+    /// For example a full disk. The old file is unchanged.
     pub fn write(&self, text: &str) -> Result<(), OutputFileError> {
         let failed = |error| unwritable(&self.path, error);
         match &self.place {
@@ -174,11 +172,11 @@ impl OutputFile {
     }
 }
 
-/// Puts a file with `text` in the place of what `path` names, whole or not at all. A link there is replaced and
-/// not followed: the folder may be another's, and the link lead to a file of ours.
+/// Replaces the file at `path` with one of `text`, completely or not at all. A link there is replaced and not
+/// followed: the folder may be another user's, and the link lead to a file of ours.
 ///
 /// # Errors
-/// The disk is full, for one. What was there is as it was.
+/// For example a full disk. The old file is unchanged.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut new = beside(path)?;
     new.write_all(text.as_bytes())?;
@@ -186,7 +184,7 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// True if both paths lead to one file, by whatever folders and links, or would once it is made.
+/// Returns true if both paths lead to one file through any folders and links, or would once it is made.
 pub fn same_file(one: &Path, other: &Path) -> bool {
     let there = |path: &Path| fs::metadata(path).ok();
     match (there(one), there(other)) {

@@ -123,7 +123,7 @@ impl RunRecord {
 }
 
 impl Platform {
-    /// Name, as a record has it.
+    /// Returns the name in records.
     pub fn name(self) -> &'static str {
         match self {
             Platform::Real => "real",

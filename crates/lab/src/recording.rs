@@ -64,8 +64,8 @@ impl Recording {
         })
     }
 
-    /// Runs the job and returns the timeline of what its threads recorded beside the result. Of very
-    /// many I/Os the last are recorded. Planned waits have joules by the machine's costs.
+    /// Runs the job and returns the result, and the timeline that its threads recorded. If there are too many I/Os,
+    /// the last are recorded. Planned waits have joules by the machine's costs.
     ///
     /// # Errors
     /// A device cannot be opened, or the run fails.

@@ -26,7 +26,7 @@ pub enum ServedError {
     /// The device's profile, size or file.
     #[error(transparent)]
     Device(#[from] OpenError),
-    /// The controller cannot be made, or the socket not be had.
+    /// The controller or the socket cannot be made.
     #[error(transparent)]
     Server(#[from] ServeError),
 }
@@ -86,10 +86,10 @@ impl ServedOptions {
 }
 
 impl Served {
-    /// Makes the controller and its socket. A file that it created is removed again when that fails.
+    /// Makes the controller and its socket. If that fails, a file that it created is removed again.
     ///
     /// # Errors
-    /// A loop device has the file's data, the controller cannot be made, or the socket not be had.
+    /// A loop device has the file's data, or the controller or the socket cannot be made.
     pub fn bind(&self) -> Result<Server, ServedError> {
         if self.emulated.read_only_file().is_none() {
             self.emulated.check_loops()?;
@@ -137,7 +137,7 @@ fn seed(socket: &Path) -> u64 {
     })
 }
 
-/// Returns what removes the file `socket`, unless somebody else has put another one there by then.
+/// Returns a function that removes the file `socket`, unless another program has replaced it by then.
 pub fn socket_remover(socket: &Path) -> impl FnOnce() + Send + 'static + use<> {
     let (path, made) = (socket.to_path_buf(), identity(socket));
     move || {

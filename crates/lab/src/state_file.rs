@@ -90,12 +90,12 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Opens and locks `path`, which is new or has a header that `same` accepts; `header` is written
-    /// into a new one. Also returns what stands below the header: the file goes on behind it once
-    /// [`StateFile::keep`] has said how much of that is whole.
+    /// Opens and locks `path`, which is new or has a header that `same` accepts; `header` is written into a new one.
+    /// Also returns the text below the header. New lines are appended once [`StateFile::keep`] was told how much of
+    /// that text is complete.
     ///
     /// # Errors
-    /// The file cannot be used, or is of something else than `of`.
+    /// The file cannot be used, or its header is not of `of`.
     pub fn open(
         path: &Path,
         of: &'static str,
@@ -174,7 +174,7 @@ impl StateFile {
         Ok(read)
     }
 
-    /// Keeps the first `bytes` of what [`StateFile::open`] returned, and cuts the rest off.
+    /// Keeps the first `bytes` of the text that [`StateFile::open`] returned, and cuts the rest off.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -8,7 +8,7 @@ const MAX_SLOPE: f64 = 10.0;
 /// Largest distance between the lowest and the highest rate, in percent of the mean.
 const MAX_SPREAD: f64 = 20.0;
 
-/// Why a run was not steady; `None`: it was, or was too short to tell.
+/// Returns why a run was not steady; `None`: it was, or was too short to tell.
 pub fn judge(counts: &Counts) -> Option<Spoiled> {
     let steadiness = counts.steadiness?;
     let slope = steadiness.slope_percent;

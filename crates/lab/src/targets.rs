@@ -87,8 +87,8 @@ impl TargetOptions {
 /// Members of a run that devices are opened for.
 pub type Demand = Vec<Member>;
 
-/// Opens every device with queues for all `demands`, and checks that each of them can run there.
-/// Refuses to write where that takes a word, before anything is opened.
+/// Opens every device with queues for all `demands`, and checks that each of them can run there. Before anything is
+/// opened, it refuses writes that the user has to allow and has not.
 ///
 /// # Errors
 /// A device cannot be opened, or a job cannot run on it. Files that opening created are removed.

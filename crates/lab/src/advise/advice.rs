@@ -53,7 +53,7 @@ pub struct Advice {
     pub promise: Limits,
     /// Index of the best candidate.
     pub best: usize,
-    /// Indices of candidates that cannot be told from it.
+    /// Indices of candidates whose difference from this one is a tie.
     pub ties: Vec<usize>,
     /// Comparisons of the best with the best of each other kind.
     pub rivals: Vec<Rival>,
@@ -153,7 +153,7 @@ impl Advice {
         &self.candidates[self.best]
     }
 
-    /// True if there is a promise and it is kept by what is judged against polling.
+    /// Returns true if there is a promise and its limits are known.
     pub fn has_limits(&self) -> bool {
         !self.promise.limits.is_empty() && self.promise.source != LimitSource::NoPolling
     }
@@ -254,8 +254,7 @@ fn without_equals(all: Vec<Assessment>) -> Vec<Assessment> {
     kept
 }
 
-/// Puts first what needs the fewest settings, of those of the best method that cannot be told from the
-/// best.
+/// Moves the candidate with the fewest settings to the front, among those of the best method that tie with the best.
 fn prefer_fewer_settings(all: &mut [Assessment], rank: &Rank<'_>) {
     let Some(best) = all.first() else { return };
     let same = ties(all, rank).into_iter();
@@ -325,7 +324,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Percent of energy for which a later candidate is worth a word.
+/// Smallest difference in percent of energy for which a later candidate is mentioned.
 const WORTH: f64 = 1.0;
 
 fn too_late(all: &[Assessment], rank: &Rank<'_>) -> Option<TooLate> {
@@ -469,7 +468,7 @@ mod tests {
     const POLL: CompletionMode = CompletionMode::Poll;
     const INTERRUPT: CompletionMode = CompletionMode::Interrupt;
 
-    /// Repetitions at so many watts, of which those `spoiled` are.
+    /// Repetitions at these watts, of which those in `spoiled` are spoiled.
     fn runs(mode: CompletionMode, watts: [f64; 4], spoiled: &[usize]) -> Vec<RunResult> {
         let runs = watts.iter().enumerate().map(|(at, watts)| {
             let mut result = run(mode, 1, 1, 1_000.0, *watts).result;

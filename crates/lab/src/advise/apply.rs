@@ -29,7 +29,7 @@ pub struct LastingFile {
 }
 
 impl AdviceReport {
-    /// Makes the settings of the advice, and leaves them; what is left to others is handed to
+    /// Makes the settings of the advice, and leaves them in place; settings that others have to make are passed to
     /// `report`.
     ///
     /// # Errors

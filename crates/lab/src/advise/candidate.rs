@@ -76,7 +76,7 @@ pub struct Assessment {
     pub spoiled: Option<String>,
     /// True if I/Os arrive faster than it does them.
     pub falls_behind: bool,
-    /// True if the promise is kept, and it does not fall behind.
+    /// True if the promise is kept, and the devices do not fall behind the arrivals.
     pub keeps: bool,
     /// Repetitions, of which those that the machine spoiled count only where it spoiled all.
     #[serde(skip)]

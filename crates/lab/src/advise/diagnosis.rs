@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
-    /// Description of what is so, and what follows from it.
+    /// Description of the finding, and its consequence.
     pub what: String,
     /// Remedy, as a command or a sentence; `None`: nothing can be done.
     pub remedy: Option<String>,

@@ -38,7 +38,7 @@ pub enum AdviseError {
         /// Nanoseconds that it was watched for.
         time: Nanos,
     },
-    /// An interrupt coalescing that is none.
+    /// The text is not an interrupt coalescing.
     #[error(transparent)]
     Coalescing(#[from] ParseCoalescingError),
     /// The runs of the candidates failed.
@@ -103,7 +103,7 @@ pub enum AdviseError {
 }
 
 impl AdviseError {
-    /// True if it is because of what was requested, and nothing is left changed.
+    /// Returns true if the request itself is at fault, and nothing is left changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             AdviseError::Experiment(error) => error.is_refusal(),

@@ -16,11 +16,11 @@ pub struct CandidateGroup {
     pub coalescing: Vec<String>,
 }
 
-/// The groups of candidates of `methods` where the disks can have `schedulers`, CPUs can be kept from
-/// idling deeper than each of `max_cstates`, and devices can have `coalescing`.
+/// Returns the groups of candidates of `methods`, with each of the disks' `schedulers`, each of `max_cstates` as the
+/// deepest idle state, and each `coalescing` of the devices.
 ///
-/// A scheduler matters to the kernel's engines, an idle state to who sleeps, coalescing to who blocks:
-/// nothing else is run twice.
+/// A scheduler matters to the kernel's engines, an idle state to methods that sleep, coalescing to methods that
+/// block: nothing else is run twice.
 pub fn groups(
     methods: &[Method],
     schedulers: &[String],

@@ -13,7 +13,7 @@ const MAX_LINE: u64 = 4_096;
 /// I/Os in flight where the log has the times at which they come.
 const OPEN_DEPTH: usize = 32;
 
-/// A log that is none.
+/// Reason why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IologError {
     /// The file cannot be read.
@@ -30,7 +30,7 @@ pub enum IologError {
         .0.display()
     )]
     Format(PathBuf),
-    /// A line that is none of such a log.
+    /// The line is not one of such a log.
     #[error("--read_iolog {}: line {line}: {problem}", path.display())]
     Line {
         /// The file.

@@ -1,10 +1,9 @@
 //! Advice: the completion mode and the settings that take the least energy within a promise, from runs
 //! of every one of them, really or in virtual time.
 //!
-//! An [`AdviceRequest`] is checked and sought by [`Advising`], which gives an [`AdviceReport`]. In it
-//! [`groups`] says what to run, [`Advice::of`] chooses from the results, [`diagnose`] says what holds
-//! this machine back. [`Workload`]s that are not described but observed come from the kernel's counters
-//! and from fio's logs.
+//! [`Advising`] checks an [`AdviceRequest`] and turns it into an [`AdviceReport`]: [`groups`] lists the runs,
+//! [`Advice::of`] chooses from the results, and [`diagnose`] names the settings that cost this machine energy or
+//! speed. A [`Workload`] is described, or observed in the kernel's counters or fio's logs.
 
 mod advice;
 mod apply;

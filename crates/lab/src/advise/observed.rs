@@ -12,7 +12,7 @@ use serde::Serialize;
 const SATURATED: f64 = 0.95;
 /// I/Os in flight of a workload whose depth is not known because they come by themselves.
 const OPEN_DEPTH: usize = 32;
-/// The smallest and the largest I/O that is made of what was observed, in bytes.
+/// Smallest and largest I/O, in bytes, that is derived from observations.
 const SIZES: (u64, u64) = (512, 1 << 20);
 
 /// A workload as it was observed.

@@ -8,7 +8,7 @@ use crate::experiment::Manifest;
 use joulio_workload::Job;
 use serde::Serialize;
 
-/// Advice with what it rests on, as `--output json` prints it.
+/// Advice with its basis, as `--output json` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AdviceReport {

@@ -221,8 +221,8 @@ impl Compared {
         (twin - real).abs() <= may.into_iter().fold(0.0, f64::max)
     }
 
-    /// Percent of the job's CPU that others than the threads beside it had, where it is so much that the time
-    /// lost says nothing.
+    /// Percent of the job's CPU that threads other than its neighbours had, if it is so much that the lost time is
+    /// meaningless.
     pub fn disturbed(&self) -> Option<f64> {
         let others = self.real.beside?.others_percent;
         (others > QUIET_PERCENT).then_some(others)

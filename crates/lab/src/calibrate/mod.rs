@@ -51,9 +51,8 @@ impl Calibration {
     /// Number of rounds by default, in which other programs leave one alone.
     pub const ROUNDS: u32 = 10;
 
-    /// Measures in so many `rounds`, of which the quietest counts; ten take about a quarter of a
-    /// minute. What cannot be measured is taken from `base`. `strict`: ends as soon as it sees that
-    /// the figures are spoiled.
+    /// Measures in several `rounds`, of which the quietest counts; ten take about 15 seconds. Figures that cannot be
+    /// measured are taken from `base`. `strict`: ends as soon as the figures are found to be spoiled.
     ///
     /// # Errors
     /// There are not two CPUs, it was stopped or (when `strict`) spoiled, or a step of it failed.
@@ -92,10 +91,10 @@ impl Calibration {
         profile::text(&self.profile, self.watts.is_some())
     }
 
-    /// Puts this machine's `watts` into the profile; what `spoiled` them spoils the profile.
+    /// Puts this machine's `watts` into the profile; if `spoiled`, the profile is spoiled for the same reason.
     ///
     /// # Errors
-    /// They make no profile.
+    /// The watts make no valid profile.
     pub fn take_watts(
         &mut self,
         watts: MeasuredWatts,
@@ -115,9 +114,9 @@ impl Calibration {
         Ok(())
     }
 
-    /// Runs `ios` reads of the emulated `device` in each completion mode, really and in virtual
-    /// time, beside so many `neighbours` that compute on the job's CPU; the real ones in so many
-    /// `rounds`, of which the quietest counts.
+    /// Runs `ios` reads of the emulated `device` in each completion mode, really and in virtual time, beside
+    /// `neighbours` threads that compute on the job's CPU; the real ones in several `rounds`, of which the quietest
+    /// counts.
     ///
     /// # Errors
     /// It was stopped, or a run failed.

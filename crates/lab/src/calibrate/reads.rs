@@ -15,9 +15,9 @@ use joulio_workload::{CompletionMode, Job, Stop};
 pub struct Read {
     pub latency: Nanos,
     pub counters: WaitCounters,
-    /// True if the job had its CPU taken since the read before; false where nobody asked.
+    /// True if the job's CPU was taken since the read before; false if this was not observed.
     pub preempted: bool,
-    /// Time since the read before at which the job was runnable and had no CPU; zero where nobody asked.
+    /// Time since the read before in which the job was runnable and had no CPU; zero if this was not observed.
     pub run_delay: Nanos,
 }
 

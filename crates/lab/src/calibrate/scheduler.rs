@@ -1,4 +1,4 @@
-//! The times of the kernel's scheduler, as the kernel says them.
+//! The times of the kernel's scheduler, as the kernel reports them.
 
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_getres};

@@ -24,7 +24,7 @@ pub struct CampaignPlan {
     pub sweeps: Vec<PlannedSweep>,
     /// Tables and figures, in the file's order, tables first.
     pub items: Vec<PlannedItem>,
-    /// Seconds of all runs, as far as they are known.
+    /// Seconds of all runs whose length is known.
     pub seconds: f64,
     /// True if some runs are as long as their I/Os take.
     pub at_least: bool,
@@ -39,7 +39,7 @@ pub struct PlannedSweep {
     pub points: usize,
     /// Runs: points x repetitions, of the shard.
     pub runs: usize,
-    /// Seconds of the runs, as far as they are known.
+    /// Seconds of the runs whose length is known.
     pub seconds: f64,
     /// Parts that are unavailable, and why.
     pub unavailable: Vec<UnavailablePoints>,
@@ -47,7 +47,7 @@ pub struct PlannedSweep {
     pub stand_in: Option<String>,
 }
 
-/// Points that cannot be had.
+/// Points that are unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnavailablePoints {
     /// Description of the points: `psync poll`, `all`.
@@ -67,7 +67,7 @@ pub struct PlannedItem {
     pub title: String,
     /// Points that it shows.
     pub points: usize,
-    /// Points of them that can be had.
+    /// Number of available points among them.
     pub available: usize,
     /// Why others cannot, the first reason.
     pub why: Option<String>,
@@ -77,8 +77,8 @@ pub struct PlannedItem {
 type Reasons = BTreeMap<Point, Option<String>>;
 
 impl Campaign {
-    /// The plan of `shard`. Whether a method can be had under some settings on a device is found out by
-    /// one read of each on each; nothing is written, and settings are put back.
+    /// The plan of `shard`. One read with each method, setting and device shows which of them are available; nothing
+    /// is written, and settings are put back.
     pub fn plan(&self, shard: Shard, stop: &Stop) -> CampaignPlan {
         let mut sweeps = Vec::new();
         let mut reasons: BTreeMap<&str, Reasons> = BTreeMap::new();

@@ -15,7 +15,7 @@ pub enum ReportError {
     /// A folder that cannot be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The text of an experiment, as a folder has it, is none to this version.
+    /// The text of an experiment in a folder is not valid for this version.
     #[error("{}: its experiment cannot be read: {source}; name one with --experiment", path.display())]
     Experiment {
         /// The folder.
@@ -70,9 +70,8 @@ struct Gathered {
     had: HashMap<RecordKey, PathBuf>,
 }
 
-/// The report of `folders`: their experiments in the order of the folders, folders of one experiment
-/// together. What is shown is what each experiment's file said when it was run or, of `in_place`, what
-/// that says now.
+/// The report of `folders`: their experiments in the order of the folders, folders of one experiment together. Each
+/// experiment is shown by its file as of the run, or, for those of `in_place`, as of now.
 ///
 /// # Errors
 /// A folder has no results, folders do not go together, or an experiment cannot be read.

@@ -24,14 +24,14 @@ pub trait CampaignObserver: Observer {
     fn sweep(&self, _name: &str, _runs: usize) {}
 }
 
-/// A campaign whose runs have been done, as far as it came.
+/// A campaign whose runs have been done, or as many as were until it ended.
 #[derive(Debug, Default)]
 pub struct CampaignEnd {
     /// Runs of the shard.
     pub all: usize,
     /// Runs that were done now, and not in an earlier session.
     pub done: usize,
-    /// Runs that could not be had, by reason, and how many.
+    /// Reasons why runs were unavailable, each with their number.
     pub unavailable: Vec<(String, usize)>,
     /// Runs that are kept apart, by reason, and how many.
     pub apart: Vec<(String, usize)>,

@@ -65,8 +65,8 @@ pub struct DeviceMeasurement {
 }
 
 impl DeviceMeasurement {
-    /// Measures the device that `options` name, for a profile on `machine` whose other figures are
-    /// `base`'s. `begun` hears of each run before it.
+    /// Measures the device that `options` name, for a profile on `machine` whose other figures come from `base`.
+    /// `begun` is called before each run.
     ///
     /// # Errors
     /// The device cannot be opened or does not do the sizes, `machine` has no times, a run failed or
@@ -140,8 +140,8 @@ impl DeviceMeasurement {
         rates_text(&all, &self.points)
     }
 
-    /// The profile called `name` that the twin has the rates in `csv` with, a file called `file`; what
-    /// they do not say is `base`'s. Second, each rate beside the twin's.
+    /// Returns the profile called `name` with which the twin reproduces the rates in `csv`, the text of the file
+    /// `file`; everything else comes from `base`. Also returns each rate with the twin's.
     ///
     /// # Errors
     /// The rates contradict `machine`, or it was stopped.

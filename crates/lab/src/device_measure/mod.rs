@@ -1,10 +1,10 @@
 //! A device measured for a profile of it: latency by size at depth 1, the rate at saturation, and the
 //! link with large blocks.
 //!
-//! [`measure_rates`] chooses the points by what comes out and has a [`RateSource`] run each several
-//! times, in turn; [`DeviceMeasurement`] does so on an open target, and has the twin fit a profile to
-//! the text of the file that the rates are kept in, so that who fits it again has the same profile.
-//! [`Profiling`] is all of it, with the files.
+//! [`measure_rates`] chooses the points from the results so far, and lets a [`RateSource`] run each several times, in
+//! turn. [`DeviceMeasurement`] does this on an open target, and lets the twin fit a profile to the text of the file
+//! in which the rates are kept, so that fitting it again gives the same profile. [`Profiling`] does all of this, with
+//! the files.
 
 mod error;
 mod measurement;

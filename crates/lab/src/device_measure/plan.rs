@@ -13,7 +13,7 @@ const GAIN: f64 = 1.05;
 /// Bytes in flight at most of a job: more bring no link anything.
 const MAX_IN_FLIGHT: u64 = 64 << 20;
 
-/// Points of a device, as far as they can be known before.
+/// Plan of the points of a device, with what is known before the first run.
 #[derive(Clone, Debug)]
 pub struct RatePlan {
     /// Reads, or reads and then writes.

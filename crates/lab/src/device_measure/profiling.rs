@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 pub struct ProfilingOptions {
     /// The measurement.
     pub measure: MeasureOptions,
-    /// Name or path of the profile of the machine whose software's time is taken off; `None`: the
-    /// one that fits the processor, or a generic server.
+    /// Name or path of the profile of the machine whose software's time is subtracted; `None`: the one that fits the
+    /// processor, or a generic server.
     pub machine: Option<String>,
-    /// Profile of what is not measured: a name or a path.
+    /// Profile of the figures that are not measured: a name or a path.
     pub base: String,
     /// File of the profile; the rates are written beside it, as a `.csv`.
     pub out: PathBuf,
@@ -95,12 +95,10 @@ impl Profiling {
         })
     }
 
-    /// Measures the device, fits a profile to its rates, and writes both; `begun` hears of each run
-    /// before it.
+    /// Measures the device, fits a profile to its rates, and writes both; `begun` is called before each run.
     ///
     /// # Errors
-    /// The measurement fails or is spoiled, no profile is what was measured, or a file cannot be
-    /// written.
+    /// The measurement fails or is spoiled, no profile fits the rates, or a file cannot be written.
     pub fn run(
         &self,
         stop: &Stop,

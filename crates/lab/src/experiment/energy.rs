@@ -17,13 +17,13 @@ use std::path::PathBuf;
 /// Beginning of the names of the meters in devices.
 const DEVICE_METER: &str = "nvme:";
 
-/// Sources of energy figures that cannot be had.
+/// Sources of energy figures that are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum EnergyError {
     /// The words choose no meters, or the captured tree is no folder.
     #[error(transparent)]
     Meters(#[from] MetersError),
-    /// A meter in a device that is none of the targets.
+    /// The meter is in a device that is not a target.
     #[error("--meter: there is no {0}: the devices' meters are nvme:DEVICE, as --device has it")]
     NoDevice(String),
     /// The machine has no profile of that name.
@@ -118,11 +118,11 @@ impl EnergyNote {
 }
 
 impl EnergySources {
-    /// Opens the sources of the machine, and of the devices `targets`; those that fail on purpose, by
-    /// `faults`, are not read for their power.
+    /// Opens the sources of the machine, and of the devices `targets`; devices that fail on purpose, by `faults`, are
+    /// not read for their power.
     ///
     /// # Errors
-    /// A meter that was chosen cannot be had, or a file cannot be read.
+    /// A meter that was chosen is unavailable, or a file cannot be read.
     pub fn open(
         options: &EnergyOptions,
         faults: &FaultPlan,
@@ -248,8 +248,8 @@ impl EnergyOptions {
     }
 }
 
-/// The machine to model when none was named: this one, where a profile fits it; where nothing
-/// measures what the machine draws, one that is like many.
+/// Returns the machine to model if none was named: this one, if a profile fits it; if no meter measures the machine's
+/// power, otherwise a typical one.
 fn fallback(root: &Root, meters: &Meters) -> Result<Option<MachineProfile>, ProfileError> {
     if let Some(fitting) = MachineProfile::fitting(&Processor::of(root).name) {
         return Ok(Some(fitting));

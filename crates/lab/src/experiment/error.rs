@@ -19,7 +19,7 @@ pub enum ExperimentError {
     /// A device cannot be opened, or the job cannot run on it.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A meter, a profile or the idle baseline cannot be had.
+    /// A meter, a profile or the idle baseline is unavailable.
     #[error(transparent)]
     Energy(#[from] EnergyError),
     /// The run of another program is impossible, or failed.
@@ -28,7 +28,7 @@ pub enum ExperimentError {
     /// The experiment cannot be simulated.
     #[error(transparent)]
     Virtual(#[from] VirtualError),
-    /// A setting of the machine cannot be had.
+    /// A setting of the machine is unavailable.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The CPUs' latency cannot be held.
@@ -62,8 +62,8 @@ impl ExperimentError {
         }
     }
 
-    /// True if another process holds a setting that was to be made: nothing was done, and the same can
-    /// be had when that has ended.
+    /// Returns true if another process holds a setting that was to be made: nothing was done, and the request can
+    /// succeed when that process has ended.
     pub fn waits_for_another(&self) -> bool {
         matches!(self, ExperimentError::Change(error) if error.waits_for_another())
     }

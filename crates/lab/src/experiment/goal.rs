@@ -4,7 +4,7 @@ use joulio_nvme::wait::{Goal, Objective, Promised};
 use joulio_units::Slo;
 use joulio_workload::{CompletionMode, JobError};
 
-/// Goal of the completion mode `adaptive`, as far as it is requested.
+/// Goal of the completion mode `adaptive`, with the parts that were requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GoalOptions {
     /// Boundary of the energy that is to be least; `None`: the default one.
@@ -54,7 +54,7 @@ impl GoalOptions {
 /// Reads a latency budget: `5%`, `0.5%`, `none`.
 ///
 /// # Errors
-/// Text that says how a budget is written.
+/// Text that explains how a budget is written.
 pub fn parse_latency_budget(text: &str) -> Result<Promised, String> {
     if text == "none" {
         return Ok(Promised::Nothing);

@@ -33,7 +33,7 @@ pub struct Manifest {
     /// Faults that devices committed on purpose; `None`: none.
     faults: Option<String>,
     energy: EnergyNote,
-    /// The machine, its disks and file systems, as far as results depend on them.
+    /// The machine, its disks and file systems, with everything that results depend on.
     machine: Option<Machine>,
     /// True if the runs were simulated in virtual time.
     modelled: bool,

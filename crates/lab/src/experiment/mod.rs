@@ -82,7 +82,7 @@ impl Experiment {
         &self.options
     }
 
-    /// The job of all runs; one that learns has a longer ramp.
+    /// Returns the job of all runs; for a completion mode that learns, [`Experiment::job_of`] has a longer ramp.
     pub fn job(&self) -> &Job {
         &self.job
     }
@@ -97,7 +97,7 @@ impl Experiment {
         &self.engines
     }
 
-    /// The job as `method` does it: one that learns has a longer ramp.
+    /// Returns the job for `method`; a method that learns has a longer ramp.
     pub fn job_of(&self, method: Method) -> Job {
         self.options.job_of(&self.job, method)
     }

@@ -15,10 +15,10 @@ use std::path::Path;
 /// Root of the settings: captured trees are for reading.
 const ROOT: &str = "/";
 
-/// Why a setting cannot be had.
+/// Reason why a setting is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// A name that no setting has, or one that was given two values.
+    /// The name is no setting's, or a setting was given two values.
     #[error(transparent)]
     Request(#[from] KnobRequestError),
     /// A setting of a disk, and devices that joulio drives.

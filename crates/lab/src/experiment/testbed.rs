@@ -30,7 +30,7 @@ pub struct Testbed {
 pub struct Series<'a> {
     /// Methods, each of which is run under every combination of settings.
     pub methods: &'a [Method],
-    /// The job as a method does it: one that learns has a longer ramp.
+    /// Returns the job for a method; a method that learns has a longer ramp.
     pub job: &'a dyn Fn(Method) -> Job,
     /// Settings of the machine.
     pub settings: &'a ExperimentSettings,
@@ -52,11 +52,11 @@ pub struct SeriesResult {
 }
 
 impl Testbed {
-    /// Opens the devices with queues for all `demands`, each of which is to fit them, and the meters.
-    /// Nothing is changed.
+    /// Opens the devices with queues for all `demands`, each of which must fit them, and the meters. Nothing is
+    /// changed.
     ///
     /// # Errors
-    /// A device or a meter cannot be had, or a job cannot run on a device.
+    /// A device or a meter is unavailable, or a job cannot run on a device.
     pub fn open(
         options: &TargetOptions,
         energy: &EnergyOptions,
@@ -69,7 +69,7 @@ impl Testbed {
     /// Opens the devices, whether or not the jobs of `demands` can run on them.
     ///
     /// # Errors
-    /// A device or a meter cannot be had.
+    /// A device or a meter is unavailable.
     pub fn open_unchecked(
         options: &TargetOptions,
         energy: &EnergyOptions,

@@ -57,7 +57,7 @@ pub struct WorkloadOptions {
     pub number_ios: Option<u64>,
     /// Nanoseconds that energy is counted for, if longer than the work.
     pub window: Option<Nanos>,
-    /// Nanoseconds to run before measuring; `None`: as long as the command usually has it.
+    /// Nanoseconds to run before measuring; `None`: the command's default.
     pub ramp_time: Option<Nanos>,
     /// Data verification.
     pub verify: Verify,

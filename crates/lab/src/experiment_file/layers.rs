@@ -41,12 +41,12 @@ pub struct Layers {
 }
 
 impl OnPlatform {
-    /// `sweep` of `file` here. Of keys the later hold: the file's, the platform's, the sweep's own, each
-    /// followed by its `quick` ones; of lists the sweep's, those of `quick`, the platform's, the command
-    /// line's.
+    /// Returns `sweep` of `file` for this platform. Later keys replace earlier ones: the file's, the platform's, the
+    /// sweep's own, each followed by its `quick` ones; lists in this order: the sweep's, those of `quick`, the
+    /// platform's, the command line's.
     ///
     /// # Errors
-    /// A key or a list makes no sense.
+    /// A key or a list is invalid.
     pub fn layers(
         &self,
         file: &ExperimentFile,

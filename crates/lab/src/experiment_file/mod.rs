@@ -1,8 +1,8 @@
-//! Experiments as data: sweeps, and the tables, figures and observations that come of their runs.
+//! Experiments as data: sweeps, and the tables, figures and observations made from their runs.
 //!
-//! A file says what is run ([`SweepSpec`]) and for how long ([`RunKeys`]), on real devices, on the
-//! emulator or in virtual time, and what it shows. Nothing in it is executed, and an unknown key is an
-//! error with its line.
+//! A file describes the runs ([`SweepSpec`]) and their length ([`RunKeys`]), on real devices, on the emulator or in
+//! virtual time, and the results that are shown. Nothing in it is executed, and an unknown key is an error with its
+//! line.
 
 mod catalogue;
 mod layers;

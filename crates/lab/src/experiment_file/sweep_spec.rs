@@ -119,8 +119,8 @@ with_factors! {
 }
 
 impl SweepSpec {
-    /// True if it is run on `platform`. What is run on real devices is run in a virtual machine too, where its
-    /// counts are good.
+    /// Returns true if the sweep is run on `platform`. A sweep for real devices is run in a virtual machine too,
+    /// where its counts are valid.
     pub fn is_run_on(&self, platform: Platform) -> bool {
         let listed = |platform: Platform| self.on.has(platform.name());
         match platform {

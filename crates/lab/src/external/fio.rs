@@ -15,10 +15,10 @@ use std::path::Path;
 /// Source of fio.
 pub const REMEDY: &str = "apt install fio";
 
-/// The job file of `job` on `device`, by the interface and completion mode of `method`.
+/// Returns the job file of `job` on `device`, with the interface and completion mode of `method`.
 ///
 /// # Errors
-/// The job is none that fio has with one report for all of its jobs.
+/// fio cannot run the job with one report for all of its jobs.
 pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, ExternalError> {
     let Method { engine, mode } = method;
     let wrong = |problem: &str| ExternalError::Unfit {

@@ -193,10 +193,10 @@ impl<'a> ExternalRun<'a> {
 }
 
 impl External {
-    /// Opens the meters of the machine. Those in devices are not read: the program has the device.
+    /// Opens the meters of the machine. Those in devices are not read, since the program uses the device.
     ///
     /// # Errors
-    /// A meter that was chosen cannot be had, or a file cannot be read.
+    /// A meter that was chosen is unavailable, or a file cannot be read.
     pub fn open(
         energy: &EnergyOptions,
         targets: &TargetOptions,

@@ -1,4 +1,4 @@
-//! One policy of a grid held against the others, cell by cell.
+//! Comparison of one policy of a grid with the others, cell by cell.
 
 use super::summary::{Spread, policy_names, simulated};
 use joulio_twin::grid::{GridCell, Judged, LoadKind};
@@ -12,7 +12,7 @@ const STEADY: f64 = 0.05;
 /// Joules of an I/O of one policy over another's, of the cells in which both keep the promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Name of the other policy, or of what stands for one.
+    /// Name of the other policy, or of the rule that takes its place.
     pub other: String,
     /// Number of those cells.
     pub cells: usize,

@@ -13,7 +13,7 @@ pub struct Map {
     pub title: String,
     /// Device and load of each line.
     pub lines: Vec<String>,
-    /// Tiles of each depth, by line; `None`: nobody keeps the promise, or it was not simulated.
+    /// Tiles of each depth, by line; `None`: no policy keeps the promise, or the cell was not simulated.
     pub tiles: Vec<Vec<Option<Tile>>>,
 }
 

@@ -1,5 +1,4 @@
-//! Grids: every policy on every load in virtual time, kept in a state file meanwhile, and drawn
-//! as maps.
+//! Grids: every policy on every load in virtual time, kept in a state file as they are simulated, and drawn as maps.
 
 mod comparison;
 mod csv;
@@ -46,7 +45,7 @@ pub struct GridOptions {
     pub number_ios: u64,
     /// Virtual time before measuring.
     pub ramp_time: Nanos,
-    /// The promise; `None`: as [`GridSweep::slo`] has it.
+    /// Promise; `None`: [`GridSweep::slo`]'s.
     pub slo: Option<Slo>,
     /// Seed of every random number, of the first replicate.
     pub seed: u64,

@@ -134,8 +134,8 @@ pub fn joules_half(judged: &Judged) -> Option<f64> {
     (joules.len() > 1).then(|| Interval::of(&joules, 0.0).half())
 }
 
-/// Percent by which oracles that know more than completions use less than the one that does not: one
-/// that also spends what the promise leaves, and one that knows arrivals too.
+/// Percent by which oracles that know more use less than the one that knows completions only: one that also makes as
+/// many I/Os late as the promise allows, and one that knows arrivals too.
 pub fn oracle_savings(rows: &[GridCell]) -> Option<(Spread, Spread)> {
     let less = |of: fn(&OracleJoules) -> f64| {
         let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);

@@ -4,7 +4,7 @@ use super::field::{NvmeField, ascii, bits, decimal, digits};
 use joulio_nvme_spec::identify::{IdentifyController, PowerStateDescriptor};
 use serde_json::{Map, Value, json};
 
-/// Identify Controller as `nvme id-ctrl -o json` has it.
+/// Returns Identify Controller in the format of `nvme id-ctrl -o json`.
 pub fn controller_json(controller: &IdentifyController) -> Value {
     let fields = controller_fields(controller).into_iter();
     let mut out: Map<_, _> = fields

@@ -25,21 +25,21 @@ use joulio_nvme::{Cancel, Inspect, KernelController, NvmeError};
 use joulio_nvme_spec::ascii;
 use kernel_namespaces::{KernelNamespace, file_name, namespace_info};
 
-/// Controller that is open to be identified, and the namespace of it that its name says.
+/// Controller that was opened to be identified, and the namespace that the name refers to.
 pub struct Inspected {
     /// The controller.
     pub controller: Box<dyn Inspect>,
-    /// Name of the controller: `nvme0` of the kernel's, as nvme-cli has it.
+    /// Name of the controller: `nvme0` for the kernel's, as in nvme-cli.
     pub name: String,
     /// Identifier of the namespace that was named; 1 where a controller was.
     pub nsid: u32,
 }
 
-/// Opens a device to identify it: a controller, or the block device of a namespace of the kernel's.
-/// `cancel` ends the wait for one that joulio drives.
+/// Opens a device to identify it: a controller, or the block device of a namespace that the kernel drives. `cancel`
+/// ends the wait for a controller that joulio drives.
 ///
 /// # Errors
-/// The device cannot be had, or its controller does not come up.
+/// The device is unavailable, or its controller does not come up.
 pub fn inspect(name: &ControllerName, cancel: Cancel) -> Result<Inspected, OpenError> {
     let path = match name {
         ControllerName::Own(name) => {
@@ -74,7 +74,7 @@ fn own(name: &DeviceName, cancel: Cancel) -> Result<Box<dyn Inspect>, OpenError>
     })
 }
 
-/// A namespace, as `nvme list` has it. Strings of the device come through [`ascii`].
+/// Namespace, with the fields of `nvme list`. Strings of the device are passed through [`ascii`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceInfo {
     /// Name of the namespace: `/dev/nvme0n1` or `emulated:optane-900p`.

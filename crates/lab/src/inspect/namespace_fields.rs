@@ -4,8 +4,8 @@ use super::field::{NvmeField, bits, decimal, digits};
 use joulio_nvme_spec::identify::{IdentifyNamespace, LbaFormat};
 use serde_json::{Map, Value, json};
 
-/// Identify Namespace as `nvme id-ns -o json` has it: the formats that are unique to the namespace
-/// are in the text only.
+/// Returns Identify Namespace in the format of `nvme id-ns -o json`: the formats that are unique to the namespace are
+/// in the text only.
 pub fn namespace_json(namespace: &IdentifyNamespace) -> Value {
     let fields = namespace_fields(namespace).into_iter();
     let mut out: Map<_, _> = fields

@@ -11,7 +11,7 @@ pub struct SmartField {
     pub label: String,
     /// Key in the JSON of nvme-cli.
     pub key: String,
-    /// Value as the log has it.
+    /// Value in the log.
     pub field: NvmeField,
     /// Unit of the value.
     pub unit: SmartUnit,
@@ -30,7 +30,7 @@ pub enum SmartUnit {
     DataUnits(u128),
 }
 
-/// SMART log as `nvme smart-log -o json` has it.
+/// Returns the SMART log in the format of `nvme smart-log -o json`.
 pub fn smart_json(log: &SmartHealth) -> Value {
     let fields = smart_fields(log).into_iter();
     let members = fields.map(|one| (one.key, one.field.json()));

@@ -30,7 +30,7 @@ pub struct LoggedDevicePower {
 /// Power of the machine in one run of a bench.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoggedRunPower {
-    /// Factors that tell the run from the others, and its repetition.
+    /// Factors by which the run differs from the others, and its repetition.
     pub run: String,
     /// Name of the meter.
     pub meter: String,

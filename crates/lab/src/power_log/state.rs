@@ -128,10 +128,10 @@ impl SwapState {
         ))
     }
 
-    /// Writes it to `path`: whatever happens, the old one or the new one is there whole.
+    /// Writes the state to `path`: after any failure either the old or the new file is complete.
     ///
     /// # Errors
-    /// The disk is full, for one.
+    /// For example a full disk.
     pub fn save(&self, path: &Path) -> Result<(), PowerLogError> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');

@@ -23,7 +23,7 @@ const SET: Nanos = Nanos::from_millis(500);
 pub struct SwapOptions {
     /// Devices to put in, one after the other.
     pub devices: Vec<String>,
-    /// Time that the machine idles with each; `None`: 10 minutes, or as the file has it.
+    /// Time for which the machine idles with each device; `None`: 10 minutes, or the file's time.
     pub window: Option<Nanos>,
     /// The file that keeps what is done.
     pub file: PathBuf,

@@ -24,7 +24,7 @@ pub struct LoggedWindows {
 /// The measured part of a run; of fixed work in a fixed window all of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunWindow {
-    /// Factors that tell the run from the others, and its repetition: `iodepth 8, repetition 2`.
+    /// Factors by which the run differs from the others, and its repetition: `iodepth 8, repetition 2`.
     pub name: String,
     /// Begin, since 1970, by the machine's clock.
     pub start: Nanos,

@@ -1,4 +1,4 @@
-//! Controllers whose power states are set and whose namespace is read, whoever drives them.
+//! Controllers whose power states are set and whose namespace is read, whichever driver owns them.
 
 use super::PowerStatesError;
 use super::latency::StatefulDrive;
@@ -69,7 +69,7 @@ impl ControllerName {
     /// Opens the controller as [`ControllerName::open`] does, and its namespace to be read.
     ///
     /// # Errors
-    /// The controller cannot be had, or has no namespace that can be read.
+    /// The controller is unavailable, or has no namespace that can be read.
     pub fn open_to_read(&self, cancel: Cancel) -> Result<ReadableController, PowerStatesError> {
         let name = match self {
             ControllerName::Kernel(path) => {

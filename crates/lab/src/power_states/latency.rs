@@ -49,7 +49,7 @@ pub struct Bounds {
     pub high: Nanos,
 }
 
-/// Latencies of a power state, of the least times of several rounds: whatever else goes on only adds.
+/// Latencies of a power state, from the least times of several rounds: disturbances only add to a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLatency {
     /// Time to enter it from power state 0; `None`: it is power state 0.
@@ -67,8 +67,8 @@ pub struct StateLatency {
 pub struct MeasuredLatencies {
     /// Latencies of each state.
     pub states: Vec<StateLatency>,
-    /// Difference of the two least times of equal reads, of the state where that is most: what differs by no
-    /// more is not told apart.
+    /// Difference of the two least times of equal reads, in the state where it is largest: smaller differences are
+    /// noise.
     pub noise: Nanos,
 }
 
@@ -96,11 +96,10 @@ impl Default for Least {
 /// Measures `states`, of which the first is power state 0, in `rounds` of all of them; afterwards the
 /// drive is in power state 0.
 ///
-/// A read that comes while a state is being entered waits for the rest of that, and of a state that does
-/// no I/O for its exit too; a controller may as well complete Set Features only then. So the time from
-/// Set Features to the end of a read sent at once has the whole entry either way. How much of Set
-/// Features' own time, which is that of setting power state 0 in power state 0, went by beside the entry
-/// cannot be told: hence bounds.
+/// A read that comes while a state is being entered waits for the rest of that, and of a state that does no I/O for
+/// its exit too; a controller may as well complete Set Features only then. So the time from Set Features to the end
+/// of a read sent at once has the whole entry either way. How much of Set Features' own time, measured by setting
+/// power state 0 in power state 0, passes during the entry cannot be told: hence bounds.
 ///
 /// # Errors
 /// The drive fails, or the measurement is to end.

@@ -43,7 +43,7 @@ pub struct MeasuredStates {
     pub serial: String,
     /// Rounds of the latencies, of which the least counts.
     pub rounds: u32,
-    /// Microseconds that latencies of this measurement have to differ by to be told apart.
+    /// Microseconds by which latencies of this measurement must differ to be significant.
     pub noise_us: f64,
     /// The states, from 0.
     pub states: Vec<MeasuredState>,
@@ -51,7 +51,7 @@ pub struct MeasuredStates {
     pub unmetered: Vec<String>,
 }
 
-/// A power state as it was measured, beside what its vendor says.
+/// A power state as measured, with its vendor's figures.
 #[derive(Debug, Serialize)]
 pub struct MeasuredState {
     /// Number of the state.
@@ -60,17 +60,17 @@ pub struct MeasuredState {
     pub operational: bool,
     /// The least and the most microseconds that entering it from power state 0 took; `None`: it is 0.
     pub entry_us: Option<(f64, f64)>,
-    /// Microseconds that its vendor says it takes at most (ENLAT); `None`: not reported.
+    /// Largest entry latency in microseconds by its vendor (ENLAT); `None`: not reported.
     pub enlat_us: Option<u32>,
     /// The least and the most microseconds that leaving it for power state 0 took; `None`: it is 0.
     pub exit_us: Option<(f64, f64)>,
-    /// Microseconds that its vendor says it takes at most (EXLAT); `None`: not reported.
+    /// Largest exit latency in microseconds by its vendor (EXLAT); `None`: not reported.
     pub exlat_us: Option<u32>,
     /// Microseconds of the first read after a rest in it.
     pub first_read_us: f64,
     /// Microseconds from setting it, in power state 0, to the end of a read sent at once.
     pub set_and_read_us: f64,
-    /// Watts that its vendor says it draws at most (MP).
+    /// Largest watts by its vendor (MP).
     pub max_power_watts: f64,
     /// Watts without I/O, a figure each meter.
     pub watts: Vec<StateWatts>,
@@ -91,8 +91,8 @@ pub struct StateWatts {
     pub error_watts: Option<f64>,
 }
 
-/// Measures the power states of `drive`: latencies in rounds, then watts in each state. Transitions by
-/// idle time are off meanwhile; they and the power state are put back. `note` gets lines for the user.
+/// Measures the power states of `drive`: latencies in rounds, then watts in each state. Autonomous transitions are
+/// off during the measurement; they and the power state are put back. `note` gets lines for the user.
 ///
 /// # Errors
 /// The drive fails a command or a read, it was stopped, or what was changed cannot be put back.

@@ -38,7 +38,7 @@ pub enum PowerStatesError {
     /// The controller cannot be opened.
     #[error(transparent)]
     Open(#[from] Box<OpenError>),
-    /// The meters of the machine cannot be had.
+    /// The meters of the machine are unavailable.
     #[error(transparent)]
     Meters(#[from] MetersError),
     /// The kernel has no namespace of the controller.

@@ -40,7 +40,7 @@ impl RecordStore {
         Ok(store)
     }
 
-    /// True if the run was done, or cannot be had. One that failed is to be tried again.
+    /// Returns true if the run was done, or is unavailable. A run that failed is tried again.
     pub fn has(&self, sweep: &str, point: &Point, replicate: u32) -> bool {
         let key = (sweep.to_owned(), point.clone(), replicate);
         let place = self.places.get(&key);

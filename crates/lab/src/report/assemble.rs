@@ -88,7 +88,7 @@ pub struct SetReport {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<ReportFigure>,
-    /// Observations, and what becomes of them.
+    /// Observations, with their verdicts.
     pub observed: Vec<Observed>,
     /// Published numbers beside ours.
     pub numbers: Vec<NumberLine>,
@@ -139,7 +139,7 @@ pub struct NumberLine {
 pub struct ItemStatus {
     /// Name.
     pub id: String,
-    /// Name in the source of what it is, or is a part of; `None`: the source has none.
+    /// Name in the source of this table or figure, or of the one that it is a part of; `None`: the source has none.
     pub in_source: Option<String>,
     /// Title.
     pub title: String,

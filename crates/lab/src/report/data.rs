@@ -43,7 +43,7 @@ pub struct KeptApart {
     pub unavailable: bool,
 }
 
-/// A figure of a point: its repetitions, with what is known of them.
+/// Estimate of a point's figure: its repetitions, and their mean and error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Value of each repetition.
@@ -156,7 +156,7 @@ impl ReportData {
 }
 
 impl Cell {
-    /// Device of the point, where it is an emulated one that stands in for one of `platform`.
+    /// Returns the point's device, if it is an emulated one that stands in for one of `platform`.
     pub fn stand_in(&self, platform: Platform) -> Option<String> {
         let emulated = |run: &RunRecord| run.platform == Platform::Emulated;
         let stands_in = platform == Platform::Real && self.runs.first().is_some_and(emulated);
@@ -190,7 +190,7 @@ impl Cell {
         })
     }
 
-    /// The estimate of a count by its name; `None` where no run has it.
+    /// Returns the estimate of a count by its name; `None` if no run has it.
     pub fn count(&self, name: &str) -> Option<Estimate> {
         let values = self.runs.iter().filter_map(|run| run.counts.get(name));
         let values = values.map(|value| MetricValue {
@@ -229,8 +229,8 @@ impl Cell {
         }
     }
 
-    /// The estimate of `metric`; `None` where no run has one, or runs have it at unlike boundaries. Of runs in a
-    /// guest what is counted for an I/O has one: their times are nobody's.
+    /// Returns the estimate of `metric`; `None` if no run has it, or runs have it at different boundaries. Runs in a
+    /// guest have estimates only of counts per I/O: their times are not valid.
     pub fn estimate(&self, metric: Metric) -> Option<Estimate> {
         let good = |run: &&RunRecord| run.platform != Platform::Guest || is_count(metric);
         let runs = self.runs.iter().filter(good);
@@ -341,8 +341,8 @@ impl Estimate {
         }
     }
 
-    /// Mean of `other` over this one's, with the interval of Welch's test at `significance`. Of models' values, once is
-    /// enough; what was measured once has no interval.
+    /// Mean of `other` over this one's, with the interval of Welch's test at `significance`. Simulated values need
+    /// one run only; a value that was measured once has no interval.
     pub fn ratio_of(&self, other: &Estimate, significance: f64) -> Interval {
         let ratio = TTest::Welch.ratio(&other.values, &self.values, significance);
         let exact = self.modelled && other.modelled;

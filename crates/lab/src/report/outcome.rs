@@ -3,7 +3,7 @@
 use joulio_twin::check::judge::Verdict;
 use serde::Serialize;
 
-/// Outcome of an observation; of several parts the least decides.
+/// Outcome of an observation; with several parts the lowest decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {

@@ -70,7 +70,7 @@ impl PaperItem {
         found.any(|one| one.data && one.outcome != Outcome::NoData)
     }
 
-    /// Findings that are told: those with data, or all where none has data.
+    /// Returns the findings that are shown: those with data, or all if none has data.
     pub fn told(&self) -> Vec<&PaperFinding> {
         let with_data: Vec<_> = self.found.iter().filter(|one| one.data).collect();
         match with_data.is_empty() {

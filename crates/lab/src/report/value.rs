@@ -53,7 +53,7 @@ pub fn number(factor: &str, value: &str) -> Option<f64> {
     }
 }
 
-/// Sorts values of `factor`: numbers by size, what is known in its order, others after it.
+/// Sorts values of `factor`: numbers by size, known names in their order, others after them.
 pub fn sort_values(factor: &str, values: &mut [String]) {
     let rank = |value: &str| -> usize {
         let name = value.split_once('=').map_or(value, |(name, _)| name);
@@ -116,7 +116,7 @@ pub fn signed(percent: f64) -> String {
     }
 }
 
-/// The ends of an interval in percent behind its value, where they can be told from it: ` (+5.1 to +5.5)`.
+/// Returns the ends of an interval in percent, to stand after its value, if they differ from it: ` (+5.1 to +5.5)`.
 pub fn ends(value: f64, interval: Option<(f64, f64)>) -> String {
     let apart = |(low, high): &(f64, f64)| (high - value).max(value - low) >= 0.05;
     let end = |end: f64| match end == f64::INFINITY {

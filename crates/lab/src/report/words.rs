@@ -81,7 +81,7 @@ pub fn platform(platform: Platform) -> &'static str {
     }
 }
 
-/// Words for what becomes of a table or a figure, with `data` or without.
+/// Returns the words for the status of a table or a figure, with `data` or without.
 pub fn status(data: bool, outcome: Outcome) -> &'static str {
     match (data, outcome) {
         (true, Outcome::NoData) => "data, no verdict",
@@ -90,7 +90,7 @@ pub fn status(data: bool, outcome: Outcome) -> &'static str {
     }
 }
 
-/// Words for what becomes of an observation.
+/// Returns the words for the outcome of an observation.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "✓ holds here",

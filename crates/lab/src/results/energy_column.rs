@@ -15,9 +15,9 @@ pub struct EnergyColumn {
 }
 
 impl EnergyColumn {
-    /// The widest that was measured, if that has the processor's packages in it; else the model's,
-    /// and without one what there is: one that all runs have, or failing that the most. Never one
-    /// package of several, be it that their sum could not be had.
+    /// Returns the widest measured boundary, if it includes the processor's packages; otherwise the model's, and
+    /// without a model the boundary that all runs have, or else most runs. One package of several is never chosen,
+    /// even if their sum is missing.
     pub fn of(runs: &[&RunResult]) -> Option<EnergyColumn> {
         let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let figures = all.iter().flat_map(|counts| &counts.energy);

@@ -99,7 +99,7 @@ impl<'a> MeanRow<'a> {
         rows.collect()
     }
 
-    /// Values of `figure`, one a repetition that has it.
+    /// Returns the values of `figure`, one for each repetition that has it.
     pub fn values(&self, figure: MeanOf, column: Option<&EnergyColumn>) -> Vec<f64> {
         let counts = self
             .runs
@@ -110,7 +110,7 @@ impl<'a> MeanRow<'a> {
             .collect()
     }
 
-    /// The mean of `figure` with its 95 % interval; `None` where no repetition has it.
+    /// Returns the mean of `figure` with its 95 % interval; `None` if no repetition has it.
     pub fn summary(&self, figure: MeanOf, column: Option<&EnergyColumn>) -> Option<Summary> {
         Summary::of(&self.values(figure, column))
     }

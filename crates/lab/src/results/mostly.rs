@@ -1,4 +1,4 @@
-//! Summary of what a policy that chooses did in a run.
+//! Summary of the choices of an adaptive policy in a run.
 
 use joulio_workload::Counts;
 

@@ -1,5 +1,5 @@
-//! The findings of a bench in sentences: the method of a workload that takes the least energy, the one that
-//! does the most I/Os, and those that cannot be told apart.
+//! The findings of a bench in sentences: the method of a workload that takes the least energy, the one that does the
+//! most I/Os, and those that tie.
 
 use super::energy_column::EnergyColumn;
 use super::means::{MeanOf, MeanRow};
@@ -10,10 +10,10 @@ use crate::sweep::Factor;
 /// Workloads of which each has a sentence of its own; of more they are counted.
 const MAX_SENTENCES: usize = 8;
 
-/// Sentences on what the methods of each workload differ in: the least energy, the most IOPS, and what ties.
-/// Nothing where no workload has two methods, nor two devices. A tie by noise is a difference that is not significant, by
-/// Welch's t-test, corrected for all comparisons of the table by Holm's rule; a tie by the model's bands is
-/// another thing, and named as one.
+/// Returns sentences on the differences between the methods of each workload: the least energy, the most IOPS, and
+/// ties. None if no workload has two methods or two devices. A tie by noise is a difference that is not significant,
+/// by Welch's t-test, corrected for all comparisons of the table by Holm's rule; a tie by the model's bands is
+/// something else, and is named so.
 pub fn verdict(
     varied: &Varied,
     rows: &[MeanRow<'_>],

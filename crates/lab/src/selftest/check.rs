@@ -1,4 +1,4 @@
-//! One check of a self-test: what it counted, and which claims did not hold.
+//! A check of a self-test: its counts, and the claims that did not hold.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -14,7 +14,7 @@ pub enum SelftestError {
     /// The CPU, or its kernel, has no such wait: there is nothing to test.
     #[error(transparent)]
     NoUserWait(#[from] MissingFeature),
-    /// User interrupts cannot be had: load the module that the message names.
+    /// User interrupts are unavailable: load the module that the message names.
     #[error("{0}")]
     NoUserInterrupts(#[source] SetupError),
     /// The CPU is not among those of this process: choose another, or change its affinity.
@@ -66,7 +66,7 @@ pub enum SelftestError {
     /// The device has less than one read.
     #[error("{0}: the namespace is smaller than a read of 4096 bytes: name another, as by nsid=2")]
     TooSmall(String),
-    /// The completion mode cannot be had with this device on this machine.
+    /// The completion mode is unavailable with this device on this machine.
     #[error("{mode}: {reason}")]
     Unavailable {
         /// The mode.

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Latencies of one kind.
 #[derive(Serialize)]
 pub struct Latency {
-    /// Description of what was timed, from its begin to its end.
+    /// Description of the interval that was timed, from its beginning to its end.
     pub what: String,
     /// Number of times.
     pub samples: usize,

@@ -37,7 +37,7 @@ pub enum Selftest {
 }
 
 impl Selftest {
-    /// Name of the test, as the report has it.
+    /// Returns the name of the test in reports.
     pub fn name(self) -> &'static str {
         match self {
             Selftest::Tpause => "tpause",
@@ -60,8 +60,7 @@ pub struct SelftestOptions {
     pub store_cpu: Option<usize>,
     /// The time that the power of each wait is taken over.
     pub window: Nanos,
-    /// The device whose completions are waited for, in place of what the test makes itself. It is only
-    /// read.
+    /// Device whose completions are waited for, in place of the test's own events. It is only read.
     pub device: Option<DeviceName>,
 }
 

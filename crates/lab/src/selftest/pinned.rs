@@ -4,7 +4,7 @@ use super::error::SelftestError;
 use joulio_cpu::allowed_cpus;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
-/// CPUs that this process may use, and the one that the test waits on.
+/// CPUs that this process may use, and the CPU that the test waits on.
 pub struct PinnedCpus {
     /// CPU on which the calling thread is, and stays.
     pub own: usize,

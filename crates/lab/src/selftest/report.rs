@@ -9,7 +9,7 @@ use joulio_cpu::PauseLimits;
 use serde::Serialize;
 use std::path::Path;
 
-/// Result of a self-test, as `--output json` has it.
+/// Result of a self-test, in the form of `--output json`.
 #[derive(Serialize)]
 pub struct SelftestReport {
     /// Version of this report's form.
@@ -42,7 +42,7 @@ pub struct LimitsRow {
     pub max_cycles: u32,
 }
 
-/// The outcome of one test: its parts, and its waits to be measured.
+/// The outcome of a test: its parts, and its waits that are to be measured.
 pub struct Tested {
     pub parts: Parts,
     pub waits: Vec<MeasuredWait>,

@@ -57,7 +57,7 @@ pub struct PowerReading {
     pub meter: String,
     /// Boundary that the meter sees.
     pub boundary: String,
-    /// Watts; null: `reason` says why.
+    /// Watts; null: `reason` explains why.
     pub watts: Option<f64>,
     /// Error bound in watts.
     pub error_watts: Option<f64>,
@@ -95,7 +95,7 @@ impl MeasuredWait {
     }
 }
 
-/// A depth, as a wait's name has it.
+/// Returns the depth's name in that of a wait.
 pub fn state(depth: Depth) -> &'static str {
     match depth {
         Depth::C01 => "C0.1",

@@ -38,16 +38,16 @@ pub struct CommandUse {
     pub read_bytes: u64,
     /// Bytes that it had written to block devices; those of the page cache count when they are dirtied.
     pub write_bytes: u64,
-    /// Exit status, or 128 and the number of the signal that ended it, as shells have it.
+    /// Exit status, or 128 plus the number of the signal that ended it, as in shells.
     pub status: u8,
 }
 
-/// Runs `command`, waits for its end, and says what it used. A `stop` ends it by SIGTERM, unless
-/// `by_keyboard` says that it came of a key: then the terminal has sent its signal to the command too,
-/// and another would cut short what that does at its end.
+/// Runs `command`, waits for its end, and returns its use of resources. A `stop` ends it with SIGTERM, unless
+/// `by_keyboard`, that is, the stop came from a key: then the terminal has sent its signal to the command too, and
+/// another would interrupt the command's own cleanup.
 ///
 /// # Errors
-/// It cannot be started.
+/// The command cannot be started.
 pub fn run_command(
     command: &[OsString],
     stop: &Stop,
@@ -59,7 +59,7 @@ pub fn run_command(
     let before = children()?;
     let begun = Instant::now();
     let mut child = Command::new(program).args(words).spawn()?;
-    // Names the process even after somebody else has its number.
+    // Refers to the process even after its number was reused.
     let pid = Pid::from_child(&child);
     let process = pidfd_open(pid, PidfdFlags::empty())?;
     let (sender, ended) = channel();

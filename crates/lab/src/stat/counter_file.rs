@@ -119,10 +119,10 @@ impl CounterFile {
         Ok((CounterFile { path, lock: file }, kept))
     }
 
-    /// Puts `counters` in the place of what was there, and waits until they are on the disk.
+    /// Replaces the file with `counters`, and waits until they are on the disk.
     ///
     /// # Errors
-    /// The disk is full, for one. What was there is as it was.
+    /// For example a full disk. The old file is unchanged.
     pub fn write(&mut self, counters: &KeptCounters) -> Result<(), StateError> {
         let text = serde_json::to_string(counters)?;
         self.replace(&text).map_err(|source| StateError::Write {

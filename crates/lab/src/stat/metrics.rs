@@ -1,7 +1,7 @@
 //! Metrics for Prometheus: a file for node_exporter's textfile collector, and a page over HTTP.
 //!
-//! The page is OpenMetrics (openmetrics.io, 1.0) for who accepts it; the collector reads Prometheus' text format
-//! 0.0.4. Of the types of metrics only those are used that both have: an info is a gauge.
+//! The page is OpenMetrics (openmetrics.io, 1.0) for clients that accept it; the collector reads Prometheus' text
+//! format 0.0.4. Only metric types that both have are used: an info is a gauge.
 
 use super::counter_file::{CounterFile, KeptCounters, KeptDevice, KeptEnergy};
 use super::labels::{OfDevice, OfMeter};
@@ -208,7 +208,7 @@ impl Metrics {
         self.server.as_ref().map(MetricsServer::address)
     }
 
-    /// Writes the state, then the file and the page: nobody has seen a counter from which it would not go on.
+    /// Writes the state before the file and the page, so that every counter that was seen can be continued.
     ///
     /// # Errors
     /// Writing fails.

@@ -36,8 +36,8 @@ pub struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    /// Begins the first interval of `disks` and `meters`, which are of the machine `root`, and of what
-    /// `model` has of them.
+    /// Begins the first interval of `disks` and `meters`, which belong to the machine `root`, and of those that
+    /// `model` covers.
     ///
     /// # Errors
     /// The counters cannot be read, or there is no thread for the meters.

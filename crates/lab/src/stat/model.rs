@@ -1,8 +1,8 @@
-//! Energy of an interval by profiles and the kernel's counters, where no meter tells.
+//! Energy of an interval from profiles and the kernel's counters, without a meter.
 //!
-//! A drive's is its idle watts, and what its profile has above them for the reads and writes that
-//! /proc/diskstats counted; that of the cores the profile's watts of a busy core by /proc/stat, and
-//! those of an idle one. The box itself is left out: a guest has a share of it that nobody tells.
+//! A drive's energy is that of its idle watts, plus its profile's energy for the reads and writes that
+//! /proc/diskstats counted. The cores' energy is that of the profile's watts of busy and idle cores, by the times in
+//! /proc/stat. The box itself is left out: a guest's share of it is unknown.
 
 use super::report::{DeviceModel, EnergyShare, MeterRow};
 use crate::disk_activity::{DiskActivity, WatchedDisks, disk_name, whole_disk};

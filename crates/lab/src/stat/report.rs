@@ -33,7 +33,7 @@ impl StatReport {
     }
 }
 
-/// A block device, as `iostat -x` has it.
+/// Block device, with the columns of `iostat -x`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRow {

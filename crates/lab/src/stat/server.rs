@@ -1,7 +1,7 @@
-//! The figures over HTTP, for Prometheus to fetch: GET /metrics, and nothing else.
+//! Serves the figures over HTTP, for Prometheus to fetch: GET /metrics, and nothing else.
 //!
-//! Each client has a thread, a bounded request and a few seconds, and there are a bounded number of them: one that
-//! sends nothing, or anything, holds up no other.
+//! Each client has a thread, a request of limited size and a few seconds, and the number of clients is limited: a
+//! client that sends nothing, or anything, does not delay others.
 
 use super::text_format::text_format;
 use httparse::{EMPTY_HEADER, Error, Request, Status};

@@ -11,7 +11,7 @@ pub enum Correction {
     /// Holm's: that any comparison is a false alarm is as improbable as is said of one.
     #[default]
     Holm,
-    /// Benjamini and Hochberg's: so many of the differences that are found may be false alarms.
+    /// Benjamini and Hochberg's: limits the share of false alarms among the differences that are found.
     BenjaminiHochberg,
     /// No correction: each comparison by itself.
     None,
@@ -44,8 +44,8 @@ impl Correction {
         corrected
     }
 
-    /// Significance at which each of `p` is told by itself: `p` is no larger where the corrected one is no larger than
-    /// [`SIGNIFICANCE`]. An interval at this level has no difference in it where the test finds one.
+    /// Returns the significance level for each of `p` by itself: `p` is at most this level if its corrected value is
+    /// at most [`SIGNIFICANCE`]. An interval at this level does not contain zero if the test finds a difference.
     pub fn levels(self, p: &[f64]) -> Vec<f64> {
         let m = p.len();
         let found = self.apply(p).iter().filter(|p| **p <= SIGNIFICANCE).count();

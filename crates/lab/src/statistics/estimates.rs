@@ -23,8 +23,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile `q`, 0 to 1, of the population that `values` are a sample of: Hyndman and Fan's
-/// eighth estimate, unbiased of the median whatever the distribution. `None` without a value.
+/// Estimates the quantile `q`, 0 to 1, of the population from which `values` are a sample: Hyndman and Fan's eighth
+/// estimate, unbiased of the median whatever the distribution. `None` without a value.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     (!values.is_empty()).then(|| Data::new(values.to_vec()).quantile(q.clamp(0.0, 1.0)))
 }

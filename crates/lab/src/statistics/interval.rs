@@ -18,9 +18,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Interval of `repetitions`, each of which a meter may have wrong by up to `error`: all of
-    /// that is added on either side, for it need not differ from one repetition to the next. Of one
-    /// repetition nothing is known.
+    /// Interval of `repetitions`, each with a meter's error of up to `error`: the whole error is added on either
+    /// side, since it may be the same in all repetitions. For a single repetition the interval is unknown.
     pub fn of(repetitions: &[f64], error: f64) -> Interval {
         let n = repetitions.len() as f64;
         if n < 2.0 {

@@ -75,9 +75,10 @@ impl TTest {
         })
     }
 
-    /// `a`'s mean over `b`'s, with the interval of the ratios that the test, at `significance`, does not tell it from
-    /// (Fieller's): `b` times a ratio outside of it differs from `a`. Zero where no ratio is too small, infinite where
-    /// none is too large. `None` if either has fewer than two values, or a mean is not above zero.
+    /// Returns `a`'s mean over `b`'s, with the interval of the ratios that the test does not reject at `significance`
+    /// (Fieller's): `b` times a ratio outside of it differs from `a`. The lower end is zero if no ratio is too small,
+    /// the upper infinite if none is too large. `None` if either has fewer than two values, or a mean is not above
+    /// zero.
     pub fn ratio(self, a: &[f64], b: &[f64], significance: f64) -> Option<Interval> {
         let (mean_a, mean_b) = (mean(a), mean(b));
         if a.len() < 2 || b.len() < 2 || mean_a <= 0.0 || mean_b <= 0.0 {

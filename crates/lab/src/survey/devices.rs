@@ -1,4 +1,4 @@
-//! The devices' word of themselves: Identify Controller, power states and what goes with them.
+//! The devices' reports about themselves: Identify Controller, power states and related data.
 
 use super::{Survey, SurveyRequest, json};
 use crate::controller_name::ControllerName;

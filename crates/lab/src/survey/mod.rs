@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub struct SurveyRequest {
     /// Devices of the runs.
     pub devices: Vec<TargetName>,
-    /// Words that choose meters; none: every one that can be read.
+    /// Words that choose meters; empty: every meter that can be read.
     pub meters: Vec<String>,
     /// Root of the tree that meters are read from.
     pub root: PathBuf,

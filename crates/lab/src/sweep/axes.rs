@@ -61,7 +61,7 @@ impl Axes {
         varied.map(|(factor, _)| *factor).collect()
     }
 
-    /// Number of points; none past 64 bits, which nobody runs.
+    /// Returns the number of points, at most 2^64 - 1.
     pub fn count(&self) -> u64 {
         let lengths = self.lists.iter().map(|(_, list)| list.len() as u64);
         lengths.fold(1, u64::saturating_mul)

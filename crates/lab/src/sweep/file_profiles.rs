@@ -1,4 +1,4 @@
-//! Profiles in files, which may be others behind the same names the next time.
+//! Profiles in files, which may have other content under the same names the next time.
 
 use super::options::{SweepOptions, devices_text};
 use crate::device_name::{DeviceKind, DeviceName};

@@ -75,7 +75,7 @@ impl SweepOptions {
     /// The lists of this section: those of the sweep, and of the experiment's methods and settings.
     ///
     /// # Errors
-    /// A list has a value twice, or one that makes no sense.
+    /// A list has a value twice, or an invalid value.
     pub fn own_axes(&self) -> Result<Axes, FactorError> {
         let mut all = self.axes.clone();
         let base = &self.base;
@@ -195,7 +195,7 @@ impl SweepOptions {
     /// points.
     ///
     /// # Errors
-    /// A factor's value makes no sense.
+    /// A factor's value is invalid.
     pub fn options_of(&self, run: &PlannedRun) -> Result<ExperimentOptions, FactorError> {
         let point = &run.point;
         let mut options = ExperimentOptions {
@@ -261,10 +261,10 @@ impl SweepOptions {
             .contains(&adaptive))
     }
 
-    /// The experiment of `run` alone, checked as far as it can be before anything is opened.
+    /// Returns the experiment of `run` alone, with all checks that are possible before anything is opened.
     ///
     /// # Errors
-    /// A factor's value makes no sense, or does not go with another.
+    /// A factor's value is invalid, or contradicts another.
     pub fn experiment(&self, run: &PlannedRun) -> Result<Experiment, SweepOptionsError> {
         Ok(Experiment::new(self.options_of(run)?)?)
     }

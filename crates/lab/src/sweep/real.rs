@@ -379,8 +379,8 @@ pub fn machine_here() -> String {
     Processor::of(&Root::system()).name
 }
 
-/// Platform of runs on this machine's devices: a guest, where the CPU itself is emulated, as by
-/// QEMU's TCG, whose times are nobody's.
+/// Returns the platform of runs on this machine's devices: a guest, if the CPU itself is emulated, as by QEMU's TCG,
+/// whose times are not valid.
 pub fn platform_here() -> Platform {
     let cpu = machine_here();
     match cpu.contains("QEMU TCG") || cpu.contains("QEMU Virtual CPU") {

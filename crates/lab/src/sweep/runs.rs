@@ -44,7 +44,7 @@ impl SweepFailure {
     }
 }
 
-/// A sweep whose runs have been done, as far as it came.
+/// A sweep whose runs have been done, or as many as were until it ended.
 #[derive(Debug, Default)]
 pub struct SweepEnd {
     /// Runs that were ended early, or not begun.
@@ -205,7 +205,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Records of the sweep's runs, in their order, as far as `store` has them.
+    /// Returns the records of the sweep's runs that `store` has, in their order.
     pub fn records<'a>(&self, store: &'a RecordStore) -> Vec<&'a RunRecord> {
         let runs = self.runs.iter();
         runs.filter_map(|run| store.get(self.name, &run.point, run.replicate))

@@ -22,11 +22,11 @@ const CLASSES: [u64; 21] = [
     250_000, 500_000, 750_000, 1_000_000, 2_000_000,
 ];
 
-/// The results of `records`, a line each, which want the percentiles of [`TERSE_PERCENTILES`] and the
-/// histograms. A run without figures has zeroes, and 5 (EIO) as its error. What joulio does not have is zero:
-/// submission and completion latency apart (`lat` has both together, from the arrival, and the percentiles are
-/// of it), the least, greatest and deviation of the bandwidth, page faults, the shares of depths. The disks' part
-/// is left out, as fio leaves it out by `--disk_util=0`.
+/// Returns the results of `records`, a line each, which need the percentiles of [`TERSE_PERCENTILES`] and the
+/// histograms. A run without figures has zeroes, and 5 (EIO) as its error. Fields that joulio does not have are zero:
+/// submission and completion latency apart (`lat` has both together, from the arrival, and the percentiles are of
+/// it), the least, greatest and deviation of the bandwidth, page faults, the shares of depths. The disks' part is
+/// left out, as fio leaves it out by `--disk_util=0`.
 pub fn sweep_terse(records: &[&RunRecord]) -> String {
     // Rows of one run are a group.
     let (mut groups, mut last) = (0, None);

@@ -100,11 +100,10 @@ impl VirtualExperiment {
         })
     }
 
-    /// Simulates every method under every setting; `job` is the job as a method does it.
+    /// Simulates every method under every setting; `job` returns the job for a method.
     ///
     /// # Errors
-    /// A run cannot be simulated. A method that the machine lacks is none of these: its result says
-    /// so.
+    /// A run cannot be simulated. A method that the machine lacks is no error: its result says so.
     pub fn run(&self, job: impl Fn(Method) -> Job) -> Result<Vec<RunResult>, VirtualError> {
         let runs = self.settings.iter().flat_map(|settings| {
             let methods = self.methods.iter();

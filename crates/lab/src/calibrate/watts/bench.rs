@@ -55,7 +55,7 @@ impl From<Energy> for MeanPower {
     }
 }
 
-/// Record of what the cores of a window did.
+/// Record of the cores' activity in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ran {
     /// Timer sleeps that ended, a second and core.

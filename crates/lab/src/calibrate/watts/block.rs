@@ -1,8 +1,8 @@
-//! Windows in an order in which drift goes out.
+//! Windows in an order that cancels drift.
 //!
-//! A block measures its arms forth and back (idle, one, all, all, one, idle): whatever grows
-//! evenly with time is in every arm's mean alike, and in no difference of them. Blocks share no
-//! window, so that what differs from one to the next is what the interval is made of.
+//! A block measures its arms forth and back (idle, one, all, all, one, idle): a linear drift is the same in every
+//! arm's mean, and cancels in their differences. Blocks share no window, so that the interval follows from their
+//! differences.
 
 use super::activity::Arm;
 use super::bench::{Cores, JouleMeter, MeanPower, Ran};
@@ -23,7 +23,7 @@ pub struct Mean {
     pub watts: f64,
     /// Bound of the meter's own error of it.
     pub error: f64,
-    /// Record of what the cores did.
+    /// Record of the cores' activity.
     pub ran: Ran,
 }
 
@@ -99,7 +99,7 @@ impl Mean {
 }
 
 impl Block {
-    /// The arm of this index; nothing, of one that is not there.
+    /// Returns the arm of this index; zero watts for one that does not exist.
     pub fn arm(&self, index: usize) -> Mean {
         self.arms.get(index).copied().unwrap_or_default()
     }

@@ -68,7 +68,7 @@ pub enum WattsError {
         "the machine's clock was changed by {0:.1} s during a window: go on with the same file"
     )]
     ClockSet(f64),
-    /// The logger's record, or its clock, is not to be had.
+    /// The logger's record, or its clock, is not available.
     #[error(transparent)]
     Log(#[from] PowerLogError),
     /// The windows of some states were not measured.

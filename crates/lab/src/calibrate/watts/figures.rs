@@ -6,7 +6,7 @@ use joulio_model::CoreState;
 use joulio_model::MeteredAt;
 use serde::Serialize;
 
-/// Power of this machine's cores by what they do, measured.
+/// Measured power of this machine's cores, by activity.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeasuredWatts {
     /// Names of the meters whose figures were added.
@@ -84,8 +84,8 @@ pub struct WakeJoules {
     pub why: Option<String>,
 }
 
-/// The state of `[core_watts]` that an idle state of the kernel is, by its name; `None` of one that no
-/// figure is of, as POLL, in which the idle task spins.
+/// Returns the state of `[core_watts]` that corresponds to an idle state of the kernel, by its name; `None` if there
+/// is none, as for POLL, in which the idle task spins.
 pub fn figure_of_idle_state(name: &str) -> Option<CoreState> {
     let name = name.to_ascii_uppercase();
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());

@@ -1,8 +1,8 @@
-//! Watts of states, from windows that were measured.
+//! Watts of states, computed from measured windows.
 //!
-//! What a core draws is the difference between all used cores in a state and one of them, by the
-//! number of the others: what cores share while any of them is awake is in both. What one core adds
-//! beyond that is what they share.
+//! The watts of a core are the difference between all used cores in a state and one of them, over the number of the
+//! others: the parts that cores share while any is awake are in both. The rest of what one core adds is the shared
+//! part.
 
 use super::block::{Block, contrast, mean};
 use super::clock::ClockWatts;
@@ -38,10 +38,10 @@ pub struct Spinning {
 }
 
 impl Spinning {
-    /// The figures of the `blocks` of idle, one and `used` spinning cores.
+    /// Computes the figures of the `blocks` of idle, one and `used` spinning cores.
     ///
     /// # Errors
-    /// Spinning cannot be told from idling.
+    /// The difference between spinning and idling is not significant.
     pub fn of(blocks: &[Block], used: usize) -> Result<Spinning, WattsError> {
         let above = contrast(blocks, &per_core(used));
         if !above.is_above_zero() {
@@ -71,10 +71,10 @@ impl Spinning {
 }
 
 impl Found {
-    /// The figures of the `groups` of `plan`.
+    /// Computes the figures of the `groups` of `plan`.
     ///
     /// # Errors
-    /// Spinning cannot be told from idling, or was not measured.
+    /// The difference between spinning and idling is not significant, or spinning was not measured.
     pub fn of(plan: &Plan, groups: &[MeasuredGroup]) -> Result<Found, WattsError> {
         let used = plan.used.max(2);
         let of = |purpose| groups.iter().find(|group| group.purpose == purpose);

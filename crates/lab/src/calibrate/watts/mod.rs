@@ -1,5 +1,5 @@
-//! Calibration of watts by the meters that can be read, or by a logger at the plug: a core in each kind of wait,
-//! a wake-up, what cores share, and all of it against the clock.
+//! Calibration of watts with the meters that can be read, or with a logger at the plug: of a core in each kind of
+//! wait, of a wake-up, of the parts that cores share, and of all of these by clock frequency.
 
 mod activity;
 mod bench;
@@ -114,16 +114,17 @@ impl WattsCalibration {
     /// Checks that `discovery` has a meter.
     ///
     /// # Errors
-    /// There is none; each says why.
+    /// There is none; each gives its reason.
     pub fn check_meters(&self, discovery: &mut Discovery) -> Result<(), WattsError> {
         Metered::of(discovery, &Stop::default()).map(drop)
     }
 
-    /// Measures by the meters of `discovery`, and returns what spoiled it, if anything did. `report` receives
-    /// lines about settings that could not be put back, `tick` is called after each window.
+    /// Measures with the meters of `discovery`, and returns the reasons why the measurement is spoiled, if it is.
+    /// `report` receives lines about settings that could not be put back, `tick` is called after each window.
     ///
     /// # Errors
-    /// A meter fails, spinning cannot be told from idling, or it was stopped or spoiled.
+    /// A meter fails, the difference between spinning and idling is not significant, or the measurement was stopped
+    /// or spoiled.
     pub fn run(
         self,
         discovery: &mut Discovery,
@@ -251,10 +252,11 @@ impl WattsCalibration {
 }
 
 impl WattsRecord {
-    /// Watts of the record's windows by `log`, and what spoiled them.
+    /// Returns the watts of the record's windows from `log`, and the reasons why they are spoiled.
     ///
     /// # Errors
-    /// Windows are left to do or not in the log, its clock cannot be found, or spinning cannot be told from idling.
+    /// Windows are missing in the record or in the log, the log's clock cannot be determined, or the difference
+    /// between spinning and idling is not significant.
     pub fn watts(&self, log: &PowerLog) -> Result<(MeasuredWatts, Vec<Spoiled>), WattsError> {
         let markers: Vec<Marker> = self.markers.iter().map(Marker::from).collect();
         let alignment = align(log, &markers, &AlignmentLimits::default());

@@ -28,8 +28,8 @@ pub struct Plan {
     pub without: Vec<Unmeasured>,
     /// True if wake-ups are measured.
     pub wakes: bool,
-    /// Highest clocks in kHz, in falling order: spinning is measured at each, all else at the first. None: the
-    /// clock is the kernel's choice.
+    /// Highest clocks in kHz, in falling order: spinning is measured at each, all else at the first. Empty: the clock
+    /// is the kernel's choice.
     pub clocks: Vec<u64>,
 }
 

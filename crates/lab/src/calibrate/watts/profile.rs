@@ -13,8 +13,8 @@ const MIN_WATTS: f64 = 1e-6;
 /// Exponent of a law by which watts follow the clock, where nothing says which.
 const EXPONENT: f64 = 2.0;
 
-/// `base`, whose watts are those of the machine `name`, with this machine's in place of them. What
-/// was not measured, or cannot be told from nothing, stays, and its source says so.
+/// Returns `base`, whose watts are those of the machine `name`, with this machine's watts in their place. Figures
+/// that were not measured, or are not significant, stay, and their source says so.
 pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> MachineProfile {
     let by = Source { watts, base: name };
     let [idle, ..] = watts.awake;

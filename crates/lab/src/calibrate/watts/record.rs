@@ -1,7 +1,7 @@
-//! Windows whose joules come later, from a logger at the plug.
+//! Windows whose joules are added later, from a logger at the plug.
 //!
-//! The file has all that the arithmetic needs beside watts: the plan, when each window was, what the cores did in
-//! it, and the markers by which the logger's clock is found.
+//! The file has everything that the computation needs except watts: the plan, the time of each window, the cores'
+//! activity in it, and the markers from which the logger's clock is determined.
 
 use super::activity::Arm;
 use super::bench::{Cores, JouleMeter, MeanPower, Ran, WindowClock};

@@ -156,7 +156,7 @@ impl Database {
         Ok(database)
     }
 
-    /// True if it is the one that `job` reads on `device`.
+    /// Returns true if this is the database that `job` reads on `device`.
     pub fn is_for(&self, device: &TargetName, job: &Job) -> bool {
         self.device == device.text() && self.value == job.bs.of_job(0)
     }
@@ -169,10 +169,10 @@ impl Database {
         }
     }
 
-    /// Runs `readrandom` as `job` says, a thread for each of its jobs.
+    /// Runs `readrandom` for `job`, with a thread for each of its jobs.
     ///
     /// # Errors
-    /// It fails, reads keys that it does not find, or `stop`.
+    /// The program fails, does not find keys that it reads, or was ended by `stop`.
     pub fn read(
         &self,
         (job, mode, metered): (&Job, CompletionMode, bool),

@@ -1,4 +1,4 @@
-//! One colour a name, the same in every figure of a report.
+//! Colours by name, the same in every figure of a report.
 
 use crate::report::figure::{Drawing, ReportFigure};
 
@@ -35,7 +35,7 @@ const KNOWN: [(&str, usize); 21] = [
 pub struct Colours(Vec<(String, usize)>);
 
 impl Colours {
-    /// The colours of what `figure` shows: known names have their own, others what is left.
+    /// Returns the colours of `figure`: known names have their own, others get the rest.
     pub fn of(figure: &ReportFigure) -> Colours {
         let mut names: Vec<String> = Vec::new();
         for panel in &figure.panels {

@@ -181,7 +181,7 @@ fn points(places: &[(f64, f64)]) -> String {
     places.collect::<Vec<_>>().join(" ")
 }
 
-/// Words of a mark, for who points at it.
+/// Returns the words of a mark, shown under the pointer.
 pub fn words_of(series: &Series, mark: &Mark) -> String {
     let mut words = match (series.name.is_empty(), mark.at.is_empty()) {
         (true, _) => format!("{}: {}", mark.at, short(mark.y)),

@@ -1,9 +1,9 @@
-//! Marks of series, told apart by their shapes too.
+//! Marks of series, which differ in their shapes too.
 
 use super::frame::round;
 use maud::{Markup, html};
 
-/// The mark of colour `index` at a place, with `words` for who points at it; hollow if `hollow`.
+/// Returns the mark of colour `index` at a place, with `words` that are shown under the pointer; hollow if `hollow`.
 pub fn marker(index: usize, (x, y): (f64, f64), hollow: bool, words: &str) -> Markup {
     let r = 3.6;
     let points = |corners: &[(f64, f64)]| -> String {

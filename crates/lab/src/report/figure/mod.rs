@@ -1,4 +1,4 @@
-//! Figures: from records to what is drawn, and said beside the drawing.
+//! Figures: from records to the marks that are drawn, and the words beside them.
 
 mod scatter;
 mod stacked;
@@ -111,7 +111,7 @@ pub struct Series {
 pub struct Mark {
     /// Place along the x axis.
     pub x: f64,
-    /// The x value as the factor has it, or the point's label in a scatter.
+    /// The x value as a factor's value, or the point's label in a scatter.
     pub at: String,
     /// The value: mean of the repetitions.
     pub y: f64,
@@ -225,7 +225,7 @@ impl Maker<'_> {
 }
 
 impl Mark {
-    /// The interval as far as a drawing has it: of what is never below zero, from there.
+    /// Returns the interval as it is drawn: cut off at zero, unless the value itself is negative.
     pub fn drawn_interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.interval?;
         let low = if self.y < 0.0 { low } else { low.max(0.0) };

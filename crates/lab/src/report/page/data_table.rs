@@ -147,7 +147,7 @@ fn names(tiles: &Tiles) -> Vec<String> {
     names
 }
 
-/// A table of the experiment, with what was printed below each value.
+/// Returns a table of the experiment, with the printed number below each value.
 pub fn printed(table: &Table) -> Markup {
     let label = format!("{} {}", table.id, table.title);
     html! {

@@ -1,4 +1,4 @@
-//! One experiment: its observations, numbers, tables and figures.
+//! An experiment: its observations, numbers, tables and figures.
 
 use super::badge;
 use super::data_table;

@@ -141,7 +141,7 @@ fn sources(report: &Report) -> Markup {
     }
 }
 
-/// The word for what a set's runs were done on, hatched where that is a model.
+/// Returns the word for the platform of a set's runs, hatched if it is a model.
 pub fn badge(platform: Platform) -> Markup {
     let class = match platform {
         Platform::Real => "badge real",

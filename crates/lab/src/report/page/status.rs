@@ -1,4 +1,4 @@
-//! Every table and figure of the experiments, and what becomes of it.
+//! Every table and figure of the experiments, with its status.
 
 use super::badge;
 use crate::report::assemble::{ItemStatus, Report};

@@ -19,7 +19,7 @@ pub enum PlotFileError {
     File(#[from] OutputFileError),
 }
 
-/// A file that figures can be written to, as far as can be known beforehand.
+/// A file that figures can be written to, by all checks that are possible beforehand.
 #[derive(Debug)]
 pub struct PlotFile {
     file: OutputFile,
@@ -51,7 +51,7 @@ impl PlotFile {
     /// Writes the figures.
     ///
     /// # Errors
-    /// The disk is full, for one. What was there is as it was.
+    /// For example a full disk. The old file is unchanged.
     pub fn write(&self, plot: &Plot) -> Result<(), PlotFileError> {
         let text = match self.kind {
             Kind::Svg => svg(plot),

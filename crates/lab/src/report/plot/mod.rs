@@ -51,7 +51,7 @@ pub struct Plot {
     pub title: String,
     /// Description of the runs, a line each.
     pub about: Vec<String>,
-    /// Figures by what the runs were done on.
+    /// Figures by the platform of their runs.
     pub groups: Vec<PlotGroup>,
 }
 

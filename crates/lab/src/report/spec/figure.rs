@@ -1,4 +1,4 @@
-//! A figure, as an experiment has it.
+//! A figure in an experiment's file.
 
 use super::{OneOrMore, SpecError, Where, needed, unused};
 use crate::statistics::{Correction, TTest};
@@ -13,7 +13,7 @@ pub struct FigureSpec {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Name in the source of what it is a part of, where that is not its id; `-`: the source has none.
+    /// Name in the source of the figure that this is a part of, if it is not the id; `-`: the source has none.
     pub in_source: Option<String>,
     /// Kind of drawing.
     pub kind: DrawingKind,

@@ -23,7 +23,7 @@ pub struct SpecError {
     pub kind: &'static str,
     /// The `id` of it, by which its line is found.
     pub id: String,
-    /// Description of what is wrong and what to write.
+    /// Description of the mistake, and of what to write instead.
     pub problem: String,
 }
 

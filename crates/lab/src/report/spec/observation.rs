@@ -1,5 +1,5 @@
-//! A source's observation, as an experiment has it: its sentence, and what of the records says whether
-//! it holds.
+//! An observation of a source in an experiment's file: its sentence, and the comparisons of records that decide
+//! whether it holds.
 
 use super::{SpecError, Where};
 use joulio_workload::Metric;
@@ -100,10 +100,10 @@ pub struct Within {
 }
 
 impl ObservationSpec {
-    /// Judges the observation by itself.
+    /// Checks the observation by itself.
     ///
     /// # Errors
-    /// [`SpecError`], if nothing says whether it holds, or what says so makes no sense.
+    /// [`SpecError`], if it has no comparison that decides whether it holds, or an invalid one.
     pub fn check(&self) -> Result<(), SpecError> {
         self.parts().map_err(|problem| SpecError {
             kind: "observation",

@@ -1,4 +1,4 @@
-//! A table, as an experiment has it.
+//! A table in an experiment's file.
 
 use super::{OneOrMore, SpecError, Where, needed, unused};
 use crate::statistics::{Correction, TTest};
@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 pub struct TableSpec {
     /// Name in the source, `T1`; unique in its file.
     pub id: String,
-    /// Name in the source of what it is, or is a part of: `id` where nothing is said; `-`: the source has none.
+    /// Name in the source of this table, or of the one that it is a part of; `id` by default; `-`: the source has
+    /// none.
     pub in_source: Option<String>,
     /// Title in a few words.
     pub title: String,

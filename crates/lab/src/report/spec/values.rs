@@ -1,4 +1,4 @@
-//! One value or several.
+//! A value or several.
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};

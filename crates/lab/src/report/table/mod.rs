@@ -1,4 +1,4 @@
-//! Tables: metrics by the values of factors, with what the source printed beside them.
+//! Tables: metrics by the values of factors, with the source's printed numbers.
 
 mod counts;
 mod jobs;

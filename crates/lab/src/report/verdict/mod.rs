@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub(super) use of_source::tolerance;
 
-/// An observation and what becomes of it.
+/// An observation and its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observed {
     /// Name in the source.
@@ -47,9 +47,9 @@ pub struct Part {
     pub because: String,
     /// Percent by which it is off, of a printed number.
     pub off_percent: Option<f64>,
-    /// Why it is known not to come out in virtual time.
+    /// Reason why it is known not to reproduce in virtual time.
     pub known: Option<String>,
-    /// True if the model's bands of what is compared overlap.
+    /// True if the model's bands of the compared values overlap.
     pub bands_overlap: bool,
     /// True if what is compared is a model's.
     pub modelled: bool,

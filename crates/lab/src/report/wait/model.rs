@@ -1,8 +1,7 @@
 //! One wait, step by step, as the twin has it: one I/O in flight, a core of its own, the user-space
 //! driver's path.
 //!
-//! The twin keeps sums and no steps; here is the same arithmetic for one I/O, with its steps. The
-//! tests hold both to each other.
+//! The twin keeps sums and no steps; this is the same arithmetic for one I/O, with its steps. The tests compare both.
 
 use joulio_model::machine::costs::Costs;
 use joulio_model::{CoreState, MachineProfile};
@@ -70,7 +69,7 @@ pub struct ShownWait {
     pub idle_watts: f64,
 }
 
-/// A machine for one wait, by what its profile says.
+/// A machine for one wait, from its profile.
 #[derive(Debug)]
 pub struct ShownMachine<'a> {
     costs: &'a Costs,

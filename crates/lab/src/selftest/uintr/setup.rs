@@ -7,8 +7,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Receiver and source that a test has in hand. The receiver goes first, so that the source is
-/// still there when it lets go of it.
+/// Receiver and source of a test. The receiver is dropped first, so that the source still exists when the receiver
+/// lets go of it.
 pub struct UintrSetup {
     pub receiver: Receiver,
     pub source: TestSource,
@@ -26,7 +26,7 @@ pub struct UintrCounts {
     pub kernel: u64,
 }
 
-/// Why a receiver and its test source cannot be had.
+/// Reason why a receiver and its test source are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The module, or this CPU.

@@ -14,8 +14,8 @@ impl CpuTime {
         CpuTime::parse(&text).unwrap_or_default()
     }
 
-    /// Reads the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq,
-    /// softirq, steal; what follows is in user already.
+    /// Reads the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal;
+    /// the rest is included in user.
     fn parse(text: &str) -> Option<CpuTime> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line

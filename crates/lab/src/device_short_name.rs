@@ -11,7 +11,7 @@ use std::path::Path;
 /// Schemes of devices that joulio drives.
 const SCHEMES: [&str; 3] = ["emulated", "pcie", "vfio-user"];
 
-/// The full name of what `text` names in short; `text` itself where it is a full name.
+/// Returns the full name of the device that `text` is a short name of; `text` itself if it is a full name.
 ///
 /// # Errors
 /// It is no device's ([`DeviceNameError::Unknown`]), or more than one's.

@@ -30,7 +30,7 @@ pub struct WatchedDisks {
     /// Names of the disks that were named; `None`: all disks.
     named: Option<Vec<String>>,
     notes: Vec<String>,
-    /// Counters of each device at the last snapshot, and the names of what it stands on.
+    /// Counters of each device at the last snapshot, and the names of the devices that it stands on.
     before: BTreeMap<String, (DiskStats, Vec<String>)>,
     at: Nanos,
 }
@@ -153,8 +153,8 @@ impl WatchedDisks {
         there
     }
 
-    /// Keeps the snapshot `there` for the next interval. What each device stands on changes when
-    /// one comes or goes, and is not read otherwise.
+    /// Keeps the snapshot `there` for the next interval. The devices beneath each are read again only if one came or
+    /// went.
     fn keep(&mut self, there: BTreeMap<String, DiskStats>, now: Nanos) {
         let same = there.keys().eq(self.before.keys());
         let on = |name: &String| match self.before.get(name) {
@@ -168,7 +168,7 @@ impl WatchedDisks {
         self.at = now;
     }
 
-    /// Returns those of `there` that the device `name` stands on, through whatever lies between.
+    /// Returns those of `there` that the device `name` stands on, directly or through others.
     fn on(&self, name: &str, there: &BTreeMap<String, DiskStats>) -> Vec<String> {
         if self.disks.is_loop(name) {
             let others = there.keys().any(|other| !self.disks.is_loop(other));

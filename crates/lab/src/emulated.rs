@@ -51,8 +51,8 @@ impl EmulatedUse {
     }
 }
 
-/// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
-/// the real device would fill the machine's memory.
+/// Size in bytes of a namespace in memory without `size=`: writing to one as large as the real device would fill the
+/// machine's memory.
 const RAM_SIZE: u64 = 1 << 30;
 
 /// More than any drive asks for: 4 GiB.

@@ -228,7 +228,7 @@ pub fn idle_baseline_if_any(
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // A FIFO would be waited for, whatever signal comes.
+    // Opening a FIFO would wait, and no signal would end that.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other(
             "not a regular file, so no idle baseline of joulio power --idle",

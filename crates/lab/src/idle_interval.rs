@@ -181,7 +181,7 @@ impl IdleSummary {
 
 /// Largest change of `meter` across one repetition's runs, in percent.
 fn change(intervals: &[IdleInterval], meter: &str) -> Option<f64> {
-    // Of a sweep that went on after an end the later interval is the one beside the repetition's last runs.
+    // If a sweep was ended and continued, the later interval is the one next to the repetition's last runs.
     let before = intervals.iter().filter_map(|one| {
         let watts = one.watts_of(meter).filter(|watts| *watts > 0.0)?;
         Some((&one.sweep, one.before?, watts))

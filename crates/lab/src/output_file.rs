@@ -63,7 +63,7 @@ pub enum OutputFileError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// Name of what makes such files.
+        /// Name of the program's part that makes such files.
         what: &'static str,
     },
     /// The operating system refuses it.
@@ -159,7 +159,7 @@ impl OutputFile {
         let mut new = beside(target)?;
         new.write_all(text.as_bytes())?;
         if let Ok(there) = fs::metadata(target) {
-            // Only root can give a file away; whoever cannot owns it now.
+            // Only root can give a file away; otherwise the writer owns it now.
             let _ = fchown(new.as_file(), Some(there.uid()), Some(there.gid()));
             new.as_file().set_permissions(there.permissions())?;
         }
@@ -283,10 +283,10 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder(path))?;
         match flock(new.as_file(), FlockOperation::NonBlockingLockExclusive) {
-            // Another command may have taken it for one that was left, before it was locked.
+            // Another command may have removed it as a leftover before it was locked.
             Ok(()) if new.as_file().metadata()?.nlink() == 0 => {}
             Err(Errno::WOULDBLOCK) => {}
-            // A file system without locks: nobody removes it there either.
+            // A file system without locks: there no command removes it either.
             _ => return Ok(new),
         }
     }
@@ -299,7 +299,7 @@ const SUFFIX: &str = ".joulio.new";
 /// Letters and digits that tempfile puts between prefix and suffix.
 const RANDOM: usize = 6;
 
-/// Removes files of ours that nobody writes any more. What cannot be read or removed stays.
+/// Removes joulio's leftover files, which no process writes any more. Those that cannot be read or removed stay.
 fn sweep(folder: &Path, prefix: &OsStr) {
     let user = geteuid().as_raw();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -320,7 +320,7 @@ fn sweep(folder: &Path, prefix: &OsStr) {
     }
 }
 
-/// The name is one that [`beside`] gives.
+/// Returns whether the name is one that [`beside`] makes.
 fn is_staged(name: &OsStr, prefix: &OsStr) -> bool {
     let random = name.as_bytes().strip_prefix(prefix.as_bytes());
     let random = random.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));

@@ -103,8 +103,8 @@ impl Served {
     }
 }
 
-/// Removes the file `path` that was not there before a call that failed: no link to a place that is not
-/// there, and no file that another process has made meanwhile and uses.
+/// Removes the file `path`, which did not exist before a call that failed: but no dangling link, and no file that
+/// another process has made since then and uses.
 fn remove_made(path: &Path) {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();

@@ -198,8 +198,7 @@ impl StateFile {
             .and_then(|_| self.file.write_all(lines.as_bytes()))
             .and_then(|()| self.file.sync_data());
         if let Err(source) = written {
-            // What is there of them is no line; if it cannot be cut off now, the next one
-            // overwrites it.
+            // The rest of the line is invalid; if it cannot be cut off now, the next line overwrites it.
             let _ = self.file.set_len(self.length);
             return Err(StateError::Write {
                 path: self.path.clone(),

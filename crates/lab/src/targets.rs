@@ -151,7 +151,7 @@ pub(crate) fn check_buffers(members: &[Member]) -> Result<(), OpenError> {
     check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")
 }
 
-/// Refuses to write where that takes a word.
+/// Refuses writes that the user has to allow and has not.
 ///
 /// # Errors
 /// One of `members` writes, and data would be lost, or the device cannot be written to.
@@ -206,14 +206,14 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// A loop device's data is somebody's, whatever may be lost. What the kernel drives is checked
-/// when it is opened.
+/// Refuses writes to a loop device's data, which another user may need. Targets that the kernel drives are checked
+/// when they are opened.
 fn refuse_under_loops(
     options: &TargetOptions,
     devices: &[&TargetName],
     job: &Job,
 ) -> Result<(), OpenError> {
-    // What reads are to find is written before.
+    // Data that reads are to find is written before.
     if !job.does(Direction::Write) && job.verify == Verify::None {
         return Ok(());
     }

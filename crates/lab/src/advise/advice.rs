@@ -398,7 +398,7 @@ fn check_promise(all: &[Assessment], promise: &Limits) -> Result<(), AdviseError
     if all.iter().any(|one| one.keeps) {
         return Ok(());
     }
-    // What falls behind is not refused for its latencies.
+    // Candidates that fall behind are not rejected for their latencies.
     let (behind, all): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.falls_behind);
     if all.iter().all(|one| one.figures.is_none()) {
         let rates = behind.iter();
@@ -496,7 +496,7 @@ mod tests {
         assert_eq!(found.chosen().candidate.completion, "poll");
         assert!(found.ties.is_empty(), "{:?}", found.ties);
         let better = found.rivals[0].better_percent;
-        // Of the repetitions that both have: 1, 3 and 4.
+        // Over the repetitions that both have: 1, 3 and 4.
         let each = [40.0 / 60.0, 40.4 / 60.6, 40.2 / 60.3];
         let percent = 100.0 * (1.0 - each.iter().sum::<f64>() / 3.0);
         assert!((better.value - percent).abs() < 1e-9, "{better:?}");

@@ -7,8 +7,8 @@ use joulio_nvme::wait::Promised;
 use joulio_units::Nanos;
 use joulio_workload::{Arrivals, BlockSizeSplit, EngineName, Job, RandomDistribution};
 
-/// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
-/// drives, where it has the like, else joulio's.
+/// Returns the command that runs `job` with `chosen`: fio's for the kernel's engines on targets that the kernel
+/// drives, where fio has the method, otherwise joulio's.
 pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> String {
     let by_fio = chosen.engine.is_kernel()
         && !request.in_virtual_time()
@@ -155,7 +155,7 @@ fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     }
     for (name, value) in &chosen.settings {
         words.push(match name.as_str() {
-            // Its value says it in words.
+            // Its value is in words.
             "coalescing" => format!("--coalescing={}", coalescing(value)),
             name => format!("--{name}={value}"),
         });
@@ -163,7 +163,7 @@ fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     words
 }
 
-/// `8 completions or 200 us` as the flag has it.
+/// Converts `8 completions or 200 us` to the flag's form.
 fn coalescing(words: &str) -> String {
     let numbers = words.split_whitespace();
     let numbers: Vec<_> = numbers.filter(|word| word.parse::<u32>().is_ok()).collect();
@@ -189,7 +189,7 @@ fn fio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     words
 }
 
-/// `text` as a shell takes it for one word.
+/// Quotes `text` as one word of a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._:,=-+".contains(c);
     match text.chars().all(plain) {

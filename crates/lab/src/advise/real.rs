@@ -16,7 +16,7 @@ use joulio_host::{Knob, Knobs, Machine};
 use joulio_workload::{CompletionMode, Job, Member, Method, Stop, Target};
 use std::path::Path;
 
-/// Root of the settings, and of what is read of the machine.
+/// Root of the settings, and of the machine's files that are read.
 const ROOT: &str = "/";
 
 /// Runs all candidates of `job`.
@@ -129,7 +129,7 @@ fn settings(named: &ExperimentSettings, disks: &[String]) -> (Vec<String>, Vec<S
                 let both = common.into_iter();
                 both.filter(|name| names.contains(name)).collect()
             });
-            // One is what there is.
+            // A single name is no choice.
             common.filter(|names| names.len() > 1).unwrap_or_default()
         }
         named => named.to_vec(),

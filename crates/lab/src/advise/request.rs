@@ -156,8 +156,7 @@ impl AdviceRequest {
     }
 }
 
-/// The ramp of a method: one that learns has twice the time that it learns in, but no less than the
-/// job's.
+/// Returns the ramp of a method: twice the time in which it learns, but no less than the job's.
 pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
     let policy = method.mode.policy();
     let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());

@@ -22,7 +22,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     let costs = machine.costs.as_ref();
     let states = costs.map_or(&[][..], |costs| &costs.idle[..]);
     let max_cstates: Vec<String> = match options.settings.max_cstates.as_slice() {
-        // The deepest is none to be kept from, and one that polls saves nothing.
+        // Forbidding what is beyond the deepest state changes nothing, and a state that polls saves nothing.
         [] => (states.iter().rev().skip(1).rev())
             .filter(|costs| costs.state != IdleState::Poll)
             .map(|costs| costs.state.to_string())
@@ -70,7 +70,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     })
 }
 
-/// `none` is a scheduler that is none: the same as no setting.
+/// Removes `none`, a scheduler that is the same as no setting.
 fn without_none(mut run: RunResult) -> RunResult {
     run.settings
         .retain(|name, value| !(name == "scheduler" && value == "none"));

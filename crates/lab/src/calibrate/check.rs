@@ -30,9 +30,8 @@ pub struct NotChecked {
     pub why: String,
 }
 
-/// Runs `profile` in each completion mode that this machine has, really and in virtual time.
-/// `beside`: what the emulated device takes more than the profile says, in nanoseconds; where and how many
-/// real reads are done.
+/// Runs `profile` in each completion mode that this machine has, really and in virtual time. `beside`: nanoseconds by
+/// which the emulated device takes longer than in the profile; place and number of the real reads.
 pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,

@@ -19,8 +19,8 @@ const ALIKE: f64 = 0.95;
 /// times, which differ from one I/O to the next.
 const NEAR: f64 = 0.1;
 
-/// Percent of a shared CPU above which others than the job and its neighbours spoil the comparison: each of
-/// their turns has the kernel choose anew, and ends or begins one of the job's waits.
+/// Percent of a shared CPU above which threads other than the job and its neighbours spoil the comparison: each of
+/// their turns makes the kernel choose again, and ends or begins one of the job's waits.
 const QUIET_PERCENT: f64 = 1.0;
 
 /// Milliseconds a second by which lost times may differ in any case: what others may have of the CPU.

@@ -21,7 +21,7 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> 
         frequency: base.frequency.clone().filter(|_| base.fits(processor)),
         tdp_watts: base.tdp_watts.clone().filter(|_| base.fits(processor)),
         costs: Some(costs(base, times)),
-        // Of this machine's slots nothing was measured.
+        // This machine's slots were not measured.
         link: base.link.clone().filter(|_| base.fits(processor)),
         ..base.clone()
     }
@@ -34,7 +34,7 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
         None => guess(value, source),
     };
     let shares = &times.shares;
-    // Of the path from the interrupt to the thread only the whole can be seen from outside.
+    // Only the total of the path from the interrupt to the thread is visible from outside.
     let woken = rising(times.woken)[0];
     let half_wake = f64::max((woken - times.block.median / 2.0) / 2.0, 0.0);
     let others = times.crossing.median + times.switch.median + half_wake;
@@ -279,7 +279,7 @@ mod tests {
         let exits: Vec<_> = costs.idle.iter().map(|idle| idle.exit_ns.value).collect();
         // Neither after 8 us nor after 256 us was it the machine that took longest.
         assert_eq!(exits, [0.0, 1_000.0, 20_000.0, 75_000.0]);
-        // What the kernel says of its scheduler is no longer the base's.
+        // The kernel's scheduler times replace the base's.
         assert_eq!(costs.slice_ns.value, 1_400_000.0);
         assert_eq!(costs.slice_ns.kind, FigureKind::Measured);
         // A machine that never leaves its shallowest state.

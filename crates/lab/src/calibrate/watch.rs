@@ -10,8 +10,8 @@ use joulio_workload::{CpuUse, Happened, Spoiled, Surroundings};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 
-/// The share of a CPU that others may have. Of a quarter of a minute the kernel's ticks show a
-/// CPU's use to 1 or 2 %, and the kernel's own threads and daemons of an idle machine take less.
+/// Share of a CPU that others may have. Over 15 seconds the kernel's ticks show a CPU's use to within 1 or 2 %, and
+/// the kernel's own threads and daemons of an idle machine take less.
 pub(super) const TOLERATED: f64 = 0.05;
 
 /// A measurement that is watched.
@@ -50,7 +50,7 @@ impl Watch {
         let others = by_others(&cpu, window.since(ran), window, TOLERATED);
         self.spoiled.extend(others);
         match self.spoiled.first() {
-            // What follows would be for nothing, and takes a minute on a busy machine.
+            // The rest would be in vain, and takes a minute on a busy machine.
             Some(first) if self.strict => Err(CalibrateError::Spoiled(first.clone())),
             _ => Ok(done),
         }

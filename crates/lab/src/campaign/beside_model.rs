@@ -84,7 +84,7 @@ impl Campaign {
             .ok_or_else(|| no_profile("no device".into()))?;
         let profile = profile(first).map_err(no_profile)?;
         let mut file = self.file.clone();
-        // This machine: the one that was named for the runs, or whose profile fits.
+        // The machine that was named for the runs, or whose profile fits this one.
         file.twin.machine.clone_from(&file.run.machine);
         let device = format!("emulated:{}", profile.name);
         let on = OnPlatform {

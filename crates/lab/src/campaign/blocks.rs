@@ -62,7 +62,7 @@ impl<'a> Blocks<'a> {
     /// An idle interval after the repetition at hand and before the next, whose runs are on `platform`.
     fn idle(&mut self, next: Option<u32>, platform: Platform, observer: &dyn Observer) {
         let Some(probe) = &mut self.probe else { return };
-        // A device in software, and one that is waited for, are not idle.
+        // An emulated device, and one that is polled, are not idle.
         self.runner.close();
         let mut interval = IdleInterval {
             sweep: self.sweep.layers.name.clone(),

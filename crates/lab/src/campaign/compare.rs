@@ -195,8 +195,8 @@ fn runs(folder: &ResultsFolder) -> impl Iterator<Item = &RunRecord> {
     records.filter(|one| one.apart().is_none())
 }
 
-/// Sweeps of which each folder has one device, and not the same: another machine's has another name.
-/// Of several none is taken for another, nor are they one.
+/// Returns sweeps for which each folder has one device, and not the same: another machine's device has another name.
+/// With several devices, none is matched with another, nor are they one.
 fn renamed<'a>(a: &'a ResultsFolder, b: &'a ResultsFolder) -> BTreeSet<&'a str> {
     let devices = |folder: &'a ResultsFolder, sweep: &str| -> BTreeSet<&'a str> {
         let runs = runs(folder).filter(|one| one.sweep == sweep);
@@ -247,7 +247,7 @@ fn point(
         return None;
     }
     let first = boundary(a.first()?);
-    // What is metered elsewhere is something else.
+    // Figures metered at another boundary are something else.
     if a.iter().chain(&b).any(|value| boundary(value) != first) {
         return None;
     }

@@ -196,7 +196,7 @@ impl ResultsFolder {
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(&path)
             .map_err(wrong)?;
-        // Behind one that a full disk cut off it would be a part of that.
+        // After a line that a full disk cut off it would become part of that line.
         let mut last = [b'\n'];
         if file.metadata().map_err(wrong)?.len() > 0 {
             let end = file.seek(SeekFrom::End(-1));
@@ -276,7 +276,7 @@ fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
         Err(source) => return Err(FolderError::Io { path, source }),
         Ok(text) => text,
     };
-    // One that a kill cut off is none.
+    // A line that a kill cut off does not count.
     let whole = text
         .split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'));

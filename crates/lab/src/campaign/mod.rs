@@ -31,7 +31,7 @@ use crate::record::Platform;
 use crate::sweep::{Axes, PlannedRun};
 use serde_json::json;
 
-/// Most runs of a campaign: more are done by nobody.
+/// Largest number of runs of a campaign.
 const MAX_RUNS: u64 = 1_000_000;
 
 /// An experiment on a platform: all that is to be run.

@@ -73,7 +73,7 @@ pub struct PlannedItem {
     pub why: Option<String>,
 }
 
-/// Points of a sweep, each with the reason why it cannot be had.
+/// Points of a sweep, each with the reason why it is unavailable.
 type Reasons = BTreeMap<Point, Option<String>>;
 
 impl Campaign {
@@ -154,7 +154,7 @@ impl Campaign {
         Some(ios / VIRTUAL_IOS)
     }
 
-    /// Why each of `points` cannot be had, or that it can: tried once for each device, method and
+    /// Returns why each of `points` is unavailable, or that it is available: tried once for each device, method and
     /// setting, and checked for each point.
     fn reasons(&self, options: &SweepOptions, points: &[Point], stop: &Stop) -> Reasons {
         let short = short(options);
@@ -224,7 +224,7 @@ impl Campaign {
     }
 }
 
-/// Factors that decide whether a run can be had at all.
+/// Factors that decide whether a run is available at all.
 const DECIDING: [Factor; 8] = [
     Factor::Device,
     Factor::Rw,
@@ -313,7 +313,7 @@ impl<'a> Trier<'a> {
             .map(|why| why.to_string())
     }
 
-    /// Why `run` cannot be had; `None`: it was, or could be.
+    /// Tries `run`; returns why it is unavailable, or `None` if it was, or could be, done.
     fn attempt(&mut self, run: &PlannedRun) -> Option<String> {
         let experiment = self.options.experiment(run).ok()?;
         if self.twin.is_none() && ExternalRun::of(&experiment).is_some() {
@@ -326,14 +326,14 @@ impl<'a> Trier<'a> {
         };
         match tried {
             Ok(result) if result.counts.is_none() => result.completion.reason,
-            // Of one I/O the machine's counters do not judge.
+            // After one I/O the machine's counters are not judged.
             Ok(_) => None,
             Err(why) => Some(why.to_string()),
         }
     }
 }
 
-/// `run`, which reads whatever it was to do; writing and trimming take a word, which is checked by itself.
+/// Returns `run` with reads in place of its I/Os; permission to write and trim is checked separately.
 fn read_only(run: &PlannedRun) -> PlannedRun {
     let mut run = run.clone();
     if let Some(rw) = run.point.get_mut("rw") {
@@ -350,7 +350,7 @@ fn read_only(run: &PlannedRun) -> PlannedRun {
     run
 }
 
-/// Points that cannot be had, by reason.
+/// Returns points that are unavailable, by reason.
 fn unavailable(reasons: &Reasons) -> Vec<UnavailablePoints> {
     let mut by_reason: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
     for (point, reason) in reasons {

@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Observer of a campaign, beside that of its runs.
 pub trait CampaignObserver: Observer {
-    /// A sweep begins, with so many runs.
+    /// Reports that a sweep of `runs` runs begins.
     fn sweep(&self, _name: &str, _runs: usize) {}
 }
 
@@ -127,7 +127,8 @@ impl Campaign {
         Ok(end)
     }
 
-    /// Why none of the kernel's devices is there; of several one that is there is enough, as the others may come back.
+    /// Returns why none of the kernel's devices is there; if one of several is, that is enough, as the others may
+    /// come back.
     fn lacks_all_devices(&self) -> Option<String> {
         let paths = self
             .targets()
@@ -172,7 +173,7 @@ impl Campaign {
     /// Refuses to go on with another machine's results.
     fn check_machine(&self, store: &RecordStore) -> Result<(), CampaignError> {
         if self.in_virtual_time() {
-            // Of modelled machines one folder may have several.
+            // One folder may have several modelled machines.
             return Ok(());
         }
         let here = crate::sweep::machine_here();
@@ -254,7 +255,7 @@ impl CampaignSweep {
     }
 }
 
-/// An observer that hears the number of a run among those of the campaign.
+/// An observer that is given the number of a run among those of the campaign.
 struct Shifted<'a> {
     observer: &'a dyn CampaignObserver,
     before: usize,
@@ -311,7 +312,7 @@ impl CampaignEnd {
             };
             self.with_figures += 1;
             if let Some(why) = record.apart() {
-                // What it was spoiled by, not how far.
+                // The reason why it was spoiled, not the amount.
                 let spoiled = result.spoiled.first();
                 let kind = spoiled.map(|one| one.by.to_string());
                 count(&mut self.apart, kind.unwrap_or_else(|| why.clone()));

@@ -17,7 +17,7 @@ use joulio_workload::{
     CompletionMode, EngineName, Job, Member, Method, ReadWrite, Stop, Target, TargetInfo, check,
 };
 
-/// Sizes that are measured at depth 1, in bytes, as far as the device transfers them at once.
+/// Sizes in bytes that are measured at depth 1, if the device transfers them at once.
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
 
 /// Jobs at most: by them more than one core submits, which few devices need.
@@ -266,7 +266,7 @@ impl MeasureOptions {
         };
         sizes.sort_unstable();
         sizes.dedup();
-        // Where none of the usual does, it says why.
+        // If none of the usual sizes is possible, the error says why.
         if sizes.is_empty() {
             sizes.push(SIZES[0]);
         }
@@ -305,7 +305,7 @@ mod tests {
         for (size, block, capacity) in [
             (100_000_005, 512, 99_999_744),
             (100_000_005, 4096, 99_999_744),
-            // Of another size of blocks the base's stay, of which the capacity is whole ones.
+            // With another block size the base's sizes stay, and the capacity is a multiple of theirs.
             (100_000_512, 1, 99_999_744),
             (64 << 20, 4096, 64 << 20),
         ] {

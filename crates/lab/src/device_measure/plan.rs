@@ -123,7 +123,7 @@ impl Rates<'_> {
             let enough = best * GAIN;
             let mut rate = self.run(point)?;
             if rate < enough {
-                // One disturbed run is not to end it.
+                // A single disturbed run must not end it.
                 rate = f64::max(rate, self.run(point)?);
             }
             best = f64::max(best, rate);
@@ -159,8 +159,7 @@ impl Rates<'_> {
     }
 }
 
-/// Makes a point so many times as deep: by depth, or by jobs where an engine has no depth. `None`: more
-/// than there may be.
+/// Makes a point several times as deep: by depth, or by jobs for an engine without depth. `None`: more than allowed.
 fn deeper(plan: &RatePlan) -> impl Fn(RatePoint, usize) -> Option<RatePoint> {
     let (max_iodepth, max_jobs) = (plan.max_iodepth, plan.max_jobs);
     move |alone, depth| {
@@ -185,8 +184,8 @@ mod tests {
     use crate::device_measure::RateRun;
     use joulio_workload::{Spoiled, SpoiledBy};
 
-    /// A device that serves `servers` 4 KiB at a time, 16 of them by one job; every `disturbed`th run
-    /// is half as fast, and is known to be.
+    /// A device that serves `servers` 4 KiB at a time, 16 of them by one job; every `disturbed`th run is half as
+    /// fast, and is reported as spoiled.
     struct Servers {
         servers: f64,
         disturbed: usize,

@@ -100,7 +100,7 @@ impl<'a> RealRates<'a> {
             trace: None,
         };
         let done = run(&[member], &setup, &mut Meters::default());
-        // What a run says that was ended is what came of the end.
+        // The failure of a run that was ended comes from its end.
         if self.stop.is_requested() {
             return Err(DeviceMeasureError::Interrupted);
         }

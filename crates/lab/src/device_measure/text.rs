@@ -5,8 +5,8 @@ use joulio_units::Direction;
 use joulio_workload::BlockSizes;
 use std::fmt::Write;
 
-/// The text of a CSV file with the median of each of `points`, after `notes`, a comment a line; what
-/// the runs of a point gave stands above it.
+/// Returns the text of a CSV file with the median of each of `points`, after `notes`, a comment for each line; the
+/// runs of a point are listed above it.
 pub(super) fn rates_text(notes: &[String], points: &[PointRuns]) -> String {
     let mut text = String::new();
     for note in notes {

@@ -26,8 +26,9 @@ pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     }
 }
 
-/// CPUs that this process may use and none of `jobs` is pinned to: an emulated device's thread on a job's
-/// CPU would take from it what no drive does. None where a job may be on any CPU, or the jobs have all.
+/// Returns the CPUs that this process may use and none of `jobs` is pinned to: on a job's CPU, the thread of an
+/// emulated device would take time from it, which no drive does. None if a job may be on any CPU, or the jobs have
+/// all.
 pub(crate) fn cpus_beside<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<usize> {
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     for job in jobs {
@@ -70,7 +71,7 @@ mod tests {
             ..pinned(&allowed)
         };
         assert!(cpus_beside([&first, &all].into_iter()).is_empty());
-        // Of several CPUs one job has the first.
+        // One job gets the first of several CPUs.
         assert_eq!(cpus_beside([&pinned(&allowed)].into_iter()), allowed[1..]);
         assert!(cpus_beside([&first, &Job::random_reads(1)].into_iter()).is_empty());
         assert!(cpus_beside([].into_iter()).is_empty());

@@ -82,7 +82,7 @@ impl Drop for Neighbours {
     }
 }
 
-/// Computes on `cpu` until `stop`, and says in `used` what CPU time it has used; the share of the time that
+/// Computes on `cpu` until `stop`, and writes the CPU time that it used to `used`; returns the share of the time that
 /// it had the CPU.
 fn compute(cpu: usize, stop: &AtomicBool, used: &AtomicU64) -> io::Result<f64> {
     let mut set = CpuSet::new();

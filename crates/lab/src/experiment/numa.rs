@@ -25,7 +25,7 @@ fn of_node(root: &Path, node: u32) -> Result<Vec<usize>, JobError> {
     let nodes = root.join("sys/devices/system/node");
     let list = fs::read_to_string(nodes.join(format!("node{node}/cpulist")));
     match list {
-        // Of a node of memory alone none.
+        // A node with memory only has no CPUs.
         Ok(list) => {
             let cpus = parse_cpus(list.trim()).unwrap_or_default();
             Ok(cpus.into_iter().map(|cpu| cpu as usize).collect())

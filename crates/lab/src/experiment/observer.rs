@@ -23,7 +23,7 @@ pub trait Observer: Sync {
     fn note(&self, line: &str);
 }
 
-/// Observer of runs that nobody watches.
+/// Observer that ignores everything.
 pub(crate) struct Silent;
 
 impl Observer for Silent {

@@ -105,7 +105,7 @@ impl ExperimentSettings {
         held.transpose()
     }
 
-    /// Values of what is set for all runs beside a combination, by name.
+    /// Returns the values that are set for all runs beside a combination, by name.
     pub(crate) fn held(&self) -> impl Iterator<Item = (String, String)> {
         let latency = self.cpu_dma_latency;
         latency
@@ -166,8 +166,8 @@ impl SettingCombination {
         Ok(())
     }
 
-    /// Sets it all, and what the methods of `members` need of the block layer; put back when that is dropped or
-    /// finished. What is left to others is handed to `report`.
+    /// Sets all of it, and the settings of the block layer that the methods of `members` need; all are put back when
+    /// the result is dropped or finished. Settings that others have to make are passed to `report`.
     pub(crate) fn apply<'a>(
         &self,
         members: &[Member],

@@ -164,7 +164,7 @@ impl Testbed {
                     let run = self.run_one(members, combination, stop, observer);
                     let mut run = match run {
                         Ok(run) => run,
-                        // What came before it is a result all the same.
+                        // The runs before it are a result all the same.
                         Err(why) if stop.is_requested() => {
                             missing.lost(&name, &why.to_string());
                             continue;

@@ -172,7 +172,7 @@ impl WorkloadOptions {
         Ok(job)
     }
 
-    /// The job as far as results name it, whether or not it makes sense.
+    /// Returns the job with everything that results name, valid or not.
     pub(crate) fn nominal(&self) -> Job {
         Job {
             rw: self.rw,

@@ -110,10 +110,10 @@ impl ExperimentFile {
         Ok(())
     }
 
-    /// The experiment `name`: one that comes with joulio, or the path of a file.
+    /// Loads the experiment `name`: one that comes with joulio, or the path of a file.
     ///
     /// # Errors
-    /// There is none, or the file is no experiment.
+    /// There is none, or the file is not an experiment.
     pub fn load(name: &str) -> Result<ExperimentFile, ExperimentFileError> {
         let built_in = CATALOGUE.iter().find(|(known, _)| *known == name);
         if let Some((name, text)) = built_in {

@@ -83,7 +83,7 @@ impl OnPlatform {
             }
         }
         if twin {
-            // Of the keys that other platforms have too, this one has no meaning here.
+            // The only key among those of all platforms that has no meaning here.
             let own = [Some(&file.twin), file.twin.quick.as_deref()];
             if own.into_iter().flatten().any(|keys| keys.meter.is_some()) {
                 let why = "nothing is metered in virtual time: leave it out";

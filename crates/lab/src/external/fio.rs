@@ -233,7 +233,7 @@ mod tests {
             "number_ios=3",
             "io_size=12288",
             "cpus_allowed=0,1",
-            // Writes elsewhere would be to data that nobody meant.
+            // Writes elsewhere would destroy other data.
             "offset=8192",
             "random_distribution=zipf:1.2",
         ] {

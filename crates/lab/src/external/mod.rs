@@ -342,7 +342,7 @@ fn disk(run: &ExternalRun<'_>) -> Result<Option<Disk>, ExternalError> {
     Ok(target?.info().disk.clone())
 }
 
-/// Why this kernel and disk do not wait as `method` says.
+/// Returns why this kernel and disk cannot wait by `method`.
 fn unavailable(method: Method, disk: Option<&Disk>) -> Option<String> {
     if method.engine != EngineName::Fio {
         return None;

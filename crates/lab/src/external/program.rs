@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Ticks of /proc/PID/stat in a second: USER_HZ on every architecture that joulio runs on.
 const TICKS: f64 = 100.0;
 
-/// Folders of administrators' programs, which are not on everybody's PATH.
+/// Folders of administrators' programs, which are not on every user's PATH.
 const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// Bytes of output that are read at most.
@@ -51,7 +51,7 @@ pub struct ProgramEnd {
 }
 
 impl Program {
-    /// The program `name` of the PATH.
+    /// Finds the program `name` in the PATH.
     ///
     /// # Errors
     /// It is not installed; `remedy` says where it comes from.
@@ -90,7 +90,7 @@ impl Program {
     /// Runs the program as [`Program::run`] does, whatever its exit status, and for `longest` at most.
     ///
     /// # Errors
-    /// It cannot be begun, takes longer, or the run is to end.
+    /// The program cannot be started, takes longer, or the run is to end.
     pub fn run_to_any_end(
         &self,
         words: &[OsString],
@@ -158,7 +158,7 @@ impl Program {
             }
             match terminated {
                 None if begun.elapsed() > longest => {
-                    // One that waits for a device does not heed SIGTERM either.
+                    // A process that waits for a device does not react to SIGTERM either.
                     let _ = kill_process_group(pid, Signal::KILL);
                     let _ = child.wait();
                     return Err(self.failed(format!(

@@ -134,7 +134,7 @@ pub fn read(
     job: &Job,
 ) -> Result<ProgramReport, ExternalError> {
     let total = ended.stdout.lines().find_map(total);
-    // Without a namespace, or where no I/O ended, it says so, and ends with status 0.
+    // Without a namespace, or if no I/O completed, the program prints that and ends with status 0.
     let total = total.filter(|_| ended.status.success());
     let total = total.ok_or_else(|| program.failed(cause(ended)))?;
     let percentiles = percentiles(&ended.stdout);
@@ -179,8 +179,8 @@ pub fn read(
     })
 }
 
-/// Cause of a run without a result, as the program told it: its first line is what happened, and the last what
-/// it could not do for that.
+/// Returns the cause of a run without a result from the program's messages: the first line is the event, and the last
+/// what failed because of it.
 fn cause(ended: &ProgramEnd) -> String {
     let telling = |line: &&str| {
         let mut empty = ["*NOTICE*", "*WARNING*", "errors occurred"].into_iter();
@@ -202,7 +202,7 @@ fn cause(ended: &ProgramEnd) -> String {
     format!("{}: {}", ended.status, crate::printable(said))
 }
 
-/// Message of a line: `[time] file.c: 7:function: *ERROR*: what it says`.
+/// Returns the message of a line: `[time] file.c: 7:function: *ERROR*: message`.
 fn message(line: &str) -> &str {
     let log = line.split_once("*: ").filter(|_| line.starts_with('['));
     log.map_or(line, |(_, message)| message).trim()
@@ -408,7 +408,7 @@ probe failed for transport address '/x'
         let mut jobs = [job(), job(), job()];
         jobs[0].runtime = None;
         jobs[1].numjobs = 2;
-        // It would write where nobody allowed it.
+        // It would write without permission.
         jobs[2].size = Some(1 << 20);
         let hints = ["--runtime", "--numjobs", "--size"];
         for (job, hint) in jobs.into_iter().zip(hints) {

@@ -20,7 +20,7 @@ fn has(kept: &Value, header: &Value) -> bool {
         }
         header
     };
-    // A name with another profile behind it is another device.
+    // A name with another profile is another device.
     let devices = |header: &Value| -> Vec<(Value, Value)> {
         let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
         let named = list(&header["axes"]["devices"]);
@@ -60,7 +60,7 @@ impl GridState {
         Ok(state)
     }
 
-    /// Takes the scenarios that are whole; how many bytes they are.
+    /// Takes the complete scenarios; returns their number of bytes.
     fn take(&mut self, lines: Vec<(GridCell, usize)>, views: usize) -> usize {
         let (mut kept, mut length) = (0, 0);
         let mut rows: Vec<GridCell> = Vec::new();

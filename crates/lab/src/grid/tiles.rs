@@ -11,7 +11,7 @@ const TILE: (i32, i32) = (122, 17);
 const LEFT: i32 = 180;
 const TOP: i32 = 44;
 const GAP: i32 = 24;
-/// Height of what stands above all maps.
+/// Height of the part above all maps.
 const HEAD: i32 = 64;
 /// Maps beside each other.
 const ACROSS: usize = 2;
@@ -25,8 +25,8 @@ const LEGEND: [&str; 2] = [
     "No number: nobody else keeps it. ~: another is the best with some seeds. -: nobody keeps it.",
 ];
 
-/// Colours that differ, also for most who do not see all of them (after Okabe and Ito,
-/// and lighter ones of the same hues).
+/// Colours that most colour-blind people can distinguish too (after Okabe and Ito, and lighter ones of the same
+/// hues).
 const COLOURS: [RGBColor; 16] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),

@@ -1,4 +1,4 @@
-//! One field of an NVMe structure, as text and as JSON.
+//! A field of an NVMe structure, as text and as JSON.
 
 use serde_json::Value;
 

@@ -169,7 +169,7 @@ fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo
         let name: DeviceName = text.parse()?;
         return match own(&name, cancel.clone()) {
             Ok(device) => Ok(opened(&text, &*device)?),
-            // Somebody uses it, or it takes a word: that is worth a row, not an error.
+            // The device is in use, or needs permission: that is worth a row, not an error.
             Err(error) => Ok(vec![NamespaceInfo {
                 node: text,
                 model: match error {

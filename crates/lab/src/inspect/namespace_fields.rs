@@ -24,7 +24,7 @@ pub fn lba_formats(namespace: &IdentifyNamespace) -> &[LbaFormat] {
     formats(namespace, nulbaf(namespace))
 }
 
-/// The LBA formats that the namespace says it has and `more`.
+/// Returns the LBA formats that the namespace reports, and `more`.
 fn formats(ns: &IdentifyNamespace, more: u8) -> &[LbaFormat] {
     let count = usize::from(ns.nlbaf) + 1 + usize::from(more);
     &ns.lbaf[..count.min(ns.lbaf.len())]

@@ -2,14 +2,14 @@
 
 use super::error::PowerLogError;
 
-/// A person who does what is requested and says when it is done.
+/// A person who carries out a step on request and confirms it.
 pub trait Person {
     /// Shows `text`.
     fn report(&mut self, text: &str);
 
-    /// Waits until the step is done; false: nobody is there any more, or a signal came.
+    /// Waits until the step is done; returns false if the person has left, or a signal came.
     ///
     /// # Errors
-    /// The person cannot be heard: [`PowerLogError::Person`].
+    /// The input cannot be read: [`PowerLogError::Person`].
     fn done(&mut self) -> Result<bool, PowerLogError>;
 }

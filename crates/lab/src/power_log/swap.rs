@@ -213,7 +213,7 @@ impl SwapSteps<'_> {
         Ok(Step::Done)
     }
 
-    /// A marker is kept at once: a logger has recorded it, whatever comes after.
+    /// Saves a marker at once: a logger has recorded it, whatever happens afterwards.
     fn marker(&mut self, person: &mut dyn Person) -> Result<Step, PowerLogError> {
         let length = self.shape.length().seconds();
         person.report(&format!("  Marker, {length} s: leave it alone.\n"));
@@ -232,7 +232,7 @@ impl SwapSteps<'_> {
     }
 }
 
-/// The window has to have passed on the wall clock as it has on the one that nobody sets.
+/// Checks that the window took the same time on the wall clock as on the monotonic clock, which is never set.
 fn check_clock(wall: Nanos, steady: Nanos) -> Result<(), PowerLogError> {
     let apart = wall.since(steady).max(steady.since(wall));
     match apart > SET {

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 impl Serialize for PowerReport {
-    /// The report as `joulio power-states -o json` has it.
+    /// Serializes the report in the format of `joulio power-states -o json`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         json(self).serialize(serializer)
     }

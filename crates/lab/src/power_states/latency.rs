@@ -281,7 +281,7 @@ mod tests {
             for late in [false, true] {
                 let all = measured(name, late, [0; 3]);
                 assert!(all.len() > 2 && all.iter().any(|(_, told)| told[1] > Nanos::ZERO));
-                // Of a transition between two states the exit of the one and the entry of the other.
+                // A transition between two states has the exit of one and the entry of the other.
                 let [into_zero, from_zero] = all[0].1;
                 for (found, [entry, exit]) in &all[1..] {
                     let (entry, exit) = (*entry + from_zero, *exit + into_zero);

@@ -144,7 +144,7 @@ fn measure(
     let control = Arc::clone(drive.controller.admin.control());
     let described = control.identify_controller().power_states();
     let states: Vec<_> = (0..).zip(described).map(to_measure).collect();
-    // What makes no sense is refused before anything takes its time.
+    // Invalid requests are refused before anything takes time.
     let (found, refused) = meters(drive, options)?;
     let metered = !found.is_empty();
     drop(found);
@@ -160,7 +160,7 @@ fn measure(
         if metered {
             drive.rest(state.settle.max(METER_SETTLE))?;
         }
-        // Opened anew, so that a mean that the drive forms is of this state alone.
+        // Opened again, so that a mean that the drive computes is of this state alone.
         let (mut meters, _) = meters(drive.drive, options)?;
         if !meters.is_empty() {
             let window = meters.open().map_err(PowerStatesError::Meter)?;

@@ -20,7 +20,7 @@ use serde::Serialize;
 /// Tables, figures and observations of an experiment, and their source.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// Short name, as its file has it.
+    /// Short name in the experiment's file.
     pub name: &'a str,
     /// Title.
     pub title: &'a str,
@@ -183,8 +183,8 @@ impl Report {
 }
 
 impl ExperimentReport {
-    /// Beginning of the names of what `set` shows, which no other set's have: of the experiment, the
-    /// platform and, where several machines have it, the machine.
+    /// Returns the prefix of the names in `set`, which no other set has: of the experiment, the platform and, if
+    /// several machines have it, the machine.
     pub(super) fn prefix(&self, set: &SetReport) -> String {
         let prefix = format!("{}-{}", self.name, set.platform.name());
         let same = self.sets.iter().filter(|one| one.platform == set.platform);
@@ -303,7 +303,8 @@ fn in_source(said: &Option<String>, id: &str) -> Option<String> {
     (name != "-").then(|| name.to_owned())
 }
 
-/// Devices by what people call them, of several alike their greatest number at once: `46 × tipro9000`.
+/// Returns the devices by their usual names, several of one kind with their greatest number at once: `46 ×
+/// tipro9000`.
 fn devices(data: &ReportData) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let runs = data

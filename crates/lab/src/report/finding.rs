@@ -105,7 +105,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
 }
 
 fn basis(sets: &[&SetReport]) -> Finding {
-    // One on which nothing could be run is no basis.
+    // A set without any run is no basis.
     let any = sets.iter().any(|set| set.runs > 0);
     let counts = sets.iter().filter(|set| set.runs > 0 || !any);
     let mut platforms: Vec<Platform> = counts.map(|set| set.platform).collect();

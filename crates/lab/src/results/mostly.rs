@@ -2,9 +2,9 @@
 
 use joulio_workload::Counts;
 
-/// The waits of a run by what ended them, as "94 % of I/Os by a timer sleep, 6 % by a block"; `None`: it
-/// did no I/O. A wait in which several I/Os complete is one of them, so that at depth less than all may be
-/// by anything but polling.
+/// The waits of a run by what ended them, as "94 % of I/Os by a timer sleep, 6 % by a block"; `None`: it did no I/O.
+/// A wait in which several I/Os complete counts once, so that at depth fewer I/Os than waited that way may be
+/// counted.
 pub(super) fn text(counts: &Counts) -> Option<String> {
     let wait = &counts.wait;
     let ios = counts.all.ios;

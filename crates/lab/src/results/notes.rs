@@ -7,8 +7,8 @@ use crate::record::RunRecord;
 use joulio_workload::{Counts, Placement, RunResult};
 use std::collections::BTreeSet;
 
-/// Share of a disk's I/Os that others than the jobs dispatched, from which on it is told: the rest of
-/// the machine's I/Os are among them.
+/// Share of a disk's I/Os dispatched by other threads than the jobs' from which on it is reported; the I/Os of the
+/// rest of the machine are included.
 const MANY: f64 = 0.1;
 
 /// Runs from which on equal notes stand once, with the number of runs.
@@ -25,7 +25,7 @@ struct Note {
 
 /// Notes on the runs of `records` beside their figures, a line each.
 pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
-    // What was said of a section is not said of all together once more.
+    // A note on a section is not repeated for all sections together.
     let mut said: Vec<String> = Vec::new();
     let of_runs = records.iter().flat_map(|record| {
         let prefix = varied.prefix(record);
@@ -83,8 +83,7 @@ pub fn unmetered(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
     lines(notes.collect(), records.len())
 }
 
-/// The lines of `notes` on so many `runs`: of many runs, the first of each kind and the number of the
-/// others.
+/// Returns the lines of `notes` on `runs` runs: for many runs, the first of each kind and the number of the others.
 fn lines(notes: Vec<Note>, runs: usize) -> Vec<String> {
     if runs <= FEW {
         let lines = notes.into_iter();
@@ -106,8 +105,7 @@ fn lines(notes: Vec<Note>, runs: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Notes on one run: those on how it came about, then those on its figures.
-/// CPUs, buffers and devices that are not all of one NUMA node, as far as that is known.
+/// Returns a note if CPUs, buffers and devices, where their node is known, are on more than one NUMA node.
 fn nodes(placement: &Placement) -> Option<String> {
     let name = |nodes: &BTreeSet<u32>| match nodes.is_empty() {
         true => "?".into(),
@@ -254,7 +252,7 @@ fn verified(counts: &Counts) -> Option<String> {
     ))
 }
 
-/// Returns who dispatched, where that was not the jobs: it confounds any comparison of schedulers.
+/// Returns the threads that dispatched I/Os, if they were not the jobs': that confounds any comparison of schedulers.
 fn dispatch(counts: &Counts) -> Option<String> {
     if counts.threads.kernel.threads > 0 {
         return None;

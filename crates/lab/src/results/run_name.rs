@@ -16,7 +16,7 @@ pub fn run_name(run: &RunResult) -> String {
 /// The name of `mode`, with the engine and the settings of `run`.
 pub fn mode_name(run: &RunResult, mode: &str) -> String {
     let method = match run.engine {
-        // Sections that differ in it have it in their modes.
+        // Sections with different engines have the engine in their modes.
         None | Some(EngineName::Nvme) => mode.into(),
         Some(engine) => format!("{engine} {mode}"),
     };

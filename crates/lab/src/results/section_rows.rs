@@ -25,7 +25,7 @@ pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
             ..record.clone()
         };
         row.point.insert(SECTION.into(), section.section.clone());
-        // One that does the same in runs that differ is another in each.
+        // A section that is the same in runs that differ is another one in each.
         let others = record.point.iter();
         let others = others.filter(|(name, value)| section.point.get(*name) != Some(value));
         let others: Vec<_> = others

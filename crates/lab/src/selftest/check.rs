@@ -32,7 +32,7 @@ impl SelftestCheck {
         self.counts.insert(name.into(), count.into());
     }
 
-    /// Demands that `holds` is true: otherwise the check fails, and says `failure`.
+    /// Demands that `holds` is true: otherwise the check fails with the message `failure`.
     pub(super) fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
         if !holds {
             self.passed = false;

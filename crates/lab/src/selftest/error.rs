@@ -74,7 +74,7 @@ pub enum SelftestError {
         /// The reason.
         reason: String,
     },
-    /// The device has bad blocks where the test reads, at so many bytes.
+    /// The device has bad blocks where the test reads, at this offset in bytes.
     #[error(
         "the device cannot read what is {0} bytes from its begin, so that nothing can be tested with it"
     )]

@@ -112,8 +112,8 @@ fn judge_short(name: &str, counts: &PauseCounts) -> SelftestCheck {
     check
 }
 
-/// Judges long pauses; one that was away for long, because an interrupt ended it and another thread
-/// ran, counts as if it had been kept.
+/// Judges long pauses. A pause that an interrupt ended, after which another thread ran for long, counts as if it had
+/// been kept.
 fn judge_long(name: &str, counts: &PauseCounts) -> SelftestCheck {
     let mut check = check(format!("{name}, twice the system's limit"), counts);
     check.demand(counts.limited > counts.kept, || {

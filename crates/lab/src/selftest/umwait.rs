@@ -58,13 +58,13 @@ struct Shared {
     round: Apart,
     /// The round whose stamps are there.
     stamped: Apart,
-    /// The counter before the last store, and after it was for all to see.
+    /// The counter before the last store, and after the store was visible to all CPUs.
     stamps: Apart<[AtomicU64; 2]>,
     /// True once there are no more rounds.
     over: Apart<AtomicBool>,
 }
 
-/// Counts of the waits, by what ended them.
+/// Counts of the waits, by the event that ended them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct StoreCounts {
     /// The store was there before the core waited.

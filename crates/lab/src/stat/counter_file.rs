@@ -114,7 +114,7 @@ impl CounterFile {
             path: path.into(),
             problem,
         })?;
-        // Of a link the file that it leads to is replaced.
+        // For a link, the file that it leads to is replaced.
         let path = fs::canonicalize(path).map_err(wrong)?;
         Ok((CounterFile { path, lock: file }, kept))
     }
@@ -138,7 +138,7 @@ impl CounterFile {
         new.write_all(b"\n")?;
         let rights = self.lock.metadata()?.permissions();
         new.as_file().set_permissions(rights)?;
-        // Locked before it has the name: nobody finds it free.
+        // Locked before it gets its name: no other process finds it unlocked.
         flock(new.as_file(), FlockOperation::NonBlockingLockExclusive)?;
         new.as_file().sync_all()?;
         self.lock = new.persist(&self.path)?;

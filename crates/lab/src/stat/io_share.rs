@@ -40,8 +40,8 @@ impl IoShare {
     }
 }
 
-/// The devices whose I/Os cost what the meter counts. Of those that stand on one another only the
-/// lowest: an I/O counts once.
+/// Returns the devices whose I/Os use the energy that the meter counts. Of devices that stand on one another only the
+/// lowest, so that an I/O counts once.
 fn whose(
     about: &About,
     devices: &[DiskActivity],

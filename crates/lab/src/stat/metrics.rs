@@ -51,9 +51,9 @@ pub struct Metrics {
     file: Option<OutputFile>,
     server: Option<MetricsServer>,
     state: Option<CounterFile>,
-    /// Joules of every meter so far, be it there now or not.
+    /// Joules of every meter so far, whether or not it is there now.
     joules: BTreeMap<OfMeter, f64>,
-    /// I/Os and bytes of every device so far, be it there now or not.
+    /// I/Os and bytes of every device so far, whether or not it is there now.
     moved: BTreeMap<OfDevice, (u64, u64)>,
     registry: Registry,
     energy: Float<OfMeter>,
@@ -100,7 +100,7 @@ pub enum MetricsError {
     Text(#[from] std::fmt::Error),
 }
 
-/// Opens the file `path`, for everybody to read.
+/// Opens the file `path`, readable for all users.
 fn file(path: &Path) -> Result<OutputFile, OutputFileError> {
     let file = OutputFile::open(path, Existing::Replace)?;
     let is_ours = |text: &[u8]| text.is_empty() || text.starts_with(BEGINNING.as_bytes());
@@ -275,7 +275,7 @@ impl Metrics {
         let sum = self.joules.entry(labels.clone()).or_default();
         let before = *sum;
         *sum += joules;
-        // One that was there before goes on from where it was.
+        // A counter that existed before continues from its value.
         let first = if is_new { before } else { 0.0 };
         self.energy.get_or_create(labels).inc_by(first + joules);
         match share.watts {
@@ -424,7 +424,7 @@ mod tests {
         first.add(&device(1));
         let mut second = nowhere();
         second.restore(first.kept());
-        // What is not there is not shown, and not forgotten.
+        // A device that is absent is not shown, and not forgotten.
         assert!(lines(&second).is_empty());
         assert_eq!(second.kept(), first.kept());
         second.add(&device(5));

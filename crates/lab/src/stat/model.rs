@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Profile of what a disk that turns draws, where nobody says which disk it is.
+/// Profile for the watts of a rotating disk, if the user does not name one.
 const TURNS: &str = "hdd-7200";
 
 /// A disk with the profile that it is said to have.
@@ -143,7 +143,7 @@ impl StatModel {
         self.before = CpuTimes::read(&self.root).ok();
     }
 
-    /// Finds the profiles of drives that are new among `watched`, and says which.
+    /// Finds the profiles of drives that are new among `watched`, and returns notes on them.
     pub(super) fn meet(&mut self, watched: &WatchedDisks) -> Vec<String> {
         let (mut notes, mut none) = (Vec::new(), Vec::new());
         for name in watched.names() {
@@ -178,7 +178,7 @@ impl StatModel {
             return Some(one(profile.clone(), "by --drive"));
         }
         let disks = watched.disks();
-        // The joules of what stands on another are the other's.
+        // The joules of a device that stands on another are the other's.
         if !disks.is_drive(name) || !watched.beneath(name).is_empty() {
             return None;
         }
@@ -253,7 +253,7 @@ impl StatModel {
         model.devices_energy(window)
     }
 
-    /// Energy of the cores in an interval of so many `seconds`, over the I/Os of `devices`.
+    /// Returns the energy of the cores in an interval of `seconds`, divided among the I/Os of `devices`.
     pub(super) fn cores(&mut self, devices: &[DiskActivity], interval: f64) -> MeterRow {
         let lowest = devices.iter().filter(|device| device.on.is_empty());
         let counts = lowest.clone().map(|device| device.interval.ios);

@@ -26,9 +26,9 @@ const TIME: Duration = Duration::from_secs(5);
 const CLIENTS: usize = 16;
 /// Time to wait where the system has no descriptor for another client.
 const EXHAUSTED: Duration = Duration::from_millis(100);
-/// Media type of the page (OpenMetrics 1.0), for who accepts it.
+/// Media type of the page (OpenMetrics 1.0), for clients that accept it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Media type of the page for all others (Prometheus' text format 0.0.4).
+/// Media type of the page for all other clients (Prometheus' text format 0.0.4).
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Address and port that metrics are served at.
@@ -155,7 +155,7 @@ fn hand_over(stream: TcpStream, page: &Arc<Page>, clients: &Arc<AtomicUsize>) {
     // Without a thread the connection is closed, and the next may have one.
     let _ = Builder::new().name("joulio-metrics".into()).spawn(move || {
         let _client = client;
-        // Of a client that has gone nothing is to be said.
+        // Nothing is reported if a client has gone.
         let _ = answer(&stream, &page);
     });
 }
@@ -183,7 +183,7 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
     };
     let bytes = reply.bytes();
     let mut rest = bytes.as_slice();
-    // One that reads a byte a second has no longer than others.
+    // A client that reads a byte a second gets no more time than others.
     let deadline = deadline.max(Instant::now() + TIME / 5);
     while !rest.is_empty() {
         stream.set_write_timeout(Some(left(deadline)?))?;
@@ -195,7 +195,7 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
         }
     }
     stream.shutdown(Shutdown::Write)?;
-    // Bytes that nobody read would have the kernel reset the connection, and the answer be lost.
+    // Unread bytes would make the kernel reset the connection, and the answer would be lost.
     let (mut bytes, mut most) = ([0; 1024], 64);
     while most > 0 && read(stream, deadline, &mut bytes)? > 0 {
         most -= 1;
@@ -234,7 +234,7 @@ struct Reply {
 }
 
 impl Reply {
-    /// An answer that is no page, but says why.
+    /// Creates an answer that is no page, but gives the reason.
     fn new(status: &'static str) -> Reply {
         Reply { status, page: None }
     }
@@ -258,7 +258,7 @@ impl Reply {
     }
 }
 
-/// The answer to the request that begins with `head`; `None`: there is more to come of that.
+/// Returns the answer to the request that begins with `head`; `None`: the request is incomplete.
 fn reply(head: &[u8], page: &Page) -> Option<Reply> {
     let mut headers = [EMPTY_HEADER; HEADERS];
     let mut request = Request::new(&mut headers);

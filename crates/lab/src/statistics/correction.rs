@@ -55,7 +55,7 @@ impl Correction {
         for (rank, index) in ranks.into_iter().enumerate() {
             levels[index] *= match self {
                 Correction::None => 1.0,
-                // Those that are not found are told as the first of them is.
+                // All that are not found share the level of the first of them.
                 Correction::Holm => 1.0 / (m - rank.min(found)) as f64,
                 Correction::BenjaminiHochberg => found.max(1) as f64 / m as f64,
             };

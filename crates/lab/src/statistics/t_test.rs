@@ -133,7 +133,7 @@ fn error_and_freedom((a, n_a): (f64, f64), (b, n_b): (f64, f64)) -> (f64, f64) {
     (both.sqrt(), freedom)
 }
 
-/// Hedges' correction of an effect that is estimated with so many degrees of freedom.
+/// Returns Hedges' correction of an effect that is estimated with `freedom` degrees of freedom.
 fn small_sample(freedom: f64) -> f64 {
     let half = freedom / 2.0;
     match freedom < 2.0 {

@@ -47,7 +47,7 @@ fn power_report(device: &TargetName, cancel: &Cancel) -> Result<PowerReport, Str
     PowerReport::read(&controller).map_err(|why| why.to_string())
 }
 
-/// The NVMe controller of a block device, or of the one that a file is on.
+/// Returns the NVMe controller of a block device, or of the one that a file is on.
 fn controller(path: &Path) -> Result<PathBuf, String> {
     let target = open_kernel(path, false);
     let target = target.map_err(|why| why.to_string())?;

@@ -67,7 +67,7 @@ pub enum FactorError {
     Value {
         /// The factor.
         factor: Factor,
-        /// Description of what is wrong and what to write.
+        /// Description of the mistake, and of what to write instead.
         problem: String,
     },
     /// A list without a value.
@@ -143,7 +143,7 @@ impl Factor {
             Factor::QueuePriority if text == "none" => Ok(text.into()),
             Factor::QueuePriority => self.read::<QueuePriorities>(text),
             Factor::RateIops if text == "max" => Ok(text.into()),
-            // What a run can have of them, its job knows.
+            // The run's job checks their values.
             Factor::IoDepth | Factor::NumJobs | Factor::RateIops => self.count(text, u64::MAX),
             Factor::Neighbours => self.count(text, 256),
             Factor::ThinkTime => {

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 const KEY: &str = "profiles";
 
 impl SweepOptions {
-    /// Profiles of the devices and the machine of all sections that are files, by their paths. One that cannot be read
-    /// is left out: no run has it.
+    /// Returns the profiles of the devices and the machine of all sections that are files, by their paths. A file
+    /// that cannot be read is left out: no run has it.
     pub(crate) fn file_profiles(&self) -> Map<String, Value> {
         let mut found = Map::new();
         let mut add = |path: &str, profile: Option<Value>| {
@@ -62,8 +62,8 @@ fn value(profile: impl Serialize) -> Option<Value> {
     serde_json::to_value(profile).ok()
 }
 
-/// True if records below the header `kept` may be those of `header`: it is the same, and has the profiles in files of
-/// that, with what is in them.
+/// Returns true if records below the header `kept` may belong to `header`: the headers are the same, also in the
+/// content of the profiles in files.
 pub(crate) fn has_records_of(kept: &Value, header: &Value) -> bool {
     let parted = |header: &Value| {
         let mut header = header.clone();

@@ -283,7 +283,7 @@ impl SweepOptions {
     pub(crate) fn common(&self) -> Value {
         let mut base = self.base.clone();
         base.replicates = 1;
-        // What is listed is no part of it.
+        // Lists are no part of it.
         let usual = ExperimentOptions::default();
         base.engines = Vec::new();
         base.completion = Vec::new();
@@ -308,7 +308,7 @@ impl SweepOptions {
         let mut header =
             json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") });
         if !self.beside.is_empty() {
-            // What is of a section alone is in no run's factors.
+            // Settings of a single section are in no run's factors.
             let sections = self.sections().map(|one| {
                 let alone = SweepOptions {
                     beside: Vec::new(),
@@ -376,7 +376,7 @@ fn update<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// `value` as `--coalescing` has it.
+/// Returns `value` in the form of `--coalescing`.
 fn coalescing_text(value: InterruptCoalescing) -> String {
     let count = coalescing::completions(value);
     format!("{count},{}", coalescing::microseconds(value))
@@ -468,7 +468,7 @@ mod tests {
             shown(&options),
             "emulated:instant nvme interrupt, ./disk.img io_uring interrupt"
         );
-        // What is named is taken at its word.
+        // Engines that are named are used even for devices that they do not fit.
         options.base.engines = vec![EngineName::Nvme];
         let runs = options.runs(&options.all_axes().unwrap()).unwrap();
         assert!(options.experiment(&runs[1]).is_err());

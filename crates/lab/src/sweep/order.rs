@@ -36,7 +36,7 @@ pub fn plan(points: &[Point], replicates: u32, order: Order, seed: u64) -> Vec<P
     for replicate in 1..=replicates {
         let mut turn: Vec<&Point> = points.iter().collect();
         if order == Order::Random {
-            // The same repetition has the same order whatever comes after it.
+            // The same repetition has the same order, however many follow.
             let mut random = Pcg64::seed_from_u64(seed.wrapping_add(replicate.into()));
             turn.shuffle(&mut random);
         }

@@ -16,7 +16,7 @@ use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
 /// Runs on this machine's devices, which are opened as the runs need them.
 pub struct RealRunner<'a> {
     options: &'a SweepOptions,
-    /// Runs that are to be done: devices are opened with queues for all of them.
+    /// Runs that are planned: devices are opened with queues for all of them.
     runs: &'a [PlannedRun],
     stop: &'a Stop,
     /// True if every run has been checked.
@@ -25,7 +25,7 @@ pub struct RealRunner<'a> {
     open: Option<(String, Testbed)>,
     /// Runs that other programs do, from the first one on.
     external: Option<External>,
-    /// Power of the idle machine as it was last measured, in place of a baseline that nobody has named.
+    /// Power of the idle machine as last measured, in place of a baseline if none was named.
     idle: Option<Baseline>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> RealRunner<'a> {
                 }
             }
             let demands: Vec<_> = here.iter().filter_map(|group| group.demand()).collect();
-            // What is open may be one of them.
+            // The open device may be one of them.
             self.open = None;
             let energy = &first.first().options().energy;
             let testbed = Testbed::open(&first.targets, energy, &demands)?;
@@ -180,7 +180,7 @@ impl<'a> RealRunner<'a> {
         let (open, testbed) = match self.open.take() {
             Some(open) if open.0 == name => open,
             other => {
-                // What is open may be one of them.
+                // The open device may be one of them.
                 drop(other);
                 let here = self.runs.iter().filter(|run| self.at(run) == name);
                 let groups = here.filter_map(|run| Group::new(self.options, run).ok());
@@ -213,7 +213,7 @@ impl<'a> RealRunner<'a> {
         let testbed = self.testbed(run, &group)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
-        // Of lists of one value there is one combination.
+        // Lists with one value each have one combination.
         let combination = combinations.first().cloned().unwrap_or_default();
         let each = Factor::Neighbours.value(&run.point)?.unwrap_or(0);
         let job = &group.members[0].job;

@@ -97,7 +97,7 @@ impl Sweep<'_> {
             let ran = runner.run(run, observer);
             let result = match ran.map_err(|failure| self.as_it_counts(failure)) {
                 Ok(result) => result,
-                // What came before it is a result all the same.
+                // The runs before it are a result all the same.
                 Err(why) if stop.is_requested() => {
                     end.missing.lost(&name, &why.to_string());
                     continue;

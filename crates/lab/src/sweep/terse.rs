@@ -93,7 +93,7 @@ fn side(side: &DirectionResult, counts: &Counts) -> Vec<String> {
         fraction(latency.mean),
         fraction(latency.stddev.unwrap_or(0.0)),
     ]);
-    // Of the bandwidth: least, greatest, the direction's part of all, mean, deviation.
+    // Bandwidth: least, greatest, the direction's part of all, mean, deviation.
     let all = counts.all.bandwidth_bytes_per_second;
     let part = if all > 0.0 {
         100.0 * bandwidth / all

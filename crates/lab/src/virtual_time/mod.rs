@@ -164,7 +164,7 @@ impl VirtualExperiment {
         }
     }
 
-    /// Values of `settings` and of what is beside the jobs by name, as results have them.
+    /// Returns the values of `settings`, and of the load beside the jobs, by name, as results have them.
     fn settings_of(&self, settings: &VirtualSettings) -> BTreeMap<String, String> {
         let mut names = settings.names();
         let other_irqs = Some(self.surroundings.other_irqs).filter(|rate| *rate > 0);

@@ -23,7 +23,7 @@ pub enum CoreActivity {
     Sleeps(Nanos),
 }
 
-/// [`Depth`], as files have it.
+/// Names of [`Depth`] in files.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Depth", rename_all = "kebab-case")]
 enum DepthName {

@@ -7,8 +7,7 @@ use joulio_units::Nanos;
 
 /// Cores that can be made to do something for a while.
 pub trait Cores {
-    /// Makes the cores do what `arm` says, calls `during` as soon as they all do, and lets them
-    /// rest again.
+    /// Makes the cores carry out `arm`, calls `during` as soon as all of them do, and lets them rest again.
     ///
     /// # Errors
     /// A core cannot do it, `during` fails, or the machine was not quiet.
@@ -30,10 +29,10 @@ pub trait JouleMeter {
 
 /// A clock by which windows are known to a logger.
 pub trait WindowClock {
-    /// Begin and end of the next `time`, in nanoseconds since 1970 UTC.
+    /// Waits for `time` and returns its beginning and end, in nanoseconds since 1970 UTC.
     ///
     /// # Errors
-    /// The clock was set meanwhile, or it was stopped.
+    /// The clock was set during that time, or the wait was stopped.
     fn over(&mut self, time: Nanos) -> Result<[Nanos; 2], WattsError>;
 }
 

@@ -78,7 +78,7 @@ impl ClockLaw {
             false => exponent,
         };
         let value = share(&ratios, exponent);
-        // Each ratio is off by what its two figures are, and the share by the mean of that.
+        // Each ratio has the error of its two figures, and the share the mean of these errors.
         let off = |(r, watts): &(f64, &Interval)| {
             let relative = watts.half() / watts.value + top.half() / top.value;
             let ratio = watts.value / top.value;

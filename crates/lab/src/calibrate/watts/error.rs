@@ -102,7 +102,7 @@ pub enum WattsError {
     /// The measurement was spoiled: other programs ran, or the machine was disturbed otherwise.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
-    /// Spinning cannot be told from idling: neither can anything that saves part of it.
+    /// The difference between spinning and idling is not significant: nor is that of anything which saves part of it.
     #[error(
         "by {meter} {cores} spinning cores cannot be told from idle ones (within {within:.2} W each): give more --rounds, a longer --window, or another --meter"
     )]

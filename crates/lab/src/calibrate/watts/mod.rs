@@ -156,7 +156,7 @@ impl WattsCalibration {
         let mut groups = Vec::new();
         for group in self.plan.groups() {
             let measured = protocol.measure(group)?;
-            // Half an hour of what is compared with it would be in vain.
+            // Half an hour of measurements to compare with it would be in vain.
             if let (Purpose::Spin, Ok(blocks)) = (measured.purpose, &measured.blocks) {
                 Spinning::of(blocks, self.plan.used.max(2)).map_err(named)?;
             }
@@ -199,7 +199,7 @@ impl WattsCalibration {
                 record
             }
         };
-        // What cannot be written is found out before the hours and not after them.
+        // A file that cannot be written is found before the hours and not after them.
         record.save(path)?;
         let marker = || -> Result<MarkerRecord, WattsError> {
             let made: Result<Marker, _> = shape.make(stop.flag());

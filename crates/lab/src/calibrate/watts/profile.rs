@@ -10,7 +10,7 @@ use joulio_model::{Figure, FigureKind, Frequency, MachineProfile, MeteredAt};
 /// The least that a core may draw by the rules of profiles.
 const MIN_WATTS: f64 = 1e-6;
 
-/// Exponent of a law by which watts follow the clock, where nothing says which.
+/// Exponent of the law by which watts follow the clock, used if none is known.
 const EXPONENT: f64 = 2.0;
 
 /// Returns `base`, whose watts are those of the machine `name`, with this machine's watts in their place. Figures

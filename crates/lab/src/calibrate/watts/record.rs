@@ -25,7 +25,7 @@ use std::path::Path;
 const VERSION: u32 = 1;
 /// Bytes of the largest file: thousands of windows take less.
 const LARGEST: u64 = 64 << 20;
-/// Distance of a window's length from what it was to be, by which the machine's clock was set meanwhile.
+/// Difference of a window's length from the planned one from which on the machine's clock counts as set in between.
 const CLOCK_SET: Nanos = Nanos::from_millis(1_000);
 
 /// Windows of a calibration of watts without a meter, as a file keeps them.
@@ -251,7 +251,7 @@ impl WattsRecord {
     }
 }
 
-/// Cores that are told apart by the windows in which they did something.
+/// Cores that are recognised by the windows in which they were active.
 struct Recording<'a> {
     cores: &'a mut dyn Cores,
     windows: &'a RefCell<Vec<RecordedWindow>>,

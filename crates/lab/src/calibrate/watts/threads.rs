@@ -151,7 +151,7 @@ fn started<T>(threads: Vec<std::io::Result<T>>) -> (Vec<T>, Option<WattsError>) 
     (running, failed)
 }
 
-/// Waits until all have begun; one that cannot ends.
+/// Waits until all threads have begun; a thread that cannot begin ends.
 fn wait_for(shared: &Shared, threads: usize, one_ended: impl Fn() -> bool) {
     while shared.begun.load(Ordering::Relaxed) < threads && !one_ended() {
         sleep(Duration::from_millis(1));
@@ -217,7 +217,7 @@ fn work(activity: CoreActivity, cpu: usize, shared: &Shared) -> Result<CoreWork,
                 spin_loop();
             }
         }
-        // What an empty poll does: a load, a comparison and a branch.
+        // The instructions of an empty poll: a load, a comparison and a branch.
         _ => {
             while !is_over() {
                 black_box(line.load(Ordering::Acquire) == 1);

@@ -35,7 +35,7 @@ impl Topology {
             let siblings = text(cpu, "topology/thread_siblings_list");
             let one: &mut Vec<usize> = packages.entry(package).or_default();
             if cores.insert(siblings.clone().unwrap_or_else(|| cpu.to_string())) {
-                // Of a core's threads the first that may be used.
+                // The first of a core's threads that may be used.
                 let siblings = siblings.and_then(|text| parse_cpus(&text).ok());
                 let siblings = siblings.unwrap_or_else(|| vec![cpu as u32]);
                 let mut siblings = siblings.into_iter().map(|cpu| cpu as usize);

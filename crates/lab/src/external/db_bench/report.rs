@@ -109,8 +109,8 @@ impl Histogram {
         })
     }
 
-    /// Microseconds that `percent` of the reads took at most: on the line between the ends of a bucket, as
-    /// RocksDB itself has it.
+    /// Returns the microseconds that `percent` of the reads took at most: interpolated linearly within a bucket, as
+    /// in RocksDB itself.
     fn percentile(&self, percent: f64) -> Option<f64> {
         let mut below = 0.0;
         for [begin, end, up_to] in &self.buckets {

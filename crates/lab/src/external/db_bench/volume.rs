@@ -150,8 +150,8 @@ impl VolumePlace {
     }
 }
 
-/// Energy at the boundary of the device in a run of so many `seconds`, by the line that the library ends with on `stderr`,
-/// and why there is none. The machine's meters are read by joulio itself.
+/// Returns the energy at the boundary of the device in a run of `seconds`, from the library's last line on `stderr`,
+/// or the reason why there is none. The machine's meters are read by joulio itself.
 ///
 /// # Errors
 /// There is no such line.

@@ -36,7 +36,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
         values.extend(marks().filter_map(|mark| Some(mark.published?.0)));
         values.extend(marks().filter_map(|mark| Some(mark.band?.1)));
     }
-    // The value of the highest bar stands above it, and below what the frame says at its top.
+    // The value of the highest bar is above it, and below the frame's words at the top.
     let room = if xy.style == Style::Bars { 20.0 } else { 6.0 };
     let y_scale = Scale::of(&values, (BOTTOM, TOP + room), false);
     let modelled = marks().count() > 0 && marks().all(|mark| mark.modelled);

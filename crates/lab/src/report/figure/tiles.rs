@@ -227,7 +227,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Corrects the probabilities of all tiles together, and says which are ties.
+    /// Corrects the probabilities of all tiles together, and marks ties.
     fn correct(&self, panels: &mut [Panel]) {
         let tiles = panels
             .iter_mut()

@@ -8,7 +8,7 @@ use crate::report::figure::{
 };
 use std::collections::BTreeMap;
 
-/// Most panels: nobody compares more curves.
+/// Largest number of panels: more curves cannot be compared.
 const MAX_PANELS: usize = 6;
 
 /// Percentiles that are marked, and the least I/Os that have one.

@@ -84,7 +84,7 @@ impl Plot {
         let results: Vec<_> = records.iter().map(|record| &record.result).collect();
         let column = EnergyColumn::of(&results);
         let uses = Uses::of(axes);
-        // Of a run's energy only what runs are compared by, as in their table.
+        // Only the energy figures by which the runs' table compares them.
         let of_column = records.iter().map(|record| {
             let mut record = (*record).clone();
             if let (Some(column), Some(counts)) = (&column, &mut record.result.counts) {

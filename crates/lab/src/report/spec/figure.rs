@@ -265,7 +265,7 @@ impl FigureSpec {
 }
 
 impl DrawingKind {
-    /// Name, as a message has it.
+    /// Returns the name for messages.
     fn name(self) -> &'static str {
         match self {
             DrawingKind::Lines => "kind 'lines'",

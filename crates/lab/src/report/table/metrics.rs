@@ -11,7 +11,7 @@ use joulio_workload::Metric;
 /// A column: the values of `columns`, and a metric.
 struct Column {
     name: String,
-    /// Name with what it is a number of: `jobs 8`.
+    /// Name and number: `jobs 8`.
     words: String,
     metric: Metric,
 }

@@ -19,7 +19,7 @@ struct Pair<'a> {
     to: &'a (String, Estimate),
     /// Step that the second is to be above.
     step: Step,
-    /// Significance at which it is told, beside the others.
+    /// Significance level for this comparison, among the others.
     level: f64,
 }
 
@@ -50,7 +50,7 @@ impl Judge<'_> {
             (None, count) => count.clone().unwrap_or_default(),
         };
         let what = format!("{words} rises along {}", rising.order.join(", "));
-        // What a meter drew and what a model has, or one boundary and another, are not steps of one chain.
+        // A metered and a modelled figure, or figures of two boundaries, are not steps of one chain.
         let alike = |(_, chain): &(String, Vec<(String, Estimate)>)| {
             let mut pairs = chain.windows(2);
             pairs.all(|pair| pair[0].1.is_of_boundary(&pair[1].1))
@@ -104,7 +104,7 @@ impl Judge<'_> {
                 true => String::new(),
                 false => format!(" ({at})"),
             };
-            // A number alone does not say of what.
+            // A number alone does not name its factor.
             let of = match pair.to.0.parse::<u64>() {
                 Ok(_) => format!("{} ", words::factor(&rising.along)),
                 Err(_) => String::new(),
@@ -249,7 +249,7 @@ fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     }
 }
 
-/// `holds at 40 of 56 points, not at 3, cannot be told at 13`.
+/// Returns the counts in words: `holds at 40 of 56 points, not at 3, cannot be told at 13`.
 fn counted(verdicts: &[(usize, Verdict)]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
     let (holds, fails, undecided) = (

@@ -9,7 +9,7 @@ use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_twin::check::judge::{self, Verdict};
 use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
 
-/// Numbers that stand together in a sentence, from so many on.
+/// Number of published numbers from which on they share a sentence.
 const TOGETHER: usize = 3;
 
 impl Judge<'_> {
@@ -20,7 +20,7 @@ impl Judge<'_> {
             return Part::none(what, format!("no claim is called '{what}'"));
         };
         let mut estimates = self.answers.estimates(self.data);
-        // Of its chains those that were run.
+        // Its chains that were run.
         let mut run = claim.clone();
         run.rising = Vec::new();
         let mut missing = None;
@@ -57,7 +57,7 @@ impl Judge<'_> {
             .map(|pair| (pair, pair.1.ratio_of(&pair.2, level)));
         let shown = match (judged.verdict, claim.any) {
             (Verdict::Holds, true) => ratios.max_by(|a, b| a.1.value.total_cmp(&b.1.value)),
-            // The one that noise hides most.
+            // The one that is the least significant.
             (Verdict::Undecided, _) => ratios.min_by(|a, b| {
                 let above = |ratio: Interval| (ratio.value - step) / ratio.half();
                 above(a.1).total_cmp(&above(b.1))
@@ -89,7 +89,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A published run by what it is: `interrupt, 8 jobs, 128k`.
+    /// Describes a published run: `interrupt, 8 jobs, 128k`.
     fn run_name(&self, run: &str) -> String {
         let mut runs = self
             .answers
@@ -202,8 +202,8 @@ impl Judge<'_> {
     }
 }
 
-/// Published numbers in a sentence: how many are reproduced, and of those with `outcome`, which is that of all,
-/// the one that is furthest off. `None`: they are few, and stand by themselves.
+/// Returns a sentence on published numbers: how many are reproduced, and the one with the largest error among those
+/// with `outcome`, the outcome of all. `None`: they are few, and have a sentence each.
 pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<String> {
     let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
     let numbers = numbers.filter_map(|part| Some((part, part.off_percent?.abs())));

@@ -141,7 +141,7 @@ pub fn section(profile: &MachineProfile) -> Markup {
     }
 }
 
-/// Percent that a pause saves of spinning, as the profile has it.
+/// Returns the percent of spinning's watts that a pause saves by the profile.
 fn saving(machine: &ShownMachine<'_>) -> f64 {
     let watts = machine.watts();
     let of = |doing: Doing| {

@@ -133,8 +133,8 @@ impl<'a> ShownMachine<'a> {
             ..io
         };
         let (mut learnt, mut idle) = (io.usual_ns, 0.0);
-        // What hybrid has learnt has its own delays in it, and the governor the idle times: both come
-        // to rest.
+        // The times that hybrid has learnt include its own delays, and so do the idle times of the governor: both
+        // converge.
         if mode != ShownMode::Poll {
             for _ in 0..64 {
                 let (wait, length) = self.one(mode, usual, learnt, idle);

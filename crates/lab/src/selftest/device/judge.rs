@@ -5,7 +5,7 @@ use super::super::latency::quantile;
 use super::reads::ReadsDone;
 use joulio_workload::CompletionMode;
 
-/// Interrupts, switches and the like that belong to nobody: the first of a queue, a page fault.
+/// Number of interrupts, switches and the like without a cause in the test: the first of a queue, a page fault.
 const FEW: u64 = 3;
 
 /// Judges the reads `done` by `mode`, up to `depth` of them at once.
@@ -42,7 +42,7 @@ fn count(check: &mut SelftestCheck, done: &ReadsDone) {
     check.count("switches", away(done));
 }
 
-/// Times that the thread left its CPU. What the device sends meanwhile is the kernel's.
+/// Returns how often the thread left its CPU. Interrupts during that time go to the kernel.
 fn away(done: &ReadsDone) -> u64 {
     done.usage.voluntary_switches + done.usage.involuntary_switches
 }
@@ -175,7 +175,7 @@ mod tests {
         assert!(!passes(|done| done.kernel = Some(50)));
         assert!(!passes(|done| done.usage.voluntary_switches = 50));
         assert!(!passes(|done| done.wait.lost_bindings = 1));
-        // What comes while the thread is off its CPU is the kernel's.
+        // Interrupts while the thread is off its CPU go to the kernel.
         assert!(passes(|done| {
             done.wait.user_interrupts = 90;
             done.kernel = Some(10);

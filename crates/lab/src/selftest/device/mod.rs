@@ -71,7 +71,7 @@ fn on<D: Device + 'static>(
     let max_depth = controller.max_depth();
     let mut reads = VerifiedReads::new(controller, namespace)?;
     let modes = modes(options.test);
-    // What cannot be had is said before anything is begun.
+    // Unavailable modes are reported before anything is begun.
     for &mode in &modes {
         reads.wait_by(mode)?;
     }

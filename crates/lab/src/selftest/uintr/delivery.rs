@@ -141,7 +141,7 @@ fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> SelftestCheck {
     check.demand(since.bound, || {
         "the interrupt was taken away meanwhile".into()
     });
-    // One is in flight at a time, so that a switch sends one to the kernel at most.
+    // One interrupt is in flight at a time, so that a switch sends at most one to the kernel.
     check.demand(kernel <= switches, || {
         format!("the kernel took {kernel}, and the thread left its CPU {switches} times only")
     });

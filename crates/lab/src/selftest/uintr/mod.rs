@@ -25,7 +25,7 @@ const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 /// Tests it on the calling thread's CPU.
 pub fn test(rounds: u32, cpus: &PinnedCpus) -> Result<Tested, SelftestError> {
     let cpu = u32::try_from(cpus.own).unwrap_or(u32::MAX);
-    // What cannot be had is said before anything is begun.
+    // Unavailable user interrupts are reported before anything is begun.
     drop(UintrSetup::new(cpu, Depth::C02).map_err(SelftestError::NoUserInterrupts)?);
     let mut parts = Parts::default();
     for depth in DEPTHS {
@@ -62,7 +62,7 @@ fn setup(cpu: u32, depth: Depth) -> Result<UintrSetup, SelftestError> {
 /// Tests delivery with another process on the CPU: what comes while that runs goes to the kernel,
 /// and what it has of ours is nothing.
 fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
-    // Born first: it inherits nothing of what follows.
+    // Started first, so that it inherits nothing of the rest.
     let bystander = Bystander::start().map_err(SelftestError::Bystander)?;
     let mut setup = setup(cpu, Depth::C02)?;
     let trial = Trial {

@@ -72,7 +72,7 @@ impl UintrSetup {
         let mut count = [0; size_of::<u64>()];
         match read(&self.eventfd, &mut count) {
             Ok(_) => u64::from_ne_bytes(count),
-            // It says that there were none.
+            // The error says that there were none.
             Err(_) => 0,
         }
     }

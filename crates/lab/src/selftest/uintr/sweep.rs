@@ -11,7 +11,7 @@ use joulio_cpu::uintr::{Code, Once, UintrError};
 use joulio_units::Nanos;
 use std::ops::Range;
 
-/// A wait that nobody ended is over then, or later.
+/// Time after which a wait that nothing ended is over.
 const LONG: Nanos = Nanos::from_millis(100);
 /// The highest bit of the half of a deadline that TPAUSE takes in EAX: what a wait does with the
 /// two halves must not show in how it ends. In a counter it changes about once a second, so that a
@@ -71,7 +71,7 @@ impl Swept {
     }
 }
 
-/// The first counter value from `from` on that has the bit, or has it not.
+/// Returns the first counter value from `from` on in which the bit is set, or is not.
 fn with_top(from: u64, set: bool) -> u64 {
     if (from & TOP_OF_LOW_HALF != 0) == set {
         return from;

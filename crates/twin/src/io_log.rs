@@ -8,7 +8,7 @@ use joulio_wait::WaitCounters;
 pub struct IoCounts {
     /// Counters of waiting.
     pub counters: WaitCounters,
-    /// Times that the job had its CPU taken for another thread.
+    /// Number of times that the job's CPU was taken for another thread.
     pub preemptions: u64,
     /// Time that the job was runnable and another thread had its CPU.
     pub run_delay: Nanos,

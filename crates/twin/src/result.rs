@@ -41,7 +41,7 @@ pub struct TwinRun {
     pub cpus: Vec<(usize, CoreTimes)>,
     /// Times of their physical cores, which is what energy is counted for.
     pub cores: Vec<CoreTimes>,
-    /// Times that a job had its CPU taken for another.
+    /// Number of times that a job's CPU was taken for another thread.
     pub preempted: u64,
     /// Percent of the jobs' CPUs that the threads beside them had; `None`: there were none.
     pub neighbour_percent: Option<f64>,

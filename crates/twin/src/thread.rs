@@ -109,7 +109,7 @@ pub(crate) struct JobThread<'a> {
     pub(crate) wakening: Wakening,
     /// Step that the policy planned and did not announce, or the machine lacks: it ended the job.
     pub(crate) lacking: Option<StepKind>,
-    /// Phase that it goes on with when it has its CPU again, which was taken from it.
+    /// Phase with which the job goes on when it gets back the CPU that was taken from it.
     pub(crate) resumes: ThreadPhase,
     /// Time that it takes to make and submit the I/Os that are not with the device yet.
     making: Nanos,

@@ -19,7 +19,8 @@ use setup::UintrSetup;
 
 /// Longest time from setting a timer to its interrupt: about as long as a device takes.
 const SOON: Nanos = Nanos::from_micros(50);
-/// The same beside another process: so long that the other process runs meanwhile.
+/// Longest time from setting a timer to its interrupt beside another process: so long that the other process runs in
+/// between.
 const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 
 /// Tests it on the calling thread's CPU.

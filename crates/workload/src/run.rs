@@ -128,9 +128,9 @@ pub fn run_recorded(
 struct Standing {
     /// Number of their jobs.
     first: usize,
-    /// Their jobs that take the same CPUs in turn.
+    /// Number of those of these jobs that take the same CPUs in turn.
     turn: usize,
-    /// Their works, one a job and device: random numbers go by the numbers of these.
+    /// Number of the members' works, one for each job and device: they number the seeds of random numbers.
     works: usize,
 }
 

@@ -128,9 +128,9 @@ pub fn run_recorded(
 struct Standing {
     /// Number of their jobs.
     first: usize,
-    /// Number of those of these jobs that take the same CPUs in turn.
+    /// Number of those jobs that share the CPUs of this member, in turn.
     turn: usize,
-    /// Number of the members' works, one for each job and device: they number the seeds of random numbers.
+    /// Number of their works, one for each job and device: the numbers of works seed the random numbers.
     works: usize,
 }
 

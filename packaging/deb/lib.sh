@@ -9,9 +9,12 @@ field() {
 # pack TREE FOLDER: the package of TREE, whose DEBIAN/control says all but its size; prints its path.
 # The same tree is the same package, whoever packs it and when.
 pack() {
-	local tree=$1 name
-	(cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
-	sed -i "s/^Installed-Size: .*/Installed-Size: $(du --apparent-size -sk --exclude=DEBIAN "$tree" | cut -f 1)/" "$tree/DEBIAN/control"
+	local tree=$1 name size
+	(cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
+	# As dpkg-gencontrol counts: how large a folder is depends on the file system.
+	size=$(find "$tree" -path "$tree/DEBIAN" -prune -o -type f -printf '%s\n' -o -printf '1\n' |
+		awk '{ size += int(($1 + 1023) / 1024) } END { print size }')
+	sed -i "s/^Installed-Size: .*/Installed-Size: $size/" "$tree/DEBIAN/control"
 	chmod -R u+rwX,go+rX,go-w "$tree"
 	find "$tree" -depth -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 	name=$(awk '/^(Package|Version|Architecture):/ { value[$1] = $2 }

@@ -29,6 +29,8 @@ inside() {
 	local archive=$1 script=$2 root status=0
 	shift 2
 	root=$(mktemp -d)
+	# shellcheck disable=SC2064 # this one
+	trap "rm -rf --one-file-system '$root'" EXIT
 	tar -xf "$archive" -C "$root"
 	(($# == 0)) || cp "$@" "$root/tmp"
 	# shellcheck disable=SC2016 # for the inner shell

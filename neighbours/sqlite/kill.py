@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+# Without what a user has in ~/.sqliterc.
+SHELL = ["sqlite3", "-init", "/dev/null"]
 MODES = ("delete", "truncate", "persist", "wal")
 # Rows that the shell is given before they are acknowledged, so that the kill comes in the midst of something.
 AHEAD = 40
@@ -32,7 +34,7 @@ def value(row):
 
 
 def shell(lines):
-    run = subprocess.run(["sqlite3"], input=lines, capture_output=True, text=True, check=False)
+    run = subprocess.run(SHELL, input=lines, capture_output=True, text=True, check=False)
     if run.returncode or run.stderr:
         sys.exit(f"sqlite3 says: {run.stderr}")
     return run.stdout.splitlines()
@@ -41,7 +43,7 @@ def shell(lines):
 def insert_until_killed(extension, disk, mode, first, count):
     """Inserts from `first` on, and kills the shell after `count` rows were acknowledged; the last of them."""
     opened = open_lines(extension, disk) + f"pragma journal_mode={mode};\npragma synchronous=full;\n"
-    with subprocess.Popen(["sqlite3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(SHELL, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         acknowledged = first - 1
         rows = iter(range(first, first + count + AHEAD))
         process.stdin.write(opened)

@@ -18,7 +18,7 @@ class Browser:
         try:
             self._start(width, height, dark)
         except BaseException:
-            self.driver.kill()
+            self.__exit__()
             raise
 
     def _start(self, width, height, dark):
@@ -47,10 +47,12 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        if self.session:
-            self._in_session("DELETE", "")
-        self.driver.terminate()
-        self.driver.wait()
+        try:
+            if self.session:
+                self._in_session("DELETE", "")
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
 
     def _call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()

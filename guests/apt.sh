@@ -4,8 +4,9 @@
 # debian_mirror: whatever mirror this machine has Debian from, which also has the other suites.
 debian_mirror() {
     local mirror
-    mirror=$(apt-get indextargets --format "\$(LABEL) \$(REPO_URI)" 'Created-By: Packages' |
-        awk '$1 == "Debian" { print $2; exit }')
+    # Of "Debian", not of "Debian Backports".
+    mirror=$(apt-get indextargets --format "\$(REPO_URI) \$(LABEL)" 'Created-By: Packages' |
+        awk 'NF == 2 && $2 == "Debian" { print $1; exit }')
     echo "${mirror:-http://deb.debian.org/debian}"
 }
 

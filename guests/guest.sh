@@ -62,16 +62,20 @@ prepare_guest() {
     [[ -s $cache/kernel ]] || die "run guests/install-packages first"
     kernel=${kernel:-$cache/parts/boot/vmlinuz-$(cat "$cache/kernel")}
     [[ -s $kernel ]] || die "no kernel '$kernel'"
+    # Else nobody would end it.
+    [[ $timeout =~ ^[1-9][0-9]*$ ]] || die "--timeout takes whole seconds, not '$timeout'"
+    local bin file base
+    for bin in "${bins[@]}"; do [[ -f $bin ]] || die "no program '$bin' for --bin"; done
+    for file in "${files[@]}"; do [[ -e $file ]] || die "nothing is at '$file' for --file"; done
 
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
 
     mkdir -p "$work/root/data"
     install -m 755 "$script" "$work/root/test"
-    local bin file base
     for bin in "${bins[@]}"; do put_program "$work/root" "$bin"; done
     for file in "${files[@]}"; do cp -r "$file" "$work/root/data/"; done
-    base=$("$guests/vfio/base" "$1")
+    base=$("$guests/vfio/base" "$1") || die "there is no initrd"
     { cat "$base"; pack "$work/root"; } >"$work/initrd"
 
     if [[ -z $log ]]; then
@@ -109,6 +113,8 @@ watch() {
     trap 'kill "$guest" "$clock" 2>/dev/null; wait "$guest"; exit 130' INT TERM
     status=0
     wait "$guest" || status=$?
+    # From here on its number may be another's.
+    trap - INT TERM
     kill "$clock" 2>/dev/null || true
     if [[ -e $work/late ]]; then
         echo "run: killed after $((SECONDS - start)) s" >&2

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the tests: each part of one says what it is when it begins, and what it took when it ends.
+# Sourced by the tests: each part of one says what it is when it begins, and what it took when it ends; and what a test
+# has started ends with it.
 
 part_name='' part_start=0 part_cpu=0
 
@@ -24,4 +25,18 @@ part_end() {
 	cpu_time
 	echo "== $((SECONDS - part_start)) s, $(((cpu - part_cpu) / 100)) s of CPU time: $part_name"
 	part_name=''
+}
+
+# end_all: whatever this shell has started, and that in turn, is told to end. For its EXIT trap: neither a failure nor
+# a signal leaves a guest running. Bash does not wait for a command when a signal ends it, nor passes the signal on; a
+# command in the background does not hear Ctrl-C; and what runs a function there is a shell between.
+end_all() {
+	local all=("$$") at one children
+	for ((at = 0; at < ${#all[@]}; at++)); do
+		children=''
+		{ read -r children <"/proc/${all[at]}/task/${all[at]}/children"; } 2>/dev/null || true
+		for one in $children; do all+=("$one"); done
+	done
+	kill "${all[@]:1}" 2>/dev/null || true
+	wait
 }

@@ -1,5 +1,22 @@
 # shellcheck shell=bash
-# Sourced: Debian's packages of another release than the system's, fetched beside it.
+# Sourced: Debian's packages, for the system, and of another release than the system's, fetched beside it.
+
+# install_packages [PACKAGE ...]: the system's lists of packages brought up to date, and these installed. Waits for
+# another apt that is at work, a second clone's or an upgrade: apt does so for what it installs, not for its lists.
+install_packages() {
+    local tries=120 said
+    until said=$(LC_ALL=C apt-get update -qq 2>&1); do
+        if [[ $said != *'Could not get lock'* ]] || ((--tries == 0)); then
+            echo "$said" >&2
+            return 1
+        fi
+        sleep 5
+    done
+    [[ -z $said ]] || echo "$said" >&2
+    (($# == 0)) ||
+        DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 "$@"
+}
 
 # debian_mirror: whatever mirror this machine has Debian from, which also has the other suites.
 debian_mirror() {

@@ -104,7 +104,7 @@ end_late() {
 # watch COMMAND ...: run the machine until it ends or its time is up: $status.
 watch() {
     # In the background, so that a signal to this script reaches the machine at once.
-    : >"$log"
+    { : >"$log"; } || die "the log '$log' cannot be written"
     # Also for writing: nobody has to be at the other end of a pipe.
     "$@" <>"$input" &
     guest=$!
@@ -124,11 +124,12 @@ watch() {
 
 # conclude passed|failed|died WHY: end with what the machine's status was read as.
 conclude() {
-    local verdict=$1
+    local verdict=$1 why=$2
     # Only a guest that gave a verdict has sent a whole archive before it.
     if [[ -n $artefacts && $verdict != died ]]; then
-        mkdir -p "$artefacts"
-        tar -xf "$work/artefacts.tar" --no-same-owner -C "$artefacts" || verdict=died
+        mkdir -p "$artefacts" || die "there can be no folder '$artefacts'"
+        tar -xf "$work/artefacts.tar" --no-same-owner -C "$artefacts" ||
+            verdict=died why="its artefacts cannot be unpacked into $artefacts"
     fi
 
     # A status alone would do for a pass, but a guest that died of something else must not be taken
@@ -137,6 +138,6 @@ conclude() {
     passed) grep -aqx 'guest: test passed' "$log" && exit 0 ;;
     failed) exit 1 ;;
     esac
-    echo "run: the guest ended without a verdict ($2); see $log" >&2
+    echo "run: the guest ended without a verdict (${why:-its log has not the words}); see $log" >&2
     exit 3
 }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Sourced: Debian's packages, for the system, and of another release than the system's, fetched beside it.
 
-# install_packages [PACKAGE ...]: the system's lists of packages brought up to date, and these installed. Waits for
-# another apt that is at work, a second clone's or an upgrade: apt does so for what it installs, not for its lists.
-install_packages() {
+# update_lists: the system's lists of packages are of today. Waits for another apt that is at work, a second clone's or
+# an upgrade, as apt itself does only for what it installs.
+update_lists() {
     local tries=120 said
     until said=$(LC_ALL=C apt-get update -qq 2>&1); do
         if [[ $said != *'Could not get lock'* ]] || ((--tries == 0)); then
@@ -13,9 +13,13 @@ install_packages() {
         sleep 5
     done
     [[ -z $said ]] || echo "$said" >&2
-    (($# == 0)) ||
-        DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 "$@"
+}
+
+# install_packages PACKAGE ...
+install_packages() {
+    update_lists
+    DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 "$@"
 }
 
 # debian_mirror: whatever mirror this machine has Debian from, which also has the other suites.

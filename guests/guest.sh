@@ -110,11 +110,11 @@ watch() {
     guest=$!
     end_late "$guest" >/dev/null 2>&1 &
     local clock=$! start=$SECONDS
-    trap 'kill "$guest" "$clock" 2>/dev/null; wait "$guest"; exit 130' INT TERM
+    trap 'kill "$guest" "$clock" 2>/dev/null; wait "$guest"; exit 130' INT TERM HUP
     status=0
     wait "$guest" || status=$?
     # From here on its number may be another's.
-    trap - INT TERM
+    trap - INT TERM HUP
     kill "$clock" 2>/dev/null || true
     if [[ -e $work/late ]]; then
         echo "run: killed after $((SECONDS - start)) s" >&2

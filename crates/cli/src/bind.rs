@@ -20,7 +20,7 @@ pub struct BindArgs {
     /// PCI addresses: 0000:01:00.0
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<PciAddress>,
-    /// Take one that no IOMMU guards this machine from: it can read and write all memory, and a wrong
+    /// Bind a controller that has no IOMMU. It can then read and write all memory of this machine, and a wrong
     /// address corrupts it (VFIO's no-IOMMU mode; the device is then pcie:ADDRESS,noiommu)
     #[arg(long)]
     noiommu: bool,

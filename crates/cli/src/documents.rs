@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 /// Flags of `completions`.
 #[derive(clap::Args)]
 pub struct CompletionsArgs {
-    /// Shell whose completions are printed
+    /// Shell to print completions for
     shell: Shell,
 }
 
 /// Flags of `man`.
 #[derive(clap::Args)]
 pub struct ManArgs {
-    /// Folder for the pages, joulio.1 and joulio-SUBCOMMAND.1; it is made where it does not exist
+    /// Folder for the pages, joulio.1 and joulio-SUBCOMMAND.1; created if it does not exist
     folder: PathBuf,
-    /// Date in the pages' foot, as 2026-05-31. Default: none
+    /// Date in the footer of the pages, such as 2026-05-31. Default: none
     #[arg(long, default_value = "", hide_default_value = true)]
     date: String,
 }

@@ -9,16 +9,15 @@ use joulio_workload::parse_slo;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Promise of the completion mode adaptive")]
 pub struct GoalArgs {
-    /// adaptive: whose energy is to be least: cores (the jobs'), package (and what cores share) or wall
-    /// (the whole machine). Default: cores
+    /// adaptive: the energy to minimise: cores (of the jobs), package (cores and what they share) or wall (the whole
+    /// machine). Default: cores
     #[arg(long)]
     objective: Option<Objective>,
-    /// adaptive: latencies that percentiles of the I/Os may not exceed, as p99=15us,p99.9=40us; a time
-    /// alone is the 99th's
+    /// adaptive: limits for percentiles of the latency, such as p99=15us,p99.9=40us; a time alone limits p99
     #[arg(long, value_parser = parse_slo, conflicts_with = "latency_budget")]
     slo: Option<Slo>,
-    /// adaptive: how much polling's p99 and p99.9, as it learns them, may be exceeded, at least by 3 us,
-    /// or none for no promise at all. Default: 5%
+    /// adaptive: how far p99 and p99.9 may exceed those of polling, which the policy learns; at least 3 us. none: no
+    /// promise. Default: 5%
     #[arg(long = "latency-budget", value_name = "PERCENT", value_parser = parse_latency_budget)]
     latency_budget: Option<Promised>,
 }

@@ -20,12 +20,12 @@ use std::path::PathBuf;
 /// `joulio restore`.
 #[derive(clap::Args)]
 pub struct KnobsArgs {
-    /// The disk: nvme0n1 or /dev/nvme0n1; of a partition, the one that it is of
+    /// Disk: nvme0n1 or /dev/nvme0n1; for a partition, its disk is used
     disk: Option<String>,
-    /// Set one of those shown, for the time of --for; may be repeated
+    /// Set one of the settings shown, for the time of --for. Repeatable
     #[arg(long, value_name = "NAME=VALUE", requires = "duration", value_parser = parse_setting)]
     set: Vec<(String, String)>,
-    /// For how long
+    /// Time to keep the settings of --set
     #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = duration, requires = "set")]
     duration: Option<Nanos>,
     #[command(flatten)]

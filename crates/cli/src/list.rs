@@ -12,7 +12,7 @@ use joulio_model::DeviceProfile;
 /// Flags of `list`.
 #[derive(clap::Args)]
 pub struct ListArgs {
-    /// Devices to open and list; without any, what this machine has
+    /// Devices to open and list. Default: those of this machine
     devices: Vec<ControllerName>,
     #[command(flatten)]
     output: Output,

@@ -55,17 +55,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the same workload under each completion mode; one table.
+    /// Run the same workload in each completion mode and show one table.
     Bench(Box<bench::BenchArgs>),
-    /// What to choose for a workload: completion mode, scheduler, idle states, and why.
+    /// Recommend completion mode, scheduler and idle states for a workload, and say why.
     Advise(Box<advise::AdviseArgs>),
-    /// Measure this machine's costs of the steps of an I/O, as a profile for bench --twin.
+    /// Measure what each step of an I/O costs on this machine, and write it as a profile for --machine.
     Calibrate(calibrate::CalibrateArgs),
-    /// Run a few I/Os and show the steps of each: for people, programs or ui.perfetto.dev.
+    /// Run a few I/Os and show the steps of each, as text, JSON or for ui.perfetto.dev.
     Trace(Box<trace::TraceArgs>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
     List(list::ListArgs),
-    /// Experiments as data: the papers' and our own. List, plan, run, report, merge and compare them.
+    /// Experiments, of the papers and our own: list, plan, run, report, merge and compare them.
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Identify Controller, as `nvme id-ctrl`.
@@ -74,17 +74,17 @@ enum Command {
     IdNs(inspect::NamespaceArgs),
     /// SMART / Health Information, as `nvme smart-log`.
     SmartLog(inspect::ControllerArgs),
-    /// The meters of this machine: what each sees, or why it cannot be read.
+    /// Show the energy meters of this machine, or why they cannot be read.
     Power(Box<power::PowerArgs>),
-    /// Activity of each block device, as `iostat -x`, with watts and joules per I/O.
+    /// Show the activity of block devices, as `iostat -x`, with watts and joules per I/O.
     Stat(Box<stat::StatArgs>),
-    /// Power states with latencies and watts, transitions by idle time, the device's own power.
+    /// Show, set or measure an NVMe device's power states and APST.
     PowerStates(power_states::PowerStatesArgs),
-    /// Settings of the kernel that change what an I/O costs: show them, or set them for a while.
+    /// Show kernel settings that affect the cost of an I/O, or set them for a while.
     Knobs(knobs::KnobsArgs),
-    /// Put back changes that joulio made and did not put back, as after kill -9.
+    /// Restore settings that joulio changed and did not restore, as after kill -9.
     Restore(restore::RestoreArgs),
-    /// Test what this CPU can do while it waits: delivery, loss, sleep, latency, power.
+    /// Test this CPU's ways to wait (tpause, umwait, user interrupts): delivery, loss, sleep, latency, power.
     Selftest(selftest::SelftestArgs),
     /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
     Serve(serve::ServeArgs),
@@ -92,15 +92,14 @@ enum Command {
     Bind(bind::BindArgs),
     /// Give an NVMe controller back to the kernel's driver.
     Unbind(bind::UnbindArgs),
-    /// Profiles of machines and devices: list them, print one, check a file.
+    /// List, print, check or make profiles of machines and devices.
     Profiles(profiles::ProfilesArgs),
-    /// A machine in virtual time: compare it with published numbers, fit it to them, or simulate
-    /// every policy.
+    /// Virtual time: compare the twin with published numbers, fit it to them, or simulate every policy.
     #[command(subcommand)]
     Twin(twin::TwinCommand),
-    /// Completions for a shell: joulio completions bash > /etc/bash_completion.d/joulio
+    /// Print completions for a shell: joulio completions bash > /etc/bash_completion.d/joulio
     Completions(documents::CompletionsArgs),
-    /// Manual pages of the command and its subcommands, in a folder.
+    /// Write manual pages of the command and its subcommands to a folder.
     Man(documents::ManArgs),
     /// A job of `joulio bench --process`, which starts it.
     #[command(name = joulio_workload::COMMAND, hide = true)]

@@ -29,8 +29,9 @@ pub enum Format {
 /// `--output` and `--output-format`, which mean the same in every command that has a report.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Output<F: ValueEnum + Default + Send + Sync + 'static = Format> {
-    /// Write the report to this file, whole or not at all, in place of standard output: a name with a dot or a
-    /// slash, of a file that is not there, or to be overwritten by --force. A word that is a format is that
+    /// Write the report to this file instead of standard output. The file appears only when it is complete; an
+    /// existing file is kept unless --force is given. A file name needs a dot or a slash: a word that is a format
+    /// selects the format
     #[arg(
         id = "output",
         short = 'o',

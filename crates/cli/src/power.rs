@@ -23,32 +23,31 @@ use std::path::PathBuf;
 pub struct PowerArgs {
     #[command(subcommand)]
     logger: Option<Logger>,
-    /// Only these, a list: names as in the table, sources (perf, powercap, hwmon, ipmi), boundaries
-    /// (wall, psys, package, cores, dram, device), all or none. NAME=BOUNDARY says what a sensor
-    /// includes; redfish=https://HOST/redfish/v1/Chassis/ID/Power reads a BMC (credentials from
-    /// JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or ~/.netrc)
+    /// Meters to read, a list: names as in the table, sources (perf, powercap, hwmon, ipmi), boundaries (wall, psys,
+    /// package, cores, dram, device), all or none. NAME=BOUNDARY sets what a sensor includes.
+    /// redfish=https://HOST/redfish/v1/Chassis/ID/Power reads a BMC (credentials from JOULIO_REDFISH_USER and
+    /// JOULIO_REDFISH_PASSWORD, or ~/.netrc)
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// Read this storage device too: /dev/nvme0 (as root), pcie:ADDRESS, vfio-user:SOCKET or
-    /// emulated:PROFILE. Repeatable
+    /// Also read this storage device: /dev/nvme0 (as root), pcie:ADDRESS, vfio-user:SOCKET or emulated:PROFILE.
+    /// Repeatable
     #[arg(long)]
     device: Vec<ControllerName>,
-    /// Show them again and again, until it is interrupted
+    /// Repeat until interrupted
     #[arg(long, conflicts_with = "idle")]
     watch: bool,
-    /// Seconds (or 500ms, 2m) that each figure is taken over; at least 1
+    /// Seconds over which each figure is taken (or 500ms, 2m); at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     interval: Nanos,
-    /// Number of times to show them
+    /// Number of reports
     #[arg(long, requires = "watch", value_parser = lines)]
     count: Option<u64>,
-    /// Measure the idle machine for so many seconds (or 5m), and keep that for joulio bench.
-    /// Nothing else should run
+    /// Measure the idle machine for this many seconds (or 5m) and save the result for joulio bench. Nothing else
+    /// should run
     #[arg(long, value_name = "TIME", value_parser = interval)]
     idle: Option<Nanos>,
-    /// File of the baseline; an older one is replaced, another file is not. Default:
-    /// joulio/idle-baseline.json in XDG_STATE_HOME, without that in /var/lib for root and in
-    /// ~/.local/state for others
+    /// File for the idle baseline; only an older baseline is replaced. Default: joulio/idle-baseline.json in
+    /// XDG_STATE_HOME, or else in /var/lib for root and in ~/.local/state for other users
     #[arg(long, requires = "idle")]
     file: Option<PathBuf>,
     #[command(flatten)]

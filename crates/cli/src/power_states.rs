@@ -25,27 +25,27 @@ const WATTS_TIME: Nanos = Nanos::from_millis(3_000);
 pub struct PowerStatesArgs {
     /// /dev/nvme0 (as root), pcie:0000:01:00.0, vfio-user:SOCKET or emulated:PROFILE
     device: ControllerName,
-    /// Go to this power state
+    /// Set this power state
     #[arg(long, value_name = "PS", value_parser = clap::value_parser!(u8).range(0..=31))]
     set: Option<u8>,
-    /// Transitions by idle time (APST). Where there is no table of them, Linux's is made
+    /// Autonomous power state transitions (APST). If the drive has no table, Linux's default table is used
     #[arg(long, value_enum)]
     apst: Option<Switch>,
-    /// Interrupt for so many completions at once, or after so many microseconds, as 8,200; or off
+    /// Interrupt coalescing: an interrupt after COUNT completions or US microseconds, such as 8,200; or off
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
     coalescing: Option<InterruptCoalescing>,
-    /// Show it after so long, or Ctrl-C, and put back what was changed. The device's own meter is
-    /// read meanwhile, where it has one; that takes at least 2s
+    /// Show the device after this time, or Ctrl-C, and then restore what was changed. The device's own meter, if it
+    /// has one, is read meanwhile; that takes at least 2s
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Nanos>,
-    /// Measure what each power state really takes: microseconds to enter and to leave it, by reads, and
-    /// watts in it, for --for each (3s). The drive is put into every state, and back; its data is only read
+    /// Measure each power state: microseconds to enter and to leave it, with reads, and watts in it, for --for each
+    /// (3s). The drive is put into every state and back; its data is only read
     #[arg(long, conflicts_with_all = ["set", "apst", "coalescing"])]
     measure: bool,
-    /// Rounds of --measure; the least latency of them counts
+    /// Rounds of --measure; the lowest latency counts
     #[arg(long, value_name = "N", default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     rounds: u32,
-    /// Meters of the machine for --measure beside the drive's own, a list, as joulio power takes it: wall
+    /// Meters of the machine for --measure, in addition to the drive's own; a list as for joulio power: wall
     #[arg(
         long,
         value_name = "METER",

@@ -19,7 +19,7 @@ use serde::Serialize;
 pub struct ProfilesArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// A profile to print, or a file to check
+    /// Name of a profile to print, or path of a file to check
     #[arg(value_name = "NAME|FILE.toml")]
     profile: Option<String>,
     #[command(flatten)]
@@ -28,9 +28,9 @@ pub struct ProfilesArgs {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Make a device's profile from rates that were measured
+    /// Make a device profile from measured rates
     Fit(fit::FitDeviceArgs),
-    /// Measure a device's rates, and make its profile
+    /// Measure a device's rates and make its profile
     Measure(measure::MeasureDeviceArgs),
 }
 

@@ -24,29 +24,29 @@ pub struct ServeArgs {
     /// number comes from the seed, and without one from the socket's path
     #[arg(long)]
     device: DeviceName,
-    /// The socket to listen at. One that no server listens at any more is replaced
+    /// Socket to listen on. A stale socket that no server uses is replaced
     #[arg(long)]
     socket: PathBuf,
-    /// Permissions of the socket's file, in octal: who may write to it may connect
+    /// Permissions of the socket's file, in octal: a user who may write to it may connect
     #[arg(long, value_name = "MODE", default_value = "0600", value_parser = parse_mode)]
     socket_mode: u32,
-    /// Means by which a host rings.
+    /// How the host rings doorbells.
     #[arg(long, value_enum, default_value = "auto")]
     doorbells: Doorbells,
-    /// Submission and completion queue pairs for I/O. Default: as the device has, up to 64
+    /// Number of I/O queue pairs. Default: as the device has, at most 64
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     queues: Option<u16>,
-    /// The CPU of the thread that does the I/O
+    /// CPU of the thread that does the I/O
     #[arg(long)]
     cpu: Option<usize>,
-    /// Maximum number of pieces of memory that a host may map
+    /// Maximum number of memory regions that a host may map
     #[arg(long, default_value_t = 1024, value_parser = at_least_one)]
     max_regions: usize,
     /// Maximum memory that a host may map
     #[arg(long, default_value = "64g", value_parser = memory)]
     max_memory: u64,
-    /// Faults of the device: a list of KIND[=PARAMETER][@WHEN] and seed=N, as drop@0.001 (of the
-    /// commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
+    /// Faults to inject: a list of KIND[=PARAMETER][@WHEN] and seed=N, such as drop@0.001 (a fraction of the
+    /// commands), status=2/81@#100 (the 100th command), cfs@2s. An unknown kind prints all kinds
     #[arg(
         long,
         value_name = "PLAN",
@@ -54,7 +54,7 @@ pub struct ServeArgs {
         hide_default_value = true
     )]
     faults: FaultPlan,
-    /// Print what was done, in one line, at the end
+    /// Print statistics, in one line, at the end
     #[arg(long)]
     stats: bool,
 }
@@ -79,16 +79,15 @@ const PAGE: u64 = 4096;
 /// `--doorbells`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Doorbells {
-    /// mapped where the server has two CPUs or more, so that polling doorbells does not take
-    /// the host's; trapped otherwise
+    /// mapped if the server has two or more CPUs, so that polling the doorbells does not take the host's; otherwise
+    /// trapped
     Auto,
-    /// The page of doorbells is in the host's memory map: ringing is a store, and a thread here
-    /// polls it. A mapped doorbell cannot wake anyone: the thread polls all the time while I/O
-    /// comes, and once a millisecond when none has come for a while, so that the first I/O after a
-    /// pause takes up to a millisecond longer
+    /// The host maps the page of doorbells: ringing is a store, and a thread of the server polls the page. A mapped
+    /// doorbell wakes nobody. The thread polls all the time while there is I/O, and once a millisecond after a while
+    /// without, so that the first I/O after a pause can take up to a millisecond longer
     Mapped,
-    /// Ringing is a message. For hosts with shadow doorbells (Linux has them) messages are rare,
-    /// and an idle server does nothing at all
+    /// Ringing is a message. Right for hosts with shadow doorbells (such as Linux), which seldom send one; an idle
+    /// server then does nothing at all
     Trapped,
 }
 

@@ -30,20 +30,21 @@ of a storage device's own meter over its own. The figures since boot, with which
 are left out, as by iostat -y: the first ones come after an interval. iostat's -d, -m, -x and -y are accepted: \
 tables are so without them.")]
 pub struct StatArgs {
-    /// Block devices: vda or /dev/vda; of a partition, its disk. Default: all. Behind them, as iostat has it,
-    /// the seconds between lines and their number
+    /// Block devices: vda or /dev/vda; for a partition, its disk is shown. Default: all. The interval in seconds and
+    /// the number of reports may follow, as with iostat
     #[arg(value_name = "DEVICE")]
     disks: Vec<String>,
-    /// A command, behind --: what the machine takes from its start to its end. Its exit status is passed on
+    /// A command after --: run it and report what the machine used from its start to its end. Its exit status is
+    /// passed on
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["interval", "count", "listen"])]
     command: Vec<OsString>,
-    /// Seconds (or 1500ms, 1m) between lines; at least 1
+    /// Seconds between reports (or 1500ms, 1m); at least 1
     #[arg(short = 'i', long, default_value = "1", value_parser = interval)]
     interval: Nanos,
-    /// The time of day above each interval
+    /// Print the time of day above each report
     #[arg(short = 't')]
     timestamps: bool,
-    /// In tables, without the devices that had no read or write in the interval
+    /// Leave out devices without reads or writes in the interval
     #[arg(short = 'z')]
     active_alone: bool,
     /// As iostat has it: devices alone, which they always are
@@ -55,50 +56,48 @@ pub struct StatArgs {
     /// As iostat has it: MiB a second, which they are without -k
     #[arg(short = 'm', hide = true, conflicts_with = "kilobytes")]
     megabytes: bool,
-    /// KiB a second in tables, in place of MiB
+    /// Show KiB per second instead of MiB
     #[arg(short = 'k')]
     kilobytes: bool,
     /// As iostat has it: without the figures since boot, which are never there
     #[arg(short = 'y', hide = true)]
     without_first: bool,
-    /// How many lines. Default: until it is interrupted
+    /// Number of reports. Default: until interrupted
     #[arg(short = 'n', long, alias = "num_iterations", value_parser = lines)]
     count: Option<u64>,
-    /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or none
+    /// Meters to read, a list as for joulio power: names, sources, boundaries, all or none
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// Read the power of this storage device too: /dev/nvme0 (as root), or what else joulio
-    /// power takes. Repeatable
+    /// Also read the power of this storage device: /dev/nvme0 (as root), or any device that joulio power accepts.
+    /// Repeatable
     #[arg(long, value_name = "NVME")]
     device: Vec<ControllerName>,
-    /// Joules by profiles and the kernel's counters too, where no meter tells: each drive's and the cores'.
-    /// Modelled, with the band of the profiles
+    /// Where there is no meter, estimate joules of drives and cores from profiles and the kernel's counters. These
+    /// are marked as modelled, with the band of the profiles
     #[arg(long)]
     model: bool,
-    /// Profile of a drive, of joulio profiles or a file: vda=optane-900p. Default: the one that fits its
-    /// model name, or the band of all. Repeatable
+    /// Profile of a drive: vda=optane-900p, a name of joulio profiles or a file. Default: the profile that matches
+    /// the drive's model name, or the band over all profiles. Repeatable
     #[arg(long, value_name = "DISK=PROFILE", requires = "model")]
     drive: Vec<DriveProfile>,
-    /// Profile of the machine whose watts a core draws. Default: the one that fits its processor, or
-    /// generic-server
+    /// Machine profile for the watts of cores. Default: the profile of this processor, or generic-server
     #[arg(long, value_name = "NAME", requires = "model")]
     machine: Option<String>,
-    /// File of the idle machine's watts, as joulio power --idle keeps it. Default: where that keeps
-    /// it
+    /// File with the watts of the idle machine. Default: where joulio power --idle writes it
     #[arg(long, value_name = "FILE")]
     idle_baseline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
-    /// Keep this file up to date for node_exporter's textfile collector, in its format: FOLDER/NAME.prom. One
-    /// of an earlier joulio stat is replaced, another is not. Its writes are I/Os like others
+    /// Keep this file up to date for node_exporter's textfile collector: FOLDER/NAME.prom. Only a file that joulio
+    /// stat wrote is replaced. Writing the file adds I/O of its own
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     textfile: Option<PathBuf>,
-    /// Serve the same figures, as OpenMetrics for who accepts it, at http://ADDRESS:PORT/metrics for Prometheus. Default address: 127.0.0.1, for this
-    /// machine alone
+    /// Serve the same figures for Prometheus at http://ADDRESS:PORT/metrics, as OpenMetrics if the client accepts it.
+    /// Default address: 127.0.0.1, this machine only
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     listen: Option<ListenAddress>,
-    /// Counters of --textfile and --listen go on from this file after a restart. Written at each
-    /// interval, before they are
+    /// Save the counters of --textfile and --listen in this file, and continue from it after a restart. It is written
+    /// at each interval, before they are
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Read the tree under this folder, captured on another machine, in place of /

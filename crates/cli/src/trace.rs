@@ -28,23 +28,22 @@ pub struct TraceArgs {
     completion: CompletionMode,
     #[command(flatten)]
     work: WorkArgs,
-    /// I/Os of each job on each of its devices (or 10k). Of very many, the last are shown
+    /// Number of I/Os of each job on each of its devices (10k). If there are very many, the last ones are shown
     #[arg(long = "number_ios", default_value = "32", value_parser = parse_count)]
     number_ios: u64,
-    /// Seconds to run before the trace begins, so that hybrid has learnt how long to sleep
+    /// Seconds to run before the trace starts, so that policies have learnt how long to sleep
     #[arg(long = "ramp_time", default_value = "200ms", value_parser = seconds)]
     ramp_time: Nanos,
-    /// The machine by whose costs adaptive plans: a name, or a path to a .toml file. Default: the one
-    /// that fits this processor; without one, a generic server
+    /// Machine profile whose costs adaptive plans with: a name, or a path to a .toml file. Default: the profile of
+    /// this processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
     #[command(flatten)]
     output: Output<Format>,
-    /// Write to this file, which must not be there, or be one to overwrite by --force. Default:
-    /// standard output
+    /// Write to this file. An existing file is kept unless --force is given. Default: standard output
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Overwrite the file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }

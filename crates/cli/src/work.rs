@@ -22,15 +22,15 @@ use std::fmt::{self, Display, Formatter};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkArgs {
-    /// Device: emulated:PROFILE (with ,file=PATH ,size=BYTES ,lba=512|4096 ,seed=N ,hmb=BYTES ,count=N),
-    /// pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
-    /// block device or file, which the kernel drives; in short optane-900p, nvme0n1, disk.img. Repeatable: jobs are spread over devices; of
-    /// fewer jobs than devices each has several, of joulio's own driver and of one kind, and waits
-    /// for them together. count=7: seven equal ones. A+B: a run on A and one on B (bench)
+    /// Device. joulio's own driver: emulated:PROFILE (options: ,file=PATH ,size=BYTES ,lba=512|4096 ,seed=N
+    /// ,hmb=BYTES ,count=N), pcie:ADDRESS[,nsid=N][,noiommu] or vfio-user:SOCKET[,nsid=N]. The kernel's drivers: the
+    /// path of a block device or file. Short forms: optane-900p, nvme0n1, disk.img. Repeatable: jobs are spread over
+    /// the devices; with fewer jobs than devices a job has several, which must be of one kind and driven by joulio,
+    /// and waits for them together. count=7 makes seven equal ones. A+B compares: one run on A, one on B (bench only)
     #[arg(long, default_value = "emulated:optane-900p")]
     device: Vec<ComparedDevices>,
-    /// read, write, randread, randwrite, randrw or rw; trim, randtrim (Deallocate, discard, a hole in a
-    /// file), trimwrite, randtrimwrite (each block is trimmed, then written); in bench a list
+    /// read, write, randread, randwrite, randrw, rw; trim, randtrim (Deallocate, discard, or a hole in a file);
+    /// trimwrite, randtrimwrite (trim each block, then write it). bench takes a list
     #[arg(
         long,
         alias = "readwrite",
@@ -38,52 +38,54 @@ pub struct WorkArgs {
         value_delimiter = ','
     )]
     rw: Vec<ReadWrite>,
-    /// Percent of reads in randrw and rw; in bench a list
+    /// Percentage of reads in randrw and rw. bench takes a list
     #[arg(long, default_value = "50", value_parser = whole::<u8>, value_delimiter = ',')]
     rwmixread: Vec<u8>,
-    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn. Drawn by each I/O: 4k/60:8k/40 by percents (as
-    /// --bssplit), 4k-64k the multiples of 4k alike (as --bsrange). In bench a list
+    /// Block size in bytes. 4k:8k: sizes for the jobs in turn. Random sizes: 4k/60:8k/40 with percentages (as
+    /// --bssplit), 4k-64k any multiple of 4k in the range (as --bsrange). bench takes a list
     #[arg(long, aliases = ["blocksize", "bssplit", "bsrange"], default_value = "4k", value_delimiter = ',')]
     bs: Vec<BlockSizes>,
-    /// Priority classes of the jobs' queues, urgent, high, medium or low; high:low: jobs take them in turn. For
-    /// controllers with weighted round robin that joulio drives; in bench a list, in which none is without
+    /// Priority class of the jobs' queues: urgent, high, medium or low. high:low: classes for the jobs in turn. Needs
+    /// a controller with weighted round robin, driven by joulio. bench takes a list, in which none means no class
     #[arg(long = "queue_priority", value_name = "CLASS", value_delimiter = ',', value_parser = classes)]
     queue_priority: Vec<String>,
-    /// Weights of the classes high, medium and low, 1 to 256 commands each a round, and how many of one queue
-    /// in its turn: 8,4,1 or 8,4,1,16. Feature 01h, as long as the run has the controller. Default: 8,4,1, any number
+    /// Weights of the classes high, medium and low, 1 to 256 commands a round each, and optionally the arbitration
+    /// burst, the most commands taken from one queue at once: 8,4,1 or 8,4,1,16. Sets feature 01h while the run has
+    /// the controller. Default: 8,4,1 without a limit
     #[arg(long, value_name = "HIGH,MEDIUM,LOW[,BURST]", value_parser = parse_arbitration, requires = "queue_priority")]
     arbitration: Option<Arbitration>,
-    /// I/Os in flight, each job on each of its devices; in bench a list
+    /// I/Os that each job keeps in flight on each of its devices. bench takes a list
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     iodepth: Vec<usize>,
-    /// Threads, each with a queue pair on each of its devices, or a ring, of its own; in bench a list
+    /// Number of jobs. Each is a thread with its own queue pair on each of its devices, or its own ring. bench takes
+    /// a list
     #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
     numjobs: Vec<usize>,
-    /// Blocks that random I/Os prefer: random (all alike), zipf:THETA, pareto:H, normal:PERCENT, or zoned:60/10:40/90
-    /// (60 percent of them in the first 10 of the area, the others in the rest; zoned_abs:60/20G:40/80G in bytes), as
-    /// fio has them
+    /// Distribution of random offsets, as in fio: random (uniform), zipf:THETA, pareto:H, normal:PERCENT,
+    /// zoned:60/10:40/90 (60 percent of the I/Os in the first 10 percent of the area, 40 in the rest), or
+    /// zoned_abs:60/20G:40/80G (the same in bytes)
     #[arg(
         long = "random_distribution",
         default_value_t,
         hide_default_value = true
     )]
     random_distribution: RandomDistribution,
-    /// Random I/Os begin at multiples of so many bytes from --offset. Default: of their size
+    /// Alignment of random offsets in bytes, counted from --offset. Default: the block size
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     blockalign: Option<u64>,
-    /// Bytes of each device before the first to use, a multiple of --bs
+    /// Offset in bytes of the first block to use on each device; a multiple of --bs
     #[arg(long, default_value = "0", hide_default_value = true, value_parser = parse_size)]
     offset: u64,
-    /// Bytes of each device to use, from --offset. With --verify jobs share them, otherwise each
-    /// job uses all of them. Default: the whole namespace
+    /// Bytes to use on each device, from --offset. With --verify the jobs divide them, otherwise every job uses all
+    /// of them. Default: the whole namespace
     #[arg(long, value_parser = parse_size)]
     size: Option<u64>,
-    /// Open loop: this many I/Os a second arrive at each job, for each of its devices, by the clock;
-    /// latency counts from the arrival. In bench a list, in which max is a closed loop
+    /// Open loop: I/Os per second that arrive at each job for each of its devices. Latency counts from the arrival.
+    /// bench takes a list, in which max means a closed loop
     #[arg(long = "rate_iops", value_parser = rate, group = "rate", conflicts_with_all = ["thinktime", "bursts"], value_delimiter = ',')]
     rate_iops: Vec<Rate>,
-    /// A load that changes, over and over: a list of RATE:TIME, as 20k:5s,2k:10s, each of them
-    /// --rate_iops for so long; max:5s is a closed loop. The first begins with the ramp
+    /// A load that changes, repeated: a list of RATE:TIME, such as 20k:5s,2k:10s. Each rate is as --rate_iops, for
+    /// that time; max:5s is a closed loop. The first phase starts with the ramp
     #[arg(
         long,
         value_name = "RATE:TIME",
@@ -92,8 +94,7 @@ pub struct WorkArgs {
         conflicts_with_all = ["rate_iops", "thinktime", "bursts"]
     )]
     phases: Vec<RatePhase>,
-    /// Open loop: between I/Os of --rate_iops and --phases passes the same time (linear), or they
-    /// arrive at random with that rate (poisson)
+    /// Open loop: arrivals of --rate_iops and --phases come at equal intervals (linear) or at random (poisson)
     #[arg(
         long = "rate_process",
         default_value = "linear",
@@ -101,37 +102,36 @@ pub struct WorkArgs {
         requires = "rate"
     )]
     rate_process: RateProcess,
-    /// Open loop: so many I/Os arrive together, one burst each TIME (microseconds, or 1ms): 16:1ms
+    /// Open loop: a burst of IOS I/Os arrives every TIME (microseconds, or with a unit): 16:1ms
     #[arg(long, value_name = "IOS:TIME", value_parser = bursts, conflicts_with = "thinktime")]
     bursts: Option<(u32, Nanos)>,
-    /// A stall of so many microseconds (or 1ms) after I/Os have completed, with nothing in flight, before the
-    /// next; 0: none. The job waits for its end by its completion mode: one that polls spins
+    /// Pause in microseconds (or with a unit: 1ms) after I/Os have completed, with nothing in flight; 0: none. The
+    /// job waits for its end in its completion mode, so that a polling job spins
     #[arg(long, value_parser = microseconds)]
     thinktime: Option<Nanos>,
-    /// I/Os from one stall to the next. Default: 1
+    /// Number of I/Os between two pauses of --thinktime. Default: 1
     #[arg(
         long = "thinktime_blocks",
         requires = "thinktime",
         value_parser = whole::<u32>
     )]
     thinktime_blocks: Option<u32>,
-    /// CPUs for the jobs' threads, one each in turn: 0,2-4
+    /// CPUs for the jobs' threads, one for each job in turn: 0,2-4
     #[arg(long = "cpus_allowed", value_parser = parse_cpus)]
     cpus_allowed: Option<Cpus>,
-    /// NUMA node of the jobs' memory and, without --cpus_allowed, of their CPUs
+    /// NUMA node of the jobs' memory and, unless --cpus_allowed is given, of their CPUs
     #[arg(long, value_name = "NODE", value_parser = whole::<u32>)]
     numa: Option<u32>,
     #[command(flatten)]
     pub goal: GoalArgs,
-    /// Seed of every random number
+    /// Seed of all random numbers
     #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Data on the devices may be lost: needed to write to any but an emulated device, or to
-    /// a file with data
+    /// Allow writes that may destroy data: needed to write to a real device or to a file that holds data
     #[arg(long)]
     pub allow_write: bool,
-    /// Faults of emulated devices: a list of KIND[=PARAMETER][@WHEN] and seed=N, as
-    /// drop@0.001 (of the commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
+    /// Faults to inject into emulated devices: a list of KIND[=PARAMETER][@WHEN] and seed=N, such as drop@0.001 (a
+    /// fraction of the commands), status=2/81@#100 (the 100th command), cfs@2s. An unknown kind prints all kinds
     #[arg(
         long,
         value_name = "PLAN",
@@ -139,13 +139,13 @@ pub struct WorkArgs {
         hide_default_value = true
     )]
     pub faults: FaultPlan,
-    /// Seconds (or 500ms) an I/O may take before it is aborted; as long again, and the controller
-    /// is reset, as it is for an admin command that takes as long, or a second. As
-    /// nvme_core.io_timeout
+    /// Timeout of an I/O in seconds (or with a unit: 500ms), as nvme_core.io_timeout. After it the command is
+    /// aborted; after the same time again the controller is reset. Admin commands have this timeout or a second,
+    /// whichever is longer
     #[arg(long = "io_timeout", default_value = "30", value_parser = timeout)]
     io_timeout: Nanos,
-    /// How often an I/O that failed is sent again, if its status allows it or a reset ended it. As
-    /// nvme_core.max_retries, but 0: what fails is counted
+    /// How often to retry a failed I/O, if its status allows a retry or a reset ended it, as nvme_core.max_retries.
+    /// The default is 0, so that failures are counted
     #[arg(long = "max_retries", default_value_t = 0, value_parser = whole::<u8>)]
     max_retries: u8,
 }
@@ -162,7 +162,7 @@ fn timeout(text: &str) -> Result<Nanos, String> {
 enum RateProcess {
     /// Equal intervals
     Linear,
-    /// Random intervals, as of many clients that know nothing of each other
+    /// Random intervals, as from many independent clients
     Poisson,
 }
 

@@ -18,52 +18,50 @@ use std::path::PathBuf;
 pub struct AdviseArgs {
     #[command(flatten)]
     pub work: WorkArgs,
-    /// Engines, a list. Default: nvme on a controller, io_uring and psync on a block device or a
-    /// file; with --twin all of them
+    /// Engines to compare, a list. Default: nvme on a controller, io_uring and psync on a block device or a file;
+    /// with --twin all of them
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
-    /// Completion modes, a list. Default: all that the engines have
+    /// Completion modes to compare, a list. Default: all that the engines have
     #[arg(long, value_delimiter = ',')]
     completion: Vec<CompletionMode>,
-    /// Take the workload from the kernel's counters of a block device in use: watch it for so long
-    /// (60s)
+    /// Observe the workload of a block device in use for this long (60s), from the kernel's counters
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = WORKLOAD)]
     observe: Option<Nanos>,
-    /// The block device to watch. Default: the first --device
+    /// Block device to observe. Default: the first --device
     #[arg(long, value_name = "DISK", requires = "observe")]
     disk: Option<String>,
-    /// Take the workload from a log of fio's (write_iolog)
+    /// Take the workload from a fio log (write_iolog)
     #[arg(long = "read_iolog", value_name = "FILE", conflicts_with = "observe", conflicts_with_all = WORKLOAD)]
     read_iolog: Option<PathBuf>,
-    /// Watts that may be drawn within the boundary of --objective: then the most IOPS are sought
-    /// within them, in an open loop the least latency. Depths up to --iodepth are tried; only --slo
-    /// promises latencies
+    /// Limit in watts at the boundary of --objective: find the most IOPS, or in an open loop the least latency,
+    /// within it. Tries depths up to --iodepth; only --slo limits latencies
     #[arg(long, value_name = "WATTS", value_parser = watts, conflicts_with = "latency_budget")]
     cap: Option<Watts>,
-    /// I/O schedulers, a list. Default: all that the disks have; of joulio's driver there is none
+    /// I/O schedulers to compare, a list. Default: all that the disks have; joulio's driver uses none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     scheduler: Vec<String>,
-    /// Deepest idle states, a list. Default: each that CPUs can be kept from going deeper than
+    /// Deepest idle states to compare, a list. Default: every state to which CPUs can be limited
     #[arg(long = "max-cstate", value_name = "STATE", value_delimiter = ',')]
     max_cstate: Vec<String>,
-    /// Repetitions of each run, in turn: in virtual time, seeds
+    /// Repetitions of each run, interleaved; in virtual time, seeds
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
     replicates: u32,
     /// Seconds of each run (or 500ms). Default: 1
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
-    /// I/Os of each job in each run (or 10k). Default with --twin: 20k
+    /// I/Os of each job in each run (10k). Default with --twin: 20k
     #[arg(long = "number_ios", value_parser = parse_count)]
     number_ios: Option<u64>,
-    /// Seconds that each run goes on before it is measured (or 50ms). Default: 0.3; for a policy that
-    /// learns, at least twice the time that it learns in
+    /// Seconds to run before each measurement (or 50ms). Default: 0.3; for a policy that learns, at least twice its
+    /// learning time
     #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
-    /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
-    /// the one that fits this processor, or a generic server
+    /// Machine profile for the energy model: a name, or a path to a .toml file. Default: the profile of this
+    /// processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// Only these meters, a list, as joulio power takes it
+    /// Meters to read, a list as for joulio power
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
     /// In virtual time: --machine and the devices' profiles are the machine

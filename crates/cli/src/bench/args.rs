@@ -27,16 +27,16 @@ use std::str::FromStr;
 #[derive(clap::Args)]
 #[command(next_help_heading = "io_uring")]
 struct Ring {
-    /// io_uring: buffers are registered
+    /// io_uring: register the buffers
     #[arg(long)]
     fixedbufs: bool,
-    /// io_uring: the file is registered
+    /// io_uring: register the file
     #[arg(long)]
     registerfiles: bool,
-    /// io_uring: the CPU of the kernel's thread of sqpoll
+    /// io_uring: CPU of the kernel's sqpoll thread
     #[arg(long = "sqthread_poll_cpu", value_name = "CPU")]
     sqthread_poll_cpu: Option<u32>,
-    /// io_uring: milliseconds after which the kernel's thread of sqpoll sleeps
+    /// io_uring: milliseconds without I/O after which the kernel's sqpoll thread sleeps
     #[arg(
         long = "sqthread_poll_idle",
         value_name = "MS",
@@ -50,178 +50,172 @@ struct Ring {
 /// --name, which begins a section as in fio (docs/fio.md).
 #[derive(clap::Args)]
 pub struct BenchArgs {
-    /// A job file of fio's: its sections are run beside each other, or after each other where one has
-    /// stonewall (docs/fio.md). Flags count for all sections, in place of theirs
+    /// A fio job file (docs/fio.md). Its sections run at the same time, or one after the other where a section has
+    /// stonewall. Flags on the command line override all sections
     #[arg(value_name = "JOBFILE")]
     pub job_file: Option<PathBuf>,
-    /// Only this section of the job file, and those named beside it. Repeatable
+    /// Run only this section of the job file. Repeatable
     #[arg(long, value_name = "NAME", requires = "job_file")]
     pub section: Vec<String>,
-    /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio, io_uring
-    /// and io_uring_cmd (past the block layer). Default: nvme on a controller, io_uring on a block device
-    /// or a file
+    /// Engines, a list: nvme (joulio's user-space driver) or the kernel's psync, libaio, io_uring and io_uring_cmd
+    /// (which bypasses the block layer). Default: nvme on a controller, io_uring on a block device or a file
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
-    /// Completion modes, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
-    /// hybrid=4us (sleep that long); of nvme also poll-pause, poll-pause=4 (so many PAUSE
-    /// instructions between polls), uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that are learnt,
-    /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU
-    /// has user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait
-    /// (until the completion is written), uintr and uintr-block=100us (until the device's interrupt
-    /// comes straight to the thread; after that long, by the kernel), hybrid-uintr (until the completion is
-    /// predicted or its interrupt comes, then poll), spdk-plus (uintr as SPDK+ does it), adaptive (the least energy within
-    /// a promise, see docs/adaptive.md); with --twin active-check and
-    /// active-check=poll (uintr or poll, and interrupt while another thread is runnable on the CPU);
-    /// of io_uring also sqpoll and
-    /// sqpoll+poll (a thread of the kernel submits). Default: poll,interrupt,hybrid,adaptive of nvme,
-    /// interrupt of the kernel's engines
+    /// Completion modes, a list (docs/policies.md). poll, interrupt, hybrid (sleep for half the mean time, then
+    /// poll), hybrid=4us (sleep for that time). Only nvme: poll-pause, poll-pause=4 (PAUSE instructions between
+    /// polls); uring-hybrid, ehp, pas, dpas, dpas=3 (published policies that learn how long to sleep); ski-rental=2us
+    /// (poll for that time, then take the interrupt); adaptive (the least energy that keeps a promise,
+    /// docs/adaptive.md). Where the CPU has user-level waits: tpause, tpause=500ns (time between polls),
+    /// hybrid-tpause, umwait (until the completion is written), uintr, uintr-block=100us (until the user interrupt
+    /// comes; after that time in the kernel), hybrid-uintr (until the predicted time or the user interrupt, then
+    /// poll), spdk-plus (as in SPDK+). Only with --twin: active-check, active-check=poll (uintr or poll, but
+    /// interrupt while another thread wants the CPU). Only io_uring: sqpoll, sqpoll+poll (a kernel thread submits).
+    /// Default: poll,interrupt,hybrid,adaptive for nvme, interrupt for the kernel's engines
     #[arg(long, value_delimiter = ',')]
     completion: Vec<CompletionMode>,
     #[command(flatten)]
     work: WorkArgs,
-    /// Jobs are processes instead of threads, each with what it opens to itself. For the kernel's
-    /// engines
+    /// Run each job as a process instead of a thread; only with the kernel's engines
     #[arg(long)]
     process: bool,
-    /// Seconds to measure (or 500ms, 2m). Default: 5, unless --number_ios is given
+    /// Seconds to measure (or with a unit: 500ms, 2m). Default: 5, unless --number_ios is given
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
-    /// I/Os of each job on each of its devices (or 10k, 1M)
+    /// Number of I/Os of each job on each of its devices (10k, 1M)
     #[arg(long = "number_ios", value_parser = parse_count)]
     number_ios: Option<u64>,
-    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that
-    /// learns twice the time that it learns in
+    /// Seconds to run before the measurement. Default: 1; with --number_ios twice the learning time of the policy, or
+    /// 0 if it does not learn
     #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
-    /// none or crc32c: every block says where and when it was written. Blocks that are read are
-    /// written once before the run; what was written is read back after it
+    /// none or crc32c: mark every block with where and when it was written, and check it. Blocks to be read are
+    /// written once before the run; blocks that the run wrote are read back after it
     #[arg(long, default_value = "none", hide_default_value = true)]
     verify: Verify,
-    /// Fixed work in a fixed window: with --number_ios, energy is counted for so many seconds (or
-    /// 2m) from the beginning, idle after the work: a race to idle
+    /// With --number_ios, count energy for this many seconds (or 2m) from the start, including the idle time after
+    /// the last I/O (race to idle)
     #[arg(long, value_parser = seconds)]
     window: Option<Nanos>,
-    /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or
-    /// none. Default: every one that can be read, the devices' own among them
+    /// Meters to read, a list as for joulio power: names, sources, boundaries, all or none. Default: every readable
+    /// meter, including the devices' own
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// File of the idle machine's watts, as joulio power --idle keeps it. Default: where that keeps
-    /// it
+    /// File with the watts of the idle machine. Default: where joulio power --idle writes it
     #[arg(long, value_name = "FILE")]
     idle_baseline: Option<PathBuf>,
-    /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
-    /// the one that fits this processor; without one, a generic server, where no meter measures
-    /// what the machine draws
+    /// Machine profile for the energy model: a name, or a path to a .toml file. Default: the profile of this
+    /// processor. If there is none and no meter covers the machine, a generic server
     #[arg(long)]
     machine: Option<String>,
     #[command(flatten)]
     settings: Flags,
     #[command(flatten)]
     ring: Ring,
-    /// Run it in virtual time: --machine and the devices' profiles are the machine, and all
-    /// figures are modelled. The kernel's engines are simulated on emulated devices too
+    /// Simulate the run in virtual time, on the profiles of --machine and the devices; all figures are modelled. The
+    /// kernel's engines are simulated too, on emulated devices
     #[arg(long)]
     twin: bool,
-    /// The clock of the jobs' cores in virtual time, a list: 2.1GHz or 800MHz. Default: the one
-    /// that the machine's figures were taken at
+    /// Clock of the jobs' cores in virtual time, a list: 2.1GHz or 800MHz. Default: the clock at which the machine's
+    /// profile was measured
     #[arg(long, value_delimiter = ',', requires = "twin")]
     frequency: Vec<CoreFrequency>,
-    /// Interrupt for so many completions at once, or after so many microseconds, as 8,200; or off.
-    /// Feature 08h of devices that joulio drives, put back at the end; in virtual time too
+    /// Interrupt coalescing: an interrupt after COUNT completions or US microseconds, such as 8,200; or off. Sets
+    /// feature 08h of devices that joulio drives, and restores it at the end; also in virtual time
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
     coalescing: Option<InterruptCoalescing>,
-    /// In virtual time, interrupts a second of other queues and devices on each CPU of the jobs, at random
-    /// times: their handlers take the CPU from the jobs, and wake it where it is idle
+    /// In virtual time: interrupts per second of other queues and devices on each of the jobs' CPUs, at random times.
+    /// Their handlers take CPU time from the jobs and wake an idle CPU
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true, value_parser = rate, requires = "twin")]
     other_irqs: u32,
-    /// In virtual time, the interrupt remapper posts the interrupts of all devices of a job into one
-    /// descriptor, whose notification is the thread's user interrupt. Without it the first device's is, and
-    /// the kernel raises it for the others, as real runs do. For modes that take user interrupts
+    /// In virtual time: the interrupt remapper posts the interrupts of all of a job's devices into one descriptor,
+    /// whose notification is the thread's user interrupt. Without this flag the first device has the user interrupt
+    /// and the kernel raises it for the others, as in real runs. For modes that take user interrupts
     #[arg(long, requires = "twin")]
     posted_interrupts: bool,
-    /// How often each run is done: all of them, then all again, each time with another seed. The table
-    /// has the means with their 95 % intervals, and what cannot be told from the best
+    /// Repetitions of the whole set of runs, each with another seed. The table then has means with 95 % intervals,
+    /// and says which results cannot be told from the best
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     replicates: u32,
-    /// listed, or random: in each repetition another order, by --seed, so that what drifts meanwhile
-    /// favours no run
+    /// Order of the runs: listed, or random (another order in each repetition, drawn from --seed, so that drift
+    /// favours no run)
     #[arg(long, default_value = "listed", value_parser = Order::from_str, hide_default_value = true)]
     order: Order,
-    /// Keep each run in this file, a line of JSON each, and go on from what it has: lists and
-    /// --replicates may be others than before
+    /// Save each run in this file as a line of JSON, and skip runs that it already has. The lists and --replicates
+    /// may change between calls
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// Exit status 1 when the machine spoiled a run: a CPU that others ran on, steal time,
-    /// throttling, a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
+    /// Exit with status 1 if the machine spoiled a run: another program on the CPU, steal time, throttling, a stop.
+    /// The table marks such a run with !, and the JSON lists the reasons in spoiled
     #[arg(long)]
     pub strict: bool,
-    /// Columns of the runs' table: a list of headings, as IOPS,p99,uJ/IO, or all. Default: as many as the
-    /// terminal has room for, all elsewhere
+    /// Columns of the table: a list of headings, such as IOPS,p99,uJ/IO, or all. Default: as many as fit the
+    /// terminal, or all if standard output is not a terminal
     #[arg(long, value_name = "LIST", value_parser = chosen)]
     pub columns: Option<Chosen>,
-    /// The jobs, and several devices, a line each below the table; in the JSON they always are
+    /// Below the table, a line for each job and, if there are several, for each device. The JSON always has them
     #[arg(long)]
     pub per_job: bool,
-    /// No progress and no notes on standard error, but errors
+    /// Print nothing but errors to standard error
     #[arg(long)]
     pub quiet: bool,
-    /// Say what each column is, and run nothing
+    /// Explain each column and exit
     #[arg(long)]
     pub legend: bool,
-    /// Seconds (or 500ms) from the start of the run to that of the jobs
+    /// Delay before the jobs start, in seconds (or 500ms)
     #[arg(long, value_name = "TIME", default_value = "0", hide_default_value = true, value_parser = seconds)]
     startdelay: Nanos,
-    /// End all jobs when the first has ended
+    /// End all jobs when the first one ends
     #[arg(long)]
     exitall: bool,
-    /// 1: every I/O is direct, as is always so here. In place of a job file's direct=0
+    /// Accepted for fio's sake: every I/O is direct. Overrides direct=0 of a job file
     #[arg(long, value_name = "1", value_parser = direct)]
     direct: Option<u8>,
-    /// One row for all sections that run beside each other
+    /// One row for all sections that run at the same time
     #[arg(long = "group_reporting")]
     pub group_reporting: bool,
-    /// I/Os that are submitted together at most. Default: all that are due
+    /// Most I/Os to submit at once. Default: all that are due
     #[arg(long = "iodepth_batch_submit", aliases = ["iodepth_batch", "iodepth-batch"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_submit: Option<usize>,
-    /// Completions that are waited for before any is taken; where fewer are in flight, those. Default: 1
+    /// Completions to wait for before any is taken, or all in flight if these are fewer. Default: 1
     #[arg(long = "iodepth_batch_complete_min", aliases = ["iodepth_batch_complete", "iodepth-batch-complete"], value_name = "IOS", value_parser = whole::<usize>)]
     iodepth_batch_complete_min: Option<usize>,
-    /// A flush after so many writes, as fsync(2); by joulio's own driver the command Flush. 0: none
+    /// Flush after this many writes: fsync(2), or the Flush command with joulio's driver. 0: never
     #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
     fsync: u32,
-    /// The same as fdatasync(2); where a flush of --fsync is due too, that one alone
+    /// As --fsync, with fdatasync(2). If both are due, only --fsync's flush is done
     #[arg(long, value_name = "WRITES", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32>)]
     fdatasync: u32,
-    /// A flush after the last write or trim, within the measured part
+    /// Flush after the last write or trim, as part of the measurement
     #[arg(long = "end_fsync")]
     end_fsync: bool,
-    /// End a run when its rate is steady, iops or bw: iops:2%, no rate of a window is further than that from
-    /// their mean; iops_slope:0.5%, their line rises or falls by less from one to the next. --runtime is the most
+    /// End a run when its rate is steady. iops:2% or bw:2%: each rate in the window is within 2 percent of their
+    /// mean. iops_slope:0.5% or bw_slope:0.5%: the fitted line changes by less than that from one rate to the next.
+    /// --runtime limits the run
     #[arg(long, aliases = ["ss"], value_name = "CRITERION", requires = "steadystate_duration")]
     steadystate: Option<SteadyCriterion>,
-    /// Seconds of the window that is judged
+    /// Length of the window that is judged, in seconds
     #[arg(long = "steadystate_duration", aliases = ["ss_dur"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_duration: Option<Nanos>,
-    /// Seconds of the measured part before the first window
+    /// Seconds of the measurement before the first window
     #[arg(long = "steadystate_ramp_time", aliases = ["ss_ramp"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_ramp_time: Option<Nanos>,
-    /// Seconds that each rate of the window is of. Default: 1
+    /// Seconds over which each rate of the window is taken. Default: 1
     #[arg(long = "steadystate_check_interval", aliases = ["ss_interval"], value_name = "TIME", requires = "steadystate", value_parser = seconds)]
     steadystate_check_interval: Option<Nanos>,
-    /// Print a run's figures so far each so many seconds, a line on standard error
+    /// Print a run's figures so far to standard error, at this interval in seconds
     #[arg(long = "status-interval", value_name = "TIME", value_parser = interval)]
     pub status_interval: Option<Nanos>,
-    /// A file of each I/O's latency: PREFIX_lat.1.log of the first job, as fio writes it; of several runs
-    /// PREFIX-poll_lat.1.log. A log keeps its I/Os in memory up to the end of the run
+    /// Log each I/O's latency in fio's format to PREFIX_lat.1.log (the first job; with several runs
+    /// PREFIX-poll_lat.1.log). The log is kept in memory until the run ends
     #[arg(long = "write_lat_log", value_name = "PREFIX")]
     write_lat_log: Option<PathBuf>,
-    /// The same of each I/O's bandwidth in KiB/s: PREFIX_bw.1.log
+    /// Log bandwidth in KiB/s in the same way: PREFIX_bw.1.log
     #[arg(long = "write_bw_log", value_name = "PREFIX")]
     write_bw_log: Option<PathBuf>,
-    /// The same of I/Os a second: PREFIX_iops.1.log
+    /// Log I/Os per second in the same way: PREFIX_iops.1.log
     #[arg(long = "write_iops_log", value_name = "PREFIX")]
     write_iops_log: Option<PathBuf>,
-    /// Milliseconds that a line of a log is the mean of; 0: a line an I/O
+    /// Milliseconds to average for each line of a log; 0: a line for each I/O
     #[arg(
         long = "log_avg_msec",
         value_name = "MS",
@@ -229,20 +223,19 @@ pub struct BenchArgs {
         hide_default_value = true
     )]
     log_avg_msec: u32,
-    /// Lines of a log have the I/O's offset, before the last column
+    /// Add each I/O's offset to the logs, before the last column
     #[arg(long = "log_offset")]
     log_offset: bool,
-    /// Percentiles of the latency to show beside the usual ones, a line a run: 50:95:99.99
+    /// Further latency percentiles to print, a line for each run: 50:95:99.99
     #[arg(long = "percentile_list", value_name = "PERCENTILES", value_parser = percentiles)]
     percentile_list: Option<Percentiles>,
     #[command(flatten)]
     pub output: Output<BenchFormat>,
-    /// After the table, draw latency, IOPS and uJ/IO over the number that varies, and the distribution of
-    /// latency: a drawing or a page, for light and dark, in this file, which must not be there, or be one to
-    /// overwrite by --force
+    /// Draw latency, IOPS and uJ/IO over the varying factor, and the distribution of latency, to this file (.svg or
+    /// .html). An existing file is kept unless --force is given
     #[arg(long, value_name = "FILE.svg|html")]
     pub plot: Option<PathBuf>,
-    /// Overwrite the files of --plot and --output
+    /// Overwrite existing files of --plot and --output
     #[arg(long)]
     pub force: bool,
     /// Read the meters of the tree under this folder, captured on another machine, in place of /
@@ -259,12 +252,12 @@ pub enum BenchFormat {
     Normal,
     /// For programs.
     Json,
-    /// For programs, with the histograms of the latencies.
+    /// For programs, with the latency histograms.
     #[value(name = "json+")]
     JsonPlus,
-    /// For programs that read fio's version 3, semicolons between the fields: a line a run.
+    /// fio's terse format, version 3: a line for each run, fields separated by semicolons.
     Terse,
-    /// For spreadsheets: a line a run.
+    /// For spreadsheets: a line for each run.
     Csv,
 }
 

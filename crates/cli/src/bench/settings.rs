@@ -9,19 +9,19 @@ use std::str::FromStr;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Settings of the machine")]
 pub struct Flags {
-    /// I/O schedulers, a list (none, mq-deadline, kyber, bfq): every run is done under each, on the
-    /// disks of the devices. Put back at the end, by joulio restore after kill -9
+    /// I/O schedulers of the devices' disks, a list (none, mq-deadline, kyber, bfq): every run is done with each.
+    /// Restored at the end, or after kill -9 by joulio restore
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     scheduler: Vec<String>,
-    /// The deepest idle state that CPUs may enter, a list (C0, C1, C1E, C6 as the machine has
-    /// them): every run is done under each. Put back like a scheduler; with --twin, of the jobs' CPUs
+    /// Deepest idle state that CPUs may enter, a list (C0, C1, C1E, C6 as the machine has them): every run is done
+    /// with each. Restored as --scheduler is; with --twin it applies to the jobs' CPUs
     #[arg(long = "max-cstate", value_name = "STATE", value_delimiter = ',')]
     max_cstate: Vec<String>,
-    /// Another setting for all runs, as joulio knobs shows them: nr_requests=64. Repeatable; put
-    /// back at the end
+    /// Another kernel setting for all runs, one of those that joulio knobs shows: nr_requests=64. Repeatable;
+    /// restored at the end
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
-    /// Microseconds that CPUs may take to wake, held in /dev/cpu_dma_latency during the runs
+    /// Limit in microseconds for the wake-up latency of CPUs, written to /dev/cpu_dma_latency during the runs
     #[arg(long = "cpu_dma_latency", value_name = "US", value_parser = microseconds)]
     cpu_dma_latency: Option<u32>,
 }

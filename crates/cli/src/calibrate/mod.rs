@@ -25,37 +25,35 @@ const MAX_IOS: u64 = 1_000_000;
 /// Flags of `joulio calibrate`.
 #[derive(clap::Args)]
 pub struct CalibrateArgs {
-    /// Write the profile to this file, for --machine; it must not be there, or be one to overwrite
-    /// by --force
+    /// Write the profile to this file, for --machine. An existing file is kept unless --force is given
     #[arg(long, value_name = "FILE.toml")]
     write_profile: Option<PathBuf>,
-    /// Overwrite the file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
-    /// Write the file though other programs ran on the CPUs meanwhile, or the machine was
-    /// disturbed otherwise
+    /// Write the file even if other programs ran on the CPUs or something else disturbed the machine
     #[arg(long, requires = "write_profile")]
     allow_busy: bool,
-    /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
-    /// Default: the one that fits this processor, or a generic server
+    /// Machine profile for the watts and everything else that is not measured: a name or a path. Default: the profile
+    /// of this processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// Then run the emulated device for real and in virtual time, and compare; exit status 1 when
-    /// counts differ, or medians by more than 20 %
+    /// Afterwards run the emulated device both for real and in virtual time, and compare; exit with status 1 if
+    /// counts differ, or medians differ by more than 20 %
     #[arg(long)]
     check: bool,
-    /// The profile of the device for --check
+    /// Device profile for --check
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
-    /// I/Os of each run of --check, of which the quietest counts
+    /// I/Os of each run of --check; the quietest run counts
     #[arg(long = "number_ios", default_value = "10000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
-    /// Threads that compute on the job's CPU during --check, 0 to 16: what the job loses to them is
-    /// compared too, and may differ by 20 % or a tick
+    /// Threads that compute on the job's CPU during --check, 0 to 16. The time that the job loses to them is compared
+    /// too, and may differ by 20 % or one timer tick
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16), requires = "check")]
     neighbours: u8,
-    /// Rounds of each measurement, of which the quietest counts: 1 to 100. Ten take about a quarter
-    /// of a minute; fewer do for a machine without other programs, or for a first impression
+    /// Rounds of each measurement; the quietest counts: 1 to 100. Ten take about 15 seconds; fewer are enough for a
+    /// quiet machine or a first impression
     #[arg(long, default_value_t = Calibration::ROUNDS, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     #[command(flatten)]

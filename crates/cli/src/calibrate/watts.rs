@@ -24,24 +24,24 @@ use std::path::{Path, PathBuf};
 /// Flags of `joulio calibrate --watts`.
 #[derive(clap::Args)]
 pub struct WattsArgs {
-    /// Measure this machine's watts too, by the meters of its package or else of the wall: of a core
-    /// that spins, pauses, waits by tpause and umwait or idles, of what cores share, and joules of a
-    /// wake-up. Every core is used, for --rounds times some seconds a state; nothing else should run
+    /// Also measure this machine's watts, with the meters of its package or else of the wall: of a core that spins,
+    /// pauses, waits with tpause or umwait, or idles; of what cores share; and the joules of a wake-up. Uses every
+    /// core, for some seconds for each state and round of --rounds. Nothing else should run
     #[arg(long)]
     watts: bool,
-    /// Only these meters, a list, as joulio power has them
+    /// Meters to read, a list as for joulio power
     #[arg(long, value_name = "METER", value_delimiter = ',', requires = "watts")]
     meter: Vec<String>,
-    /// Only these states beside spinning, a list: pause, tpause, umwait, wake, or names of the
-    /// kernel's idle states, as C1E
+    /// States to measure in addition to spinning, a list: pause, tpause, umwait, wake, or names of the kernel's idle
+    /// states, such as C1E. Default: all
     #[arg(long, value_name = "STATE", value_delimiter = ',', requires = "watts")]
     states: Vec<String>,
-    /// Length of each measurement of a state, of which a round has two to six: seconds (or 1500ms),
-    /// at least 1
+    /// Seconds of each measurement of a state (or 1500ms), at least 1. A round has two to six measurements of each
+    /// state
     #[arg(long, default_value = "2", value_parser = interval, requires = "watts")]
     window: Nanos,
-    /// Measure spinning at each of these clocks, a list as 3GHz,1.2GHz, and all else at the highest: how watts
-    /// follow the clock. The highest clock that the kernel may choose is changed for it, and put back
+    /// Measure spinning at each of these clocks, a list such as 3GHz,1.2GHz, and all else at the highest, to show how
+    /// watts follow the clock. The kernel's limit for the clock is changed meanwhile, and restored
     #[arg(
         long,
         value_name = "FREQUENCY",
@@ -49,16 +49,16 @@ pub struct WattsArgs {
         requires = "watts"
     )]
     frequencies: Vec<CoreFrequency>,
-    /// Without a meter: do all of it beside a logger at the plug, between two markers, and keep in this file
-    /// when it was; with the file there already, go on. Takes windows of 10 s at least
+    /// Without a meter: do the same work while a logger records at the plug, between two markers, and save the times
+    /// in this file. If the file exists, continue with it. Needs a --window of at least 10 s
     #[arg(long, value_name = "FILE.json", requires = "watts",
         conflicts_with_all = ["write_profile", "check", "meter", "power_log"])]
     record: Option<PathBuf>,
-    /// The watts are in this export of the logger that was at the plug meanwhile, and --windows says when
+    /// Export of the logger that recorded at the plug meanwhile; --windows names the file of --record
     #[arg(long, value_name = "LOG.csv", requires_all = ["watts", "windows"],
         conflicts_with_all = ["meter", "states", "frequencies"])]
     power_log: Option<PathBuf>,
-    /// The file of --record
+    /// File that --record wrote
     #[arg(long, value_name = "FILE.json", requires = "power_log")]
     windows: Option<PathBuf>,
     #[command(flatten)]

@@ -13,38 +13,37 @@ use std::str::FromStr;
 /// The flags.
 #[derive(clap::Args)]
 pub struct CampaignArgs {
-    /// Experiment: a name of `joulio lab list`, or the path of a .toml file
+    /// Experiment: a name from `joulio lab list`, or the path of a .toml file
     pub experiment: String,
-    /// Device to run it on, as joulio bench has it; A+B: each run on A and on B. Repeatable: jobs are
-    /// spread over them. In place of the experiment's own, which are emulated ones
+    /// Device to run on, instead of the experiment's emulated ones, as for joulio bench; A+B: each run on A and on B.
+    /// Repeatable: jobs are spread over the devices
     #[arg(long)]
     device: Vec<ComparedDevices>,
-    /// Run it on the emulated devices of the experiment
+    /// Run on the experiment's emulated devices
     #[arg(long, conflicts_with = "twin")]
     emulated: bool,
-    /// Run it in virtual time: every figure is modelled
+    /// Simulate in virtual time: every figure is modelled
     #[arg(long)]
     twin: bool,
-    /// The short form: fewer points, short runs
+    /// Short form: fewer points, short runs
     #[arg(long)]
     quick: bool,
-    /// Repetitions of each point, in place of the experiment's
+    /// Repetitions of each point, instead of the experiment's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     replicates: Option<u32>,
-    /// One of several equal parts of it, as 3/16: to be merged
+    /// Run one of several equal parts, such as 3/16, to be combined with joulio lab merge
     #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true, value_parser = Shard::from_str)]
     pub shard: Shard,
-    /// Only these sweeps of it, a list of their names, as joulio lab plan has them
+    /// Run only these sweeps, a list of the names that joulio lab plan shows
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     sweep: Vec<String>,
-    /// Data on the devices may be lost: runs that write are done
+    /// Allow runs that write, which may destroy data on the devices
     #[arg(long)]
     allow_write: bool,
-    /// Only these meters, a list, as joulio power takes it
+    /// Meters to read, a list as for joulio power
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// The machine whose watts the model uses, or that virtual time has: a name, or a path to a .toml
-    /// file
+    /// Machine profile for the energy model and for virtual time: a name, or a path to a .toml file
     #[arg(long)]
     machine: Option<String>,
 }

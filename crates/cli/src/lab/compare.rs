@@ -11,14 +11,14 @@ use std::path::PathBuf;
 /// The flags.
 #[derive(clap::Args)]
 pub struct CompareArgs {
-    /// Folder of results, or the one file that has all of it
+    /// Folder of results, or a single file that holds all of them
     one: PathBuf,
-    /// The other
+    /// Folder or file to compare it with
     other: PathBuf,
-    /// Also the figures that do not differ
+    /// Also show the figures that do not differ
     #[arg(long)]
     all: bool,
-    /// One folder is of virtual time, the other measured: what a profile says and the machine does not
+    /// Allow comparing a folder of virtual time with a measured one: shows where the profiles differ from the machine
     #[arg(long)]
     model: bool,
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// The flags.
 #[derive(clap::Args)]
 pub struct ListArgs {
-    /// Every table and figure of the papers instead, as Markdown: the command that makes it, and what
-    /// became of it in these folders of results
+    /// Instead list every table and figure of the papers, as Markdown: the command that makes it, and its outcome in
+    /// these folders of results
     #[arg(long, num_args = 1.., value_name = "FOLDER")]
     papers: Vec<PathBuf>,
 }

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 /// The flags.
 #[derive(clap::Args)]
 pub struct MergeArgs {
-    /// Folders of results, of one campaign
+    /// Folders of results of one campaign
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Folder of them all together
+    /// Folder for the combined results
     #[arg(long, value_name = "FOLDER")]
     results: PathBuf,
-    /// Replace results that are there
+    /// Replace existing results
     #[arg(long)]
     force: bool,
 }

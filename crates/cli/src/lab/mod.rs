@@ -17,13 +17,13 @@ use clap::Subcommand;
 pub enum LabCommand {
     /// List the experiments that come with joulio.
     List(list::ListArgs),
-    /// What an experiment would run here, how long it takes, and what is unavailable and why.
+    /// Show what an experiment would run here, how long it takes, and what is unavailable and why.
     Plan(plan::PlanArgs),
-    /// Run an experiment, or go on with it; results go into a folder.
+    /// Run an experiment, or continue it; results go into a folder.
     Run(run::RunArgs),
-    /// Tables, figures and verdicts of results, as a page that opens offline.
+    /// Make a page of tables, figures and verdicts from results; it opens offline.
     Report(report::ReportArgs),
-    /// Put the results of shards together.
+    /// Combine the results of shards.
     Merge(merge::MergeArgs),
     /// Compare the results of two folders, point by point.
     Compare(compare::CompareArgs),

@@ -18,15 +18,14 @@ const WIDTH: u16 = 100;
 /// The flags.
 #[derive(clap::Args)]
 pub struct ReportArgs {
-    /// Folders of results, as joulio lab run makes them; those of one experiment stand together
+    /// Folders of results of joulio lab run; those of the same experiment are shown together
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Show what this experiment shows, a name or the path of a .toml file, in place of what the
-    /// folders' own showed when they were run
+    /// Show the tables and figures of this experiment (a name or the path of a .toml file) instead of those that the
+    /// folders had when they were run
     #[arg(long)]
     experiment: Option<String>,
-    /// Folder of the report, in which files of its names are replaced. Default: report in the first
-    /// folder
+    /// Folder for the report; its earlier files are replaced. Default: report in the first folder
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }

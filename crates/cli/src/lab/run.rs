@@ -19,11 +19,11 @@ use std::thread;
 pub struct RunArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// Folder of the results; runs that it has are not done again. Default: the experiment's name and
-    /// what it is run on, here
+    /// Folder for the results; runs that it already has are not repeated. Default: a folder here, named after the
+    /// experiment and its platform
     #[arg(long, value_name = "FOLDER")]
     results: Option<PathBuf>,
-    /// Threads that simulate. Default: one for each CPU
+    /// Number of threads that simulate. Default: one for each CPU
     #[arg(long, value_name = "N", requires = "twin", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }

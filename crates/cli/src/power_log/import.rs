@@ -16,10 +16,10 @@ use std::path::PathBuf;
 /// power marker, show how the logger's clock stood.
 #[derive(clap::Args)]
 pub struct ImportArgs {
-    /// The export
+    /// Export of the logger
     file: PathBuf,
-    /// A file of joulio power swap, joulio power marker or joulio bench --output json; again for
-    /// another, as for a bench's runs and the markers around them
+    /// File of joulio power swap, joulio power marker or joulio bench --output json. Repeatable, as for a bench's
+    /// runs and the markers around them
     #[arg(long, value_name = "FILE")]
     windows: Vec<PathBuf>,
     #[command(flatten)]

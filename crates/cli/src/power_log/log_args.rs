@@ -6,10 +6,10 @@ use joulio_energy::logger::{self, LogOptions};
 /// Flags of whatever reads a logger's export.
 #[derive(clap::Args)]
 pub struct LogArgs {
-    /// Month, day and year in the export's dates, where they can be read in more than one order
+    /// Order of month, day and year in the export, if its dates can be read in more than one order
     #[arg(long, value_enum)]
     date_order: Option<DateOrder>,
-    /// The decimal separator of the export's numbers, where they can be read with either
+    /// Decimal separator of the export's numbers, if they can be read with either
     #[arg(long, value_enum)]
     decimal: Option<Decimal>,
 }

@@ -23,23 +23,23 @@ const FILE: &str = "joulio-swap.json";
 /// kept for the file of a logger at the plug: joulio power import.
 #[derive(clap::Args)]
 pub struct SwapArgs {
-    /// Devices to put in, one after the other, as in "no device,hdd,850evo"
+    /// Devices to insert, one after the other, as in "no device,hdd,850evo"
     #[arg(long, required_unless_present = "resume", value_delimiter = ',')]
     devices: Vec<String>,
-    /// How long the machine idles with each. Default: 10m
+    /// Idle time with each device. Default: 10m
     #[arg(long, value_parser = seconds)]
     time: Option<Nanos>,
-    /// File that keeps what is done
+    /// File in which finished windows are saved
     #[arg(long, default_value = FILE)]
     file: PathBuf,
-    /// Go on with the first device of the file that is not done
+    /// Continue with the first device of the file that is not done
     #[arg(long)]
     resume: bool,
-    /// Read these meters, as joulio power has them
+    /// Meters to read, as for joulio power
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// Make a marker before and after each window, for a logger at the plug. Default: where no
-    /// meter of the machine can be read
+    /// Make a marker before and after each window, for a logger at the plug. Default: if no meter of the machine can
+    /// be read
     #[arg(long)]
     marker: bool,
     #[command(flatten)]

@@ -19,27 +19,27 @@ use std::path::PathBuf;
 /// is taken from --base, and marked as a guess.
 #[derive(clap::Args)]
 pub struct FitDeviceArgs {
-    /// The rates
+    /// CSV file of the measured rates
     #[arg(value_name = "FILE.csv")]
     rates: PathBuf,
-    /// The machine that they were measured on, whose software is taken off: a name or a path.
-    /// Default: the one that fits this processor, or a generic server
+    /// Machine profile of the machine that measured them; its software time is subtracted: a name or a path. Default:
+    /// the profile of this processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// The engine that they were measured with: nvme, io_uring or psync
+    /// Engine that measured them: nvme, io_uring or psync
     #[arg(long = "ioengine", alias = "engine", default_value = "psync")]
     engine: EngineName,
-    /// How the runs waited: poll or interrupt
+    /// Completion mode of the runs: poll or interrupt
     #[arg(long, default_value = "poll", value_parser = polled_or_interrupted)]
     completion: CompletionMode,
-    /// The device that is most like it, for what rates do not say: a name or a path
+    /// Profile of a similar device, for everything that rates do not tell: a name or a path
     #[arg(long, default_value = "samsung-980-pro")]
     base: String,
-    /// Write the profile to this file, for --device emulated:./FILE.toml; it must not be there, or
-    /// be one to overwrite by --force
+    /// Write the profile to this file, for --device emulated:./FILE.toml. An existing file is kept unless --force is
+    /// given
     #[arg(long, value_name = "FILE.toml")]
     write_profile: Option<PathBuf>,
-    /// Overwrite the file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]

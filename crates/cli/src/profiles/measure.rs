@@ -22,43 +22,43 @@ use std::path::PathBuf;
 /// joulio profiles fit.
 #[derive(clap::Args)]
 pub struct MeasureDeviceArgs {
-    /// Device: emulated:PROFILE, pcie:ADDRESS or vfio-user:SOCKET, which joulio drives, or the path of
-    /// a block device or file, which the kernel drives
+    /// Device. joulio's own driver: emulated:PROFILE, pcie:ADDRESS or vfio-user:SOCKET. The kernel's drivers: the
+    /// path of a block device or file
     #[arg(long)]
     device: TargetName,
-    /// Write the profile to this file, for --device emulated:./FILE.toml, and the rates to FILE.csv
-    /// beside it; they must not be there, or be some to overwrite by --force
+    /// Write the profile to this file, for --device emulated:./FILE.toml, and the rates to FILE.csv in the same
+    /// folder. Existing files are kept unless --force is given
     #[arg(long, value_name = "FILE.toml")]
     write_profile: PathBuf,
-    /// Overwrite the files
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
-    /// Write the files though the machine spoiled most runs of a point: other programs, throttling
+    /// Write the files even if other programs, throttling or the like spoiled most runs of a point
     #[arg(long)]
     allow_busy: bool,
-    /// Data on the device may be lost: measure random writes too. Otherwise what is said of writes is
-    /// --base's
+    /// Also measure random writes, which destroys data on the device. Without it the profile has the write figures of
+    /// --base
     #[arg(long)]
     allow_write: bool,
-    /// This machine, whose software is taken off: a name, or a path as of joulio calibrate --write-profile.
-    /// Default: the one that fits this processor, or a generic server
+    /// Machine profile of this machine; its software time is subtracted: a name, or a path of joulio calibrate
+    /// --write-profile. Default: the profile of this processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// The device that is most like it, for what is not measured: a name or a path
+    /// Profile of a similar device, for everything that is not measured: a name or a path
     #[arg(long, default_value = "samsung-980-pro")]
     base: String,
     /// nvme, io_uring, libaio or psync. Default: nvme on a device that joulio drives, io_uring on one
     /// that the kernel drives
     #[arg(long = "ioengine", alias = "engine")]
     engine: Option<EngineName>,
-    /// Bytes of an I/O: a list. The smallest is also run at depth, the largest for the link. Default:
-    /// 4k,16k,64k,128k, as far as the device transfers them at once
+    /// Block sizes in bytes, a list. The smallest is also run at higher depths, and the largest to measure the link.
+    /// Default: 4k,16k,64k,128k, as far as the device transfers them in one command
     #[arg(long, alias = "blocksize", value_delimiter = ',', value_parser = parse_size)]
     bs: Vec<u64>,
     /// Seconds (or 500ms) of each run
     #[arg(long, default_value = "500ms", value_parser = duration)]
     runtime: Nanos,
-    /// Runs of each size and depth, in turn, of which the median counts: 1 to 100
+    /// Runs of each size and depth, interleaved; the median counts: 1 to 100
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     loops: u32,
     #[command(flatten)]

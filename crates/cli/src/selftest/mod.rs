@@ -23,21 +23,20 @@ pub struct SelftestArgs {
     /// Repetitions of each part of the test
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rounds: u32,
-    /// The CPU to wait on. Default: the CPU of this command
+    /// CPU to wait on. Default: the CPU of this command
     #[arg(long)]
     cpu: Option<usize>,
-    /// The CPU that stores to the cache line (umwait). Default: any other
+    /// CPU that writes the cache line (umwait). Default: any other
     #[arg(long, value_name = "CPU")]
     store_cpu: Option<usize>,
-    /// The device whose completions are waited for: pcie:0000:01:00.0. Some of it is read at random, by
-    /// every completion mode that has the instruction, and compared with what polling reads; nothing is
-    /// written
+    /// Device to test with: pcie:0000:01:00.0. Random blocks are read in every completion mode that the CPU has, and
+    /// compared with what polling reads; nothing is written
     #[arg(long, conflicts_with = "store_cpu")]
     device: Option<DeviceName>,
-    /// Seconds (or 500ms, 2m) that the power of each wait is taken over; at least 1
+    /// Seconds over which the power of each wait is taken (or 500ms, 2m); at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     seconds: Nanos,
-    /// The meters to read, as joulio power takes them
+    /// Meters to read, as for joulio power
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
     #[command(flatten)]
@@ -47,12 +46,11 @@ pub struct SelftestArgs {
 /// A completion mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Pauses until a time: tpause, on AMD mwaitx
+    /// Pause until a time: tpause, or mwaitx on AMD
     Tpause,
-    /// Waits for a store by another CPU: umwait, on AMD mwaitx
+    /// Wait for a store by another CPU: umwait, or mwaitx on AMD
     Umwait,
-    /// Interrupts that come to the thread: a device's (--device), or those of the test source of
-    /// kmod/joulio_uintr (test_source=1)
+    /// User interrupts: of a device (--device), or of the test source of kmod/joulio_uintr (test_source=1)
     Uintr,
 }
 

@@ -15,13 +15,13 @@ use std::path::PathBuf;
 /// with the reason, not to reproduce.
 #[derive(clap::Args)]
 pub struct CheckArgs {
-    /// Sources, as HS22 or DPAS; without any, all
+    /// Sources of published numbers, such as HS22 or DPAS. Default: all
     sources: Vec<String>,
     /// I/Os of each run
     #[arg(long, value_name = "N", default_value_t = IOS, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     number_ios: u64,
-    /// Profiles of your own: what DIR/machines/NAME.toml and DIR/devices/NAME.toml hold takes the
-    /// place of the profile that comes with joulio
+    /// Folder of your own profiles: DIR/machines/NAME.toml and DIR/devices/NAME.toml replace built-in profiles of the
+    /// same name
     #[arg(long, value_name = "DIR")]
     profiles: Option<PathBuf>,
     #[command(flatten)]

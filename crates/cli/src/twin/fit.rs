@@ -15,17 +15,17 @@ use std::path::{Path, PathBuf};
 /// minute. Nothing is written unless requested.
 #[derive(clap::Args)]
 pub struct FitArgs {
-    /// Sources, as HS22 or DPAS; without any, all
+    /// Sources of published numbers, such as HS22 or DPAS. Default: all
     sources: Vec<String>,
-    /// Write the new values into the profiles' files, whose comments stay
+    /// Write the new values into the profiles' files; comments are kept
     #[arg(long)]
     write: bool,
-    /// Fit without some of the numbers and predict them, for each of the parts that the sources' files
-    /// name: a device, a machine, a size, a completion mode that the fit has not seen. Takes minutes
+    /// Hold-out: fit without some of the numbers and predict them, for each part that the sources' files name (a
+    /// device, a machine, a size, a completion mode). Takes minutes
     #[arg(long, conflicts_with = "write")]
     hold_out: bool,
-    /// Folder of the profiles: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Without it
-    /// the profiles that come with joulio, and with --write those in ./profiles
+    /// Folder of the profiles: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Default: the built-in profiles; with
+    /// --write, those in ./profiles
     #[arg(long, value_name = "DIR")]
     profiles: Option<PathBuf>,
     #[command(flatten)]

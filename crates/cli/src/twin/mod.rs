@@ -15,11 +15,11 @@ use std::path::Path;
 /// Subcommands of `twin`.
 #[derive(Subcommand)]
 pub enum TwinCommand {
-    /// Published against modelled, number by number; fails if a promise is broken.
+    /// Compare published numbers with modelled ones; fails if a promise is broken.
     Check(check::CheckArgs),
-    /// Find the fitted figures of the profiles again, from the published numbers.
+    /// Fit the profiles' fitted figures again to the published numbers.
     Fit(fit::FitArgs),
-    /// Every policy on every load: energy, latency and CPU of each, and which is best.
+    /// Simulate every policy on every load: energy, latency and CPU of each, and the best.
     Grid(Box<grid::GridArgs>),
 }
 

@@ -30,69 +30,64 @@ pub enum GridFormat {
 /// Flags that fio has mean what they mean there, and take lists.
 #[derive(clap::Args)]
 pub struct GridArgs {
-    /// The machine: a name, or a path to a .toml file, as joulio calibrate writes it. Default: the
-    /// one that fits this processor, or a generic server
+    /// Machine profile: a name, or a path to a .toml file of joulio calibrate. Default: the profile of this
+    /// processor, or a generic server
     #[arg(long)]
     machine: Option<String>,
-    /// 700 cells, always the same: 4 KiB reads on one CPU; fewer where the machine's watts are not
-    /// of the wall
+    /// A fixed sample of 700 cells: 4 KiB reads on one CPU; fewer if the machine's profile has no watts for the wall
     #[arg(long)]
     sample: bool,
     /// Device profiles, a list: names, or paths to .toml files
     #[arg(long, value_delimiter = ',')]
     device: Vec<String>,
-    /// I/Os in flight, each job, a list
+    /// I/Os in flight of each job, a list
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4095))]
     iodepth: Vec<u64>,
-    /// Jobs, a list; of shared-2 the CPUs
+    /// Numbers of jobs, a list; for shared-2 numbers of CPUs
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=256))]
     numjobs: Vec<u64>,
-    /// Bytes of an I/O, a list
+    /// Block sizes in bytes, a list
     #[arg(long, value_delimiter = ',', value_parser = size)]
     bs: Vec<u32>,
-    /// Percent of reads, a list
+    /// Percentages of reads, a list
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=100))]
     rwmixread: Vec<u8>,
-    /// When I/Os come, a list: closed, open-40 (at random, 40 % of what the closed loop does by
-    /// polling), bursty, phases, shared-2 (closed, so many jobs on each CPU), beside-compute (closed,
-    /// beside a thread that always has work)
+    /// Arrivals of I/Os, a list: closed, open-40 (at random, at 40 % of the rate of polling in a closed loop),
+    /// bursty, phases, shared-2 (closed, with that many jobs on each CPU), beside-compute (closed, beside a thread
+    /// that always computes)
     #[arg(long, value_delimiter = ',')]
     load: Vec<LoadKind>,
-    /// The promise: latencies that percentiles may not exceed, as p99=15us,p99.9=40us; a time alone
-    /// is the 99th's. Default: polling's p99 and p99.9 and a hundredth, and where CPUs are shared
-    /// those of interrupts if their p99.9 is lower
+    /// Promise: limits for percentiles of the latency, such as p99=15us,p99.9=40us; a time alone limits p99. Default:
+    /// p99 and p99.9 of polling plus 1 %, or on shared CPUs those of interrupts if their p99.9 is lower
     #[arg(long, value_parser = parse_slo)]
     slo: Option<Slo>,
-    /// I/Os of each run, of all jobs (or 10k). Default: 200k, of the sample 40k
+    /// I/Os of each run, over all jobs (10k). Default: 200k, with --sample 40k
     #[arg(long = "number_ios", value_parser = ios)]
     number_ios: Option<u64>,
-    /// Seconds (or 110ms) of virtual time to run before measuring. Default: 110ms, in which hybrid
-    /// has learnt how long to sleep
+    /// Virtual time to run before the measurement, in seconds (or 110ms). Default: 110ms, in which hybrid has learnt
+    /// how long to sleep
     #[arg(long = "ramp_time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
-    /// Seed of every random number
+    /// Seed of all random numbers
     #[arg(long, alias = "randseed", default_value_t = 1)]
     seed: u64,
-    /// Seeds, the first and those after it: the best has the least joules on average, and ties with who
-    /// is the best with some of them. Default: 1, of the sample 3
+    /// Number of seeds, from --seed on. The best policy has the fewest joules on average; a policy that is best with
+    /// some of the seeds ties with it. Default: 1, with --sample 3
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=30))]
     replicates: Option<u32>,
-    /// Compare this policy with each other, cell by cell: where it keeps the promise, and its joules over
-    /// the other's
+    /// Compare this policy with every other in each cell: whether it keeps the promise, and the ratio of joules
     #[arg(long, value_name = "POLICY", conflicts_with = "output_format")]
     pub compare: Option<String>,
-    /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
-    /// that it holds
+    /// Save finished cells in this file and continue from it. A part of a grid can use the file of the whole
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// Threads that simulate. Default: 1
+    /// Number of threads that simulate. Default: 1
     #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// Draw the maps of the best policies to this file, 36 at most; it must not be there, or be
-    /// one to overwrite by --force
+    /// Draw maps of the best policies to this file, at most 36 maps. An existing file is kept unless --force is given
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// Overwrite the file of the maps
+    /// Overwrite an existing file of maps
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

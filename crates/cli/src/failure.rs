@@ -1,9 +1,9 @@
 //! Errors as a user sees them: one line, and an exit status.
 
-use crate::columns::clean;
 use crate::limits::open_files_advice;
-use crate::output::{Earlier, clean_lines, fitted};
+use crate::output::earlier::Earlier;
 use crate::signal::{Signal, signal};
+use crate::terminal::{clean_lines, fitted};
 use clap::error::{ContextKind, ContextValue};
 use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
@@ -20,7 +20,7 @@ use joulio_lab::power_states::PowerStatesError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::state_file::StateError;
 use joulio_lab::sweep::{FactorError, FailedRuns, SweepFailure, SweepOptionsError};
-use joulio_lab::{DiskError, OpenError};
+use joulio_lab::{DiskError, OpenError, printable};
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -286,5 +286,5 @@ pub fn say(message: &str) {
 
 /// Removes what would begin a line, or command the terminal.
 fn one_line(text: &str) -> String {
-    clean(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

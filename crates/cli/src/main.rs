@@ -33,6 +33,7 @@ mod serve;
 mod signal;
 mod signals;
 mod stat;
+mod terminal;
 mod times;
 mod trace;
 mod twin;
@@ -134,7 +135,7 @@ fn command() -> ExitCode {
         Ok(arguments) => arguments,
         Err(failure) => return failure.report(),
     };
-    let parsed = output::with_earlier_flags(written())
+    let parsed = output::earlier::with_earlier_flags(written())
         .try_get_matches_from(arguments)
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;

@@ -4,7 +4,7 @@ use crate::arbitration::DEFAULT_ARBITRATION;
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::emulated::{Emulated, EmulatedUse};
 use crate::error::OpenError;
-use crate::experiment::cpus_beside;
+use crate::experiment::cpus::cpus_beside;
 use crate::memory::check_memory;
 use crate::open::open_kernel;
 use crate::target_name::TargetName;

@@ -4,7 +4,7 @@
 //! [`Experiment::new`] checks what can be checked without a device, a [`Testbed`] is the devices and
 //! meters that it is run on, opened. [`crate::sweep`] does many.
 
-mod cpus;
+pub(crate) mod cpus;
 mod energy;
 mod error;
 mod goal;
@@ -23,7 +23,7 @@ mod verdict;
 mod workload;
 
 pub use crate::manifest_device::ManifestDevice;
-pub(crate) use cpus::{check_cpus, cpus_beside};
+pub(crate) use cpus::check_cpus;
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};

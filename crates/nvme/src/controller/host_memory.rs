@@ -3,15 +3,14 @@
 
 use super::Controller;
 use super::feature_record::Key;
+use super::loan::{Lent, Loan};
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use joulio_device::{Device, DmaMemory};
-use joulio_nvme_spec::feature::{FeatureId, HostMemoryBuffer, HostMemoryDescriptor};
-use joulio_nvme_spec::{Command, PAGE_SIZE, Status};
-use std::sync::Arc;
-use zerocopy::IntoBytes;
-use zerocopy::little_endian::{U32, U64};
+use joulio_device::Device;
+use joulio_nvme_spec::feature::FeatureId;
+use joulio_nvme_spec::{PAGE_SIZE, Status};
+use zerocopy::little_endian::U32;
 
 const NAME: &str = "Set Features (Host Memory Buffer)";
 const KEY: Key = (FeatureId::HOST_MEMORY_BUFFER, 0);
@@ -28,23 +27,6 @@ pub enum HostMemory {
     Missing(String),
 }
 
-/// Memory lent to the controller, or the reason why it has none although it wanted some.
-#[derive(Default)]
-pub(super) enum Loan {
-    /// The controller wants no memory.
-    #[default]
-    None,
-    Lent(Lent),
-    Missing(String),
-}
-
-/// Memory lent: one range, contiguous for the device, and the descriptor list that names it.
-pub(super) struct Lent {
-    _memory: Arc<DmaMemory>,
-    list: Arc<DmaMemory>,
-    pages: u32,
-}
-
 /// Sizes that a controller wants, in bytes.
 struct Wanted {
     preferred: u64,
@@ -58,38 +40,6 @@ impl Wanted {
         let first = self.preferred.min(max) / page * page;
         std::iter::successors(Some(first), move |size| Some(size / 2 / page * page))
             .take_while(move |&size| size >= least)
-    }
-}
-
-impl Lent {
-    fn allocate<D: Device>(device: &D, bytes: u64) -> Result<Lent, NvmeError> {
-        let (memory, list) = (
-            Arc::new(device.allocate(bytes as usize)?),
-            Arc::new(device.allocate(PAGE_SIZE)?),
-        );
-        let pages = (bytes / PAGE_SIZE as u64) as u32;
-        let range = HostMemoryDescriptor {
-            badd: U64::new(memory.iova().0),
-            bsize: U32::new(pages),
-            ..HostMemoryDescriptor::default()
-        };
-        list.write(0, range.as_bytes());
-        Ok(Lent {
-            _memory: memory,
-            list,
-            pages,
-        })
-    }
-
-    fn bytes(&self) -> u64 {
-        u64::from(self.pages) * PAGE_SIZE as u64
-    }
-
-    /// Returns the command that lends the memory; `returned`: its content is as the controller left it before a
-    /// reset.
-    fn command(&self, returned: bool) -> Command {
-        let control = HostMemoryBuffer::new().with_ehm(true).with_mr(returned);
-        Command::set_host_memory(control, self.pages, (self.list.iova().0, 1))
     }
 }
 

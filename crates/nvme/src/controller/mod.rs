@@ -6,6 +6,7 @@ mod events;
 mod feature_record;
 mod features;
 mod host_memory;
+mod loan;
 mod memory;
 mod namespaces;
 mod options;

@@ -2,7 +2,7 @@
 
 use super::death::Recovery;
 use super::feature_record::Features;
-use super::host_memory::Loan;
+use super::loan::Loan;
 use crate::admin::Admin;
 use crate::quirks::Quirks;
 use crate::registers::{Registers, shutdown_time};

@@ -1,8 +1,7 @@
 //! Options that are no flags: what they say holds here, or they are refused.
 
-use super::flags::find;
 use super::refusal::Refusal;
-use super::sections::Given;
+use super::sections::{Given, find};
 use super::typed::Typed;
 use joulio_workload::parse_count;
 

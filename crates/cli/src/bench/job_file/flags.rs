@@ -3,7 +3,7 @@
 use super::checks::check;
 use super::flag::Flag;
 use super::refusal::Refusal;
-use super::sections::{Given, Section, variable};
+use super::sections::{Given, Section, find, variable};
 use super::typed::Typed;
 use super::words::{OWN_KINDS, Word, is_switch, names, word};
 use joulio_workload::parse_size;
@@ -345,10 +345,6 @@ fn below(options: &[&Given], value: &str) -> String {
         false => name,
     });
     names.collect::<Vec<_>>().join(":")
-}
-
-pub(super) fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
-    options.iter().copied().find(|given| given.key == key)
 }
 
 /// A seed of the system's, where `randrepeat=0` wants another sequence each time and `randseed` names none.

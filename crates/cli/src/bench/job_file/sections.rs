@@ -172,3 +172,8 @@ impl Given {
         (self.line, format!("{}: {why}", self.text()))
     }
 }
+
+/// The option `key` among `options`.
+pub(super) fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
+    options.iter().copied().find(|given| given.key == key)
+}

@@ -1,6 +1,6 @@
 //! One policy beside each other, as tables.
 
-use super::report::percent;
+use super::share::percent;
 use crate::columns::columns;
 use joulio_lab::grid::{comparisons, kept_promises, on_shared_cpus};
 use joulio_twin::grid::GridCell;

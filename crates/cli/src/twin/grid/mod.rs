@@ -4,6 +4,7 @@ mod args;
 mod compared;
 mod progress;
 mod report;
+mod share;
 
 pub use args::GridArgs;
 

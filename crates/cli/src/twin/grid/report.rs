@@ -1,5 +1,6 @@
 //! The rows as a table.
 
+use super::share::percent;
 use crate::columns::columns;
 use joulio_lab::grid::{
     self, GridHeader, Spread, is_best, maps, oracle_savings, policies, policy_names,
@@ -237,8 +238,4 @@ fn policy_table(rows: &[&GridCell]) -> String {
         line
     });
     columns(header, lines, 1)
-}
-
-pub(super) fn percent(fraction: f64) -> String {
-    format!("{:.1}", 100.0 * fraction)
 }

@@ -412,7 +412,7 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 fn direct(text: &str) -> Result<u8, String> {
     match text {
         "1" | "true" => Ok(1),
-        _ => Err("every I/O is direct: the page cache is not what is measured".into()),
+        _ => Err("every I/O is direct: the page cache is not measured".into()),
     }
 }
 

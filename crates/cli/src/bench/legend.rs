@@ -6,14 +6,14 @@ use std::fmt::Write;
 const LEGEND: [(&str, &str); 31] = [
     (
         "runs",
-        "runs that the row's means are of, without those that were spoiled",
+        "number of runs in the row's means; spoiled runs are left out",
     ),
     (
         "+-",
-        "half of the 95 % interval of the figure before it; of watts what the meter's steps and sampling allow",
+        "half of the 95 % interval of the figure before it; for watts the error of the meter's steps and sampling",
     ),
-    ("IOPS", "I/Os a second, all jobs together"),
-    ("MiB/s", "mebibytes a second, all jobs together"),
+    ("IOPS", "I/Os per second, all jobs together"),
+    ("MiB/s", "mebibytes per second, all jobs together"),
     (
         "mean us",
         "mean latency of an I/O, from arrival to completion, in microseconds",
@@ -38,62 +38,59 @@ const LEGEND: [(&str, &str); 31] = [
     ("max us", "longest latency, in microseconds"),
     (
         "CPU us/IO",
-        "CPU time of the jobs' threads for an I/O, in microseconds; the device's own thread not counted",
+        "CPU time of the jobs' threads per I/O, in microseconds; without an emulated device's own thread",
     ),
     (
         "polls/IO",
-        "polls of a completion queue for an I/O, those that found nothing among them",
+        "polls of a completion queue per I/O, including those that found nothing",
     ),
-    ("intr/IO", "device interrupts for an I/O"),
+    ("intr/IO", "device interrupts per I/O"),
     (
         "cs/IO",
-        "voluntary context switches of the jobs' threads for an I/O",
+        "voluntary context switches of the jobs' threads per I/O",
     ),
-    (
-        "wakes/IO",
-        "ends of a block for an I/O: the thread was woken by an interrupt",
-    ),
-    ("sleeps/IO", "timer sleeps for an I/O"),
+    ("wakes/IO", "blocks per I/O that an interrupt ended"),
+    ("sleeps/IO", "timer sleeps per I/O"),
     (
         "pauses/IO",
-        "waits in PAUSE, TPAUSE or MWAITX for an I/O, where a mode has them",
+        "waits in PAUSE, TPAUSE or MWAITX per I/O, for modes that have them",
     ),
     (
         "umwaits/IO",
-        "waits in UMWAIT for an I/O, where a mode has them",
+        "waits in UMWAIT per I/O, for modes that have them",
     ),
     (
         "uintr/IO",
-        "user interrupts for an I/O, where a mode has them",
+        "user interrupts per I/O, for modes that have them",
     ),
     (
         "W",
-        "mean watts over the measured part, at the boundary of the row; * is modelled",
+        "mean watts during the measurement, at the boundary of the row; * is modelled",
     ),
-    ("uJ/IO", "energy of the window for an I/O, in microjoules"),
-    ("IO/J", "I/Os for a joule"),
-    ("energy", "the run that a figure of energy is of"),
+    ("uJ/IO", "energy of the window per I/O, in microjoules"),
+    ("IO/J", "I/Os per joule"),
+    ("energy", "the run that an energy figure belongs to"),
     (
         "boundary",
-        "what the meter has in it: cores, package, device or wall; they lie within one another and are not added",
+        "what the meter includes: cores, package, device or wall; a wider one includes the narrower ones, so they are not added",
     ),
     ("source", "the meter, or the profiles of the model"),
     (
         "from",
-        "watts with the model's profiles at the lower ends of their bands",
+        "watts with all of the model's figures at the lower ends of their bands",
     ),
     (
         "to",
-        "watts with the model's profiles at the upper ends of their bands",
+        "watts with all of the model's figures at the upper ends of their bands",
     ),
     ("MiB/J", "mebibytes for a joule"),
     (
         "mixed",
-        "the run whose reads, writes, trims and flushes (sync) are shown apart",
+        "the run whose reads, writes, trims and flushes (sync) are shown separately",
     ),
     (
         "completion",
-        "the completion mode that was effective; a ! marks a run that the machine spoiled",
+        "the effective completion mode; a ! marks a run that the machine spoiled",
     ),
 ];
 

@@ -288,13 +288,13 @@ fn poller(counts: &Counts) -> Option<String> {
 fn troubles(counts: &Counts) -> Option<String> {
     let (faults, wait) = (&counts.faults, &counts.wait);
     let all = [
-        (faults.timeouts, "commands aborted for their time"),
+        (faults.timeouts, "commands aborted after their timeout"),
         (faults.resets, "controller resets"),
         (faults.ended_by_reset, "commands ended by a reset"),
         (faults.retries, "commands sent again"),
         (
             faults.vectors_rewritten,
-            "interrupt vectors written by somebody else, and set again",
+            "interrupt vectors that another program wrote, and that were set again",
         ),
         (wait.lost_interrupts, "interrupts lost"),
         (faults.stale_completions, "stale completions"),

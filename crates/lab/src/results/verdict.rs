@@ -59,7 +59,9 @@ pub fn verdict(
     }
     let measured = |row: &MeanRow<'_>| row.runs.iter().any(|run| !run.result.modelled);
     if rows.iter().any(|row| row.runs.len() == 1 && measured(row)) {
-        lines.push("A run each does not tell a difference from noise: --replicates 5 does.".into());
+        lines.push(
+            "One run of each cannot tell a difference from noise: use --replicates 5.".into(),
+        );
     }
     lines
 }
@@ -462,7 +464,7 @@ mod tests {
             [
                 "psync poll: most IOPS, 2.00 x those of psync interrupt.",
                 "The energy of these runs is not known: no meter and no model has it.",
-                "A run each does not tell a difference from noise: --replicates 5 does.",
+                "One run of each cannot tell a difference from noise: use --replicates 5.",
             ]
         );
     }

@@ -178,7 +178,7 @@ fn a_summary_counts_every_number_once() {
 
 #[test]
 fn the_error_of_a_gain_is_that_of_the_gain() {
-    let figure_6a = "SPDK+ over SPDK, random read, 7 cores, depth 32: % I/Os for a joule";
+    let figure_6a = "SPDK+ over SPDK, random read, 7 cores, depth 32: % I/Os per joule";
     let mut rows = report().numbers.iter();
     let row = rows.find(|row| row.what == figure_6a).unwrap();
     // 5.9 % for 14.6 to 18.2 %.

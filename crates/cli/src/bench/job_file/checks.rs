@@ -24,7 +24,7 @@ fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
         Some("split") => Ok(()),
         Some("shared") if cpus.is_some_and(|cpus| cpus.parse::<usize>().is_ok()) => Ok(()),
         Some("shared") => Err(given.refused(
-            "of several CPUs each job has its own, as by split: taskset -c CPUS joulio bench shares them among all",
+            "each job has a CPU of its own, as with split: use taskset -c CPUS joulio bench to share several",
         )),
         _ => Err(given.refused("shared or split")),
     }
@@ -40,9 +40,8 @@ fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     let deepest = depths.filter_map(|depth| parse_count(depth).ok()).max();
     match given.count()? >= deepest.unwrap_or(1) {
         true => Ok(()),
-        false => Err(given.refused(
-            "all completions that are there are taken: leave it out, or give iodepth or more",
-        )),
+        false => Err(given
+            .refused("every available completion is taken: leave it out, or give iodepth or more")),
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
                 let value = value.ok_or_else(|| given.refused("write a value after it"))?;
                 let value = of_all_directions(value);
                 let value = value.ok_or_else(|| {
-                    given.refused("one value for all directions is what there is")
+                    given.refused("only one value for all directions is supported")
                 })?;
                 add(format!("{flag}={value}"));
             }
@@ -168,7 +168,7 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
     if !has(&amounts) && !typed.has("--runtime") && !typed.has("--number_ios") {
         match whole_file(section)? {
             Some(ios) => arguments.push(format!("--number_ios={ios}")),
-            None => return refused("does not say how much: write size, number_ios or runtime"),
+            None => return refused("has no length: write size, number_ios or runtime"),
         }
     }
     if !has(&["rw", "readwrite"]) {
@@ -230,7 +230,7 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     if let Some(given) = find(options, "number_ios") {
         return match loops {
             1 => Ok(None),
-            _ => Err(given.refused("loops are of io_size: write that in its place")),
+            _ => Err(given.refused("loops need io_size: write io_size instead")),
         };
     }
     let sizes = ["size", "filesize"]
@@ -247,7 +247,7 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         return Ok(None);
     };
     let Some(bs) = block_size(options)? else {
-        let why = "I/Os draw their sizes: say how many by number_ios, or write time_based";
+        let why = "the block size is random: give number_ios, or time_based";
         return Err(given.refused(why));
     };
     if bs == 0 || whole < bs {
@@ -290,12 +290,13 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let value = given.value.as_deref().unwrap_or_default();
     let value = of_all_directions(value);
     let value =
-        value.ok_or_else(|| given.refused("one value for all directions is what there is"))?;
+        value.ok_or_else(|| given.refused("only one value for all directions is supported"))?;
     let bytes = parse_size(value).map_err(|why| given.refused(&why))?;
     match block_size(options)?.filter(|bs| (1..=bytes).contains(bs)) {
         Some(bs) => Ok(Some(given.flag(format!("--rate_iops={}", bytes / bs)))),
-        None => Err(given
-            .refused("bytes a second are those of at least one I/O of one size: write rate_iops")),
+        None => Err(given.refused(
+            "a rate in bytes needs one block size and at least one I/O per second: write rate_iops",
+        )),
     }
 }
 

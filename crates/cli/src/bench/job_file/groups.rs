@@ -45,7 +45,7 @@ fn waits(section: &Section, group: Option<&Vec<Section>>, all: &[String]) -> Res
     match group.map(Vec::as_slice) {
         Some([only]) if only.name == name => Ok(true),
         Some(several) if several.iter().any(|one| one.name == name) => refused(
-            "others run beside it, which may go on when it has ended: write stonewall instead",
+            "other sections run at the same time and may go on after it: use stonewall instead",
         ),
         // It has ended by then.
         _ => Ok(false),

@@ -401,7 +401,7 @@ fn page_table() -> String {
     for key in WORDS {
         let here = match word(key).unwrap() {
             Word::Same(flag) | Word::Whole(flag) | Word::Switch(flag) => format!("`{flag}`"),
-            Word::Translated(_) => "as in fio, of what is here".into(),
+            Word::Translated(_) => "as in fio, for the values that exist here".into(),
             Word::OfSection => "as in fio".into(),
             Word::Always(values, why) => format!("{}: {why}", values.join(", ")),
             Word::Refused(why) => format!("refused: {why}"),

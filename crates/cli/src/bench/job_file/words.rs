@@ -28,17 +28,17 @@ pub(super) fn word(key: &str) -> Option<Word> {
     const ON: &[&str] = &["1", "true"];
     const OFF: &[&str] = &["0", "false"];
     const EITHER: &[&str] = &["0", "1", "true", "false"];
-    const FILLED: &str = "buffers are filled once, with random bytes: verify=crc32c has each write say where and when it was";
+    const FILLED: &str = "buffers are filled once with random bytes; use verify=crc32c for data that changes with each write";
     Some(match key {
         "rw" | "readwrite" => Same("--rw"),
         "percentage_random" => Always(
             &["100"],
-            "all or none are random: sections beside each other, one of rw=randread and one of rw=read, have parts",
+            "all I/Os are random or none: use two sections, rw=randread and rw=read, that run at the same time",
         ),
         "bs" | "blocksize" => Same("--bs"),
         "bs_unaligned" | "blocksize_unaligned" | "bs_is_seq_rand" => Always(
             OFF,
-            "I/Os begin at multiples of their sizes, which reads, writes and random ones share",
+            "reads, writes and random I/Os share one alignment, the block size",
         ),
         "iodepth" => Same("--iodepth"),
         "numjobs" => Same("--numjobs"),
@@ -59,7 +59,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "rate_iops" => Same("--rate_iops"),
         "rate_process" => Same("--rate_process"),
         "rate_cycle" => Refused(
-            "I/Os arrive by the clock, and no rate is a mean: --bursts 16:1ms has several at once",
+            "I/Os arrive at fixed or random times, not in cycles: use --bursts 16:1ms for several at once",
         ),
         "filename" => Translated(|value| {
             let devices = names(value).into_iter().map(|name| match name {
@@ -81,16 +81,10 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "slo" => Whole("--slo"),
         "latency_budget" => Whole("--latency-budget"),
         "objective" => Whole("--objective"),
-        "cmd_type" => Always(&["nvme"], "the commands of io_uring_cmd are NVMe's"),
-        "nonvectored" => Always(EITHER, "0 or 1; a request has one buffer"),
-        "direct" => Always(
-            ON,
-            "every I/O is direct: the page cache is not what is measured",
-        ),
-        "buffered" => Always(
-            OFF,
-            "every I/O is direct: the page cache is not what is measured",
-        ),
+        "cmd_type" => Always(&["nvme"], "io_uring_cmd sends NVMe commands"),
+        "nonvectored" => Always(EITHER, "0 or 1; every request has one buffer"),
+        "direct" => Always(ON, "every I/O is direct: the page cache is not measured"),
+        "buffered" => Always(OFF, "every I/O is direct: the page cache is not measured"),
         "sqthread_poll_cpu" => Same("--sqthread_poll_cpu"),
         "fixedbufs" => Switch("--fixedbufs"),
         "registerfiles" => Switch("--registerfiles"),
@@ -102,43 +96,40 @@ pub(super) fn word(key: &str) -> Option<Word> {
             &["default", "local"],
             "numa_cpu_nodes=N binds the jobs and their memory to a node",
         ),
-        "nice" => Refused("nice -n N joulio bench has it for all jobs"),
-        "prio" | "prioclass" => Refused("ionice -c CLASS -n N joulio bench has it for all jobs"),
+        "nice" => Refused("use nice -n N joulio bench, for all jobs"),
+        "prio" | "prioclass" => Refused("use ionice -c CLASS -n N joulio bench, for all jobs"),
         "mem" | "iomem" => Always(
             &["malloc", "mmap", "shm"],
-            "buffers are malloc's, or those that devices read and write",
+            "buffers are of malloc, or of memory that the device can reach",
         ),
         "ioscheduler" => Same("--scheduler"),
         "randseed" => Same("--seed"),
         "randrepeat" | "allrandrepeat" => OfSection,
         "random_generator" => Always(
             &["tausworthe", "tausworthe64"],
-            "blocks are drawn one by one, some of them twice; an order of all of them is not here",
+            "each block is drawn independently, so that some come twice; a permutation (lfsr) is not supported",
         ),
         "blockalign" | "ba" => Same("--blockalign"),
         "io_submit_mode" => Always(
             &["inline", "offload"],
-            "inline or offload; latency counts from the arrival, as by offload",
+            "inline or offload; latency counts from the arrival, as with offload",
         ),
-        "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => Refused(
-            "the depth for a latency is not sought: --iodepth 1,2,4,8,16 has a row for each",
-        ),
+        "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => {
+            Refused("no search for a depth: use --iodepth 1,2,4,8,16, a row for each")
+        }
         "max_latency" => {
-            Refused("--io_timeout ends an I/O that takes too long, and the run goes on")
+            Refused("use --io_timeout: it aborts an I/O that takes too long, and the run continues")
         }
         "softrandommap" => Always(EITHER, "0 or 1; there is no map of blocks"),
         "norandommap" => Always(
             ON,
-            "there is no map of blocks: some are drawn twice, as with norandommap=1",
+            "there is no map of blocks: some come twice, as with norandommap=1",
         ),
         "verify" => Same("--verify"),
-        "do_verify" => Always(ON, "verify=none does without"),
-        "verify_fatal" => Always(
-            OFF,
-            "every block is read back, and the wrong ones are counted",
-        ),
+        "do_verify" => Always(ON, "use verify=none instead"),
+        "verify_fatal" => Always(OFF, "every block is read back, and wrong ones are counted"),
         "verify_backlog" => {
-            Refused("what was written is read back after the run, by verify=crc32c")
+            Refused("use verify=crc32c: all that was written is read back after the run")
         }
         "verify_pattern" | "buffer_pattern" => Refused(FILLED),
         "zero_buffers" | "refill_buffers" | "scramble_buffers" => Always(OFF, FILLED),
@@ -148,7 +139,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         ),
         "continue_on_error" => Always(
             &["all", "io", "read", "write", "verify"],
-            "an I/O that failed is counted, and the run goes on",
+            "failed I/Os are counted, and the run continues",
         ),
         "startdelay" => Same("--startdelay"),
         "thread" | "threads" => Translated(|value| match value {
@@ -157,22 +148,19 @@ pub(super) fn word(key: &str) -> Option<Word> {
             _ => Err("0 or 1".into()),
         }),
         "exitall" => Switch("--exitall"),
-        "clocksource" => Always(&["clock_gettime"], "times are those of clock_gettime"),
+        "clocksource" => Always(&["clock_gettime"], "times come from clock_gettime"),
         "gtod_reduce" | "disable_lat" | "disable_slat" | "disable_clat" => {
-            Always(EITHER, "0 or 1; latency is always there")
+            Always(EITHER, "0 or 1; latency is always measured")
         }
-        "disable_bw_measurement" => Always(EITHER, "0 or 1; bandwidth is always there"),
+        "disable_bw_measurement" => Always(EITHER, "0 or 1; bandwidth is always measured"),
         "allow_file_create" | "create_on_open" | "create_serialize" | "unlink" | "overwrite" => {
-            Always(EITHER, "0 or 1; files are not made")
+            Always(EITHER, "0 or 1; files are not created")
         }
-        "create_only" => Always(OFF, "files are not made: fallocate or dd makes them"),
-        "pre_read" => Always(
-            OFF,
-            "every I/O is direct: the page cache is not what is measured",
-        ),
+        "create_only" => Always(OFF, "files are not created: use fallocate or dd"),
+        "pre_read" => Always(OFF, "every I/O is direct: the page cache is not measured"),
         "fadvise_hint" => Always(
             &["0", "1", "none", "random", "sequential"],
-            "every I/O is direct, and takes no advice",
+            "every I/O is direct, so that advice has no effect",
         ),
         "fallocate" => Always(
             &["none", "native", "posix", "keep", "truncate", "0", "1"],
@@ -180,15 +168,15 @@ pub(super) fn word(key: &str) -> Option<Word> {
         ),
         "invalidate" | "clat_percentiles" | "allow_mounted_write" => Always(EITHER, "0 or 1"),
         "loops" | "filesize" => OfSection,
-        "nrfiles" | "nr_files" => Always(&["1"], "filename=a:b names several"),
+        "nrfiles" | "nr_files" => Always(&["1"], "use filename=a:b for several"),
         "thinktime" => Same("--thinktime"),
         "thinktime_blocks" => Same("--thinktime_blocks"),
         "thinktime_spin" => {
-            Refused("--completion poll spins through the stall, --completion interrupt sleeps")
+            Refused("--completion decides: poll spins during the pause, interrupt sleeps")
         }
         "sync" => Always(
             &["0", "none", "false"],
-            "no write waits until it is durable: fsync=1 has a flush after each",
+            "no write waits until it is durable: use fsync=1 for a flush after each",
         ),
         "fsync" => Same("--fsync"),
         "fdatasync" => Same("--fdatasync"),
@@ -197,15 +185,16 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "bsrange" | "blocksize_range" => Translated(|value| drawn("--bsrange", value)),
         "random_distribution" => Whole("--random_distribution"),
         "offset" => Same("--offset"),
-        "offset_increment" => Refused(
-            "jobs share an area: sections beside each other, each with its offset, have their own",
-        ),
+        "offset_increment" => Refused("jobs share one area: use sections with an offset each"),
         "percentile_list" => Whole("--percentile_list"),
         "unified_rw_reporting" => Always(
             &["none", "mixed", "both", "0", "1", "2"],
-            "reads and writes are shown together, and apart below",
+            "reads and writes are shown together, and separately below",
         ),
-        "slat_percentiles" => Always(OFF, "latency counts from the arrival: submission is in it"),
+        "slat_percentiles" => Always(
+            OFF,
+            "latency counts from the arrival and includes the submission",
+        ),
         "lat_percentiles" => Always(
             ON,
             "latency counts from the arrival, as fio's total latency",
@@ -216,12 +205,12 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "log_avg_msec" => Same("--log_avg_msec"),
         "log_offset" => Switch("--log_offset"),
         "per_job_logs" => Always(ON, "each job has a log of its own"),
-        "log_unix_epoch" => Always(OFF, "times of a log count from the run's begin"),
+        "log_unix_epoch" => Always(OFF, "times in a log count from the start of the run"),
         "write_hist_log" | "log_hist_msec" => {
-            Refused("--output-format json+ has the histogram of the whole run")
+            Refused("use --output-format json+: the histogram of the whole run")
         }
-        "read_iolog" => Refused("joulio advise --read_iolog says what to choose for it"),
-        "write_iolog" => Refused("write_lat_log with log_offset=1 has every I/O"),
+        "read_iolog" => Refused("joulio advise --read_iolog recommends a mode for it"),
+        "write_iolog" => Refused("use write_lat_log with log_offset=1 for every I/O"),
         "directory" => OfSection,
         "iodepth_batch" | "iodepth_batch_submit" => Same("--iodepth_batch_submit"),
         "iodepth_batch_complete" | "iodepth_batch_complete_min" => {
@@ -229,10 +218,10 @@ pub(super) fn word(key: &str) -> Option<Word> {
         }
         "iodepth_batch_complete_max" => Translated(checked),
         "iodepth_low" => Refused(
-            "the depth is filled again at once: iodepth_batch_complete_min=N waits for several",
+            "the depth is refilled at once: use iodepth_batch_complete_min=N to wait for several",
         ),
         "rate" => OfSection,
-        "rate_min" | "ratemin" => Refused("a run that falls behind its rate says so"),
+        "rate_min" | "ratemin" => Refused("a run that falls behind its rate reports that"),
         "steadystate" | "ss" => Whole("--steadystate"),
         "steadystate_duration" | "ss_dur" => Same("--steadystate_duration"),
         "steadystate_ramp_time" | "ss_ramp" => Same("--steadystate_ramp_time"),
@@ -244,9 +233,9 @@ pub(super) fn word(key: &str) -> Option<Word> {
             "auto" | "always" => Ok(Vec::new()),
             _ => Err("always, never or auto".into()),
         }),
-        "readonly" => Always(ON, "no device is written without --allow-write"),
-        "zonemode" => Always(&["none"], "zones are not here"),
-        "zonesize" | "zonerange" | "zoneskip" => Refused("zones are not here"),
+        "readonly" => Always(ON, "nothing is written without --allow-write"),
+        "zonemode" => Always(&["none"], "zones are not supported"),
+        "zonesize" | "zonerange" | "zoneskip" => Refused("zones are not supported"),
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
 //! A file of a volume.
 
 use crate::change::FileId;
+use crate::inner::Inner;
 use crate::open_files::{FileLock, Tail};
-use crate::volume::Inner;
 use crate::{BlockStore, ReadPart, VolumeError, WritePart};
 use std::mem;
 use std::ops::Deref;

@@ -44,6 +44,7 @@ mod error;
 mod extent;
 mod file;
 mod format_options;
+mod inner;
 mod journal;
 mod layout;
 mod memory_store;

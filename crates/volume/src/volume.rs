@@ -1,15 +1,14 @@
 //! A volume: its directory, and the commits that make changes of it durable.
 
-use crate::catalog::{Batch, Catalog};
+use crate::catalog::Catalog;
 use crate::change::FileId;
 use crate::file::VolumeFile;
-use crate::journal::{Journal, encode};
+use crate::inner::Inner;
+use crate::journal::Journal;
 use crate::layout::Layout;
-use crate::open_files::OpenFiles;
-use crate::{BlockStore, FormatOptions, StoreClaim, VolumeError, superblock};
+use crate::{BlockStore, FormatOptions, VolumeError, superblock};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Space of a volume in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,20 +27,6 @@ impl<S: BlockStore> Clone for Volume<S> {
     fn clone(&self) -> Volume<S> {
         Volume(Arc::clone(&self.0))
     }
-}
-
-/// The state that all handles of a volume share. Locks are taken in the order journal, open files, catalog, and a
-/// file's own before the catalog.
-#[derive(Debug)]
-pub(crate) struct Inner<S> {
-    /// Released before the store is dropped, and with it perhaps the controller.
-    _claim: StoreClaim,
-    pub store: S,
-    pub layout: Layout,
-    pub open: OpenFiles,
-    catalog: Mutex<Catalog>,
-    journal: Mutex<Journal>,
-    failed: AtomicBool,
 }
 
 impl<S: BlockStore> Volume<S> {
@@ -76,15 +61,8 @@ impl<S: BlockStore> Volume<S> {
         store.flush()?;
         let (journal, changes) = Journal::open(&store, &layout)?;
         let catalog = Catalog::replayed(changes, layout.units, layout.unit, layout.snapshot())?;
-        Ok(Volume(Arc::new(Inner {
-            store,
-            _claim: claim,
-            layout,
-            open: OpenFiles::default(),
-            catalog: Mutex::new(catalog),
-            journal: Mutex::new(journal),
-            failed: AtomicBool::new(false),
-        })))
+        let inner = Inner::new((store, claim), layout, catalog, journal);
+        Ok(Volume(Arc::new(inner)))
     }
 
     /// Returns the store of the volume.
@@ -193,73 +171,12 @@ impl<S: BlockStore> Volume<S> {
     }
 }
 
-impl<S> Inner<S> {
-    pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
-        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Closes a handle of `id`.
-    pub fn close(&self, id: FileId) {
-        self.open.close(id, || self.catalog().forget(id));
-    }
-}
-
-impl<S: BlockStore> Inner<S> {
-    /// Makes data and directory durable. Data first: the bytes that a size in the journal covers are then on the
-    /// device.
-    pub fn commit(&self) -> Result<(), VolumeError> {
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.failed.load(Ordering::Relaxed) {
-            return Err(VolumeError::Failed);
-        }
-        let batch = self.catalog().take_batch();
-        let done = self.make_durable(&mut journal, batch);
-        // No record was written then, and no change is lost.
-        let refused = matches!(done, Err(VolumeError::DirectoryTooLarge { .. }));
-        if done.is_err() && !refused {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-        done
-    }
-
-    fn make_durable(&self, journal: &mut Journal, batch: Batch) -> Result<(), VolumeError> {
-        let mut freed = batch.freed;
-        self.store.flush()?;
-        if !batch.changes.is_empty() {
-            let changes = encode(&batch.changes)?;
-            if journal.has_room(&self.layout, &changes) {
-                journal.append(&self.store, &self.layout, &changes)?;
-            } else {
-                // Changes that others made meanwhile are in the snapshot, so their data has to be durable first.
-                let (snapshot, later) = {
-                    let mut catalog = self.catalog();
-                    let later = catalog.take_batch();
-                    (catalog.snapshot(), later)
-                };
-                self.store.flush()?;
-                let switched = journal.switch(&self.store, &self.layout, &encode(&snapshot)?);
-                if let Err(VolumeError::DirectoryTooLarge { .. }) = switched {
-                    // A volume of an earlier version: files can still be removed.
-                    let mut catalog = self.catalog();
-                    catalog.restore(later);
-                    let changes = batch.changes;
-                    catalog.restore(Batch { changes, freed });
-                    return switched;
-                }
-                switched?;
-                freed.extend(later.freed);
-            }
-        }
-        self.catalog().release(freed);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::MemoryStore;
     use crate::change::Change;
+    use crate::journal::encode;
 
     /// An earlier version made directories of which no snapshot fits.
     #[test]

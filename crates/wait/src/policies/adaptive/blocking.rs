@@ -1,8 +1,8 @@
 //! Costs of blocks.
 
 use super::costs::{IdleCost, WaitCosts, ns};
-use super::plan::{Cost, Pricing};
 use super::points::{POINTS, Points};
+use super::pricing::{Cost, Pricing};
 
 /// Blocks that begin at the same time, for I/Os that take longer and longer.
 struct Blocking<'a> {

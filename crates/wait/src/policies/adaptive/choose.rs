@@ -1,8 +1,9 @@
 //! The cheapest of the plans that there are.
 
 use super::blocking::Blocked;
-use super::plan::{Cost, Plan, Pricing, Rested, Then, Watch};
+use super::plan::{Plan, Rested, Then};
 use super::points::Points;
+use super::pricing::{Cost, Pricing, Watch};
 use super::promise::Promise;
 use crate::{StepKind, StepSet};
 

@@ -1,8 +1,9 @@
 //! Costs of a plan with several I/Os out: a short simulation with their recent times.
 
 use super::costs::{greater, ns};
-use super::plan::{Cost, DEEPEST, Plan, Pricing};
+use super::plan::{DEEPEST, Plan};
 use super::points::{POINTS, Points};
+use super::pricing::{Cost, Pricing};
 use crate::StepKind;
 
 /// Number of places for I/Os that are out: a power of two above [`DEEPEST`].

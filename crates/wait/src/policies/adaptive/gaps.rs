@@ -1,6 +1,6 @@
 //! Times in which no I/O is out.
 
-use super::plan::{Cost, Pricing, Watch};
+use super::pricing::{Cost, Pricing, Watch};
 use super::promise::Promise;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;

@@ -16,6 +16,7 @@ mod hot;
 mod lateness;
 mod plan;
 mod points;
+mod pricing;
 mod promise;
 mod replan;
 mod shared;

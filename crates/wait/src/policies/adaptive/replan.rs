@@ -3,8 +3,9 @@
 use super::choose::{LEVELS, choose};
 use super::class_plan::{ClassPlan, surprising};
 use super::history::{FEW, KEPT};
-use super::plan::{DEEPEST, Plan, Pricing, Then};
+use super::plan::{DEEPEST, Plan, Then};
 use super::points::Points;
+use super::pricing::Pricing;
 use super::{State, shared};
 use crate::StepKind;
 use joulio_units::Nanos;

@@ -1,7 +1,7 @@
 //! Detection of other threads that want the core.
 
 use super::costs::WaitCosts;
-use super::plan::Watch;
+use super::pricing::Watch;
 use crate::StepKind;
 use joulio_units::{Joules, Nanos, Watts};
 

@@ -1,7 +1,5 @@
 //! Sorting the times of a history.
 
-use super::history::KEPT;
-
 /// Number of buckets: about as many as there are times.
 const BUCKETS: usize = 64;
 const BUCKET_BITS: u32 = BUCKETS.trailing_zeros();
@@ -10,10 +8,11 @@ const ONES: u64 = u64::MAX / 255;
 
 /// Sorts `times`, most of which lie between `low` and `high`, by buckets: that takes a third of a sort's instructions
 /// where they do.
-pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
+pub(super) fn sorted<const N: usize>(times: &[u32; N], low: u32, high: u32) -> [u32; N] {
+    const { assert!(N <= u8::MAX as usize, "a byte counts them") };
     let bits = u32::BITS - high.saturating_sub(low).leading_zeros();
     let shift = bits.saturating_sub(BUCKET_BITS);
-    let mut buckets = [0_u8; KEPT];
+    let mut buckets = [0_u8; N];
     // One for each byte value, so that no access needs a bounds check.
     let mut places = [0_u8; 256];
     // Signed numbers, which a processor narrows several at a time. Times of seconds, which become wrong, are
@@ -32,14 +31,14 @@ pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
         *counts = ((sums << 8) + before * ONES).to_le_bytes();
         before += sums >> 56;
     }
-    let mut sorted = [0; KEPT];
+    let mut sorted = [0; N];
     for (bucket, time) in buckets.iter().zip(times) {
         let place = &mut places[usize::from(*bucket)];
-        sorted[usize::from(*place) % KEPT] = *time;
+        sorted[usize::from(*place) % N] = *time;
         *place += 1;
     }
     // The times of a bucket are next to each other.
-    for end in 1..KEPT {
+    for end in 1..N {
         if sorted[end] < sorted[end - 1] {
             sink(&mut sorted, end);
         }
@@ -49,7 +48,7 @@ pub(super) fn sorted(times: &[u32; KEPT], low: u32, high: u32) -> [u32; KEPT] {
 
 /// Moves the time at `place` down to its place among the times before it, which are in order.
 #[inline(never)]
-fn sink(sorted: &mut [u32; KEPT], mut place: usize) {
+fn sink<const N: usize>(sorted: &mut [u32; N], mut place: usize) {
     let time = sorted[place];
     while place > 0 && sorted[place - 1] > time {
         sorted[place] = sorted[place - 1];
@@ -61,6 +60,7 @@ fn sink(sorted: &mut [u32; KEPT], mut place: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policies::adaptive::history::KEPT;
     use proptest::prelude::*;
 
     proptest! {

@@ -11,7 +11,7 @@ use super::goal::Goal;
 use super::history::History;
 use super::hot::Hot;
 use super::lateness::Lateness;
-use super::plan::Watch;
+use super::pricing::Watch;
 use super::promise::Promise;
 use super::replan::WAITS;
 use super::shared::Shared;

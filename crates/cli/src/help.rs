@@ -90,7 +90,7 @@ pub fn with_command_groups(command: Command) -> Command {
     ))
 }
 
-/// What the subcommand `name` does, in a line.
+/// Description of the subcommand `name`, in a line.
 fn about(command: &Command, name: &str) -> String {
     let known = command.find_subcommand(name).and_then(Command::get_about);
     known.map_or_else(|| HELP.to_owned(), ToString::to_string)

@@ -155,7 +155,7 @@ fn command() -> ExitCode {
 /// Flags of files that `--force` overwrites.
 const FILES: [&str; 5] = ["output", "write_profile", "plot", "svg", "file"];
 
-/// Has the report go to the file of `--output`, if there is one.
+/// Opens the file of `--output` for the report, if there is one.
 fn open_report(matches: &ArgMatches) -> Outcome {
     let mut last = matches;
     while let Some((_, sub)) = last.subcommand() {

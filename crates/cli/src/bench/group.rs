@@ -85,7 +85,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Does the runs, and prints or adds to `report` what came of them; `above`: what the heading begins with.
+    /// Executes the runs, and prints their results or adds them to `report`; `above`: beginning of the heading.
     pub(super) fn run(&self, above: &str, report: &mut Report) -> Outcome {
         let (args, options) = (self.args(), &self.options);
         let virtual_time = options.base.twin.is_some();
@@ -212,7 +212,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What the table of `lines` comes to, in sentences: the end of everything for people.
+/// Sentences that sum up the table of `lines`, printed last.
 fn found(varied: &Varied, lines: &[&RunRecord], points: &[Point]) -> String {
     let runs: Vec<_> = lines.iter().map(|record| &record.result).collect();
     let rows = MeanRow::of(lines, points);

@@ -18,7 +18,7 @@ pub const NAMES: [&str; 9] = [
     "max us",
 ];
 
-/// Those of them that stand in a table only where they are asked for, by name or by `all`.
+/// Headings that a table has only on request, by name or by `all`.
 pub const RARE: [&str; 2] = ["stddev us", "p99.99 us"];
 
 /// I/Os and bytes a second, latencies in microseconds.

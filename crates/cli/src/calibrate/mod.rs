@@ -69,7 +69,7 @@ struct Report<'a> {
     costs: &'a Option<Costs>,
     /// Nanoseconds that the emulated device takes beside its profile's service time.
     emulated_device_ns: f64,
-    /// This machine's watts.
+    /// Measured watts of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     watts: Option<&'a MeasuredWatts>,
     #[serde(flatten)]

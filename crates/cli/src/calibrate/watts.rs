@@ -73,7 +73,7 @@ pub struct WattsArgs {
 pub enum WattsSource {
     /// Nowhere: none are requested.
     None,
-    /// This machine's meters.
+    /// Meters of this machine.
     Meters(Box<(WattsCalibration, Discovery)>),
     /// A logger's record, which is read.
     Log(Box<(MeasuredWatts, Vec<Spoiled>)>),
@@ -130,7 +130,7 @@ pub fn run(
     done
 }
 
-/// Does everything beside a logger at the plug, and says what to do then.
+/// Runs all measurements while a logger records at the plug, and prints what to do next.
 pub fn record(watts: WattsCalibration, file: &Path, stop: &Stop) -> Outcome {
     let bar = windows(&watts);
     let done = watts.record(file, &Shape::default(), stop, &say, &mut || bar.inc(1));

@@ -85,7 +85,7 @@ impl CampaignArgs {
         Campaign::new(file, on).map_err(Failure::input)
     }
 
-    /// What it is run on: emulated devices, unless one is named that is none.
+    /// Platform of the campaign: emulated devices, unless a real device is named.
     fn platform(&self) -> Result<Platform, Failure> {
         let sets = DeviceSet::of_flags(&self.device);
         let named = !self.device.is_empty();

@@ -21,7 +21,7 @@ fn report() -> MutexGuard<'static, Option<Report>> {
     REPORT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the report go to the file `path`, of which nothing is created or changed before [`finish`].
+/// Directs the report to the file `path`. Nothing is created or changed before [`finish`].
 pub fn begin(path: &Path, existing: Existing) -> Outcome {
     let file = OutputFile::open(path, existing);
     let file = file.map_err(|error| Failure::input(format!("--output: {error}")))?;

@@ -11,7 +11,7 @@ type Last = Box<dyn FnOnce() + Send>;
 
 static LAST: Mutex<Vec<Last>> = Mutex::new(Vec::new());
 
-/// Has `what` done should this command have to be ended by force: it must not wait.
+/// Registers `what`, which must not wait, to be called if this command has to be ended by force.
 pub fn at_last(what: impl FnOnce() + Send + 'static) {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     last.push(Box::new(what));

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Words that refer to another line.
-const BACKWARDS: [&str; 7] = ["It", "Its", "That", "Of", "They", "These", "Their"];
+const BACKWARDS: [&str; 8] = ["It", "Its", "That", "Of", "They", "These", "Their", "Those"];
+
+/// Words that begin a sentence without a subject or a verb of its own: "Has the vector masked", "Does a command".
+const FILLERS: [&str; 3] = ["Has", "Does", "What"];
 
 /// Words that begin a clause without a noun.
-const CLAUSES: [&str; 13] = [
-    "What", "Which", "Who", "Whose", "How", "Where", "When", "From", "To", "As", "This", "Here",
-    "There",
+const CLAUSES: [&str; 12] = [
+    "Which", "Who", "Whose", "How", "Where", "When", "From", "To", "As", "This", "Here", "There",
 ];
 
 /// A documented item.
@@ -40,6 +42,7 @@ impl Documented {
         let word = self.first_word();
         let clause = CLAUSES.contains(&word) || word == "Whether" && !self.item.contains("bool");
         BACKWARDS.contains(&word)
+            || FILLERS.contains(&word)
             || self.text.starts_with("The same ")
             || self.is_public() && clause
     }
@@ -119,6 +122,7 @@ fn what_leans_on_another_line_is_found() {
         "/// What was requested.\npub fn options(&self) -> &Options {"
     ));
     assert!(wrong("//! How a run fails."));
+    assert!(wrong("/// Has the vector masked.\nfn mask(&self) {"));
     assert!(wrong(
         "/// Whether it rises.\npub fn rises(&self) -> Verdict {"
     ));

@@ -69,7 +69,7 @@ impl Undo for FeatureSetting<'_> {
         Ok(Vec::new())
     }
 
-    /// Does nothing: a command that fails changes nothing.
+    /// Returns no changes: a command that fails changes nothing.
     fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         Ok(Vec::new())
     }

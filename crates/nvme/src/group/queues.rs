@@ -26,7 +26,7 @@ pub struct Queues<D: Device> {
     rounds: u64,
 }
 
-/// What a wait remembers from the one before. On the heap, so that the compiler reaches the queues with as few
+/// Memory of a wait for the next one. On the heap, so that the compiler reaches the queues with as few
 /// instructions as without it: ten fewer for each of 32 reads submitted together.
 #[derive(Default)]
 struct Notes {
@@ -452,7 +452,7 @@ fn touch<D: Device>(touched: &mut Vec<usize>, queue: &mut QueuePair<D>, index: u
     }
 }
 
-/// What the queues of a group wait for, taken together.
+/// Outstanding work of a group's queues, taken together.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Commands are outstanding.

@@ -7,7 +7,7 @@ use super::sections::{Given, Section};
 /// Bytes that areas in percent are multiples of.
 const PAGE: u64 = 4096;
 
-/// Has `section` name in bytes what it names in percent of its file: `offset`, and `size`, which ends with the file.
+/// Replaces percentages of the file in `section` by bytes: `offset`, and `size`, which ends with the file.
 pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
     let options: Vec<&Given> = section.options.iter().collect();
     let length = file_length(&options);
@@ -17,7 +17,7 @@ pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
     resolve(section, "size", length, rest)
 }
 
-/// Has the options `key` be bytes, at most so many, where they are in percent of a `length`.
+/// Replaces the options `key` that are a percentage of `length` by bytes, up to a limit.
 fn resolve(
     section: &mut Section,
     key: &str,

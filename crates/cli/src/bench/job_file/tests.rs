@@ -395,7 +395,7 @@ fn what_fio_has_by_default_is_so_here() {
     );
 }
 
-/// What docs/fio.md says of each option.
+/// Table of the options in docs/fio.md.
 fn page_table() -> String {
     let mut lines = String::new();
     for key in WORDS {

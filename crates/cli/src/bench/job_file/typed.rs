@@ -62,7 +62,7 @@ impl Typed {
         }
     }
 
-    /// Has `section` reckon with what is typed.
+    /// Puts typed values in place of the section's own, for options that others are computed from.
     pub(super) fn count_in(&self, section: &mut Section) {
         for key in RECKONED {
             if let Some(value) = self.value(&format!("--{key}")) {

@@ -4,7 +4,7 @@ use super::costs::WaitCosts;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;
 
-/// What waits have cost, and what they may cost: twice the cost of a waiter that knows when each I/O completes, and
+/// Cost of the waits so far, and its bound: twice the cost of a waiter that knows when each I/O completes, and
 /// one wake-up for each I/O. Plans follow what is likely; where they cost more than this bound, the core spins for
 /// the break-even time and then blocks, which never exceeds it.
 #[derive(Clone, Debug, Default)]

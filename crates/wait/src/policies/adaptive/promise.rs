@@ -98,7 +98,7 @@ fn least_slack(limits: &[Limit]) -> f64 {
     slacks.fold(f64::INFINITY, f64::min)
 }
 
-/// What one I/O's completion means for the promise.
+/// Meaning of one I/O's completion for the promise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sight {
     /// True if it is one of the slowest.

@@ -73,7 +73,7 @@ pub(super) struct State {
     plain: bool,
 }
 
-/// What was learnt when a completion was seen.
+/// Findings from one completion that was seen.
 struct Seen {
     /// Nanoseconds by which the policy made it late.
     own: u64,

@@ -24,41 +24,41 @@
 // A write.
 #define JOULIO_WRITE 1
 
-// Commands that write to the namespace are allowed: without it they fail with -EPERM.
+// Flag that permits commands that write to the namespace: without it they fail with -EPERM.
 #define JOULIO_ALLOW_WRITE 1
 
-// Interface that this header is of, for joulio_check_interface().
+// Version of the interface that this header describes, for joulio_check_interface().
 #define JOULIO_INTERFACE 1
 
-// A file is made where there is none of the name.
+// Flag: creates the file if it does not exist.
 #define JOULIO_FILE_CREATE 1
 
-// With JOULIO_FILE_CREATE: a file of the name is an error, -EEXIST.
+// Flag, with JOULIO_FILE_CREATE: fails with -EEXIST if the file exists.
 #define JOULIO_FILE_EXCLUSIVE 2
 
-// An empty volume is made where the controller's namespace has none; what was on it is lost.
+// Flag: makes an empty volume if the controller's namespace has none; its data is lost.
 #define JOULIO_VOLUME_FORMAT 2
 
-// With JOULIO_VOLUME_FORMAT: a volume that is there is overwritten, with all its files.
+// Flag, with JOULIO_VOLUME_FORMAT: overwrites an existing volume, with all its files.
 #define JOULIO_VOLUME_OVERWRITE 4
 
-// One memory that a device reaches, mapped for it once, from which buffers of any size are taken. A
-// buffer that is freed goes back.
+// Memory that a device reaches, mapped for it once, from which buffers of any size are allocated. A buffer that is
+// freed returns to it.
 struct joulio_arena;
 
-// Memory that a device reaches. Between the call that submits it and its completion it is the device's:
-// not read, not written, not freed.
+// Memory that a device reaches. From the call that submits it until its completion it belongs to the device: the
+// program must not read, write or free it.
 struct joulio_buffer;
 
-// A controller with one namespace of it.
+// A controller with one of its namespaces.
 struct joulio_controller;
 
 // An open file of a volume. Threads may use one handle at once: reads go side by side, writes one after
 // the other.
 struct joulio_file;
 
-// Queues that one thread waits for together, by the completion modes of all. It and its queues are used
-// by one thread at a time.
+// Queues that one thread waits for together, with the completion modes of all. The group and its queues are used by
+// one thread at a time.
 struct joulio_group;
 
 // Meters that are read together.
@@ -70,7 +70,7 @@ struct joulio_queue;
 // Files on a namespace, without a kernel.
 struct joulio_volume;
 
-// Function that takes memory of the program's own back when the device has let go of it: munmap(2), say.
+// Function that releases memory of the program after the device has stopped using it: munmap(2), for example.
 typedef void (*joulio_release)(void *base, size_t length);
 
 // A range of logical blocks.
@@ -87,7 +87,7 @@ struct joulio_io {
   uint64_t lba;
   // Buffer that is read into or written from.
   struct joulio_buffer *buffer;
-  // Value that its completion has.
+  // Value that is returned with its completion.
   uint64_t tag;
   // Number of logical blocks.
   uint32_t blocks;
@@ -115,11 +115,11 @@ struct joulio_namespace {
   uint32_t block_size;
   // Size in logical blocks.
   uint64_t blocks;
-  // Most bytes that one command can move.
+  // Most bytes that one command can transfer.
   uint32_t max_transfer;
 };
 
-// One read of several.
+// One of several reads.
 struct joulio_file_part {
   // Bytes from the start of the file to the first byte.
   uint64_t offset;
@@ -139,7 +139,7 @@ struct joulio_counters {
   uint64_t empty_polls;
   // Interrupts of the queue.
   uint64_t interrupts;
-  // Waits in which the core was given away until an interrupt.
+  // Waits in which the thread blocked until an interrupt.
   uint64_t blocks;
   // Blocks that an interrupt ended.
   uint64_t wakes;
@@ -151,7 +151,7 @@ struct joulio_counters {
 
 // A part of a buffer, or all of it, in a list.
 struct joulio_part {
-  // Buffer, which stands in the list once (joulio_buffer_split() makes two of it).
+  // Buffer, which may occur in the list only once (joulio_buffer_split() makes two of it).
   struct joulio_buffer *buffer;
   // First byte of the part.
   size_t offset;
@@ -167,11 +167,11 @@ struct joulio_energy {
   char boundary[16];
   // Joules.
   double joules;
-  // Distance that the joules may have from what the meter counted; below zero: not known.
+  // Error bound of the joules, relative to the count of the meter; below zero: not known.
   double error;
   // Seconds of the window, at this meter.
   double seconds;
-  // 1: computed from a profile, not measured.
+  // 1 if computed from a profile, 0 if measured.
   int modelled;
 };
 
@@ -202,11 +202,11 @@ int joulio_admin(struct joulio_controller *controller,
 // `controller` is NULL or a controller.
 struct joulio_arena *joulio_arena_alloc(struct joulio_controller *controller, size_t length);
 
-// Makes an arena of memory of the program's own: `length` bytes at `base`, both whole pages (of 2 MiB if
-// huge), mapped readable and writable, which stay mapped, and which nobody else reaches, a child
-// neither (madvise(2), MADV_DONTFORK), until `release` is called, by any thread: once the arena and its buffers are
-// freed and the device has let go. `release` may be NULL. NULL: joulio_error() says why, and `release` is
-// not called.
+// Makes an arena of the program's own memory: `length` bytes at `base`, both multiples of the page (of 2 MiB if huge),
+// mapped readable and writable. The memory must stay mapped, and must not be accessed otherwise, nor by a child
+// (madvise(2), MADV_DONTFORK), until `release` is called by any thread: after the arena and its buffers are freed and
+// the device has stopped using it. `release` may be NULL. Returns NULL on failure, see joulio_error(); `release` is
+// then not called.
 //
 // # Safety
 // `controller` is NULL or a controller; the memory is as above.
@@ -215,9 +215,9 @@ struct joulio_arena *joulio_arena_register(struct joulio_controller *controller,
                                            size_t length,
                                            joulio_release release);
 
-// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds
-// them, both multiples of its pages. It is mapped here, shared, and `fd` may be closed. NULL:
-// joulio_error() says why.
+// Makes an arena of `length` bytes from `offset` of `fd`, a memfd or a file of tmpfs or hugetlbfs that holds them,
+// both multiples of its pages. It is mapped shared by this call, and `fd` may be closed. Returns NULL on failure, see
+// joulio_error().
 //
 // # Safety
 // `controller` is NULL or a controller.
@@ -226,17 +226,17 @@ struct joulio_arena *joulio_arena_map(struct joulio_controller *controller,
                                       uint64_t offset,
                                       size_t length);
 
-// Takes a buffer of `length` bytes, rounded up to a multiple of 4, on a page boundary if it has a page or
-// more. It is freed by joulio_buffer_free(), before or after the arena. NULL: joulio_error() says why.
+// Allocates a buffer of `length` bytes, rounded up to a multiple of 4, on a page boundary if it has a page or more. It
+// is freed with joulio_buffer_free(), before or after the arena. Returns NULL on failure, see joulio_error().
 //
 // # Safety
 // `arena` is NULL or an arena.
 struct joulio_buffer *joulio_arena_take(struct joulio_arena *arena,
                                         size_t length);
 
-// Takes the buffer of `length` bytes, rounded up to a multiple of 4, at `offset` of the arena, a multiple of
-// 4: the program decides what lies where. NULL: joulio_error() says why; some of it is another
-// buffer's, or not the arena's.
+// Allocates the buffer of `length` bytes, rounded up to a multiple of 4, at `offset` of the arena, a multiple of 4:
+// the program decides the layout. Returns NULL on failure, see joulio_error(): a part of the range belongs to another
+// buffer, or is outside the arena.
 //
 // # Safety
 // `arena` is NULL or an arena.
@@ -264,9 +264,9 @@ int joulio_arena_free(struct joulio_arena *arena);
 // `controller` is NULL or a controller.
 struct joulio_buffer *joulio_buffer_alloc(struct joulio_controller *controller, size_t length);
 
-// Allocates `count` zeroed buffers of `length` bytes in one piece of memory, one behind the other, each
-// on a page boundary (so without gaps where `length` is a number of pages), into `buffers`. Each is freed
-// by itself. 0, or a negative errno, and then there are none.
+// Allocates `count` zeroed buffers of `length` bytes in one memory, one after the other, each on a page boundary
+// (without gaps if `length` is a multiple of the page), into `buffers`. Each is freed separately. Returns 0, or a
+// negative errno, and then no buffer was allocated.
 //
 // # Safety
 // `controller` is NULL or a controller; `buffers` is NULL or has room for `count`.
@@ -288,16 +288,16 @@ void *joulio_buffer_data(const struct joulio_buffer *buffer);
 // `buffer` is NULL or a buffer.
 size_t joulio_buffer_length(const struct joulio_buffer *buffer);
 
-// Cuts the buffer in two: it keeps what is before `at`, a multiple of 4 inside the buffer, and the rest is
-// the buffer that is returned. Both are freed by themselves. NULL: joulio_error() says why.
+// Splits the buffer in two: it keeps the bytes before `at`, a multiple of 4 inside the buffer, and the returned buffer
+// has the rest. Each is freed separately. Returns NULL on failure, see joulio_error().
 //
 // # Safety
 // `buffer` is NULL or a buffer.
 struct joulio_buffer *joulio_buffer_split(struct joulio_buffer *buffer,
                                           size_t at);
 
-// Joins the buffer with `rest`, which begins where it ends in the same memory, and whose handle is freed
-// by this. 0, or a negative errno, and both are as they were.
+// Joins the buffer with `rest`, which begins where the buffer ends in the same memory; frees the handle `rest`.
+// Returns 0, or a negative errno, and then both are unchanged.
 //
 // # Safety
 // `buffer` and `rest` are NULL or buffers.
@@ -310,8 +310,8 @@ int joulio_buffer_join(struct joulio_buffer *buffer,
 // `buffer` is NULL or a buffer.
 int joulio_buffer_free(struct joulio_buffer *buffer);
 
-// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
-// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
+// Submits a read of `blocks` logical blocks from `lba` into `buffer`. Returns 0, or a negative errno: -EAGAIN: the
+// queue is full; the buffer remains the caller's. The device gets the command with joulio_ring().
 //
 // # Safety
 // `queue` and `buffer` are NULL or handles; the buffer is not touched before it comes back.
@@ -332,8 +332,8 @@ int joulio_write(struct joulio_queue *queue,
                  struct joulio_buffer *buffer,
                  uint64_t tag);
 
-// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. All of the buffer goes with
-// the command; joulio_buffer_split() makes two that go their own ways.
+// Submits a read as joulio_read() does, to `offset` of `buffer`, a multiple of 4. The whole buffer is in use until the
+// completion; joulio_buffer_split() makes two buffers for separate commands.
 //
 // # Safety
 // As joulio_read().
@@ -355,9 +355,9 @@ int joulio_write_at(struct joulio_queue *queue,
                     size_t offset,
                     uint64_t tag);
 
-// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
-// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
-// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
+// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR and both PRPs
+// zero. `buffer`: NULL for a command that moves no data. The length of its data is derived from its own dwords, so
+// that the device cannot access memory beyond the buffer. Returns 0, or a negative errno.
 //
 // # Safety
 // `queue` and `buffer` are NULL or handles, `command` is NULL or points to 64 bytes.
@@ -366,7 +366,7 @@ int joulio_submit(struct joulio_queue *queue,
                   struct joulio_buffer *buffer,
                   uint64_t tag);
 
-// Submits a flush: writes that completed before are on non-volatile media when it has completed. 0, or a
+// Submits a flush: when it has completed, writes that completed before it are on non-volatile media. Returns 0, or a
 // negative errno.
 //
 // # Safety
@@ -374,9 +374,9 @@ int joulio_submit(struct joulio_queue *queue,
 int joulio_flush(struct joulio_queue *queue,
                  uint64_t tag);
 
-// Submits a deallocation (trim) of `count` ranges, 1 to 256, which `buffer` carries to the device, 16
-// bytes each. 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE;
-// -EOPNOTSUPP: the controller has no deallocation.
+// Submits a deallocation (trim) of `count` ranges, 1 to 256, which are written to `buffer` for the device, 16 bytes
+// each. Returns 0, or a negative errno: -EPERM: the device was opened without JOULIO_ALLOW_WRITE; -EOPNOTSUPP: the
+// controller has no deallocation.
 //
 // # Safety
 // `queue` and `buffer` are NULL or handles; `ranges` is NULL or has `count` of them.
@@ -386,18 +386,17 @@ int joulio_deallocate(struct joulio_queue *queue,
                       struct joulio_buffer *buffer,
                       uint64_t tag);
 
-// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
+// Rings the doorbell for all commands submitted since the last ring. Returns 0, or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue.
 int joulio_ring(struct joulio_queue *queue);
 
-// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and hands out completions as
-// joulio_reap() does, those of commands submitted before too: one call for what else are many. `max` = 0:
-// nothing is reaped. How many completions there are; or the negative errno of an I/O that was refused (as
-// by joulio_read(), joulio_write()), of which `*count` then is the index: those before it are on their way, those from
-// it on are the caller's, and nothing was reaped; or a negative errno of joulio_reap() after all were
-// submitted.
+// Submits the `*count` reads and writes at `ios`, rings the doorbell once, and returns completions as joulio_reap()
+// does, also those of commands submitted before: one call instead of many. With `max` = 0 nothing is reaped. Returns
+// the number of completions; or the negative errno of an I/O that was refused (as by joulio_read(), joulio_write()),
+// with its index in `*count`: the I/Os before it were submitted, the others remain the caller's, and nothing was
+// reaped; or a negative errno of joulio_reap() after all were submitted.
 //
 // # Safety
 // `queue` is NULL or a queue; `count` is NULL or says how many `ios` there are, each with a handle or
@@ -410,10 +409,10 @@ int joulio_submit_and_wait(struct joulio_queue *queue,
                            int64_t timeout_ns,
                            struct joulio_completion *completions);
 
-// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
-// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
-// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or,
-// when its controller is gone, says so again after each command that it ends with status 371h.
+// Returns up to `max` completions in `completions`. Waits, with the queue's completion mode, until at least `min` are
+// there or `timeout_ns` have passed; a negative timeout means none. `min` = 0 polls once. Returns their number, or a
+// negative errno: -EIO: the device failed; the queue can still be used, or, if its controller is gone, fails again
+// after each command that it ends with status 371h.
 //
 // # Safety
 // `queue` is NULL or a queue; `completions` has room for `max`.
@@ -423,23 +422,23 @@ int joulio_reap(struct joulio_queue *queue,
                 int64_t timeout_ns,
                 struct joulio_completion *completions);
 
-// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
-// poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group, and the queue
-// closes it, then too. Or a negative errno.
+// Returns the descriptor that becomes readable, after joulio_arm() returned 1, when there are completions to reap: for
+// poll(2), epoll(7) or any event loop. It stays the same until the queue joins a group; the queue closes it, also when
+// it joins one. Or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue.
 int joulio_fd(struct joulio_queue *queue);
 
-// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
-// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
-// block, as "interrupt" does.
+// Enables the queue's interrupt, then polls. Returns 1 if nothing was found: wait for joulio_fd(); 0: reap first; or a
+// negative errno: the completion mode of a queue with commands in flight has to be one that blocks, as "interrupt"
+// does.
 //
 // # Safety
 // `queue` is NULL or a queue.
 int joulio_arm(struct joulio_queue *queue);
 
-// Number of commands in flight, completions that were not handed out included; or a negative errno.
+// Returns the number of commands in flight, including completions that were not returned yet; or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue.
@@ -456,8 +455,8 @@ struct joulio_controller *joulio_open(const char *device,
                                       unsigned int queues,
                                       unsigned int flags);
 
-// Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
-// shut down with the last of them. 0, or a negative errno: it is not a controller, or closed already.
+// Closes the controller; NULL is allowed. Its queues and buffers may be closed later: the device is shut down with the
+// last of them. Returns 0, or a negative errno: it is not a controller, or closed already.
 //
 // # Safety
 // `controller` is NULL or a controller.
@@ -474,8 +473,8 @@ int joulio_namespace_info(const struct joulio_controller *controller,
 // the first. It is valid until the thread's next failure.
 const char *joulio_error(void);
 
-// Checks that the library has the interface that the program was compiled for: call it with
-// JOULIO_INTERFACE. 0, or -EPROTONOSUPPORT with a text that has both.
+// Checks that the library has the interface that the program was compiled for: call it with JOULIO_INTERFACE. Returns
+// 0, or -EPROTONOSUPPORT with a text that names both.
 int joulio_check_interface(unsigned int interface);
 
 // Version of the library, as "0.1.0".
@@ -507,7 +506,7 @@ int joulio_file_read(struct joulio_file *file,
                      size_t length,
                      size_t *done);
 
-// Does `count` reads side by side, and writes to each how many bytes it has. 0, or a negative errno.
+// Executes `count` reads side by side, and stores in each the number of bytes read. Returns 0, or a negative errno.
 //
 // # Safety
 // `file` is NULL or a file, `parts` has `count` of them, and their memory does not overlap.
@@ -535,14 +534,14 @@ int joulio_file_append(struct joulio_file *file,
                        size_t length,
                        uint64_t *offset);
 
-// Makes the file `size` bytes long: what is beyond is lost, what is new is zeroes. 0, or a negative errno.
+// Sets the file's size to `size` bytes: data beyond it is lost, new bytes are zeroes. Returns 0, or a negative errno.
 //
 // # Safety
 // `file` is NULL or a file.
 int joulio_file_truncate(struct joulio_file *file,
                          uint64_t size);
 
-// Makes what was written to the file, its name and its size durable. 0, or a negative errno.
+// Makes the file's data, name and size durable. Returns 0, or a negative errno.
 //
 // # Safety
 // `file` is NULL or a file.
@@ -575,16 +574,16 @@ int joulio_group_destroy(struct joulio_group *group);
 int joulio_group_join(struct joulio_group *group,
                       struct joulio_queue *queue);
 
-// Takes a queue out of the group, with its commands in flight: it waits by itself again. 0, or a negative
-// errno. A queue that is destroyed leaves its group.
+// Removes a queue from the group, with its commands in flight: it waits alone again. Returns 0, or a negative errno. A
+// queue that is destroyed leaves its group.
 //
 // # Safety
 // `group` and `queue` are NULL or handles.
 int joulio_group_leave(struct joulio_group *group,
                        struct joulio_queue *queue);
 
-// Hands out completions of all queues of the group, as joulio_reap() does of one; which queue's they are, their
-// tags tell.
+// Returns completions of all queues of the group, as joulio_reap() does of one queue; the tags have to tell which
+// queue they are of.
 //
 // # Safety
 // `group` is NULL or a group; `completions` has room for `max`.
@@ -600,8 +599,8 @@ int joulio_group_reap(struct joulio_group *group,
 // `group` is NULL or a group.
 int joulio_group_fd(struct joulio_group *group);
 
-// Lets the interrupts of all queues with commands in flight through, and polls after that, as
-// joulio_arm(). 1: nothing is there, wait for joulio_group_fd(); 0: reap first; or a negative errno.
+// Enables the interrupts of all queues with commands in flight, then polls, as joulio_arm() does. Returns 1 if nothing
+// was found: wait for joulio_group_fd(); 0: reap first; or a negative errno.
 //
 // # Safety
 // `group` is NULL or a group.
@@ -614,18 +613,17 @@ int joulio_group_arm(struct joulio_group *group);
 // `group` is NULL or a group.
 int joulio_group_outstanding(struct joulio_group *group);
 
-// Writes what the group, which waits, and the queues that are in it have counted to `*counters`. 0, or a
-// negative errno.
+// Stores the counts of the group, which waits, and of its queues in `*counters`. Returns 0, or a negative errno.
 //
 // # Safety
 // `group` is NULL or a group; `counters` is NULL or may be written to.
 int joulio_group_counters(struct joulio_group *group,
                           struct joulio_counters *counters);
 
-// Submits a read of `blocks` logical blocks from `lba` into `count` parts, one behind the other. What is
-// adjacent for the device is one part for it. A controller with SGLs takes parts of multiples of 4 bytes,
-// one without takes pages. All buffers come back with the one completion, whose `buffer` is that of the first part. 0, or
-// a negative errno, and all buffers are the caller's still.
+// Submits a read of `blocks` logical blocks from `lba` into `count` parts, one behind the other. Parts that are
+// adjacent for the device count as one. A controller with SGLs accepts parts of multiples of 4 bytes, one without SGLs
+// accepts pages. All buffers return with the one completion, whose `buffer` is that of the first part. Returns 0, or a
+// negative errno, and then all buffers remain the caller's.
 //
 // # Safety
 // `queue` is NULL or a queue; `parts` is NULL or has `count` of them, each with a handle or NULL.
@@ -691,9 +689,8 @@ int joulio_meters_stop(struct joulio_meters *meters,
 // `meters` is NULL or meters.
 int joulio_meters_close(struct joulio_meters *meters);
 
-// Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
-// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL:
-// joulio_error() says why.
+// Makes a queue pair with room for `depth` commands (at least 1) that waits with the mode `completion`, as the
+// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL: joulio_error() says why.
 //
 // # Safety
 // `controller` is NULL or a controller, `completion` is NULL or a C string.
@@ -701,9 +698,9 @@ struct joulio_queue *joulio_queue_create(struct joulio_controller *controller,
                                          unsigned int depth,
                                          const char *completion);
 
-// Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
-// until the device has let go of it, and its buffers have no data any more and are to be freed. 0, or a
-// negative errno: it is not a queue.
+// Destroys the queue; NULL is allowed. Commands in flight are not waited for: the driver keeps their memory until the
+// device has stopped using it; their buffers lose their data and still have to be freed. Returns 0, or a negative
+// errno: it is not a queue.
 //
 // # Safety
 // `queue` is NULL or a queue.
@@ -718,25 +715,25 @@ int joulio_set_completion(struct joulio_queue *queue,
                           const char *completion);
 
 // Changes the completion mode to "adaptive" with a promise, as the command's --slo takes it: "15us",
-// "p99=15us,p99.9=40us". It waits with the least energy that keeps it. 0, or a negative errno.
+// "p99=15us,p99.9=40us". It waits with the least energy that keeps the promise. Returns 0, or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue, `slo` is NULL or a C string.
 int joulio_set_slo(struct joulio_queue *queue,
                    const char *slo);
 
-// Writes what the queue has counted to `*counters`. 0, or a negative errno.
+// Stores the counts of the queue in `*counters`. Returns 0, or a negative errno.
 //
 // # Safety
 // `queue` is NULL or a queue; `counters` is NULL or may be written to.
 int joulio_queue_counters(struct joulio_queue *queue, struct joulio_counters *counters);
 
-// Opens the volume on the controller's namespace; who uses it waits by `completion`, as for
-// joulio_queue_create(). Each thread has a queue pair for the time of a call, as far as the controller has
-// some. `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened
-// with JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The
-// controller may be closed before the volume. NULL: joulio_error() says
-// why: without a volume on the namespace and without JOULIO_VOLUME_FORMAT, for example.
+// Opens the volume on the controller's namespace; its calls wait with the mode `completion`, as for
+// joulio_queue_create(). Each thread has a queue pair for the time of a call, as long as the controller has enough.
+// `flags`: 0, or JOULIO_VOLUME_FORMAT, and JOULIO_VOLUME_OVERWRITE with it; the controller was opened with
+// JOULIO_ALLOW_WRITE then. One volume of a controller that may be written is open at a time (EBUSY). The controller
+// may be closed before the volume. NULL: joulio_error() says why: without a volume on the namespace and without
+// JOULIO_VOLUME_FORMAT, for example.
 //
 // # Safety
 // `controller` is NULL or a controller, `completion` is NULL or a C string.
@@ -744,14 +741,14 @@ struct joulio_volume *joulio_volume_open(struct joulio_controller *controller,
                                          const char *completion,
                                          unsigned int flags);
 
-// Closes the volume; NULL is allowed. What was not synced may be lost. Files of it may be used and closed
-// later. 0, or a negative errno.
+// Closes the volume; NULL is allowed. Data that was not synced may be lost. Its files may still be used and closed
+// later. Returns 0, or a negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume that no other thread uses.
 int joulio_volume_close(struct joulio_volume *volume);
 
-// Makes all that was written and changed until now durable. 0, or a negative errno.
+// Makes all data and changes until now durable. Returns 0, or a negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume.
@@ -766,19 +763,21 @@ int joulio_volume_stat(struct joulio_volume *volume,
                        const char *name,
                        uint64_t *size);
 
-// Removes the file `name`, durably. Who has it open can go on until it is closed. 0, or a negative errno.
+// Removes the file `name`, durably. Open handles can be used until they are closed. Returns 0, or a negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume, `name` is NULL or a C string.
 int joulio_volume_remove(struct joulio_volume *volume,
                          const char *name);
 
-// Gives the file `from` the name `to`, at once and durably; a file that had it is removed. 0, or a
+// Renames the file `from` to `to`, atomically and durably; a file that had the name is removed. Returns 0, or a
 // negative errno.
 //
 // # Safety
 // `volume` is NULL or a volume, `from` and `to` are NULL or C strings.
-int joulio_volume_rename(struct joulio_volume *volume, const char *from, const char *to);
+int joulio_volume_rename(struct joulio_volume *volume,
+                         const char *from,
+                         const char *to);
 
 // Calls `each` with `context` and every name that begins with `prefix`, in order; NULL is all names. It may
 // call other functions of the volume. Number of names, or a negative errno.
@@ -799,7 +798,7 @@ int joulio_volume_space(struct joulio_volume *volume,
                         uint64_t *total,
                         uint64_t *free_);
 
-// Writes counts of the volume's queue pairs, those aside that threads use at the moment, to `*counters`.
+// Stores the counts of the volume's queue pairs, except those that threads use at the moment, in `*counters`. Returns
 // 0, or a negative errno.
 //
 // # Safety

@@ -102,6 +102,21 @@ fn words_of_fios_stand_beside_flags() {
 }
 
 #[test]
+fn a_job_file_may_be_called_as_a_flag_s_value_is() {
+    let room = room();
+    fs::rename(room.path().join("jobs.fio"), room.path().join("read")).unwrap();
+    for line in [
+        "bench read --rw read --section rand --meter none --output json",
+        "bench --rw read --section rand read --meter none --output json",
+    ] {
+        let report: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+        let run = &report["runs"][0];
+        assert_eq!(run["point"]["rw"], "read", "{line}");
+        assert_eq!(run["all"]["ios"], 256, "{line}");
+    }
+}
+
+#[test]
 fn flags_come_before_the_file_and_its_sections_go_by_name() {
     let room = room();
     let line =

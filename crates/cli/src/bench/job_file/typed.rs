@@ -8,7 +8,7 @@ use crate::failure::usage_line;
 use crate::flags::with_both_spellings;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -38,6 +38,10 @@ impl Typed {
         while let Some(argument) = typed.next() {
             if argument == "--section" {
                 typed.next();
+            } else if value_follows(argument) {
+                // A value may be the file's name too.
+                arguments.push(argument.clone());
+                arguments.extend(typed.next().cloned());
             } else if argument != file.as_os_str()
                 && !argument.as_encoded_bytes().starts_with(b"--section=")
             {
@@ -124,6 +128,27 @@ static FLAGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     names.map(|name| name.replace('-', "_")).collect()
 });
 
+/// Flags of `joulio bench` that take a value, as they are typed: `--bs`, `-o`.
+static WITH_VALUE: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let command = command();
+    let flags = command.get_arguments();
+    let flags = flags.filter(|flag| flag.get_action().takes_values());
+    let names = flags.flat_map(|flag| {
+        let others = flag.get_all_aliases().unwrap_or_default();
+        let long = flag.get_long().into_iter().chain(others);
+        let short = flag.get_short().map(|letter| format!("-{letter}"));
+        long.map(|name| format!("--{name}")).chain(short)
+    });
+    names.collect()
+});
+
+/// True if `argument` is a flag whose value is the argument after it.
+fn value_follows(argument: &OsStr) -> bool {
+    argument
+        .to_str()
+        .is_some_and(|text| WITH_VALUE.contains(text))
+}
+
 /// True if `key`, with underscores, is a flag of `joulio bench`.
 pub(super) fn is_flag(key: &str) -> bool {
     FLAGS.contains(key)
@@ -141,4 +166,27 @@ fn is_named(argument: &str, flag: &str) -> bool {
             .replace('-', "_")
     };
     argument.starts_with("--") && name(argument) == name(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_the_file_s_name_stays_with_its_flag() {
+        let rest = |line: &str, file: &str| {
+            let typed: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            Typed::new(&typed, Path::new(file))
+                .arguments
+                .join(" ".as_ref())
+        };
+        assert_eq!(rest("read --rw read", "read"), "--rw read");
+        assert_eq!(rest("--rw read read --quiet", "read"), "--rw read --quiet");
+        assert_eq!(rest("--section read --rw=read read", "read"), "--rw=read");
+        assert_eq!(rest("--quiet read -o ./read", "read"), "--quiet -o ./read");
+        assert_eq!(rest("-o ./read ./read", "./read"), "-o ./read");
+        let both = "--number-ios 9 --number_ios 9 9";
+        assert_eq!(rest(both, "9"), "--number-ios 9 --number_ios 9");
+        assert_eq!(rest("-- read", "read"), "--");
+    }
 }

@@ -292,12 +292,21 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let value =
         value.ok_or_else(|| given.refused("only one value for all directions is supported"))?;
     let bytes = parse_size(value).map_err(|why| given.refused(&why))?;
-    match block_size(options)?.filter(|bs| (1..=bytes).contains(bs)) {
-        Some(bs) => Ok(Some(given.flag(format!("--rate_iops={}", bytes / bs)))),
-        None => Err(given.refused(
-            "a rate in bytes needs one block size and at least one I/O per second: write rate_iops",
-        )),
+    let bs = block_size(options)?.filter(|bs| (1..=bytes).contains(bs));
+    let bs = bs.ok_or_else(|| {
+        given.refused("a rate in bytes needs one block size and at least one I/O per second: write rate_iops")
+    })?;
+    let below = bytes / bs;
+    let nearest = below + u64::from(bytes % bs > bs / 2);
+    // A rate is whole I/Os: another than was requested is not taken without a word.
+    let rounded = u128::from(nearest) * u128::from(bs);
+    if rounded.abs_diff(bytes.into()) * 100 > bytes.into() {
+        let (exact, above) = (bytes as f64 / bs as f64, below + 1);
+        return Err(given.refused(&format!(
+            "{exact:.2} I/Os of {bs} bytes a second: write rate_iops={below} or rate_iops={above}, whole numbers only, in its place"
+        )));
     }
+    Ok(Some(given.flag(format!("--rate_iops={nearest}"))))
 }
 
 /// Bytes of an I/O; `None`: each draws its size.

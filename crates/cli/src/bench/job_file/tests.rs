@@ -490,6 +490,25 @@ fn a_rate_in_bytes_is_one_of_ios() {
     let flags = |text: &str| flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
     assert!(flags("rate=1m\nbs=8k").contains(&"--rate_iops=128".into()));
     assert!(flags("rate=1m").contains(&"--rate_iops=256".into()));
+    // The nearest whole number, where it is less than 1 % off.
+    assert!(flags("rate=1000000").contains(&"--rate_iops=244".into()));
+    assert!(flags("rate=2m\nbs=20000").contains(&"--rate_iops=105".into()));
+    assert!(flags("rate=30m\nbs=3m").contains(&"--rate_iops=10".into()));
+    assert!(flags("rate=8191").contains(&"--rate_iops=2".into()));
+    for (rate, why) in [
+        (
+            "6k",
+            "1.50 I/Os of 4096 bytes a second: write rate_iops=1 or rate_iops=2",
+        ),
+        (
+            "50000",
+            "12.21 I/Os of 4096 bytes a second: write rate_iops=12 or rate_iops=13",
+        ),
+    ] {
+        let refused = flags_of(&format!("[a]\nrate={rate}\n")).unwrap_err();
+        let said = format!("rate={rate}: {why}, whole numbers only, in its place");
+        assert_eq!(refused, (2, said));
+    }
     let values = flags("random_distribution=zipf:1.2\npercentile_list=50:99.9");
     assert_eq!(
         values,

@@ -247,7 +247,15 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         return Ok(None);
     };
     let Some(bs) = block_size(options)? else {
-        let why = "the block size is random: give number_ios, or time_based";
+        // A job file has one size, or ones that are drawn: several were typed.
+        let bs = find(options, "bs").and_then(|bs| bs.value.as_deref());
+        let several = |bs: &str| bs.contains(',') || (bs.contains(':') && !bs.contains('/'));
+        let why = match bs.is_some_and(several) {
+            true => {
+                "--bs has several sizes, each of which would be another number of I/Os: give --number_ios, or one size"
+            }
+            false => "the block size is random: give number_ios, or time_based",
+        };
         return Err(given.refused(why));
     };
     if bs == 0 || whole < bs {

@@ -324,6 +324,28 @@ fn other_names_of_cpus_nodes_and_sizes_are_flags_too() {
 }
 
 #[test]
+fn several_sizes_that_are_typed_have_no_one_number_of_ios() {
+    let refused = |typed: &str, text: &str| {
+        let typed: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+        let typed = Typed::new(&typed, Path::new("job.fio"));
+        let mut section = sections(text).unwrap().remove(0);
+        typed.count_in(&mut section);
+        flags(&section, &typed).err().expect("it is refused")
+    };
+    for bs in ["--bs 4k,8k", "--bs=4k:8k", "--bs 4k --bs 8k"] {
+        let (line, why) = refused(bs, "[a]\nfilename=x\nsize=1m\n");
+        assert_eq!(line, 3);
+        assert!(why.starts_with("size=1m: --bs has several sizes"), "{why}");
+        let (line, why) = refused(bs, "[a]\nfilename=x\nrate=1m\n");
+        assert!(line == 3 && why.contains("of one size"), "{why}");
+    }
+    for bs in ["--bs 4k/50:8k/50", "--bsrange 4k-8k"] {
+        let (_, why) = refused(bs, "[a]\nfilename=x\nsize=1m\n");
+        assert!(why.contains("draw their sizes"), "{why}");
+    }
+}
+
+#[test]
 fn every_option_of_the_list_is_known() {
     for key in WORDS {
         assert!(word(key).is_some(), "{key}");

@@ -56,14 +56,18 @@ impl Typed {
         arguments.any(|argument| is_named(argument, flag))
     }
 
-    /// Value of `flag`, where it is typed.
+    /// Value of `flag`, where it is typed: a list of all, where it is typed more than once.
     pub(super) fn value(&self, flag: &str) -> Option<String> {
-        let mut arguments = self.arguments.iter().filter_map(|one| one.to_str());
-        let found = arguments.find(|argument| is_named(argument, flag))?;
-        match found.split_once('=') {
-            Some((_, value)) => Some(value.to_owned()),
-            None => arguments.next().map(str::to_owned),
+        let mut values = Vec::new();
+        let mut arguments = self.arguments.iter().map(|one| one.to_str());
+        while let Some(argument) = arguments.next() {
+            let Some(argument) = argument.filter(|one| is_named(one, flag)) else {
+                continue;
+            };
+            let value = argument.split_once('=').map(|(_, value)| value);
+            values.extend(value.or_else(|| arguments.next().flatten()));
         }
+        (!values.is_empty()).then(|| values.join(","))
     }
 
     /// Puts typed values in place of the section's own, for options that others are computed from.

@@ -120,6 +120,19 @@ fn each_io_is_logged_where_that_is_asked_for() {
     bench("--completion poll,interrupt --write_bw_log two --log_avg_msec 60000").success();
     assert_eq!(lines("two-poll_bw.1.log").len(), 1);
     assert_eq!(lines("two-interrupt_bw.2.log").len(), 1);
+    // Of names that differ by what no log's name has, the later would be written over the earlier.
+    for name in ["a:b", "a_b"] {
+        let file = std::fs::File::create(room.path().join(name)).expect(name);
+        file.set_len(1 << 20).expect(name);
+    }
+    let line = "bench --device ./a:b+./a_b --number_ios 1 --write_lat_log same";
+    let refused = joulio(line).current_dir(&room).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(
+        said.contains("--write_lat_log: ") && said.contains("same-._a_b_lat.1.log"),
+        "{said}"
+    );
+    assert!(said.lines().count() == 1, "{said}");
     // What cannot be written is said before anything runs.
     let refused = bench("--completion poll --write_lat_log no/where").code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();

@@ -1,8 +1,11 @@
 //! Logs of single I/Os, in files as fio writes them.
 
+use super::cpus::wrong;
+use super::error::ExperimentError;
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use joulio_units::{Nanos, Operation};
 use joulio_workload::{JobLog, LoggedIo};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,16 @@ enum Logged {
     Iops,
 }
 
+impl Logged {
+    fn flag(self) -> &'static str {
+        match self {
+            Logged::Latency => "--write_lat_log",
+            Logged::Bandwidth => "--write_bw_log",
+            Logged::Iops => "--write_iops_log",
+        }
+    }
+}
+
 impl IoLogs {
     /// True if there are to be any.
     pub fn any(&self) -> bool {
@@ -48,13 +61,24 @@ impl IoLogs {
             .filter_map(|(kind, prefix)| Some((kind, prefix.as_deref()?)))
     }
 
-    /// Checks that the files of the run `name`, empty of a run alone, can be written.
+    /// Checks that the files of the runs `names`, empty of a run alone, can be written, each run's its own.
     ///
     /// # Errors
-    /// One cannot.
-    pub fn check(&self, name: &str) -> Result<(), OutputFileError> {
+    /// One cannot, or two runs have the same, in which the later would be written over the earlier.
+    pub fn check(&self, names: &[String]) -> Result<(), ExperimentError> {
         for (kind, prefix) in self.kinds() {
-            OutputFile::open(&path(prefix, name, kind, 0), Existing::Replace)?;
+            let mut files: HashMap<PathBuf, &String> = HashMap::new();
+            for name in names {
+                let path = path(prefix, name, kind, 0);
+                OutputFile::open(&path, Existing::Replace)?;
+                if let Some(other) = files.insert(path.clone(), name) {
+                    let problem = format!(
+                        "the logs of {other} and of {name} would both be {}: run them one after the other, with a prefix each",
+                        path.display()
+                    );
+                    return Err(wrong(kind.flag(), &problem).into());
+                }
+            }
         }
         Ok(())
     }
@@ -201,5 +225,25 @@ mod tests {
             named("poll-/dev/sda"),
             Path::new("a/x-poll-_dev_sda_bw.2.log")
         );
+    }
+    #[test]
+    fn runs_whose_files_would_be_the_same_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = |latency: Option<&str>| IoLogs {
+            latency: latency.map(|name| folder.path().join(name)),
+            iops: Some(folder.path().join("i")),
+            ..IoLogs::default()
+        };
+        let names = |names: [&str; 2]| names.map(str::to_owned);
+        let same = names(["poll-/tmp/a:b", "poll-/tmp/a_b"]);
+        let said = logs(Some("x")).check(&same).unwrap_err().to_string();
+        assert!(said.starts_with("--write_lat_log: "), "{said}");
+        for word in [&*same[0], &same[1], "x-poll-_tmp_a_b_lat.1.log"] {
+            assert!(said.contains(word), "{said}");
+        }
+        let said = logs(None).check(&same).unwrap_err().to_string();
+        assert!(said.starts_with("--write_iops_log: "), "{said}");
+        assert!(logs(Some("x")).check(&names(["a", "b"])).is_ok());
+        assert!(IoLogs::default().check(&same).is_ok());
     }
 }

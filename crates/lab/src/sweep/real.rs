@@ -70,11 +70,13 @@ impl<'a> RealRunner<'a> {
     /// A run makes no sense, devices cannot be opened, or a run cannot be done.
     pub fn check(&mut self) -> Result<Manifest, SweepOptionsError> {
         let mut groups = Vec::new();
-        for run in self.runs {
+        if self.options.sections().any(|one| one.base.io_logs.any()) {
+            let names: Vec<_> = self.runs.iter().map(|run| self.log_name(run)).collect();
             for section in self.options.sections() {
-                let logs = section.base.io_logs.check(&self.log_name(run));
-                logs.map_err(ExperimentError::from)?;
+                section.base.io_logs.check(&names)?;
             }
+        }
+        for run in self.runs {
             groups.push((self.at(run), Group::new(self.options, run)?));
         }
         let mut manifest: Option<Manifest> = None;

@@ -10,8 +10,8 @@ use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::calibrate::watts::{MeasuredWatts, WattsError};
 use joulio_lab::calibrate::{CalibrateError, Calibration, Checked, Compared};
-use joulio_lab::machine_profile;
-use joulio_lab::output_file::{Existing, OutputFile};
+use joulio_lab::output_file::Existing;
+use joulio_lab::{machine_profile, profile_file};
 use joulio_model::machine::costs::Costs;
 use joulio_model::{DeviceProfile, Figure};
 use joulio_workload::{Spoiled, parse_count};
@@ -81,10 +81,8 @@ struct Report<'a> {
 /// `joulio calibrate`.
 pub fn run(args: &CalibrateArgs) -> Outcome {
     let out = args.write_profile.as_deref();
-    let out = out.map(|path| OutputFile::open(path, Existing::forced(args.force)));
-    let out = out
-        .transpose()
-        .map_err(|error| Failure::input(format!("--write-profile: {error}")))?;
+    let out = out.map(|path| profile_file(path, Existing::forced(args.force)));
+    let out = out.transpose().map_err(Failure::input)?;
     if !(1..=MAX_IOS).contains(&args.number_ios) {
         return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }

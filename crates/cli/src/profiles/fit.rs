@@ -5,8 +5,8 @@ use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_data, print_json};
 use joulio_lab::device_rates::read_rates;
-use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_lab::{machine_profile, profile_text};
+use joulio_lab::output_file::Existing;
+use joulio_lab::{machine_profile, profile_file, profile_text};
 use joulio_model::DeviceProfile;
 use joulio_twin::device_fit::{FittedRate, MeasuredBy, fit_device};
 use joulio_workload::{CompletionMode, EngineName, Method};
@@ -64,10 +64,8 @@ fn polled_or_interrupted(text: &str) -> Result<CompletionMode, String> {
 /// `joulio profiles fit`.
 pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
     let file = args.write_profile.as_deref();
-    let out = file.map(|path| OutputFile::open(path, Existing::forced(args.force)));
-    let out = out
-        .transpose()
-        .map_err(|error| Failure::input(format!("--write-profile: {error}")))?;
+    let out = file.map(|path| profile_file(path, Existing::forced(args.force)));
+    let out = out.transpose().map_err(Failure::input)?;
     let rates = read_rates(&args.rates).map_err(Failure::input)?;
     let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let base = DeviceProfile::load(&args.base).map_err(Failure::input)?;

@@ -53,28 +53,50 @@ fn a_place_that_is_none_is_reported_before_the_work() {
             ("no/such/place.prom", "there is no folder no/such"),
             ("here.prom", "s a directory"),
         ] {
+            let place = match line.starts_with("calibrate") {
+                true => place.replace(".prom", ".toml"),
+                false => place.to_owned(),
+            };
             let room = room();
-            fs::create_dir(room.path().join("here.prom")).expect("made");
+            for name in ["here.prom", "here.toml"] {
+                fs::create_dir(room.path().join(name)).expect("made");
+            }
             let said = refused(room.path(), &format!("{line} {place}"));
             let exists = said.contains("exists already") && line.contains("swap");
-            assert!(said.contains(place), "{line}: {said}");
+            assert!(said.contains(&place), "{line}: {said}");
             assert!(said.contains(hint) || exists, "{line}: {said}");
         }
     }
 }
 
 #[test]
-fn a_file_that_is_there_is_kept_without_a_word() {
+fn a_profile_is_written_only_to_a_name_that_is_loaded_as_a_file() {
+    let room = room();
     for line in [
-        "calibrate --write-profile there",
-        &format!("{GRID} --svg there"),
-        &format!("{TRACE} --file there"),
+        "calibrate --rounds 1",
+        "profiles fit rates.csv",
+        "profiles measure --device emulated:optane-900p,size=1M",
+    ] {
+        for name in ["mine", "./mine.tom", "mine.toml.txt"] {
+            let said = refused(room.path(), &format!("{line} --write-profile {name}"));
+            let why = format!("--write-profile {name}: must end in .toml");
+            assert!(said.contains(&why), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_there_is_kept_without_a_word() {
+    for (line, name) in [
+        ("calibrate --write-profile there.toml", "there.toml"),
+        (&*format!("{GRID} --svg there"), "there"),
+        (&*format!("{TRACE} --file there"), "there"),
     ] {
         let room = room();
-        fs::write(room.path().join("there"), "mine").expect("written");
+        fs::write(room.path().join(name), "mine").expect("written");
         let said = refused(room.path(), line);
         assert!(
-            said.contains("there exists already") && said.contains("--force"),
+            said.contains(&format!("{name} exists already")) && said.contains("--force"),
             "{line}: {said}"
         );
     }

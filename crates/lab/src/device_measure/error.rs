@@ -3,6 +3,7 @@
 use crate::device_rates::DeviceRatesError;
 use crate::error::OpenError;
 use crate::output_file::OutputFileError;
+use crate::profile_file::ProfileFileError;
 use joulio_model::ProfileError;
 use joulio_twin::TwinError;
 use joulio_twin::device_fit::DeviceFitError;
@@ -12,12 +13,9 @@ use std::path::PathBuf;
 /// Why there are no rates of a device, or no profile of them.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceMeasureError {
-    /// The profile's file has another ending.
-    #[error("--write-profile {}: must end in .toml, as every file with a profile does", .0.display())]
-    NoToml(PathBuf),
-    /// A file cannot be written: name another.
-    #[error("--write-profile: {0}")]
-    File(#[from] OutputFileError),
+    /// No file for the profile, or for the rates beside it.
+    #[error(transparent)]
+    File(#[from] ProfileFileError),
     /// The machine does not exist, or there is no profile to take the rest from.
     #[error(transparent)]
     NoProfile(ProfileError),
@@ -108,7 +106,7 @@ impl DeviceMeasureError {
         match self {
             Error::Run(error) => matches!(error, RunError::Job(_)),
             Error::Open(_) | Error::Size { .. } | Error::Job(_) | Error::Machine(_) => true,
-            Error::NoToml(_) | Error::File(_) | Error::NoProfile(_) => true,
+            Error::File(_) | Error::NoProfile(_) => true,
             _ => false,
         }
     }

@@ -6,6 +6,7 @@ use super::point::{PointRuns, RatePoint};
 use crate::machine_profile;
 use crate::output_file::{Existing, OutputFile};
 use crate::printable;
+use crate::profile_file::{ProfileFileError, profile_file};
 use crate::profile_text;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::device_fit::FittedRate;
@@ -76,18 +77,11 @@ impl Profiling {
     /// # Errors
     /// A file cannot be written, or there is no such profile.
     pub fn new(options: ProfilingOptions) -> Result<Profiling, DeviceMeasureError> {
-        // Whatever takes a profile takes a file by this ending.
-        if options
-            .out
-            .extension()
-            .is_none_or(|ending| ending != "toml")
-        {
-            return Err(DeviceMeasureError::NoToml(options.out));
-        }
-        let open = |path: &Path| OutputFile::open(path, options.existing);
+        let (out, existing) = (&options.out, options.existing);
+        let csv = OutputFile::open(&csv_path(out), existing);
         Ok(Profiling {
-            toml: open(&options.out)?,
-            csv: open(&csv_path(&options.out))?,
+            toml: profile_file(out, existing)?,
+            csv: csv.map_err(ProfileFileError::File)?,
             machine: machine_profile(options.machine.as_deref())
                 .map_err(DeviceMeasureError::NoProfile)?,
             base: DeviceProfile::load(&options.base).map_err(DeviceMeasureError::NoProfile)?,

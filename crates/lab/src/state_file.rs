@@ -33,6 +33,14 @@ pub enum StateError {
         /// Kind of thing that the file is to be of: `grid`, `bench`.
         of: &'static str,
     },
+    /// Its runs were done on another machine.
+    #[error("--state {}: its runs are of another machine ({differences}): name another file", path.display())]
+    OtherMachine {
+        /// Path of the file.
+        path: PathBuf,
+        /// What that machine has, and this one.
+        differences: String,
+    },
     /// The content is not whole, or is not that of a state file.
     #[error("--state {}: damaged, or not the counters of joulio stat ({problem}): restore it, or name another file", path.display())]
     Damaged {

@@ -158,6 +158,50 @@ fn a_state_of_another_bench_is_refused_and_kept() {
 }
 
 #[test]
+fn a_state_of_another_machine_is_refused_and_kept() {
+    let room = TempDir::new().unwrap();
+    let path = room.path().join("s.jsonl");
+    let line = "bench --device emulated:instant,size=1M --number_ios 20 --ramp_time 0 --meter none --completion poll \
+                --state s.jsonl --output json";
+    let first: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+    let own = fs::read_to_string(&path).unwrap();
+    let (header, records) = own.split_once('\n').unwrap();
+    let header: Value = serde_json::from_str(header).unwrap();
+    for (key, words) in [
+        ("cpu", "CPU another, here "),
+        ("kernel", "kernel another, here "),
+        ("host", "host name another, here "),
+    ] {
+        let mut other = header.clone();
+        assert!(other["machine"][key].is_string(), "{header}");
+        other["machine"][key] = "another".into();
+        let text = format!("{other}\n{records}");
+        fs::write(&path, &text).unwrap();
+        let said = refused(room.path(), line);
+        assert!(said.contains("another machine"), "{said}");
+        assert!(said.contains(words) && !said.contains(';'), "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    // On its own machine it goes on, and so does one of before a state had its machine.
+    let mut earlier = header.clone();
+    earlier.as_object_mut().unwrap().remove("machine");
+    for text in [own.clone(), format!("{earlier}\n{records}")] {
+        fs::write(&path, &text).unwrap();
+        let again: Value = serde_json::from_str(&stdout(room.path(), line)).unwrap();
+        assert_eq!(again["runs"], first["runs"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    // Virtual time is the same everywhere.
+    let line = format!("{TWIN} --completion poll --state twin.jsonl");
+    stdout(room.path(), &line);
+    let twin = fs::read_to_string(room.path().join("twin.jsonl")).unwrap();
+    assert!(
+        !twin.lines().next().unwrap().contains("\"machine\":{"),
+        "{twin}"
+    );
+}
+
+#[test]
 fn a_state_of_other_profiles_in_the_same_files_is_refused_and_kept() {
     let room = TempDir::new().unwrap();
     let profile = |name: &str| stdout(room.path(), &format!("profiles {name}"));

@@ -2,7 +2,7 @@
 
 use super::{Point, RunRecord};
 use crate::state_file::{StateError, StateFile};
-use crate::sweep::has_records_of;
+use crate::sweep::{SweepMachine, has_records_of};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,16 +24,27 @@ impl RecordStore {
     /// Records of the state file `path`, whose header is to be `header`; without a path in memory.
     ///
     /// # Errors
-    /// The file cannot be used, or is of another bench.
+    /// The file cannot be used, or is of another bench or of another machine's runs.
     pub fn open(path: Option<&Path>, header: &Value) -> Result<RecordStore, StateError> {
         let mut store = RecordStore::default();
         let Some(path) = path else { return Ok(store) };
-        let (mut file, text) =
-            StateFile::open(path, "bench", header, |kept| has_records_of(kept, header))?;
+        let mut there = None;
+        let (mut file, text) = StateFile::open(path, "bench", header, |kept| {
+            there = SweepMachine::of(kept);
+            has_records_of(kept, header)
+        })?;
         let mut kept = 0;
         for (record, bytes) in file.lines(&text)? {
             kept += bytes;
             store.insert(record);
+        }
+        if let Some((there, here)) = there.zip(SweepMachine::of(header))
+            && there != here
+        {
+            return Err(StateError::OtherMachine {
+                path: path.into(),
+                differences: there.differences(&here),
+            });
         }
         file.keep(kept)?;
         store.file = Some(file);

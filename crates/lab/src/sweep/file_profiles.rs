@@ -1,5 +1,6 @@
 //! Profiles in files, which may have other content under the same names the next time.
 
+use super::machine::SweepMachine;
 use super::options::{SweepOptions, devices_text};
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::machine_profile;
@@ -63,11 +64,13 @@ fn value(profile: impl Serialize) -> Option<Value> {
 }
 
 /// Returns true if records below the header `kept` may belong to `header`: the headers are the same, also in the
-/// content of the profiles in files.
+/// content of the profiles in files. Whether the machine is the same they do not say.
 pub(crate) fn has_records_of(kept: &Value, header: &Value) -> bool {
     let parted = |header: &Value| {
         let mut header = header.clone();
-        let profiles = header.as_object_mut().and_then(|all| all.remove(KEY));
+        let mut all = header.as_object_mut();
+        let mut take = |key| all.as_mut().and_then(|all| all.remove(key));
+        let (profiles, _) = (take(KEY), take(SweepMachine::KEY));
         (header, profiles.unwrap_or_default())
     };
     let ((kept, there), (header, profiles)) = (parted(kept), parted(header));

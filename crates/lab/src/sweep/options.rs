@@ -4,6 +4,7 @@ use super::axes::Axes;
 use super::beside_error::BesideError;
 use super::device_set::DeviceSet;
 use super::factor::{AS_JOBS, Factor, FactorError, method};
+use super::machine::SweepMachine;
 use super::order::{Order, PlannedRun, plan};
 use crate::experiment::{Experiment, ExperimentError, ExperimentOptions, GoalOptions};
 use crate::record::Point;
@@ -275,6 +276,9 @@ impl SweepOptions {
         let profiles = self.file_profiles();
         if !profiles.is_empty() {
             header["profiles"] = profiles.into();
+        }
+        if self.base.twin.is_none() {
+            header[SweepMachine::KEY] = json!(SweepMachine::here());
         }
         header
     }

@@ -2,6 +2,7 @@
 
 use super::factor::Factor;
 use super::group::Group;
+use super::machine::machine_here;
 use super::options::{SweepOptions, SweepOptionsError, devices_text};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
@@ -10,7 +11,7 @@ use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
 use crate::targets::check_buffers;
-use joulio_energy::{Baseline, Processor, Root};
+use joulio_energy::Baseline;
 use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
 
 /// Runs on this machine's devices, which are opened as the runs need them.
@@ -374,11 +375,6 @@ impl From<SweepOptionsError> for RunFailure {
             _ => RunFailure::Unfit(why),
         }
     }
-}
-
-/// Name of this machine's CPU.
-pub fn machine_here() -> String {
-    Processor::of(&Root::system()).name
 }
 
 /// Returns the platform of runs on this machine's devices: a guest, if the CPU itself is emulated, as by QEMU's TCG,

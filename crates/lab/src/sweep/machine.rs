@@ -1,0 +1,79 @@
+//! The machine of a state file's runs.
+
+use joulio_energy::{Processor, Root};
+use rustix::system::uname;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A machine, as far as its runs are not those of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepMachine {
+    /// Name of the CPU.
+    cpu: String,
+    /// Release of the kernel.
+    kernel: String,
+    /// Name of the host: machines of one kind have all else in common.
+    host: String,
+}
+
+impl SweepMachine {
+    /// Key of the machine in the header of a state file of real runs.
+    pub(crate) const KEY: &str = "machine";
+
+    /// Returns this machine.
+    pub(crate) fn here() -> SweepMachine {
+        let uname = uname();
+        SweepMachine {
+            cpu: machine_here(),
+            kernel: uname.release().to_string_lossy().into_owned(),
+            host: uname.nodename().to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Returns the machine of a `header`; `None`: it has none, as in virtual time.
+    pub(crate) fn of(header: &Value) -> Option<SweepMachine> {
+        serde_json::from_value(header.get(Self::KEY)?.clone()).ok()
+    }
+
+    /// Returns what `here` has else, in words; empty: nothing.
+    pub(crate) fn differences(&self, here: &SweepMachine) -> String {
+        let parts = [
+            ("CPU", &self.cpu, &here.cpu),
+            ("kernel", &self.kernel, &here.kernel),
+            ("host name", &self.host, &here.host),
+        ];
+        let unlike = parts.iter().filter(|(_, there, here)| there != here);
+        let unlike = unlike.map(|(what, there, here)| format!("{what} {there}, here {here}"));
+        unlike.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Returns the name of this machine's CPU.
+pub fn machine_here() -> String {
+    Processor::of(&Root::system()).name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_differs_is_named() {
+        let machine = |cpu: &str, kernel: &str, host: &str| {
+            let machine = json!({ "cpu": cpu, "kernel": kernel, "host": host });
+            SweepMachine::of(&json!({ "machine": machine })).unwrap()
+        };
+        let one = machine("Xeon", "6.1", "a");
+        assert_eq!(one.differences(&one.clone()), "");
+        assert_eq!(
+            one.differences(&machine("Xeon", "6.2", "b")),
+            "kernel 6.1, here 6.2; host name a, here b"
+        );
+        assert_eq!(
+            one.differences(&machine("EPYC", "6.1", "a")),
+            "CPU Xeon, here EPYC"
+        );
+        assert!(SweepMachine::of(&json!({})).is_none());
+    }
+}

@@ -74,6 +74,16 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// Numbers the jobs of `groups`, which run one after the other, over all of them.
+    pub(super) fn number_jobs(groups: &mut [Group<'a>]) -> Outcome {
+        let mut before = 0;
+        for group in groups {
+            group.options.jobs_before = before;
+            before += group.options.jobs()?;
+        }
+        Ok(())
+    }
+
     fn args(&self) -> &'a BenchArgs {
         self.sections[0].args
     }

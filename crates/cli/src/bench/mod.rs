@@ -74,7 +74,8 @@ pub fn run(args: &BenchArgs) -> Outcome {
         });
         Group::new(sections.collect())
     });
-    let groups: Vec<_> = groups.collect::<Result<_, _>>()?;
+    let mut groups: Vec<_> = groups.collect::<Result<_, _>>()?;
+    Group::number_jobs(&mut groups)?;
     let of_one = [
         ("--state", args.state.is_some()),
         ("--plot", args.plot.is_some()),

@@ -117,6 +117,25 @@ fn a_job_file_may_be_called_as_a_flag_s_value_is() {
 }
 
 #[test]
+fn jobs_of_sections_one_after_the_other_have_each_their_log() {
+    let room = room();
+    let logged = JOBS.replace("direct=1", "numjobs=2\nwrite_lat_log=x\nwrite_bw_log=x");
+    fs::write(room.path().join("logged.fio"), logged).unwrap();
+    let lines = |kind: &str, job: u32| {
+        let name = format!("x_{kind}.{job}.log");
+        let text = fs::read_to_string(room.path().join(&name)).expect(&name);
+        text.lines().count()
+    };
+    stdout(room.path(), "bench logged.fio --meter none");
+    for kind in ["lat", "bw"] {
+        assert_eq!([1, 2, 3, 4].map(|job| lines(kind, job)), [16, 16, 256, 256]);
+    }
+    // Of one that runs alone the first is the first.
+    stdout(room.path(), "bench logged.fio --section rand --meter none");
+    assert_eq!(lines("lat", 1), 256);
+}
+
+#[test]
 fn flags_come_before_the_file_and_its_sections_go_by_name() {
     let room = room();
     let line =

@@ -61,15 +61,16 @@ impl IoLogs {
             .filter_map(|(kind, prefix)| Some((kind, prefix.as_deref()?)))
     }
 
-    /// Checks that the files of the runs `names`, empty of a run alone, can be written, each run's its own.
+    /// Checks that the files of the runs `names`, empty of a run alone, can be written, each run's its own; `before`:
+    /// jobs that are numbered before theirs.
     ///
     /// # Errors
     /// One cannot, or two runs have the same, in which the later would be written over the earlier.
-    pub fn check(&self, names: &[String]) -> Result<(), ExperimentError> {
+    pub fn check(&self, names: &[String], before: usize) -> Result<(), ExperimentError> {
         for (kind, prefix) in self.kinds() {
             let mut files: HashMap<PathBuf, &String> = HashMap::new();
             for name in names {
-                let path = path(prefix, name, kind, 0);
+                let path = path(prefix, name, kind, before);
                 OutputFile::open(&path, Existing::Replace)?;
                 if let Some(other) = files.insert(path.clone(), name) {
                     let problem = format!(
@@ -83,14 +84,14 @@ impl IoLogs {
         Ok(())
     }
 
-    /// Writes the files of the run `name`: one a job.
+    /// Writes the files of the run `name`: one a job; `before`: jobs that are numbered before its own.
     ///
     /// # Errors
     /// One cannot be written.
-    pub fn write(&self, name: &str, logs: &[JobLog]) -> Result<(), OutputFileError> {
+    pub fn write(&self, name: &str, before: usize, logs: &[JobLog]) -> Result<(), OutputFileError> {
         for (kind, prefix) in self.kinds() {
             for log in logs {
-                let path = path(prefix, name, kind, log.job);
+                let path = path(prefix, name, kind, before + log.job);
                 let text = lines(kind, &log.ios, self.average, self.offset);
                 OutputFile::open(&path, Existing::Replace)?.write(&text)?;
             }
@@ -236,14 +237,14 @@ mod tests {
         };
         let names = |names: [&str; 2]| names.map(str::to_owned);
         let same = names(["poll-/tmp/a:b", "poll-/tmp/a_b"]);
-        let said = logs(Some("x")).check(&same).unwrap_err().to_string();
+        let said = logs(Some("x")).check(&same, 0).unwrap_err().to_string();
         assert!(said.starts_with("--write_lat_log: "), "{said}");
         for word in [&*same[0], &same[1], "x-poll-_tmp_a_b_lat.1.log"] {
             assert!(said.contains(word), "{said}");
         }
-        let said = logs(None).check(&same).unwrap_err().to_string();
+        let said = logs(None).check(&same, 0).unwrap_err().to_string();
         assert!(said.starts_with("--write_iops_log: "), "{said}");
-        assert!(logs(Some("x")).check(&names(["a", "b"])).is_ok());
-        assert!(IoLogs::default().check(&same).is_ok());
+        assert!(logs(Some("x")).check(&names(["a", "b"]), 0).is_ok());
+        assert!(IoLogs::default().check(&same, 0).is_ok());
     }
 }

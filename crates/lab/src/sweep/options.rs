@@ -32,12 +32,29 @@ pub struct SweepOptions {
     pub reporting_group: usize,
     /// Sections that run beside it, without any beside them.
     pub beside: Vec<SweepOptions>,
+    /// Jobs of the sweeps that the same command ran before: the names of its logs go on from their number.
+    pub jobs_before: usize,
 }
 
 impl SweepOptions {
     /// Returns all sections: the first, and those that run beside it.
     pub fn sections(&self) -> impl Iterator<Item = &SweepOptions> {
         std::iter::once(self).chain(&self.beside)
+    }
+
+    /// Returns the number of jobs of a run, of all sections; of several numbers the largest.
+    ///
+    /// # Errors
+    /// A number is invalid.
+    pub fn jobs(&self) -> Result<usize, FactorError> {
+        let sections = self.sections().map(|section| {
+            let listed = section.axes.values(Factor::NumJobs).iter();
+            let listed = listed.map(|text| Factor::NumJobs.parse(text));
+            let listed: Vec<usize> = listed.collect::<Result<_, _>>()?;
+            let alone = section.base.workload.numjobs;
+            Ok(listed.into_iter().max().unwrap_or(alone))
+        });
+        sections.sum()
     }
 
     /// Returns the lists of all sections: those of several values, which are the same in every section that has one,

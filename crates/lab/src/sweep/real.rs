@@ -74,7 +74,10 @@ impl<'a> RealRunner<'a> {
         if self.options.sections().any(|one| one.base.io_logs.any()) {
             let names: Vec<_> = self.runs.iter().map(|run| self.log_name(run)).collect();
             for section in self.options.sections() {
-                section.base.io_logs.check(&names)?;
+                section
+                    .base
+                    .io_logs
+                    .check(&names, self.options.jobs_before)?;
             }
         }
         for run in self.runs {
@@ -232,12 +235,13 @@ impl<'a> RealRunner<'a> {
         let (mut result, had) = (result?, had.map_err(ExperimentError::from)?);
         let mut logs = testbed.take_logs();
         let name = self.log_name(run);
-        // Jobs are numbered over all sections, as in fio.
+        // Jobs are numbered over all sections, those that have ended too, as in fio.
         let mut end = 0;
         for (section, member) in self.options.sections().zip(&group.members) {
             end += member.job.numjobs;
             let others = logs.split_off(logs.partition_point(|log| log.job < end));
-            let written = section.base.io_logs.write(&name, &logs);
+            let before = self.options.jobs_before;
+            let written = section.base.io_logs.write(&name, before, &logs);
             written.map_err(ExperimentError::from)?;
             logs = others;
         }

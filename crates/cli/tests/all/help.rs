@@ -142,7 +142,7 @@ fn the_columns_are_explained() {
         assert!(output.status.success(), "{line}");
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(
-            text.contains("uJ/IO        energy of the window for an I/O"),
+            text.contains("uJ/IO        energy of the window per I/O"),
             "{text}"
         );
         assert!(

@@ -137,5 +137,5 @@ fn help_says_that_a_mapped_doorbell_wakes_nobody() {
     joulio("serve --help")
         .assert()
         .success()
-        .stdout(contains("cannot wake anyone"));
+        .stdout(contains("wakes nobody"));
 }

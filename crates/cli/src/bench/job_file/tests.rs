@@ -61,7 +61,7 @@ fn sections_begin_together_until_one_waits() {
     }
     let wrong = [
         ("[a]\n[b]\nwait_for=z\n", 3, "no section of that name"),
-        ("[a]\n[b]\n[c]\nwait_for=a\n", 4, "write stonewall instead"),
+        ("[a]\n[b]\n[c]\nwait_for=a\n", 4, "use stonewall instead"),
         (
             "[a]\n[b]\nwait_for=a\n[c]\n",
             4,
@@ -280,7 +280,7 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
         (
             "[a]\ndirect=0\n",
             2,
-            "the page cache is not what is measured",
+            "the page cache is not measured",
         ),
         ("[a]\nbssplit=4k/50:8k/50,4k\n", 2, "give one list"),
         ("[a]\nbssplit=4k/50:8k/50\nsize=1m\n", 3, "number_ios"),
@@ -337,11 +337,11 @@ fn several_sizes_that_are_typed_have_no_one_number_of_ios() {
         assert_eq!(line, 3);
         assert!(why.starts_with("size=1m: --bs has several sizes"), "{why}");
         let (line, why) = refused(bs, "[a]\nfilename=x\nrate=1m\n");
-        assert!(line == 3 && why.contains("of one size"), "{why}");
+        assert!(line == 3 && why.contains("one block size"), "{why}");
     }
     for bs in ["--bs 4k/50:8k/50", "--bsrange 4k-8k"] {
         let (_, why) = refused(bs, "[a]\nfilename=x\nsize=1m\n");
-        assert!(why.contains("draw their sizes"), "{why}");
+        assert!(why.contains("block size is random"), "{why}");
     }
 }
 

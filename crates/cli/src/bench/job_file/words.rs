@@ -164,7 +164,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
         ),
         "fallocate" => Always(
             &["none", "native", "posix", "keep", "truncate", "0", "1"],
-            "files are not made",
+            "files are not created",
         ),
         "invalidate" | "clat_percentiles" | "allow_mounted_write" => Always(EITHER, "0 or 1"),
         "loops" | "filesize" => OfSection,

@@ -156,11 +156,12 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Writes a change into the journal and makes it. If that fails, it is undone, and earlier changes stay until this
-    /// is dropped.
+    /// Writes a change into the journal and makes it. If that fails, it is undone unless the error says otherwise, and
+    /// earlier changes stay until this is dropped.
     ///
     /// # Errors
-    /// The change cannot be journaled or made, or was made by this run already.
+    /// The change cannot be journaled or made, or was made by this run already. After [`ChangeError::Unanswered`] it may
+    /// have been made, and stays in the journal.
     pub fn set(&mut self, one: impl Undo + 'a) -> Result<(), ChangeError> {
         let Some(record) = one.record() else {
             return self.make(Box::new(one), None);
@@ -190,13 +191,24 @@ impl<'a> Changes<'a> {
             return Ok(());
         };
         let result = last.one.make();
-        if result.is_err()
+        if let Err(error) = &result
             && let Some(last) = self.made.pop()
         {
-            let back = last.one.put_back_failed();
-            self.end(last.number, back)?;
+            if matches!(error, ChangeError::Unanswered { .. }) {
+                self.keep(last.number);
+            } else {
+                let back = last.one.put_back_failed();
+                self.end(last.number, back)?;
+            }
         }
         result
+    }
+
+    /// Leaves the entry of a change in the journal, for [`restore_left`].
+    fn keep(&mut self, number: Option<u64>) {
+        if let Some((number, session)) = number.zip(self.session.as_mut()) {
+            session.live.remove(number);
+        }
     }
 
     /// Runs `work` while nobody else, in this process or another, makes changes or puts them back: for work that reads

@@ -1,9 +1,11 @@
 //! Errors, each with its remedy.
 
+use joulio_device::kernel::KernelError;
 use joulio_device::{BufferList, DeviceError, DmaBuffer};
 use joulio_nvme_spec::Status;
+use joulio_nvme_spec::status::StatusType;
 use joulio_wait::{UintrError, WaitError};
-use std::fmt;
+use std::{fmt, io};
 
 /// A failure of the controller, or of a command to it.
 #[derive(Debug, thiserror::Error)]
@@ -189,6 +191,32 @@ pub enum NvmeError {
 }
 
 impl NvmeError {
+    /// Returns true if the controller did not answer the command that ended with this error: it may have executed it.
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            // The kernel ends commands that it aborts, as at a reset, with a status of its own, or interrupts the
+            // call.
+            NvmeError::Admin { status, .. } => status.status_type() == StatusType::Path,
+            NvmeError::Device(DeviceError::Kernel(error)) => match error {
+                KernelError::Removed { .. } => true,
+                KernelError::Os { source, .. } => source.kind() == io::ErrorKind::Interrupted,
+                _ => false,
+            },
+            NvmeError::Device(DeviceError::VfioUser(_))
+            | NvmeError::Removed { .. }
+            | NvmeError::Fatal { .. }
+            | NvmeError::Stopped { .. }
+            | NvmeError::Unresponsive { .. }
+            | NvmeError::AdminStuck { .. }
+            | NvmeError::Cancelled { .. }
+            | NvmeError::EndedByReset { .. }
+            | NvmeError::RemovalRequested { .. }
+            | NvmeError::FunctionReset { .. }
+            | NvmeError::ResetFailed { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Returns whether the remedy is a reset of the controller; a controller that is gone, or that no caller waits
     /// for any more, is given up instead.
     pub(crate) fn asks_for_reset(&self) -> bool {
@@ -490,5 +518,31 @@ mod tests {
         assert!(admin(lacking).lacks_vectors());
         assert!(admin(lacking.do_not_retry()).lacks_vectors());
         assert!(!admin(Status::INVALID_FIELD.do_not_retry()).lacks_vectors());
+    }
+
+    #[test]
+    fn a_command_is_unanswered_unless_the_controller_or_the_kernel_refused_it() {
+        let admin = |field| NvmeError::Admin {
+            device: "d".into(),
+            command: "Set Features",
+            status: Status::from_field(field),
+        };
+        let os = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            let device = "d".into();
+            NvmeError::Device(KernelError::Os { device, source }.into())
+        };
+        const EINTR: i32 = 4;
+        const EINVAL: i32 = 22;
+        // Host aborted command, of type 3h: the kernel's.
+        assert!(admin(0x371).is_unanswered() && os(EINTR).is_unanswered());
+        let stuck = NvmeError::AdminStuck {
+            device: "d".into(),
+            command: "Set Features",
+            milliseconds: 1,
+        };
+        assert!(stuck.is_unanswered());
+        assert!(!admin(Status::INVALID_FIELD.field()).is_unanswered());
+        assert!(!os(EINVAL).is_unanswered());
     }
 }

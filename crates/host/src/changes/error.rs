@@ -13,6 +13,16 @@ pub enum ChangeError {
     /// The controller does not have the feature, or refuses the value.
     #[error(transparent)]
     Device(#[from] NvmeError),
+    /// The controller did not answer, and may have made the change: its entry in the journal stays.
+    #[error(
+        "{source}; whether the feature was changed is not known: `joulio restore` sets {old} again"
+    )]
+    Unanswered {
+        /// Error of the command.
+        source: NvmeError,
+        /// Feature with the value that it had before.
+        old: String,
+    },
     /// The change cannot be journaled, and so is not made.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -35,11 +45,14 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Whether a change was made and could not be undone.
+    /// Whether a change was made, or may have been made, and could not be undone.
     pub fn leaves_changes(&self) -> bool {
         matches!(
             self,
-            ChangeError::NotPutBack(_) | ChangeError::Kept(_) | ChangeError::NotForgotten(_)
+            ChangeError::Unanswered { .. }
+                | ChangeError::NotPutBack(_)
+                | ChangeError::Kept(_)
+                | ChangeError::NotForgotten(_)
         )
     }
 

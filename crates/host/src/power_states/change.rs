@@ -60,7 +60,15 @@ impl Undo for FeatureSetting<'_> {
     }
 
     fn make(&self) -> Result<(), ChangeError> {
-        Ok(self.request.make(self.device)?)
+        let made = self.request.make(self.device);
+        made.map_err(|source| match source.is_unanswered() {
+            // One that ends with this process leaves nothing to put back.
+            true if self.device.address().is_some() => ChangeError::Unanswered {
+                source,
+                old: self.old.describe(),
+            },
+            _ => source.into(),
+        })
     }
 
     fn put_back(&self) -> Result<Vec<String>, PutBackError> {
@@ -69,7 +77,7 @@ impl Undo for FeatureSetting<'_> {
         Ok(Vec::new())
     }
 
-    /// Returns no changes: a command that fails changes nothing.
+    /// Returns no changes: a command that is refused changes nothing.
     fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         Ok(Vec::new())
     }
@@ -103,5 +111,82 @@ impl<'a> Changes<'a> {
             // Nobody puts back in between the value that is the old one here.
             false => self.locked(set),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Journal;
+    use joulio_device::AdminData;
+    use joulio_nvme::PowerControl;
+    use joulio_nvme_spec::identify::IdentifyController;
+    use joulio_nvme_spec::{AdminOpcode, Command, Status};
+    use std::sync::Arc;
+    use zerocopy::FromZeros;
+
+    /// A device whose features are all 0, and which fails each Set Features.
+    struct Failing {
+        identity: Box<IdentifyController>,
+        answers: bool,
+    }
+
+    impl PowerControl for Failing {
+        fn device_name(&self) -> &str {
+            "it"
+        }
+
+        fn identify_controller(&self) -> &IdentifyController {
+            &self.identity
+        }
+
+        fn admin(
+            &self,
+            command: &'static str,
+            sent: Command,
+            _: AdminData<'_>,
+        ) -> Result<u32, NvmeError> {
+            let device = "it".into();
+            match (AdminOpcode(sent.dword0().opc()), self.answers) {
+                (AdminOpcode::SET_FEATURES, true) => Err(NvmeError::Admin {
+                    device,
+                    command,
+                    status: Status::INVALID_FIELD,
+                }),
+                (AdminOpcode::SET_FEATURES, false) => Err(NvmeError::AdminStuck {
+                    device,
+                    command,
+                    milliseconds: 5000,
+                }),
+                _ => Ok(0),
+            }
+        }
+    }
+
+    /// Error of a change of a device that answers or not, and the entries that are left.
+    fn failed(answers: bool) -> (ChangeError, usize) {
+        let room = tempfile::tempdir().unwrap();
+        let identity = Box::new(IdentifyController::new_zeroed());
+        let control = Arc::new(Failing { identity, answers });
+        let address = "/dev/nvme0".parse().unwrap();
+        let device = AdminController::opened("it", address, control);
+        let mut changes = Changes::written_in(Journal::at(room.path()), |_| {});
+        let request = FeatureRequest::Coalescing(InterruptCoalescing::new().with_thr(7));
+        let error = changes.features(&device, &[request]).unwrap_err();
+        drop(changes);
+        (error, std::fs::read_dir(room.path()).unwrap().count())
+    }
+
+    #[test]
+    fn a_change_without_an_answer_stays_in_the_journal() {
+        let (error, entries) = failed(false);
+        assert!(error.leaves_changes());
+        let text = error.to_string();
+        let says = "whether the feature was changed is not known: `joulio restore` sets interrupt coalescing";
+        assert!(text.contains(says), "{text}");
+        assert_eq!(entries, 1);
+        let (error, entries) = failed(true);
+        assert!(!error.leaves_changes(), "{error}");
+        assert_eq!(entries, 0);
     }
 }

@@ -232,3 +232,6 @@ fn result(returned: libc::c_long) -> Result<usize, Errno> {
     usize::try_from(returned)
         .map_err(|_| Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
+
+#[cfg(test)]
+mod tests;

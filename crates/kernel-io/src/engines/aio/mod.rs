@@ -18,6 +18,11 @@ use std::sync::Arc;
 
 /// Greatest depth of a context; all contexts together have fs.aio-max-nr.
 const MAX_DEPTH: usize = 65536;
+/// Time between two calls of io_submit(2) while the kernel has no resources and no request of ours to get them from.
+const RETRY_INTERVAL: Nanos = Nanos::from_micros(100);
+/// Time after which requests for which the kernel has no resources, with none of ours in flight, fail; as in fio's
+/// libaio.
+const MAX_STARVATION: Nanos = Nanos::from_millis(30_000);
 
 /// A context of the kernel's asynchronous I/O on a file. It waits for interrupts only. The kernel has
 /// no asynchronous trim here: [`Engine::submit`] does each by a call that waits for its end, as fio's
@@ -26,6 +31,11 @@ pub struct Libaio {
     context: Context,
     /// Requests that ended when they were submitted: trims, and what the kernel refused.
     ended: Vec<KernelCompletion>,
+    /// Requests that the kernel had no resources for when they were submitted (EAGAIN): they are submitted again once
+    /// others have ended.
+    starved: usize,
+    /// Since when it has none, with no request in flight.
+    starved_since: Option<Nanos>,
     calls: Calls,
 }
 
@@ -65,6 +75,8 @@ impl Libaio {
         Ok(Libaio {
             context,
             ended: Vec::with_capacity(depth),
+            starved: 0,
+            starved_since: None,
             calls: Calls::default(),
         })
     }
@@ -98,6 +110,40 @@ impl Libaio {
         }
     }
 
+    /// io_submit(2) for what is staged, as far as the kernel has resources for it.
+    fn send(&mut self) {
+        self.starved = 0;
+        while self.context.unsubmitted() > 0 {
+            self.calls.system_calls += 1;
+            match self.context.submit() {
+                Ok(_) => self.starved_since = None,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.may_try_again() => {
+                    self.starved = self.context.unsubmitted();
+                    break;
+                }
+                Err(errno) => self.ended.extend(self.context.refuse_first(errno)),
+            }
+        }
+    }
+
+    /// True if the kernel may have resources later: it gets them back from requests that end, ours or others'.
+    fn may_try_again(&mut self) -> bool {
+        if self.sent() > 0 {
+            self.starved_since = None;
+            return true;
+        }
+        let at = now();
+        at - *self.starved_since.get_or_insert(at) < MAX_STARVATION
+    }
+
+    /// Hands out what ended when it was submitted; how many.
+    fn hand_out(&mut self, sink: impl FnMut(KernelCompletion)) -> usize {
+        let count = self.ended.len();
+        self.ended.drain(..).for_each(sink);
+        count
+    }
+
     /// Requests that will end.
     fn sent(&self) -> usize {
         self.context.outstanding() - self.context.staged()
@@ -127,16 +173,10 @@ impl Engine for Libaio {
     }
 
     fn submit(&mut self) -> Result<(), KernelEngineError> {
-        let staged = self.context.staged();
+        let staged = self.context.staged() - self.starved;
         self.calls.submits += u64::from(staged > 0);
         self.calls.submitted += staged as u64;
-        while self.context.unsubmitted() > 0 {
-            self.calls.system_calls += 1;
-            match self.context.submit() {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => self.ended.extend(self.context.refuse_first(errno)),
-            }
-        }
+        self.send();
         while let Some(trimmed) = self.context.trim() {
             self.calls.system_calls += 1;
             self.ended.push(trimmed);
@@ -151,18 +191,28 @@ impl Engine for Libaio {
         mut sink: impl FnMut(KernelCompletion),
     ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
-        let mut delivered = self.ended.len();
-        self.ended.drain(..).for_each(&mut sink);
+        let mut delivered = self.hand_out(&mut sink);
         if min <= delivered && self.sent() > 0 {
             delivered += self.take(0, Some(Nanos::ZERO), &mut sink)?;
         }
+        if min <= delivered && self.starved > 0 {
+            self.send();
+        }
         while delivered < min {
-            let wanted = self.sent().min(min - delivered);
-            if wanted == 0 {
-                idle_until(deadline);
-                break;
+            match (self.sent().min(min - delivered), self.starved) {
+                (0, 0) => {
+                    idle_until(deadline);
+                    break;
+                }
+                (0, _) => idle_until(deadline.min(now() + RETRY_INTERVAL)),
+                (wanted, 0) => delivered += self.wait(wanted, deadline, &mut sink)?,
+                // The next that ends may make room for another.
+                _ => delivered += self.wait(1, deadline, &mut sink)?,
             }
-            delivered += self.wait(wanted, deadline, &mut sink)?;
+            if self.starved > 0 {
+                self.send();
+                delivered += self.hand_out(&mut sink);
+            }
             if delivered < min && now() >= deadline {
                 break;
             }

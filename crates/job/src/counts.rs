@@ -72,8 +72,8 @@ pub struct Counts {
     /// Arrivals of an open loop that found no free slot before the end and were never issued: the
     /// latencies do not show them.
     pub arrivals_not_issued: u64,
-    /// True if they are more than a device that keeps up leaves; in virtual time also if as many were due when the
-    /// number of I/Os was reached.
+    /// True if they are more than a device that keeps up leaves, or if as many were due when the number of I/Os was
+    /// reached.
     pub falls_behind: bool,
     /// Result of verification, if it was requested.
     pub verify: Option<VerifyResult>,

@@ -60,6 +60,8 @@ pub(crate) struct JobResult {
     pub(crate) counted: ThreadCounters,
     /// Arrivals of an open loop that found no free slot before the end, and were never issued.
     pub(crate) unissued: u64,
+    /// Number of these, and of arrivals that were due when the last of a limited number of I/Os was issued.
+    pub(crate) behind: u64,
     /// First I/O that failed, and how.
     pub(crate) first_error: Option<String>,
     /// I/Os, where they are logged.
@@ -88,6 +90,7 @@ impl JobResult {
             system_calls: None,
             counted: ThreadCounters::none(),
             unissued: 0,
+            behind: 0,
             first_error: None,
             log: Vec::new(),
         }

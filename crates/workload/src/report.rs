@@ -415,11 +415,11 @@ impl Part<'_> {
             totals.add(&share.totals);
         }
         let all = totals.all();
-        let unissued = jobs.iter().map(|job| job.unissued).sum();
+        let behind = jobs.iter().map(|job| job.behind).sum();
         let devices = self.member.devices.len();
         self.member
             .job
-            .falls_behind(devices, all.ios + all.errors, unissued)
+            .falls_behind(devices, all.ios + all.errors, behind)
     }
 }
 

@@ -1,6 +1,6 @@
 //! I/Os that arrive by the clock are all done.
 
-use crate::common::{runs, short_ramp};
+use crate::common::{joulio, runs, short_ramp};
 
 #[test]
 fn every_io_that_arrives_is_done() {
@@ -63,6 +63,26 @@ fn random_arrivals_are_done_or_counted_as_not_issued() {
         let all = run["all"]["ios"].as_u64().unwrap() + left;
         assert!((99_000_000..101_000_000).contains(&all), "{all}");
         assert_eq!(run["falls_behind"], true);
+    }
+}
+
+#[test]
+fn a_device_that_does_not_keep_up_is_reported_whatever_ends_the_run() {
+    let flags = "--device emulated:instant,size=1M --ramp_time 0 --numjobs 2";
+    // No device does an I/O in a nanosecond, and every device does two in an hour.
+    for (arrivals, late) in [
+        ("--bursts 1:1ns --number_ios 2000", true),
+        ("--bursts 1:1ns --runtime 100ms", true),
+        ("--bursts 2:1h --number_ios 2", false),
+    ] {
+        let line = format!("{flags} {arrivals}");
+        for run in runs(&line) {
+            assert_eq!(run["falls_behind"], late, "{line}");
+        }
+        let text = joulio(&format!("bench {line}")).assert().success();
+        let said = String::from_utf8_lossy(&text.get_output().stdout).into_owned();
+        let note = "the device does not keep up at this iodepth";
+        assert_eq!(said.contains(note), late, "{line}: {said}");
     }
 }
 

@@ -65,6 +65,8 @@ pub(super) struct DeviceWork<B> {
     pub(super) buffers: Vec<B>,
     /// I/Os issued in the ramp, or else in the measured part; a trim and its write are one.
     pub(super) issued: u64,
+    /// In an open loop, the time from which there was nothing more to issue; [`Nanos::MAX`]: there is.
+    pub(super) all_issued: Nanos,
     pub(super) checked: VerifyResult,
     pub(super) totals: IoTotals,
 }
@@ -92,6 +94,7 @@ impl<B> DeviceWork<B> {
             in_flight: InFlight::new(depth),
             buffers: prepared.buffers,
             issued: 0,
+            all_issued: Nanos::MAX,
             checked: VerifyResult::default(),
             totals: IoTotals::default(),
         }

@@ -195,6 +195,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             self.begin()?;
         }
         self.result.unissued = self.unissued();
+        self.result.behind = self.behind();
         self.meter.finish(self.engine, &mut self.result);
         let mut checked = VerifyResult::default();
         let mut devices = Vec::new();
@@ -216,14 +217,28 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         })
     }
 
-    /// Arrivals of an open loop that were due and were not issued.
+    /// Number of arrivals of an open loop that were due and were not issued.
     fn unissued(&self) -> u64 {
+        let left = |device: &DeviceWork<_>, n: u64| n.saturating_sub(device.issued);
+        self.due(left)
+    }
+
+    /// Number of these, and of arrivals that were due when a device's last I/O was issued, though no more were wanted:
+    /// at most as many as were to be done.
+    fn behind(&self) -> u64 {
+        self.due(|_, n| n)
+    }
+
+    /// Number of arrivals that were due and were not issued; where the number of I/Os is limited, at most `wanted` of a
+    /// device.
+    fn due(&self, wanted: impl Fn(&DeviceWork<E::Buffer>, u64) -> u64) -> u64 {
         let end = self.end.min(now());
         let arrivals = self.worker.job.rw.ios_of_one();
         let of_device = |device: &DeviceWork<_>| {
-            let left = |n: u64| n.saturating_sub(device.issued).saturating_mul(arrivals);
-            let wanted = self.worker.job.number_ios.map_or(u64::MAX, left);
-            device.schedule.clone().left(end, wanted)
+            let max = |n: u64| wanted(device, n).saturating_mul(arrivals);
+            let max = self.worker.job.number_ios.map_or(u64::MAX, max);
+            let schedule = device.schedule.clone();
+            schedule.left(end.min(device.all_issued), max)
         };
         self.devices.iter().map(of_device).sum()
     }
@@ -283,8 +298,13 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         let limit = self.limit().unwrap_or(u64::MAX);
         let mut made = 0;
         let device = &mut self.devices[number];
-        if self.by_clock && device.in_flight.is_empty() {
-            device.schedule.drained(at);
+        if self.by_clock {
+            if device.in_flight.is_empty() {
+                device.schedule.drained(at);
+            }
+            if device.all_issued == Nanos::MAX && !device.has_more(limit) {
+                device.all_issued = at;
+            }
         }
         while let Some(next) = self.devices[number].next_io(at, limit) {
             if !self.start(number, next, at)? {

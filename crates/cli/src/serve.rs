@@ -1,7 +1,7 @@
 //! `joulio serve`: an emulated controller behind a vfio-user socket.
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::print_data;
 use crate::signals::{at_last, ring_on_signals};
 use clap::ValueEnum;
@@ -10,8 +10,9 @@ use joulio_emulator::serve::{DoorbellMode, ServeOptions};
 use joulio_lab::DeviceName;
 use joulio_lab::serve::{ServedOptions, socket_remover, usual_doorbells};
 use joulio_workload::parse_size;
+use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The socket takes one host at a time; another is refused because the controller is taken (EBUSY),
 /// and one that has not agreed on the version 5 s after it connected is cut off. A host's memory
@@ -116,6 +117,7 @@ impl ServeArgs {
             queues: self.queues,
             cpu: self.cpu,
             faults: self.faults.clone(),
+            sync_failed: say_sync_failed,
             serve: ServeOptions {
                 doorbells: self.doorbells.mode(),
                 socket_mode: self.socket_mode,
@@ -125,6 +127,15 @@ impl ServeArgs {
             },
         }
     }
+}
+
+/// Tells who runs the server, as a host sees failed commands alone.
+fn say_sync_failed(path: &Path, error: &io::Error) {
+    say(&format!(
+        "{}: a sync failed: {error}: data that hosts have written may be lost, and flushes fail until this server is \
+         ended and started again",
+        path.display()
+    ));
 }
 
 /// `joulio serve`.

@@ -52,7 +52,7 @@ pub use error::EmulatorError;
 pub use fault::{Fault, FaultPlan, FaultPlanError, Faulted, Planned, When};
 pub use guest::MapError;
 pub use options::{
-    HostMemoryDemand, IdentifyPages, NamespaceOptions, Options, StoreOptions, SyncFile,
+    HostMemoryDemand, IdentifyPages, NamespaceOptions, Options, StoreOptions, SyncFailed, SyncFile,
 };
 pub use power::PowerUse;
 pub use stepper::Stepper;

@@ -2,8 +2,8 @@
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
-use crate::options::{NamespaceOptions, SyncFile};
-use crate::store::{Backing, Store};
+use crate::options::NamespaceOptions;
+use crate::store::{Backing, Store, Syncing};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::{DsmRange, Status};
 use std::io;
@@ -22,13 +22,13 @@ impl Namespace {
     pub(crate) fn open(
         options: &NamespaceOptions,
         profile: &DeviceProfile,
-        sync: SyncFile,
+        syncing: Syncing,
     ) -> Result<Namespace, EmulatorError> {
         let block = options.block.unwrap_or(profile.lba.default_bytes);
         if block != 512 && block != 4096 {
             return Err(EmulatorError::BlockSize { bytes: block });
         }
-        let (store, bytes) = Store::open(&options.store, profile.capacity(), sync)?;
+        let (store, bytes) = Store::open(&options.store, profile.capacity(), syncing)?;
         if bytes == 0 || !bytes.is_multiple_of(u64::from(block)) {
             return Err(EmulatorError::Size { bytes, block });
         }
@@ -178,7 +178,6 @@ fn read_status(_: io::Error) -> Status {
 mod tests {
     use super::*;
     use crate::options::StoreOptions;
-    use std::fs::File;
 
     fn namespace(bytes: u64, block: u32) -> Result<Namespace, EmulatorError> {
         let options = NamespaceOptions {
@@ -188,7 +187,7 @@ mod tests {
         Namespace::open(
             &options,
             &DeviceProfile::builtin("instant").unwrap(),
-            File::sync_data,
+            Syncing::usual(),
         )
     }
 

@@ -8,10 +8,14 @@ use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A function that returns once the data written to a file is durable.
 pub type SyncFile = fn(&File) -> io::Result<()>;
+
+/// A function that is called when a sync of the file at this path has failed: once for each file, as all later syncs of
+/// it fail too. It is called on the device's thread, and must not wait.
+pub type SyncFailed = fn(&Path, &io::Error);
 
 /// PCI identifiers of an emulated controller. The vendor is the letters `LJ`, which are assigned to nobody.
 pub(crate) const PCI_ID: PciId = PciId {
@@ -65,6 +69,8 @@ pub struct Options {
     pub real_interrupts: bool,
     /// Sync of namespaces' files: [`File::sync_data`], unless a test replaces it.
     pub sync: SyncFile,
+    /// Function that is called when a sync has failed; by default it does nothing.
+    pub sync_failed: SyncFailed,
     /// Faults to commit; none by default.
     pub faults: FaultPlan,
 }
@@ -99,6 +105,7 @@ impl Options {
             identify: None,
             real_interrupts: false,
             sync: File::sync_data,
+            sync_failed: |_, _| (),
             faults: FaultPlan::default(),
             profile,
         }

@@ -5,7 +5,7 @@ mod zero;
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
-use crate::options::{StoreOptions, SyncFile};
+use crate::options::{StoreOptions, SyncFailed, SyncFile};
 use joulio_device::SharedMemory;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
@@ -26,20 +26,40 @@ pub(crate) enum Store {
     File { file: Backing, read_only: bool },
 }
 
+/// Sync of files, and the function that is called when one fails.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Syncing {
+    pub(crate) sync: SyncFile,
+    pub(crate) failed: SyncFailed,
+}
+
 /// A file, and the function that makes it durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Backing {
     file: Arc<File>,
-    sync: SyncFile,
+    path: Arc<Path>,
+    syncing: Syncing,
     /// Errno of the first sync that failed; 0 if none did.
     failed: Arc<AtomicI32>,
 }
 
+#[cfg(test)]
+impl Syncing {
+    /// As [`Options::new`](crate::Options::new) has it.
+    pub(crate) fn usual() -> Syncing {
+        Syncing {
+            sync: File::sync_data,
+            failed: |_, _| (),
+        }
+    }
+}
+
 impl Backing {
-    fn new(file: File, sync: SyncFile) -> Backing {
+    fn new(file: File, path: &Path, syncing: Syncing) -> Backing {
         Backing {
             file: Arc::new(file),
-            sync,
+            path: path.into(),
+            syncing,
             failed: Arc::default(),
         }
     }
@@ -48,9 +68,10 @@ impl Backing {
     /// failed, no later one proves that all data before it is durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self.failed.load(Ordering::Relaxed) {
-            0 => (self.sync)(&self.file).inspect_err(|error| {
+            0 => (self.syncing.sync)(&self.file).inspect_err(|error| {
                 let number = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
                 self.failed.store(number, Ordering::Relaxed);
+                (self.syncing.failed)(&self.path, error);
             }),
             number => Err(io::Error::from_raw_os_error(number)),
         }
@@ -70,7 +91,7 @@ impl Store {
     pub(crate) fn open(
         options: &StoreOptions,
         capacity: u64,
-        sync: SyncFile,
+        syncing: Syncing,
     ) -> Result<(Store, u64), EmulatorError> {
         match options {
             StoreOptions::Ram { bytes } => {
@@ -82,7 +103,7 @@ impl Store {
                 path,
                 bytes,
                 read_only,
-            } => open_file(path, *bytes, *read_only, sync),
+            } => open_file(path, *bytes, *read_only, syncing),
         }
     }
 
@@ -153,7 +174,7 @@ fn open_file(
     path: &Path,
     bytes: Option<u64>,
     read_only: bool,
-    sync: SyncFile,
+    syncing: Syncing,
 ) -> Result<(Store, u64), EmulatorError> {
     let failed = |what| {
         move |source: io::Error| EmulatorError::File {
@@ -167,7 +188,7 @@ fn open_file(
         Ok(found) if !found.is_file() => return Err(EmulatorError::NotAFile { path: path.into() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match bytes {
-                Some(bytes) if !read_only => create(path, bytes, sync),
+                Some(bytes) if !read_only => create(path, bytes, syncing),
                 _ => Err(EmulatorError::NoFile { path: path.into() }),
             };
         }
@@ -191,13 +212,13 @@ fn open_file(
             requested,
         }),
         _ => {
-            let file = Backing::new(file, sync);
+            let file = Backing::new(file, path, syncing);
             Ok((Store::File { file, read_only }, found.len()))
         }
     }
 }
 
-fn create(path: &Path, bytes: u64, sync: SyncFile) -> Result<(Store, u64), EmulatorError> {
+fn create(path: &Path, bytes: u64, syncing: Syncing) -> Result<(Store, u64), EmulatorError> {
     let failed = |what| {
         move |source: io::Error| EmulatorError::File {
             path: path.into(),
@@ -217,7 +238,7 @@ fn create(path: &Path, bytes: u64, sync: SyncFile) -> Result<(Store, u64), Emula
         let _ = remove_file(path);
         return Err(failed("give it its size")(error));
     }
-    let (file, read_only) = (Backing::new(file, sync), false);
+    let (file, read_only) = (Backing::new(file, path, syncing), false);
     Ok((Store::File { file, read_only }, bytes))
 }
 
@@ -243,7 +264,7 @@ mod tests {
     use super::*;
 
     fn open(options: &StoreOptions) -> Result<(Store, u64), EmulatorError> {
-        Store::open(options, 0, File::sync_data)
+        Store::open(options, 0, Syncing::usual())
     }
 
     fn file(path: &Path, bytes: Option<u64>, read_only: bool) -> Result<u64, EmulatorError> {

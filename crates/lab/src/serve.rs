@@ -4,7 +4,7 @@ use crate::device_name::{DeviceKind, DeviceName};
 use crate::emulated::Emulated;
 use crate::error::OpenError;
 use joulio_emulator::serve::{DoorbellMode, ServeError, ServeOptions, Server};
-use joulio_emulator::{FaultPlan, Options};
+use joulio_emulator::{FaultPlan, Options, SyncFailed};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{OpenOptions, remove_file, symlink_metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -44,6 +44,8 @@ pub struct ServedOptions {
     pub cpu: Option<usize>,
     /// Faults that the controller commits.
     pub faults: FaultPlan,
+    /// Called once when a sync of the device's file has failed.
+    pub sync_failed: SyncFailed,
     /// Doorbells, permissions and limits of the server.
     pub serve: ServeOptions,
 }
@@ -72,6 +74,7 @@ impl ServedOptions {
         }
         options.cpus = self.cpu.into_iter().collect();
         options.faults = self.faults.clone();
+        options.sync_failed = self.sync_failed;
         if let Some(queues) = self.queues {
             options.queue_pairs = queues;
             options.vectors = queues + 1;

@@ -33,6 +33,7 @@ use crate::guest::{GuestMemory, MapError};
 use crate::namespace::Namespace;
 use crate::options::{IdentifyPages, Options};
 use crate::power::{Power, PowerUse, Worked};
+use crate::store::Syncing;
 use data::DataWalker;
 use errors::{EVENT_REQUESTS, ErrorEvent, ErrorLog, Events};
 use faults::Faults;
@@ -108,10 +109,14 @@ impl EmulatedController {
         check_counts(options)?;
         let pages = options.identify.clone();
         let profile = likeness::profile(options)?;
+        let syncing = Syncing {
+            sync: options.sync,
+            failed: options.sync_failed,
+        };
         let namespaces = options
             .namespaces
             .iter()
-            .map(|namespace| Namespace::open(namespace, &profile, options.sync))
+            .map(|namespace| Namespace::open(namespace, &profile, syncing))
             .collect::<Result<Vec<_>, _>>()?;
         let entries = profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(EmulatedController {

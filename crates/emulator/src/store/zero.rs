@@ -68,9 +68,10 @@ fn write_zeroes(file: &File, position: u64, len: u64) -> io::Result<()> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::Backing;
+    use super::super::{Backing, Syncing};
     use super::*;
     use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
 
     const SIZE: u64 = 1 << 20;
 
@@ -78,7 +79,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&vec![7; SIZE as usize], 0).unwrap();
         let store = Store::File {
-            file: Backing::new(file.try_clone().unwrap(), File::sync_data),
+            file: Backing::new(file.try_clone().unwrap(), Path::new(""), Syncing::usual()),
             read_only: false,
         };
         (store, file)

@@ -10,14 +10,16 @@ mod last_resort;
 pub use last_resort::at_last;
 
 use crate::failure::Failure;
-use crate::signal::{Signal, number};
+use crate::signal::{Signal, number, signal};
 use joulio_nvme::Cancel;
 use joulio_workload::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag::{register, register_usize};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use signal_hook::iterator::{Signals, SignalsInfo};
 use signal_hook::low_level::pipe;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::{Builder, sleep};
 use std::time::Duration;
@@ -70,6 +72,28 @@ pub fn ring_on_signals() -> Result<UnixStream, Failure> {
     }
     watch(&all)?;
     Ok(stop)
+}
+
+/// Returns a function that says whether all signals so far may have come of a key of the terminal, which sends them to
+/// its other processes too: none was sent by a process, as by kill(1).
+///
+/// # Errors
+/// As of [`stop_on_signals`].
+pub fn of_terminal() -> Result<impl Fn() -> bool, Failure> {
+    let is_of_key = |number: &i32| Signal::new(*number).is_of_keyboard();
+    let keys = heeded().into_iter().filter(is_of_key);
+    let mut signals = SignalsInfo::<WithRawSiginfo>::new(keys).map_err(Failure::run)?;
+    let sent = Arc::new(AtomicBool::new(false));
+    let by_process = Arc::clone(&sent);
+    let thread = Builder::new().name("joulio-senders".into());
+    let spawned = thread.spawn(move || {
+        for signal in signals.forever() {
+            // Positive codes are the kernel's own (sigaction(2)).
+            by_process.fetch_or(signal.si_code <= 0, Ordering::Relaxed);
+        }
+    });
+    spawned.map_err(Failure::run)?;
+    Ok(move || signal().is_some_and(Signal::is_of_keyboard) && !sent.load(Ordering::Relaxed))
 }
 
 /// Ends the process after the second signal.

@@ -7,8 +7,7 @@ use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::Output;
 use crate::power::{interval, lines};
-use crate::signal::{Signal, signal};
-use crate::signals::{cancel, stop_on_signals};
+use crate::signals::{cancel, of_terminal, stop_on_signals};
 use joulio_kernel_io::Disks;
 use joulio_lab::idle::idle_baseline_if_any;
 use joulio_lab::stat::{
@@ -187,8 +186,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let stat = Stat::begin(&root, watched, &mut discovery.meters, baseline, model);
     let mut stat = stat.map_err(Failure::run)?;
     if !args.command.is_empty() {
-        let by_keyboard = || signal().is_some_and(Signal::is_of_keyboard);
-        let used = run_command(&args.command, &stop, by_keyboard).map_err(|error| {
+        let used = run_command(&args.command, &stop, of_terminal()?).map_err(|error| {
             let program = args.command[0].display();
             Failure::input(format!("{program}: {error}"))
         })?;

@@ -5,11 +5,12 @@ use crate::common::running::Running;
 use crate::common::{joulio, refused, wait_for, wait_for_end};
 use openmetrics_parser::PrometheusType;
 use openmetrics_parser::prometheus::parse_prometheus;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{ChildStdin, Stdio};
 use tempfile::{TempDir, tempdir};
 
 /// Reads, and writes of half as many, of 4 KiB.
@@ -430,12 +431,12 @@ fn a_command_is_measured_and_its_status_passed_on() {
     }
 }
 
-#[test]
-fn at_ctrl_c_a_command_gets_the_terminals_signal_and_no_other() {
-    const COMMAND: &str = "trap 'echo INT >> got' INT; trap 'echo TERM >> got' TERM\n\
-        echo ready >> got; until grep -q INT got; do sleep 0.05; done; sleep 1; exit 5\n";
+/// What `command`, which writes into the file `got`, has got there under `joulio stat` on a terminal of its own, and its
+/// status. Once it is ready, `act` types keys or signals joulio, whose process is given.
+fn on_a_terminal(command: &str, act: impl FnOnce(&mut ChildStdin, Pid)) -> (String, Option<i32>) {
     let (tree, room) = (with_disks(guest()), tempdir().expect("a folder"));
-    fs::write(room.path().join("command"), COMMAND).expect("written");
+    let command = format!("trap 'echo INT >> got' INT; echo $PPID > parent; {command}");
+    fs::write(room.path().join("command"), command).expect("written");
     let program = assert_cmd::cargo::cargo_bin!("joulio").display();
     let line = line(&tree, "-- sh command");
     // script(1) has a terminal for it, and hands it what is typed here.
@@ -452,11 +453,30 @@ fn at_ctrl_c_a_command_gets_the_terminals_signal_and_no_other() {
         .expect("script of util-linux");
     let got = || fs::read_to_string(room.path().join("got")).unwrap_or_default();
     wait_for("command", || got().contains("ready").then_some(()));
+    let parent = fs::read_to_string(room.path().join("parent")).expect("written");
+    let parent = parent.trim().parse().ok().and_then(Pid::from_raw);
     let mut keys = terminal.stdin.take().expect("a pipe");
-    keys.write_all(b"\x03").expect("typed");
+    act(&mut keys, parent.expect("a process"));
     wait_for_end(&mut terminal);
-    assert_eq!(got(), "ready\nINT\n");
-    assert_eq!(terminal.wait().expect("ended").code(), Some(5));
+    (got(), terminal.wait().expect("ended").code())
+}
+
+#[test]
+fn at_ctrl_c_a_command_gets_the_terminals_signal_and_no_other() {
+    let command = "trap 'echo TERM >> got' TERM; echo ready >> got\n\
+        until grep -q INT got; do sleep 0.05; done; sleep 1; exit 5\n";
+    let ended = on_a_terminal(command, |keys, _| keys.write_all(b"\x03").expect("typed"));
+    assert_eq!(ended, ("ready\nINT\n".into(), Some(5)));
+}
+
+#[test]
+fn a_sigint_that_joulio_alone_gets_ends_the_command_on_its_terminal_too() {
+    let command = "trap 'echo TERM >> got; exit 6' TERM; echo ready >> got\n\
+        for second in $(seq 60); do sleep 1; done\n";
+    let ended = on_a_terminal(command, |_, joulio| {
+        kill_process(joulio, Signal::INT).expect("sent");
+    });
+    assert_eq!(ended, ("ready\nTERM\n".into(), Some(6)));
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub struct CommandUse {
 
 /// Runs `command`, waits for its end, and returns its use of resources. A `stop` ends it with SIGTERM, unless
 /// `by_keyboard`, that is, the stop came from a key: then the terminal has sent its signal to the command too, and
-/// another would interrupt the command's own cleanup.
+/// another would interrupt the command's own cleanup. It is called again until it returns false: a process may send
+/// a signal later, or its signal may be known as such only later.
 ///
 /// # Errors
 /// The command cannot be started.
@@ -68,7 +69,7 @@ pub fn run_command(
         // Nobody listens any more only if this thread's own function has ended.
         let _ = sender.send((status, Instant::now()));
     });
-    let mut signalled = false;
+    let (mut signalled, mut foreground) = (false, None);
     let (status, end) = loop {
         match ended.recv_timeout(CHECK_INTERVAL) {
             Ok(ended) => break ended,
@@ -78,8 +79,10 @@ pub fn run_command(
             }
         }
         if stop.stopped() && !signalled {
-            signalled = true;
-            if !(by_keyboard() && in_foreground(pid)) {
+            // The terminal may be gone later.
+            let foreground = *foreground.get_or_insert_with(|| in_foreground(pid));
+            if !(foreground && by_keyboard()) {
+                signalled = true;
                 // It may have ended already.
                 let _ = pidfd_send_signal(&process, Signal::TERM);
             }

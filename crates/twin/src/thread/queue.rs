@@ -14,6 +14,8 @@ pub(crate) struct DeviceQueue {
     pub(super) schedule: Schedule,
     /// I/Os that are still to be issued.
     pub(super) left: u64,
+    /// Of a job with several devices, the time at which the last I/O of a limited number was issued; else never.
+    pub(super) all_issued: Nanos,
     /// I/Os that the latest poll took out.
     pub(super) ended: usize,
 }
@@ -32,6 +34,7 @@ impl DeviceQueue {
             in_flight: InFlight::new(job.iodepth),
             schedule: Schedule::of_assignment(job, index, assignment, Nanos::ZERO),
             left: u64::MAX,
+            all_issued: Nanos::MAX,
             ended: 0,
         }
     }

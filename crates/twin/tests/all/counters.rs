@@ -380,6 +380,21 @@ fn a_method_that_is_not_modelled_is_refused() {
 }
 
 #[test]
+fn a_device_whose_last_io_arrives_before_those_of_others_does_not_fall_behind() {
+    let (machine, devices) = (machine(), [(); 8].map(|()| device("optane-900p")));
+    let setup = TwinSetup::new(&machine, &devices);
+    for (interval, late) in [(Nanos::from_millis(1), false), (Nanos(1_000), true)] {
+        let job = Job {
+            arrivals: Arrivals::Poisson(interval),
+            ..reads(IOS)
+        };
+        let done = run_policy(&job, method(EngineName::Nvme), &setup, |_| AnyPolicy::POLL);
+        let counts = done.unwrap().result.counts.unwrap();
+        assert_eq!(counts.falls_behind, late, "{interval:?}");
+    }
+}
+
+#[test]
 fn a_device_that_does_not_keep_up_is_known_whatever_ends_the_run() {
     let falls_behind = |arrivals: Arrivals, by_time: bool| {
         let job = Job {

@@ -1,14 +1,14 @@
 //! The C interface of [`joulio_nvme`]: controllers, buffers, queues with any completion mode, and a descriptor for
 //! event loops.
 //!
-//! A handle is an opaque pointer; every call checks that it is live and of its kind, catches panics, and leaves a line
-//! in [`joulio_error`](error::joulio_error) if it fails. A buffer in flight is found again through the driver's tag of
-//! its command, which is the buffer's handle; a queue that is destroyed marks those buffers lost. `include/joulio.h` is
-//! generated from these sources.
+//! A handle is an opaque pointer. Every call checks that the handle is live and of the right kind, catches panics,
+//! and leaves a line in [`joulio_error`](error::joulio_error) if it fails. The driver's tag of a command is the
+//! handle of its buffer, so that a completion finds its buffer; destroying a queue marks the buffers of its
+//! commands in flight as lost. `include/joulio.h` is generated from these sources.
 //!
-//! Each I/O calls functions of the queue's back end (`any_queue::Calls`), which get the queue's handle: first the fast
-//! path of [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::reap_usual`], and then, without a
-//! borrow of the queue, the ordinary one.
+//! Each I/O calls functions of the queue's back end (`any_queue::Calls`), which get the queue's handle. They try
+//! the fast path first, [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::reap_usual`]; if it
+//! does not apply, they call the ordinary path, without holding a borrow of the queue.
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
 
 mod admin;

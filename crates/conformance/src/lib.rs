@@ -1,9 +1,8 @@
 //! Claims about the driver that hold on every back end, in every completion mode.
 //!
-//! Each claim is a function of a [`Bench`]: an open controller and a namespace whose data may be
-//! lost. The same claims run on the emulator in process (`tests/claims`) and, by the command
-//! `joulio-conformance`, on a real controller in a guest. Claims are about counters and contents,
-//! never about time.
+//! Each claim is a function of a [`Bench`]: an open controller, and a namespace whose data may be overwritten. The
+//! same claims run on the emulator in this process (`tests/claims`) and, through the command `joulio-conformance`,
+//! on a real controller in a guest. Claims check counters and contents, never times.
 #![forbid(unsafe_code)]
 
 mod awaited;
@@ -31,18 +30,18 @@ pub const IOS: u64 = 10_000;
 
 /// Controller on which claims are tested.
 pub struct Bench<D: Device> {
-    /// The controller.
+    /// The open controller.
     pub controller: Controller<D>,
-    /// A namespace whose data may be lost.
+    /// Namespace whose data may be overwritten.
     pub namespace: Namespace,
-    /// Seed of every random number; failures print it.
+    /// Seed of all random numbers; failures print it.
     pub seed: u64,
-    /// I/Os of a mixed run; other claims use a share of that.
+    /// I/Os of a mixed run; the other claims use a fraction of this number.
     pub ios: u64,
 }
 
 impl<D: Device> Bench<D> {
-    /// Makes a bench of namespace `nsid` of `controller`, for mixed runs of [`IOS`].
+    /// Returns a bench on namespace `nsid` of `controller`, with mixed runs of [`IOS`] I/Os.
     pub fn new(controller: Controller<D>, nsid: u32, seed: u64) -> Result<Bench<D>> {
         let namespace = controller.namespace(nsid)?;
         Ok(Bench {

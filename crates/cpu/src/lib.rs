@@ -1,12 +1,12 @@
-//! Waits of a CPU without the kernel: user-level waits for a time (TPAUSE) or
-//! until a cache line is written (UMWAIT, MWAITX), and, with the help of a kernel module, device
-//! interrupts that are delivered to a thread ([`uintr`]).
+//! Ways for a CPU to wait without the kernel: user-level waits until a time (TPAUSE) or until a cache line is
+//! written (UMWAIT, MWAITX), and, with the help of a kernel module, device interrupts that are delivered to a
+//! thread ([`uintr`]).
 //!
-//! It also has the instructions for memory and registers shared with a device: [`fence`]s, [`copy_shared`], and
-//! [`mmio`].
+//! The crate also has the instructions for memory and registers that are shared with a device: [`fence`]s,
+//! [`copy_shared`], and [`mmio`].
 //!
-//! [`UserWait::detect`] reports which instructions this CPU lacks. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR,
-//! UMWAIT), AMD APM volume 3 (MONITORX, MWAITX). aarch64 has none of them, and each reports that.
+//! [`UserWait::detect`] reports which of these instructions the CPU lacks; aarch64 has none of them. Sources: Intel
+//! SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3 (MONITORX, MWAITX).
 #![warn(clippy::missing_errors_doc)]
 
 mod allowed;

@@ -5,8 +5,8 @@
 //! controller of `joulio-emulator`. In addition, a controller that the kernel drives can report its power ([`kernel`]).
 //! The driver is generic over the device, so that nothing on the path of an I/O is a virtual call.
 //!
-//! Data buffers are pieces of memory that a device can reach: copied in and out, or slices where the
-//! device is trusted to write them during commands only ([`TrustedDevice`]).
+//! Data buffers are pieces of memory that a device can reach. Their bytes are copied in and out; where the device
+//! is trusted to write them only during commands, they are slices ([`TrustedDevice`]).
 //!
 //! ```
 //! use joulio_device::{DeviceError, SharedMemory, TrustedArena, TrustedDevice, TrustedMemory};

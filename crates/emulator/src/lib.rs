@@ -1,12 +1,13 @@
 //! An NVMe controller in software.
 //!
-//! The [`EmulatedController`] is a deterministic state machine of registers, queues, namespaces and an MSI-X table, to
-//! which time is an argument. It does not trust a host: every address, queue identifier, length and doorbell value is
-//! checked before use.
+//! The [`EmulatedController`] is a deterministic state machine of registers, queues, namespaces and an MSI-X table;
+//! its caller passes the time in. It does not trust the host: every address, queue identifier, length and doorbell
+//! value is checked before use.
 //!
-//! [`EmulatedDevice`] offers it to a driver in the same process, as a back end of [`joulio_device::Device`]. It runs in
-//! one of two ways: in a thread of its own, which serves I/Os at the speed of a device profile
-//! ([`EmulatedDevice::spawn`]), or by calls, in a time that a test chooses ([`EmulatedDevice::stepped`]).
+//! [`EmulatedDevice`] makes it available to a driver in the same process, as a back end of
+//! [`joulio_device::Device`]. It runs in one of two ways: in a thread of its own, which serves I/Os at the speed of
+//! a device profile ([`EmulatedDevice::spawn`]), or step by step, at times that a test chooses
+//! ([`EmulatedDevice::stepped`]).
 //!
 //! ```
 //! use joulio_device::Device;

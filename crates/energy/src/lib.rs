@@ -1,8 +1,8 @@
 //! Energy figures with their boundary, source and error bound.
 //!
-//! The same run may have a different winner at the wall than at the cores, so every figure has its [`Boundary`], its
-//! source, and a bound of its error. [`Meters`] are read over [`Window`]s; where there is no meter the [`Model`]
-//! computes a figure, which is marked as modelled.
+//! A run that takes the least energy at the cores may not take the least at the wall, so every figure has its
+//! [`Boundary`], its source, and a bound of its error. [`Meters`] are read over [`Window`]s. Where there is no
+//! meter, the [`Model`] computes a figure, which is marked as modelled.
 //!
 //! ```no_run
 //! use joulio_energy::{Baseline, Energy, Meters, Root, Select};

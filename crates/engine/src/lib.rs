@@ -1,8 +1,8 @@
-//! Engines, which execute I/O for one thread, whichever driver has the device: a [`Request`] is submitted with a
-//! [`Buffer`], and a [`Completion`] returns the buffer.
+//! Engines: each executes I/O for one thread, through the kernel or through joulio's own driver. The caller submits
+//! a [`Request`] with a [`Buffer`], and the [`Completion`] returns the buffer.
 //!
-//! The kernel's engines and the user-space driver implement [`Engine`], so that one loop runs on
-//! any of them, chosen once per job and generic inside. Nothing is measured here.
+//! The kernel's engines and the user-space driver implement [`Engine`], so that one generic loop runs on any of
+//! them; the engine is chosen once per job. Nothing is measured here.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

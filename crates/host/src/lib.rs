@@ -1,9 +1,9 @@
-//! The machine that joulio runs on: settings of the kernel and power states of controllers, changed for a while and put
-//! back however the run ends.
+//! Temporary changes of the machine that joulio runs on: settings of the kernel and power states of controllers,
+//! which are restored however the run ends.
 //!
-//! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and put back when the changes are
-//! finished or dropped; [`restore_left`] puts back those of a killed process. Nothing here prints, parses a command
-//! line or ends the process.
+//! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and is restored when the
+//! changes are finished or dropped; [`restore_left`] restores those that a killed process left. Nothing here
+//! prints, parses a command line or ends the process.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Requests and results of a run.
+//! Descriptions of runs, and their results.
 //!
-//! A [`Job`] is a workload in fio's words, a [`Method`] an engine with a completion mode. Whoever
-//! runs a job by a method, really or in virtual time, returns the same result.
+//! A [`Job`] is a workload described with fio's options; a [`Method`] is an engine with a completion mode. A run on
+//! real devices and one in virtual time return a result of the same type.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

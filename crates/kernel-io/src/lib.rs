@@ -1,8 +1,8 @@
-//! The kernel's own view of block devices: counters of /proc and /sys; and its own engines to
-//! read and write them: [`Psync`], [`Libaio`], [`IoUring`] on files and, by [`NvmeCommands`], on namespaces.
+//! Block devices through the kernel: their counters in /proc and /sys, and the engines that read and write them:
+//! [`Psync`], [`Libaio`], [`IoUring`] on block devices and files, and [`NvmeCommands`] on NVMe namespaces.
 //!
-//! Unsafe code is in six modules: [`AlignedBuffer`]'s memory, the ring of io_uring and its set-up, the system calls of
-//! libaio, the status of loop devices, the discard of block devices.
+//! Unsafe code is in six modules: the memory of [`AlignedBuffer`], the ring of io_uring, its set-up, the system
+//! calls of libaio, the status of loop devices, and the discard of block devices.
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! The lab of joulio: devices opened by their names, the targets of a run, and what is done with
-//! them in several runs.
+//! The lab of joulio: opens devices by their names, chooses the targets of a run, and makes series of runs and
+//! reports on them.
 //!
-//! Nothing here knows flags or prints. Errors are enums whose variants say what the user can do;
-//! the command turns them into a line and an exit status.
+//! Nothing here parses flags or prints. Errors are enums whose variants say what the user can do; the command turns
+//! them into a line and an exit status.
 #![forbid(unsafe_code)]
 
 pub mod advise;
@@ -78,7 +78,7 @@ pub use target_name::{TargetName, TargetNames};
 pub use targets::{TargetOptions, activity};
 pub use text_file::read_text;
 
-/// True in the whole gate, and where it is asked for: tests that measure for long, or often.
+/// True in the full gate, or when long tests are requested: enables tests that measure for long, or repeatedly.
 #[cfg(test)]
 fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()

@@ -1,14 +1,14 @@
-//! Profiles of devices and machines: figures that joulio does not measure itself.
+//! Profiles of devices and machines: figures that joulio takes from elsewhere instead of measuring them in a run.
 //!
 //! A [`DeviceProfile`] and a [`MachineProfile`] are TOML files in which every number is a [`Figure`]: a value with
-//! its source and its reliability. Three models read them, and nothing else in joulio holds a latency or a watt:
+//! its source and its reliability. Three models use them; nothing else in joulio has a latency or a watt built in:
 //!
-//! - [`ServiceModel`] samples when a device finishes an I/O: servers, a serial link, a spread.
+//! - [`ServiceModel`] draws the time at which a device finishes an I/O, from servers, a serial link, and a spread.
 //! - [`PowerStates`] follows a device's power states: the cost of waking, and the time in each state.
 //! - [`power`] computes joules from the activity of cores and device in a window.
 //!
-//! The emulator, the twin and modelled energy share them, so that they cannot disagree. Nothing
-//! here measures, reads a clock or does I/O (but for opening a profile file it is given).
+//! The emulator, the twin and the modelled energy use the same profiles and models, so that they cannot disagree.
+//! Nothing here measures, reads a clock or does I/O, except for reading a profile file.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

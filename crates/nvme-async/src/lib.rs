@@ -21,14 +21,14 @@
 //! # rt.block_on(run()).unwrap();
 //! ```
 //!
-//! **Who reaps.** A [`Driver`] ([`AsyncQueue::driver`]) waits for the queue and wakes futures: its
-//! descriptor goes into the executor's reactor (tokio's `AsyncFd`: `examples/tokio.rs`), or it runs in a
-//! thread of its own ([`Driver::run`]). Without one, a future polls the queue whenever it is polled,
-//! and asks to be polled again: right for a queue that polls on a core of its own, on an executor that knows
-//! nothing of descriptors.
+//! **Who reaps.** A [`Driver`] ([`AsyncQueue::driver`]) waits for completions of the queue and wakes the futures.
+//! Either its descriptor is registered with the executor's reactor (tokio's `AsyncFd`: `examples/tokio.rs`), or it
+//! runs in a thread of its own ([`Driver::run`]). Without a driver, each poll of a future polls the queue, and the
+//! future asks the executor to poll it again: the right choice for a queue that is polled on a core of its own, by
+//! an executor that has no reactor for descriptors.
 //!
-//! **Cancellation.** A future that is dropped leaves its command with the device, and the buffer too:
-//! [`AsyncQueue::reclaim`] hands the buffer out when the command has completed, never before.
+//! **Cancellation.** When a future is dropped, the device keeps its command and its buffer: [`AsyncQueue::reclaim`]
+//! returns the buffer once the command has completed, never before.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,8 @@
-//! The words of the NVM Express specification, without behaviour.
+//! Structures and constants of the NVM Express specification, without behaviour.
 //!
-//! Every structure names its place in the specification. "Base" is the NVM Express Base
-//! Specification 2.0c, "NVM" the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe
-//! Transport Specification 1.0c. Layouts are little-endian on every host, and their sizes are
-//! asserted at compile time.
+//! Every structure cites its section of the specification. "Base" is the NVM Express Base Specification 2.0c, "NVM"
+//! the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe Transport Specification 1.0c. Layouts are
+//! little-endian on every host, and their sizes are asserted at compile time.
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]
@@ -28,6 +27,5 @@ pub use sgl::{Psdt, SglDescriptor};
 pub use status::Status;
 pub use text::ascii;
 
-/// The memory page size that this project programs into CC.MPS: 4 KiB, which every x86 controller
-/// offers (CAP.MPSMIN = 0).
+/// Memory page size that joulio programs into CC.MPS: 4 KiB, which every x86 controller supports (CAP.MPSMIN = 0).
 pub const PAGE_SIZE: usize = 4096;

@@ -16,10 +16,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `device` is any [`joulio_device::Device`]: a PCIe function by VFIO
-//! ([`VfioDevice`](joulio_device::vfio::VfioDevice)), a controller behind a vfio-user socket, or an emulated one.
-//! [`QueuePair`]s wait in a [`PollGroup`], in whatever completion mode ([`wait::AnyPolicy`]), which may change at
-//! any time:
+//! `device` is any [`joulio_device::Device`]: a PCIe function through VFIO
+//! ([`VfioDevice`](joulio_device::vfio::VfioDevice)), a controller behind a vfio-user socket, or an emulated one. A
+//! [`PollGroup`] waits for completions of one or more [`QueuePair`]s, in any completion mode ([`wait::AnyPolicy`]);
+//! the mode may change at any time:
 //!
 //! ```
 //! # use joulio_nvme::{Controller, ControllerOptions, PollGroup};
@@ -46,8 +46,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A buffer is moved into the queue with its command and comes back with the completion: a use in
-//! between does not compile.
+//! A command takes its buffer, and the completion gives it back: code that uses the buffer in between does not
+//! compile.
 //!
 //! ```compile_fail,E0382
 //! # use joulio_nvme::{DmaBuffer, Namespace, QueuePair};
@@ -59,19 +59,19 @@
 //! }
 //! ```
 //!
-//! | wanted | is |
+//! | to get | use |
 //! |---|---|
-//! | data without a copy | [`Controller::allocate_trusted`], [`TrustedBuffer`]: a slice while the caller has it |
-//! | many buffers of one mapping | [`Controller::allocate_arena`], [`TrustedArena`] |
-//! | memory of one's own | [`SharedMemory::from_raw`], [`Controller::register_trusted`], [`Controller::register`] |
-//! | a part of a buffer | [`QueuePair::read_at`], [`DmaBuffer::split_off`] |
-//! | several buffers a command | [`BufferList`], [`QueuePair::readv`] |
+//! | data without a copy | [`Controller::allocate_trusted`]: a [`TrustedBuffer`] is a slice while no command has it |
+//! | many buffers in one mapping | [`Controller::allocate_arena`], [`TrustedArena`] |
+//! | your own memory | [`SharedMemory::from_raw`], [`Controller::register_trusted`], [`Controller::register`] |
+//! | I/O on a part of a buffer | [`QueuePair::read_at`], [`DmaBuffer::split_off`] |
+//! | one command with several buffers | [`BufferList`], [`QueuePair::readv`] |
 //! | any other command | [`QueuePair::submit_with_data`], [`Controller::submit_admin`] |
-//! | an event loop | [`EventGroup`]; futures are `joulio-nvme-async`'s |
-//! | several tenants on a core | [`Reactor`] |
+//! | an event loop | [`EventGroup`]; for futures, the crate `joulio-nvme-async` |
+//! | several tenants on one core | [`Reactor`] |
 //!
-//! A queue pair, and a group of them, moves between threads; one controller serves many. What is one
-//! thread's at a time is not shared:
+//! A queue pair, or a group of them, may move from thread to thread, but only one thread may use it at a time (it
+//! is `Send` and not `Sync`). One controller serves many threads:
 //!
 //! ```compile_fail,E0277
 //! # use joulio_nvme::QueuePair;
@@ -80,7 +80,7 @@
 //! shared::<QueuePair<EmulatedDevice>>();
 //! ```
 //!
-//! Start from `examples/`: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor.
+//! The programs in `examples/` show more: hello, depth_32, change_completion, epoll, own_memory, adaptive, reactor.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! Events of a queue and of the core that waits on it.
+//! Recorded events of a queue, and of the core that waits on it.
 //!
-//! The driver records [`Event`]s in a [`Trace`]; a trace that is off costs one branch, one that is
-//! on writes into a [`Recorder`], a ring of its own. A [`Timeline`] joins the events of all rings:
-//! I/Os, and what the core did while they were outstanding. It is printed for people ([`text()`]),
-//! for programs ([`json()`]) or for ui.perfetto.dev ([`perfetto()`]).
+//! The driver records [`Event`]s in a [`Trace`]. A trace that is off costs one branch; one that is on writes into
+//! its own ring, a [`Recorder`]. A [`Timeline`] joins the events of all rings: the I/Os, and what the core did
+//! while they were in flight. It can be printed as text ([`text()`]), as JSON ([`json()`]), or for ui.perfetto.dev
+//! ([`perfetto()`]).
 //!
 //! ```
 //! use joulio_trace::{Event, EventKind, Thread, Timeline, Trace};

@@ -1,13 +1,12 @@
 //! A machine in virtual time.
 //!
-//! [`run`] runs a [`Job`](joulio_job::Job) on a modelled machine and modelled devices, a
-//! [`TwinSetup`], and returns what a real run would have: latencies, counters, joules, and beside
-//! them the time by state ([`TwinRun`]). The policy that waits is a real [`joulio_wait::Policy`],
-//! the same value that a real queue has; its steps are executed in closed form, so that a spin of a
-//! thousand polls costs one division.
+//! [`run`] runs a [`Job`](joulio_job::Job) on a modelled machine and modelled devices, a [`TwinSetup`]. It returns
+//! the result that a real run would return (latencies, counters, joules), and also the time in each state
+//! ([`TwinRun`]). The policy is a [`joulio_wait::Policy`], the very code that waits on a real queue; its steps are
+//! computed in closed form, so that a spin of a thousand polls costs one division.
 //!
-//! Everything here is modelled: times are the `[costs]` of a machine's profile and the service
-//! times of a device's. Nothing reads a clock, and the same seed gives the same result.
+//! Everything here is modelled: times come from the `[costs]` of a machine's profile and from the service times of
+//! a device's profile. Nothing reads a clock, and the same seed gives the same result.
 //!
 //! ```
 //! use joulio_job::{CompletionMode, EngineName, Job, Method};

@@ -1,8 +1,8 @@
 //! The units of the values that joulio's crates exchange.
 //!
-//! No bare `u64` is passed between crates: a time is [`Nanos`], a power [`Watts`], an energy [`Joules`]. The energy of
-//! a run or a meter's window is an [`Energy`]: joules with their [`Zone`] (a [`Boundary`] at a [`Place`]), their source
-//! and their error.
+//! No bare `u64` is passed between crates: a time is [`Nanos`], a power [`Watts`], an energy [`Joules`]. The energy
+//! of a run or of a meter's window is an [`Energy`]: joules with their [`Zone`] (a [`Boundary`] at a [`Place`]),
+//! their source and their error.
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]

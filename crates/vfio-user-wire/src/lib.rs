@@ -1,9 +1,8 @@
 //! The constants and structures of the vfio-user protocol, without behaviour.
 //!
-//! Two processes of one machine speak it over a UNIX socket, so every field is in the byte order
-//! of the host. Sizes are asserted at compile time. The specification is QEMU's
-//! docs/interop/vfio-user.rst; structures that it takes from the kernel are those of
-//! include/uapi/linux/vfio.h.
+//! The two processes talk over a UNIX socket on one machine, so every field is in the byte order of the host. Sizes
+//! are asserted at compile time. The specification is QEMU's docs/interop/vfio-user.rst; structures that it takes
+//! from the kernel are those of include/uapi/linux/vfio.h.
 #![warn(clippy::missing_errors_doc)]
 #![no_std]
 #![forbid(unsafe_code)]
@@ -17,12 +16,12 @@ pub use body::{
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Major version of the protocol that joulio speaks: 0.1, as everyone does.
+/// Major version of the protocol that joulio speaks: 0.1, as all implementations do.
 pub const MAJOR: u16 = 0;
 /// Minor version: see [`MAJOR`].
 pub const MINOR: u16 = 1;
 
-/// Most bytes of one region access, unless the other side gives another limit (`max_data_xfer_size`).
+/// Largest number of bytes of one region access, unless the other side gives another limit (`max_data_xfer_size`).
 pub const MAX_DATA: usize = 1 << 20;
 
 /// The beginning of every message.

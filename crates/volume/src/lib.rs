@@ -1,8 +1,9 @@
 //! Files on an NVMe namespace, without a kernel: the parts of a file system that a database needs, and no more.
 //!
-//! A [`Volume`] has one flat directory. A [`VolumeFile`] is read and written at any offset, grows by writes, and is
-//! durable when [`VolumeFile::sync`] returns; creating, renaming and removing files are atomic. If the process is
-//! killed or the machine loses power, at any moment, the volume opens as it was at the last sync, or later.
+//! A [`Volume`] has one flat directory. A [`VolumeFile`] can be read and written at any offset, grows when it is
+//! written past its end, and is durable when [`VolumeFile::sync`] returns; creating, renaming and removing files
+//! are atomic. If the process is killed or the machine loses power, at any moment, the volume opens in the state of
+//! the last sync, or of a later one.
 //!
 //! ```
 //! # use joulio_emulator::{EmulatedDevice, Options};
@@ -28,13 +29,13 @@
 //!
 //! # On the device
 //!
-//! A superblock, two journal regions and allocation units. Changes of the directory are records in one region; each has
-//! its generation, sequence and CRC-32C. The last one may be torn, and is then ignored; earlier ones may not. When a
-//! region is full, the journal switches to the other, which begins with a snapshot. Data is written in place; units
-//! that a change frees are not reused before that change is durable.
+//! The device has a superblock, two journal regions and allocation units. Each change of the directory is a record
+//! in one region, with its generation, sequence and CRC-32C. The last record may be torn, and is then ignored;
+//! earlier ones may not. When a region is full, the journal switches to the other, which begins with a snapshot.
+//! Data is written in place; units that a change frees are not reused before that change is durable.
 //!
-//! One process has a volume at a time; the device's back end ensures that. In the process a namespace has one
-//! [`Volume`] that may be written ([`BlockStore::claim`]); other threads use clones of it.
+//! One process at a time uses a volume, which the device's back end ensures. Within that process a namespace has
+//! one [`Volume`] that may be written ([`BlockStore::claim`]); other threads use clones of it.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

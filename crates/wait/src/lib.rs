@@ -1,15 +1,16 @@
 //! Waits of a core for a completion: a [`Policy`] decides how to wait, a [`Waiter`] waits.
 //!
-//! A [`Policy`] learns from submissions and completions, and plans a [`Step`]. It owns no clock and does no I/O, so
-//! that the same policy decides in real and in virtual time. A [`Waiter`] carries out the step: it has one tight loop
-//! per kind of step, chosen once per wait, so that changing the policy at run time costs nothing. Neither knows NVMe.
+//! A [`Policy`] learns from submissions and completions, and plans a [`Step`]. It has no clock and does no I/O, so
+//! that the same policy decides in real and in virtual time. A [`Waiter`] carries out the step. It has one tight
+//! loop for each kind of step, chosen once per wait, so that changing the policy at run time costs nothing. Neither
+//! depends on NVMe.
 //!
 //! ```
 //! use joulio_wait::{AnyPolicy, Blocked, Policy, StepKind, Waiter, Watched, Woken};
 //! # use joulio_units::Nanos;
 //! # use std::error::Error;
 //!
-//! /// Something that is there at the third poll.
+//! Becomes ready at the third poll.
 //! struct Third(u32);
 //!
 //! impl Watched for Third {

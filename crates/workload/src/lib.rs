@@ -1,8 +1,8 @@
 //! Runs jobs described with fio's options.
 //!
-//! A [`Job`] says what I/O to do, a [`Target`] where, an [`Engine`] how. [`run`] runs several jobs, the [`Member`]s
-//! of a run, at the same time with one thread for each job, and returns a [`RunResult`], which `--output json` prints
-//! too.
+//! A [`Job`] describes the I/O, a [`Target`] is the device or file that it runs on, and an [`Engine`] executes it.
+//! [`run`] runs several jobs at the same time, the [`Member`]s of a run, each in a thread of its own. It returns a
+//! [`RunResult`], which `--output json` prints as it is.
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 

@@ -8,12 +8,12 @@ use crate::world::World;
 use joulio_units::Nanos;
 use std::sync::atomic::AtomicBool;
 
-/// Rings that the only core of a run does in one go.
+/// Rings of the doorbell that the only core of a run simulates in one call.
 const MANY: u32 = 1 << 14;
 
-/// Runs all threads until they have ended: each core by itself up to its next ring of a doorbell, and the rings in
-/// the order of their times, on a tie that of the thread with the lowest number first. `cores_of` gives the place
-/// among `cores` of each thread's core.
+/// Runs all threads until they have ended. Each core runs by itself up to its next ring of a doorbell; the rings
+/// are made in the order of their times, and at the same time the thread with the lowest number rings first.
+/// `cores_of` gives, for each thread, the index of its core in `cores`.
 pub(crate) fn advance(
     cores: &mut [CoreThreads<'_, '_>],
     cores_of: &[usize],

@@ -1,8 +1,8 @@
-//! Published against modelled: every number, with its error.
+//! Comparison of published numbers with the twin's, each with its error.
 //!
-//! The allowed error of a number depends on whether a profile's figure was fitted to it ([`NumberCheck::allowed`]). A
-//! number with a larger error is broken, unless the published data declare, with the reason, that it does not
-//! reproduce.
+//! The allowed error of a number depends on whether a figure of a profile was fitted to it
+//! ([`NumberCheck::allowed`]). A number with a larger error counts as broken, unless the published data declare,
+//! with the reason, that it does not reproduce.
 
 mod break_even;
 mod claims;
@@ -21,13 +21,14 @@ pub use numbers::NumberCheck;
 pub use orders::PublishedOrder;
 pub use savings::SavingCheck;
 
-/// I/Os of each run of a check: enough that a seed moves no mean by a tenth of its promise.
+/// I/Os of each run of a check: so many that another seed changes no mean by more than a tenth of its allowed
+/// error.
 pub const IOS: u64 = 60_000;
 
-/// Largest error that is allowed of a difference between two runs, as a fraction of it.
+/// Largest allowed error of a difference between two runs, as a fraction of the difference.
 const INCREMENT: f64 = 0.25;
 
-/// Methods whose published numbers differ by no more are not in an order.
+/// Relative difference up to which the published numbers of two methods count as equal, so that they have no order.
 const TIE: f64 = 0.03;
 
 /// Comparison of published data with the twin.
@@ -35,25 +36,25 @@ const TIE: f64 = 0.03;
 pub struct CheckReport {
     /// Results of all numbers.
     pub numbers: Vec<NumberCheck>,
-    /// Orders of methods.
+    /// Orders of methods by their published numbers.
     pub orders: Vec<PublishedOrder>,
     /// Claims in words.
     pub observations: Vec<CheckedClaim>,
-    /// The break-even rule.
+    /// The break-even rule on pairs of runs.
     pub rules: Vec<Rule>,
-    /// Printed gains at savings that sources disagree on.
+    /// Published gains that depend on a saving for which sources give different values.
     pub savings: Vec<SavingCheck>,
-    /// Numbers that the profiles hold as they were printed.
+    /// Published numbers that the profiles contain unchanged.
     pub inputs: Vec<HeldNumber>,
     /// Figures of profiles that were set by hand so that numbers reproduce.
     pub by_hand: Vec<HandSet>,
-    /// Contradictions among what was printed.
+    /// Contradictions between published numbers.
     pub conflicts: Vec<Contradiction>,
-    /// Numbers and claims that the twin cannot speak of.
+    /// Numbers and claims that the twin cannot model.
     pub silent: Vec<Unsaid>,
 }
 
-/// A number that a profile holds as it was printed.
+/// A published number that a profile contains unchanged.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeldNumber {
     /// The source's short name.
@@ -79,11 +80,11 @@ pub struct HandSet {
     pub value: f64,
     /// Numbers and claims that it was set for.
     pub to: Vec<String>,
-    /// Why by hand.
+    /// Reason for setting it by hand.
     pub why: String,
 }
 
-/// A number of the twin's that passes a published limit.
+/// A published limit that the twin's number exceeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Contradiction {
     /// The source's short name.
@@ -96,7 +97,7 @@ pub struct Contradiction {
     pub modelled: f64,
 }
 
-/// A number or a claim that the twin cannot speak of.
+/// A number or a claim that the twin cannot model.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unsaid {
     /// The source's short name.
@@ -112,20 +113,20 @@ pub struct Unsaid {
 pub struct PaperSummary {
     /// The source's short name.
     pub paper: String,
-    /// Numbers that nothing was chosen to meet and that are met.
+    /// Numbers that agree although no figure was fitted to them.
     pub predicted: usize,
-    /// Numbers that a figure was chosen to meet and that are met.
+    /// Numbers that agree and that a figure was fitted to.
     pub fitted: usize,
-    /// Numbers that follow from fitted ones or are figures of a profile, and are met.
+    /// Numbers that agree because they follow from fitted ones or are themselves figures of a profile.
     pub restated: usize,
-    /// Numbers that are further off than their promise allows.
+    /// Numbers whose error is larger than allowed.
     pub not_reproduced: usize,
-    /// Numbers of which nothing is promised.
+    /// Numbers without an allowed error.
     pub unpromised: usize,
 }
 
 impl CheckReport {
-    /// Counts of each source's numbers, in the order in which the sources came.
+    /// Returns the counts of each source's numbers, in the order in which the sources were given.
     pub fn summary(&self) -> Vec<PaperSummary> {
         let mut found: Vec<PaperSummary> = Vec::new();
         for row in &self.numbers {
@@ -149,7 +150,7 @@ impl CheckReport {
         found
     }
 
-    /// The promises that are broken, each in a line.
+    /// Returns one line for each broken check.
     pub fn broken(&self) -> Vec<String> {
         let numbers = self.numbers.iter().filter(|row| row.broken());
         let orders = self.orders.iter().filter(|order| !order.kept);
@@ -165,8 +166,8 @@ impl CheckReport {
         numbers.chain(words).collect()
     }
 
-    /// Numbers and claims that do not reproduce, for a reason that the published data declare, each in
-    /// a line.
+    /// Returns one line for each number or claim that does not reproduce for a reason that the published data
+    /// declare.
     pub fn declared(&self) -> Vec<String> {
         let numbers = self.numbers.iter().filter_map(|row| {
             let why = row.known.as_ref()?;
@@ -181,16 +182,16 @@ impl CheckReport {
 }
 
 impl HeldNumber {
-    /// The profile has another number.
+    /// True if the profile has another number.
     pub fn broken(&self) -> bool {
         (self.held - self.published).abs() > 1e-9 * self.published.abs()
     }
 }
 
-/// Compares all that `papers` have with the twin on `profiles`, in runs of `ios` I/Os.
+/// Compares all numbers and claims of `papers` with the twin on `profiles`, in runs of `ios` I/Os.
 ///
 /// # Errors
-/// [`SimulationError`], if a run cannot be simulated, or the data name what is not there.
+/// [`SimulationError`], if a run cannot be simulated, or the data name something that does not exist.
 pub fn check(
     papers: &[Paper],
     profiles: Profiles,

@@ -1,4 +1,4 @@
-//! The threads of one core, which see what each other does.
+//! Threads of one core, which see each other's activity.
 
 use crate::TwinError;
 use crate::event_queue::EventQueue;
@@ -9,26 +9,26 @@ use crate::thread::JobThread;
 use crate::world::World;
 use joulio_units::Nanos;
 
-/// The threads on the hardware threads of a core. Nobody on another core sees what they do until one of
-/// them rings a doorbell.
+/// The threads on the hardware threads of a core. A core sees nothing of what another core does until a thread
+/// there rings a doorbell.
 pub(crate) enum CoreThreads<'r, 'a> {
-    /// One job alone, and its number in the run.
+    /// One job alone on the core, with its number in the run.
     One(&'r mut JobThread<'a>, usize),
     Several(Several<'r, 'a>),
 }
 
-/// Threads that see what each other does.
+/// Threads that see each other's activity.
 pub(crate) struct Several<'r, 'a> {
-    /// Threads with their numbers in the run, in order.
+    /// Threads with their numbers in the run, in ascending order.
     threads: Vec<(usize, Runner<'r, 'a>)>,
-    /// Time at which each thread goes on, by its place among `threads`.
+    /// Time of each thread's next action, by the thread's index in `threads`.
     events: EventQueue,
-    /// True if interrupts of other queues and devices come to the core.
+    /// True if the core handles interrupts of other queues and devices.
     interrupted: bool,
 }
 
 impl<'r, 'a> CoreThreads<'r, 'a> {
-    /// `threads` with their numbers in the run, in order; all begin at 0.
+    /// Returns a core with `threads` and their numbers in the run, in ascending order; all begin at 0.
     pub(crate) fn new(mut threads: Vec<(usize, Runner<'r, 'a>)>) -> CoreThreads<'r, 'a> {
         if threads.len() == 1
             && let Some((number, Runner::Job(job))) = threads.pop_if(|one| one.1.is_job())
@@ -46,8 +46,8 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         })
     }
 
-    /// Runs the threads from `at` on through `rings` rings of doorbells, up to the ring after these. Returns when
-    /// that ring is due, and the number of its thread; `None`: all threads have ended.
+    /// Runs the threads from `at` on through `rings` rings of doorbells, and up to the next ring. Returns the time
+    /// of that ring and the number of its thread; `None`: all threads have ended.
     ///
     /// # Errors
     /// [`TwinError`], if the run is too long or stopped, or a policy planned a step that the machine
@@ -89,7 +89,7 @@ impl Several<'_, '_> {
             stop.check(1)?;
             let (number, thread) = &mut self.threads[place];
             if self.interrupted && thread.has_its_turn() {
-                // The handler of another's interrupt may have had its CPU longer.
+                // The handler of an interrupt of another device may have occupied the CPU for longer.
                 let free = world.cpus[thread.cpu()].free;
                 if at < free {
                     self.events.pop();
@@ -124,8 +124,8 @@ impl Several<'_, '_> {
     }
 }
 
-/// The next things of the thread at `place`, which others see, up to when another thread goes on; when the one
-/// after is to be done, unless the thread has to wait for its CPU or has ended.
+/// Runs the actions of the thread at `place` that others see, until another thread's next action. Returns the time
+/// of the thread's own next action; `None` if the thread has to wait for its CPU or has ended.
 #[inline(always)]
 fn turn<T: TakesTurns>(
     thread: &mut T,
@@ -153,7 +153,7 @@ fn turn<T: TakesTurns>(
             return None;
         }
     }
-    // On as long as nothing else happens on the core, and its CPU is not taken.
+    // The thread goes on as long as nothing else happens on the core, and its CPU is not taken from it.
     let limit = events.next().min(LONGEST);
     let next = thread.steps(at, limit, &mut seat);
     if T::IS_JOB && next.is_none() {
@@ -161,7 +161,7 @@ fn turn<T: TakesTurns>(
     }
     if shared && (next.is_none() || thread.is_off()) {
         let free = seat.cpu.free.max(at);
-        // The switch counts as the next thread's time already.
+        // The time of the switch belongs to the next thread already.
         let left = Nanos(free.0.saturating_sub(seat.costs.switch.0)).max(at);
         let heir = match next {
             Some(wakes) => seat.cpu.run_queue.sleeps(left, wakes),

@@ -1,4 +1,4 @@
-//! A hardware thread: the thread that has it, and what it does when no thread has it.
+//! A hardware thread: which thread runs on it, and what it does while none does.
 
 use crate::run_queue::RunQueue;
 use crate::step_costs::{IdleStateTimes, StepCosts};
@@ -11,16 +11,16 @@ use joulio_units::Nanos;
 pub(crate) enum Cause {
     /// A device's interrupt.
     Interrupt,
-    /// A timer that was set when the CPU fell idle.
+    /// A timer that was set when the CPU became idle.
     Timer,
-    /// A timer set by a thread that knows that no other event will end the idle time.
+    /// A timer of a thread that knows that no other event ends the idle time.
     Known,
-    /// The thread's turn, after another's: nothing is handled.
+    /// The turn of a thread after another's: no interrupt is handled.
     Turn,
 }
 
 impl Cause {
-    /// Time of its handler.
+    /// Returns the time of its handler.
     #[inline]
     pub(crate) fn handler(self, costs: &StepCosts) -> Nanos {
         match self {
@@ -31,42 +31,41 @@ impl Cause {
     }
 }
 
-/// Means by which a thread got its CPU.
+/// Circumstances under which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
     /// Time at which the thread got it.
     pub(crate) at: Nanos,
-    /// The CPU had been another's, or idle for so long; `None`: the job's all the time.
+    /// How long the CPU had belonged to another thread or been idle; `None`: it had been the job's all the time.
     pub(crate) cold: Option<Nanos>,
     /// True if the CPU was idle, so that the wake-up is charged to no thread.
     pub(crate) idle: bool,
 }
 
-/// A hardware thread. Events that request it must come in the order of their times where threads
-/// share it.
+/// A hardware thread. Where threads share it, their requests for it must come in the order of their times.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
-    /// The threads that are on it, and whose turn it is.
+    /// The threads on this CPU, and the scheduler's choice among them.
     pub(crate) run_queue: RunQueue,
-    /// The thread that had it last.
+    /// The thread that had the CPU last.
     owner: usize,
     /// Time from which on no thread has the CPU.
     pub(crate) free: Nanos,
-    /// The latest idle time, and what it does until `free`: for the other thread of its core.
+    /// The latest idle time, and the activity until `free`: read for the other hardware thread of the core.
     idle: (Nanos, Nanos),
     latest: Doing,
     recent: Recent,
-    /// Jobs on it that have not ended.
+    /// Number of jobs on the CPU that have not ended.
     pub(crate) jobs: usize,
-    /// Time of the next interrupt of another queue or device; never, where none comes.
+    /// Time of the next interrupt of another queue or device; `Nanos::MAX` if none comes.
     pub(crate) next_irq: Nanos,
-    /// Start of the measured part: what is before it counts for nothing.
+    /// Start of the measured part: earlier times are not counted.
     from: Nanos,
-    /// Times by activity of the thread.
+    /// Times by activity of the thread that had the CPU.
     done: [Nanos; Doing::COUNT],
     /// Time by idle state.
     idled: [Nanos; IdleState::ALL.len()],
-    /// The rest of its times.
+    /// All other times and counts.
     times: CoreTimes,
 }
 
@@ -80,8 +79,7 @@ struct Recent {
 }
 
 impl Recent {
-    /// Number of intervals that the menu governor keeps (drivers/cpuidle/governors/menu.c,
-    /// INTERVALS).
+    /// Number of idle times that the menu governor keeps (drivers/cpuidle/governors/menu.c, INTERVALS).
     const KEPT: usize = 8;
 
     fn add(&mut self, length: Nanos) {
@@ -91,7 +89,7 @@ impl Recent {
         self.count = (self.count + 1).min(Recent::KEPT as u64);
     }
 
-    /// The mean; nothing is expected of a CPU without a past.
+    /// Returns the mean idle time; 0 for a CPU that was never idle.
     fn typical(&self) -> Nanos {
         Nanos(self.sum.checked_div(self.count).unwrap_or(0))
     }
@@ -115,7 +113,7 @@ impl Cpu {
         }
     }
 
-    /// Times of the core in the measured part.
+    /// Returns the times of the CPU in the measured part.
     pub(crate) fn times(&self) -> CoreTimes {
         let mut times = self.times;
         for doing in Doing::ALL {
@@ -127,14 +125,14 @@ impl Cpu {
         times
     }
 
-    /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Since it was given away it was idle, in
-    /// the state that the governor picked: the deepest that is worth it for the expected length. A timer's length is
-    /// known; otherwise the mean of recent lengths is expected, as by the menu governor when idle times differ
-    /// little.
+    /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Until then the CPU was idle, in the
+    /// state that the governor had picked: the deepest that is worth it for the expected length. The length that a
+    /// timer sets is known; otherwise the expected length is the mean of recent ones, as the menu governor expects
+    /// it when idle times differ little.
     #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, costs: &StepCosts) -> Got {
         if at <= self.free {
-            // Giving it away has paid for the switch.
+            // The time of the switch was spent when the CPU was given up.
             let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
             if other {
@@ -155,8 +153,8 @@ impl Cpu {
         }
     }
 
-    /// Handles an interrupt of another queue or device, which comes at `at`: no thread has the CPU that long, and a
-    /// CPU that was idle becomes idle again.
+    /// Handles an interrupt of another queue or device that comes at `at`: meanwhile no thread has the CPU, and an
+    /// idle CPU becomes idle again afterwards.
     pub(crate) fn handle_other(&mut self, at: Nanos, costs: &StepCosts) {
         if at > self.free {
             self.leave_idle(at, Cause::Interrupt, costs);
@@ -165,8 +163,8 @@ impl Cpu {
         self.times.other_irqs += u64::from(at >= self.from);
     }
 
-    /// Ends an idle time at `at`, by `cause`; returns its length. The CPU is free, and awake, when the idle
-    /// state is left.
+    /// Ends an idle time at `at`, because of `cause`; returns its length. The CPU is free, and awake, once it has
+    /// left the idle state.
     #[inline(always)]
     fn leave_idle(&mut self, at: Nanos, cause: Cause, costs: &StepCosts) -> Nanos {
         let length = at - self.free;
@@ -179,8 +177,8 @@ impl Cpu {
         };
         let state = pick(&costs.idle, expected);
         self.recent.add(length);
-        // An interrupt while it enters the state is taken once it is there; while it leaves the state, it executes
-        // nothing yet.
+        // An interrupt that comes while the CPU enters the state is taken at the end of the entry; while it leaves
+        // the state, it executes nothing yet.
         let entered = self.spend(self.free, state.enter, Doing::Kernel);
         let awake = entered.max(at) + state.exit;
         let idle = self.counted(entered, awake);
@@ -196,10 +194,10 @@ impl Cpu {
         length
     }
 
-    /// Spends `time` from `at` on; when that is over.
+    /// Spends `time` from `at` on; returns the time at which it ends.
     #[inline]
     pub(crate) fn spend(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        // Both are far below 2^63: a run that is longer is refused.
+        // Both are far below 2^63: longer runs are refused.
         let end = Nanos(at.0.wrapping_add(time.0));
         let counted = match at >= self.from {
             true => time,
@@ -212,7 +210,7 @@ impl Cpu {
         end
     }
 
-    /// `time` that ended at `end` was spent in the idle task's name.
+    /// Counts `time`, which ended at `end`, as charged to the idle task.
     #[inline]
     pub(crate) fn uncharge(&mut self, end: Nanos, time: Nanos) {
         if end > self.from {
@@ -220,13 +218,13 @@ impl Cpu {
         }
     }
 
-    /// Counts what the CPU does until it is free as work, not as a spin.
+    /// Counts the activity until the CPU is free as work, not as a spin.
     #[inline]
     pub(crate) fn works(&mut self) {
         self.latest = Doing::Kernel;
     }
 
-    /// Returns what the CPU does at `at`, if that is known; `None`: it is idle.
+    /// Returns the activity of the CPU at `at`, as far as it is known; `None`: it is idle.
     #[inline]
     pub(crate) fn doing(&self, at: Nanos) -> Option<Doing> {
         let idle = self.idle.0 <= at && at < self.idle.1;
@@ -239,10 +237,10 @@ impl Cpu {
     }
 }
 
-/// The deepest state that `expected` pays for, or the shallowest.
+/// Returns the deepest state that pays within `expected`, or else the shallowest.
 #[inline]
 fn pick(states: &[IdleStateTimes], expected: Nanos) -> &IdleStateTimes {
     let pays = states.iter().rev().find(|s| s.chosen <= expected);
-    // A profile's rules hold that there is a state.
+    // A profile is refused if it has no state.
     pays.unwrap_or(&states[0])
 }

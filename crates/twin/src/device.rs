@@ -1,4 +1,4 @@
-//! A device: when it finishes, and what it did.
+//! A device: when its I/Os finish, and what it did.
 
 use joulio_job::{IoStatistics, Load};
 use joulio_model::{
@@ -6,36 +6,36 @@ use joulio_model::{
 };
 use joulio_units::{Direction, Joules, Nanos};
 
-/// A modelled device in virtual time, in power state 0: no other is requested, and it makes no transitions when idle.
+/// A modelled device in virtual time, in power state 0: no other state is requested, and it makes no transitions
+/// when idle.
 #[derive(Clone, Debug)]
 pub(crate) struct Device<'a> {
     pub(crate) profile: &'a DeviceProfile,
     service: ServiceModel,
     loads: Vec<LoadParts>,
-    /// The reads and the writes that ended, of those that were issued in the measured part.
+    /// Reads and writes that were issued in the measured part and have completed.
     pub(crate) completed: [IoStatistics; 2],
-    /// Start of the measured part: what is before it counts for nothing.
+    /// Start of the measured part: earlier I/Os are not counted.
     from: Nanos,
-    /// The latest submission.
+    /// Time of the latest submission.
     latest: Nanos,
-    /// Time when the lock of the scheduler that its queues share is free.
+    /// Time at which the scheduler's lock, which the device's queues share, becomes free.
     unlocked: Nanos,
 }
 
-/// Directions by side.
+/// Directions by their index: reads are 0, writes 1.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
-/// The I/Os of a load, in the parts that the kernel splits them into where a device does not transfer
-/// one at once.
+/// The I/Os of a load, split into parts as the kernel splits them where a device does not transfer an I/O at once.
 #[derive(Clone, Copy, Debug)]
 struct LoadParts {
     /// Bytes of an I/O.
     bytes: u32,
     /// Bytes of a part; the last may be shorter.
     part: u32,
-    /// Mean service times of all parts of an I/O, of reads and writes.
+    /// Mean service times of all parts of an I/O, for reads and for writes.
     means: [Nanos; 2],
-    /// Reads and writes of the measured part.
+    /// Number of reads and writes in the measured part.
     ios: [u64; 2],
 }
 
@@ -80,13 +80,14 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Takes the scheduler's lock for `time`, once it is free after `at`; when it is given back.
+    /// Waits from `at` until the scheduler's lock is free and holds it for `time`; returns the time of its release.
     pub(crate) fn lock(&mut self, at: Nanos, time: Nanos) -> Nanos {
         self.unlocked = self.unlocked.max(at) + time;
         self.unlocked
     }
 
-    /// Takes a read (0) or a write (1) of the `load`th load at `at`; when it is finished.
+    /// Submits a read (`side` 0) or a write (1) of load number `load` at `at`; returns the time at which it
+    /// finishes.
     #[inline]
     pub(crate) fn submit(&mut self, at: Nanos, side: usize, load: usize) -> Nanos {
         debug_assert!(at >= self.latest, "time runs back at the device");
@@ -101,7 +102,7 @@ impl<'a> Device<'a> {
         self.submit_rest(at, side, (bytes - part, part)).max(finish)
     }
 
-    /// Submits the remaining parts of an I/O; returns when all of it is finished.
+    /// Submits the remaining parts of an I/O; returns the time at which all of it is finished.
     #[cold]
     fn submit_rest(&mut self, at: Nanos, side: usize, (mut left, part): (u32, u32)) -> Nanos {
         let mut finish = at;
@@ -113,7 +114,7 @@ impl<'a> Device<'a> {
         finish
     }
 
-    /// Returns what the device did in the measured part until `end`.
+    /// Returns the activity of the device in the measured part until `end`.
     pub(crate) fn activity(&self, end: Nanos) -> DeviceActivity {
         let power = PowerStates::new(self.profile, Nanos::ZERO);
         let before = power.idle_energy(self.from.min(end));
@@ -126,7 +127,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Commands and bytes of both directions.
+    /// Returns the commands and bytes of each direction.
     pub(crate) fn done(&self) -> [TransferTotals; 2] {
         [0, 1].map(|side| {
             let mut sum = TransferTotals::default();

@@ -1,9 +1,11 @@
-//! Fits a device's profile to rates that anybody can measure: one I/O at a time, by size, and several at a time.
+//! Fits a device's profile to rates that anybody can measure: with one I/O in flight, by size, and with several in
+//! flight.
 //!
-//! The time of one I/O at a time, less that of the machine's software, is the device's: for one size after another
-//! the service time is changed until the twin's rate equals the measured one. The bandwidth is the highest measured
-//! for larger requests. The number of servers, and the share of a service time for which one is held, are those that
-//! reproduce the rates at depth best. Everything else is taken from another profile, as a guess.
+//! The time of an I/O with one in flight, less the time of the machine's software, is the device's service time.
+//! For one size after another the service time is changed until the twin's rate equals the measured one. The
+//! bandwidth is the highest that was measured with larger requests. The number of servers, and the share of a
+//! service time for which an I/O holds a server, are those that best reproduce the rates at larger depths.
+//! Everything else is copied from another profile, as a guess.
 
 use crate::{TwinError, TwinSetup, run_policy};
 use joulio_job::{Job, Method, ReadWrite};
@@ -17,7 +19,7 @@ use toml::Value;
 /// I/Os of each run.
 const IOS: u64 = 8_000;
 
-/// Shares of a service time for which the server that has the data may be held, from the largest on.
+/// Shares of a service time to try, for which an I/O may hold its server, the largest first.
 const SHARES: [f64; 15] = [
     1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3,
 ];
@@ -25,18 +27,18 @@ const SHARES: [f64; 15] = [
 /// Circumstances in which rates were measured.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredBy<'a> {
-    /// The machine, whose software is taken off.
+    /// The machine; the time of its software is subtracted.
     pub machine: &'a MachineProfile,
     /// The engine and the completion mode.
     pub method: Method,
-    /// Flag that ends the fit once it is set ([`TwinError::Stopped`]); `None` is until its end.
+    /// Flag that ends the fit once it is set ([`TwinError::Stopped`]); `None`: the fit cannot be stopped.
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// A rate that was measured of a device.
+/// A measured rate of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRate {
-    /// Place where it stands, for the profile's sources and for messages: a file's name and line.
+    /// Place where the rate was read, for the profile's sources and for messages: a file's name and line.
     pub place: String,
     /// Reads or writes.
     pub direction: Direction,
@@ -46,7 +48,7 @@ pub struct MeasuredRate {
     pub iodepth: usize,
     /// Jobs.
     pub numjobs: usize,
-    /// I/Os a second of all jobs.
+    /// I/Os per second of all jobs.
     pub iops: f64,
 }
 
@@ -60,10 +62,10 @@ impl MeasuredRate {
     }
 }
 
-/// A rate and what the twin makes of it on the profile that was found.
+/// A measured rate, and the twin's with the fitted profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct FittedRate {
-    /// Place where the rate stands.
+    /// Place where the rate was read.
     pub place: String,
     /// True for writes.
     pub write: bool,
@@ -80,20 +82,20 @@ pub struct FittedRate {
 }
 
 impl FittedRate {
-    /// Error of the twin's rate, as a fraction of the measured one.
+    /// Returns the error of the twin's rate, as a fraction of the measured one.
     pub fn error(&self) -> f64 {
         self.modelled / self.measured - 1.0
     }
 }
 
-/// Why there is no profile that the rates are of.
+/// Why no profile fits the rates.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceFitError {
     /// The measurements have no read at depth 1.
     #[error("no reads of one job at iodepth 1: their latency is what a profile begins with")]
     NoReads,
-    /// The measurements have one size twice.
+    /// A size was measured twice with the same direction and depth.
     #[error("{second}: the same size, direction and depth as {first}: give their mean in one row")]
     Twice {
         /// The first.
@@ -101,7 +103,7 @@ pub enum DeviceFitError {
         /// The other.
         second: String,
     },
-    /// The software alone takes longer.
+    /// The machine's software alone takes longer than the measured I/Os.
     #[error(
         "{place}: {iops:.0} I/Os a second one at a time leave a device no time, as {machine} takes \
          {software_us:.2} us for each: name the machine it was measured on by --machine, its engine by \
@@ -131,16 +133,16 @@ pub enum DeviceFitError {
     /// The fitted profile is invalid.
     #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
-    /// The profile that the rest is taken from cannot be written down.
+    /// The base profile cannot be serialized.
     #[error("{0}")]
     Inherit(String),
 }
 
-/// Fits a profile called `name` to the `rates` of a device, measured with the setup `by`; everything else comes from
-/// `base`. Also returns each rate with the twin's.
+/// Fits a profile called `name` to the `rates` of a device, measured with the setup `by`; everything else is copied
+/// from `base`. Also returns each rate, with the twin's beside it.
 ///
 /// # Errors
-/// [`DeviceFitError`], if the rates are too few or contradict the machine.
+/// [`DeviceFitError`], if there are too few rates or they contradict the machine.
 pub fn fit_device(
     name: &str,
     base: &DeviceProfile,
@@ -157,7 +159,7 @@ pub fn fit_device(
     // The model number is that of the measured device, not of the base.
     profile.model = model(name);
     profile.drives = Vec::new();
-    // Neither shows in mean rates.
+    // Mean rates show neither of these.
     profile.service.tail = None;
     profile.service.garbage_collection = None;
     let of = |direction| rates.iter().filter(move |rate| rate.direction == direction);
@@ -181,7 +183,7 @@ pub fn fit_device(
             continue;
         }
         match by.alone(&mut profile, direction, &alone, bandwidth.clone()) {
-            // At depth it was slower than alone: something else was measured there.
+            // With several in flight an I/O took longer than alone: the rates at depth measured something else.
             Err(DeviceFitError::Quicker { .. }) if bandwidth.is_some() => {
                 by.alone(&mut profile, direction, &alone, None)?;
             }
@@ -216,7 +218,7 @@ fn model(name: &str) -> String {
     all.trim_end().into()
 }
 
-/// `base` with every figure a guess: it is another device's.
+/// Returns `base` with every figure marked as a guess, since it is another device's profile.
 fn inherited(base: &DeviceProfile) -> Result<DeviceProfile, DeviceFitError> {
     fn walk(value: &mut Value, name: &str) {
         match value {
@@ -246,7 +248,7 @@ fn figure(value: f64, kind: FigureKind, source: String) -> Figure {
     }
 }
 
-/// `value` with three digits that say something.
+/// Returns `value` rounded to three significant digits.
 fn three_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -262,8 +264,8 @@ fn first_guess(rate: &MeasuredRate) -> LatencyPoint {
     }
 }
 
-/// The most bytes a second of the largest requests at depth; none where only one size was measured
-/// there, for then I/Os may be what binds.
+/// Returns the highest bandwidth, in bytes per second, of the requests larger than the smallest size at depth;
+/// `None` if only one size was measured at depth, for then the number of I/Os may be the limit.
 fn bandwidth(deep: &[&MeasuredRate]) -> Option<Figure> {
     let smallest = deep.iter().map(|rate| rate.bytes).min()?;
     let larger = deep.iter().filter(|rate| rate.bytes > smallest);
@@ -276,7 +278,7 @@ fn bandwidth(deep: &[&MeasuredRate]) -> Option<Figure> {
 }
 
 impl MeasuredBy<'_> {
-    /// The twin's I/Os a second in the run of `rate`.
+    /// Simulates the run of `rate`; returns the twin's I/Os per second.
     fn iops(&self, profile: &DeviceProfile, rate: &MeasuredRate) -> Result<f64, DeviceFitError> {
         let jobs = rate.numjobs as u64;
         let job = Job {
@@ -286,7 +288,7 @@ impl MeasuredBy<'_> {
             numjobs: rate.numjobs,
             ..Job::random_reads((IOS / jobs).max(rate.iodepth as u64 * 20))
         };
-        // Each run is too short to be stopped.
+        // Each run is too short to stop it inside.
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(TwinError::Stopped.into());
         }
@@ -301,7 +303,8 @@ impl MeasuredBy<'_> {
         Ok(done?.iops())
     }
 
-    /// Finds the service time of each size that was measured `alone`, with `bandwidth` as the limit.
+    /// Finds the service time of each size that was measured with one I/O in flight (`alone`), with `bandwidth` as
+    /// the limit.
     fn alone(
         &self,
         profile: &mut DeviceProfile,
@@ -315,7 +318,7 @@ impl MeasuredBy<'_> {
             _ => (&mut service.read_bandwidth, &mut service.read),
         };
         *limit = bandwidth;
-        // Anything that the search can start from.
+        // A start for the search.
         *table = alone.iter().map(|rate| first_guess(rate)).collect();
         for (index, rate) in alone.iter().enumerate() {
             self.service(profile, index, rate)?;
@@ -323,7 +326,7 @@ impl MeasuredBy<'_> {
         Ok(())
     }
 
-    /// Moves the service time at `index` of `rate`'s table until the twin's rate is the measured one.
+    /// Changes the service time of `rate`, at `index` of the table, until the twin's rate equals the measured one.
     fn service(
         &self,
         profile: &mut DeviceProfile,
@@ -357,14 +360,14 @@ impl MeasuredBy<'_> {
         Ok(())
     }
 
-    /// Finds how many servers there are, and for what share of a service time one is held.
+    /// Finds the number of servers, and the share of a service time for which an I/O holds one.
     fn servers(
         &self,
         profile: &mut DeviceProfile,
         deep_reads: &[&MeasuredRate],
     ) -> Result<(), DeviceFitError> {
         let smallest = deep_reads.iter().map(|rate| rate.bytes).min();
-        // The bandwidth follows from larger requests.
+        // Larger requests determine the bandwidth.
         let reads = deep_reads
             .iter()
             .filter(|rate| Some(rate.bytes) == smallest);
@@ -373,13 +376,13 @@ impl MeasuredBy<'_> {
             return Ok(());
         };
         let mut shares: Vec<Option<f64>> = SHARES.map(Some).into();
-        // Or any server will do.
+        // The alternative: any free server takes the I/O.
         shares.push(None);
-        // A single rate determines a single figure.
+        // A single rate can determine only one figure.
         shares.truncate(if reads.len() > 1 { shares.len() } else { 1 });
         let mut best: Option<(f64, f64, Option<f64>)> = None;
         for share in shares {
-            // By each of the rates, for some are bound by the link or by the software.
+            // Tries the servers found from each of the rates, since the link or the software limits some of them.
             let mut tried = Vec::new();
             for rate in &reads {
                 let servers = self.servers_at(profile, share, rate)?;
@@ -425,8 +428,8 @@ impl MeasuredBy<'_> {
         Ok(())
     }
 
-    /// The number of servers with which the twin's rate is nearest to `rate`, each held for `share`;
-    /// none: any will do.
+    /// Finds the number of servers with which the twin's rate is nearest to `rate`, if an I/O holds its server for
+    /// `share` of the service time; `None`: any free server takes the I/O.
     fn servers_at(
         &self,
         profile: &mut DeviceProfile,
@@ -438,7 +441,7 @@ impl MeasuredBy<'_> {
             set_servers(profile, f64::from(servers), share);
             self.iops(profile, rate)
         };
-        // With that many servers for each I/O in flight, two I/Os hardly ever meet.
+        // With that many servers per I/O in flight, two I/Os hardly ever need the same one.
         let enough = 64 * (rate.iodepth * rate.numjobs).min(1_000) as u32;
         while high < enough && at(high)? < rate.iops {
             (low, high) = (high, high * 2);

@@ -1,4 +1,4 @@
-//! Why nothing was simulated.
+//! Errors of a simulation.
 
 use joulio_job::{CompletionMode, EngineName};
 use joulio_wait::StepKind;
@@ -15,7 +15,7 @@ pub enum TwinError {
         /// The machine's name.
         machine: String,
     },
-    /// The run has no device to do I/O on.
+    /// The run has no device.
     #[error("no device: name at least one device profile")]
     NoDevice,
     /// The method is not modelled.
@@ -34,7 +34,7 @@ pub enum TwinError {
         /// Description of the problem, and of a value that would be right.
         problem: String,
     },
-    /// The policy planned a step that the machine does not have, or that it did not announce.
+    /// The policy planned a step that the machine lacks, or that the policy did not announce.
     #[error("policy '{policy}' planned a {kind:?} step, which machine '{machine}' does not have")]
     Step {
         /// The policy's name.
@@ -44,7 +44,7 @@ pub enum TwinError {
         /// The machine's name.
         machine: String,
     },
-    /// The run does not end before virtual time does.
+    /// The run would go on beyond the end of virtual time.
     #[error(
         "the run takes more than six days of virtual time: request fewer I/Os, or more of them a second"
     )]

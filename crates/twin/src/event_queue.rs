@@ -1,18 +1,18 @@
-//! Queues of the threads' next events, the earliest first.
+//! Priority queues of the threads' next events.
 
 use joulio_units::Nanos;
 
-/// Time and number of an event in one integer, so that comparing two takes no branch. At the same time the lower
-/// number comes first.
+/// Time and thread number of an event in one integer, so that two are compared without a branch. Of two events at
+/// the same time the one with the lower number comes first.
 type Event = u64;
 
-/// Event of a thread without one.
+/// Placeholder for a thread without an event.
 const NEVER: Event = Event::MAX;
 
-/// Bits of an event's number.
+/// Number of bits of an event's thread number.
 const NUMBER: u32 = MAX_NUMBERS.trailing_zeros();
 
-/// Numbers that there can be, from 0.
+/// Number of thread numbers, which begin at 0.
 pub(crate) const MAX_NUMBERS: usize = 1 << 14;
 
 /// The latest time of an event that leaves room for [`NEVER`].
@@ -33,30 +33,30 @@ fn number_of(event: Event) -> usize {
     event as usize % MAX_NUMBERS
 }
 
-/// Events of the threads of a core, at most one for each. There are few at a time: a thread that waits for its CPU
-/// has none. After `new` nothing allocates.
+/// Events of the threads of a core, at most one per thread. There are few at a time: a thread that waits for its
+/// CPU has none. Nothing is allocated after `new`.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// The events that are there, the earliest last.
+    /// The events, the earliest last.
     events: Vec<Event>,
 }
 
 impl EventQueue {
-    /// A queue without events, for numbers below `numbers`.
+    /// Returns a queue without events, for thread numbers below `numbers`.
     pub(crate) fn new(numbers: usize) -> EventQueue {
         EventQueue {
             events: Vec::with_capacity(numbers),
         }
     }
 
-    /// The earliest event: its time and its number.
+    /// Returns the time and the thread number of the earliest event.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
         let first = *self.events.last()?;
         Some((time_of(first), number_of(first)))
     }
 
-    /// The time of the earliest event; past [`MAX_TIME`], if there is none.
+    /// Returns the time of the earliest event; later than [`MAX_TIME`] if there is none.
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
         self.events
@@ -64,13 +64,13 @@ impl EventQueue {
             .map_or(MAX_TIME + Nanos(1), |first| time_of(*first))
     }
 
-    /// Takes out the earliest event.
+    /// Removes the earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) {
         self.events.pop();
     }
 
-    /// `number`, which has no event, has one at `at`, or at [`MAX_TIME`] if that is earlier.
+    /// Adds an event of thread `number`, which has none, at `at`, or at [`MAX_TIME`] if that is earlier.
     #[inline]
     pub(crate) fn add(&mut self, at: Nanos, number: usize) {
         let others = self.events.iter().map(|other| number_of(*other));
@@ -88,18 +88,19 @@ impl EventQueue {
     }
 }
 
-/// Rings of the cores, at most one for each: a tournament that keeps the loser of each match, so that the next ring
-/// of the winner meets one other in each round. After `new` nothing allocates.
+/// Rings of the cores, at most one per core: a tournament tree that keeps the loser of each match, so that the
+/// winner's next ring is compared with one other ring per round. Nothing is allocated after `new`.
 #[derive(Clone, Debug)]
 pub(crate) struct RingQueue {
-    /// The losers of a tree in rows: that of the final at 1, below that at n those at 2n and 2n + 1.
+    /// The losers, in the order of a binary heap: the loser of the final is at 1, and those of the matches before
+    /// match n are at 2n and 2n + 1.
     losers: Box<[Event]>,
     /// The winner.
     first: Event,
 }
 
 impl RingQueue {
-    /// Queue of cores whose first rings are at a time and of a thread, or that have none.
+    /// Returns a queue of cores: the time and the thread of each core's first ring, or `None`.
     pub(crate) fn new(rings: &[Option<(Nanos, usize)>]) -> RingQueue {
         let places = rings.len().next_power_of_two();
         let mut winners = vec![NEVER; 2 * places];
@@ -118,13 +119,14 @@ impl RingQueue {
         }
     }
 
-    /// The earliest ring: its time and its thread.
+    /// Returns the time and the thread of the earliest ring.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Nanos, usize)> {
         (self.first != NEVER).then(|| (time_of(self.first), number_of(self.first)))
     }
 
-    /// `core`, whose ring is the earliest, has its next one at a time and by a thread, or has none.
+    /// Replaces the ring of `core`, which is the earliest, with the time and the thread of its next one, or with
+    /// none.
     #[inline]
     pub(crate) fn replace_first(&mut self, core: usize, next: Option<(Nanos, usize)>) {
         let mut winner = next.map_or(NEVER, |(at, thread)| event(at, thread));
@@ -169,7 +171,7 @@ mod tests {
             begins in prop::collection::vec(prop::option::of(0_u64..50), 1..40),
             then in prop::collection::vec((prop::option::of(0_u64..50), 0_usize..2), 0..200),
         ) {
-            // Two threads a core, numbered from the last core on.
+            // Two threads per core; the last core has the lowest numbers.
             let cores = begins.len();
             let thread = |core: usize, which: usize| 2 * (cores - 1 - core) + which;
             let begins = begins.into_iter().enumerate();

@@ -1,10 +1,9 @@
-//! Fitting: moves the fitted figures of the profiles until the twin meets the published numbers.
+//! Fitting: changes the fitted figures of the profiles until the twin reproduces the published numbers.
 //!
-//! Each fitted figure names the numbers that decide it, of which there are few, so that one figure
-//! after another can be searched for by itself: the value inside its band at which the largest of
-//! their errors is least. As figures share runs, that is done in rounds, each in a smaller
-//! neighbourhood of where the last one ended, until no figure moves by its step. Nothing is random:
-//! the same profiles and numbers give the same fit.
+//! Each fitted figure names the few numbers that determine it, so that the figures can be searched for one after
+//! another: the search looks in the figure's band for the value with the smallest largest error of those numbers.
+//! As figures share runs, the search goes in rounds, each in a smaller neighbourhood of the last result, until no
+//! figure changes by its step. Nothing is random: the same profiles and numbers give the same fit.
 
 mod search;
 mod write;
@@ -20,7 +19,7 @@ pub use write::{FitWriteError, write};
 /// I/Os of each run of a fit.
 pub const IOS: u64 = 10_000;
 
-/// Rounds at most.
+/// Largest number of rounds.
 const ROUNDS: u32 = 20;
 
 /// Factor by which the neighbourhood shrinks from round to round.
@@ -35,13 +34,13 @@ pub struct FittedFigure {
     pub from: f64,
     /// Value after the fit, a multiple of the step.
     pub to: f64,
-    /// Band that the value was searched for in.
+    /// Band in which the value was searched for.
     pub band: [f64; 2],
-    /// Numbers that the figure was fitted to.
+    /// Numbers to which the figure was fitted.
     pub residuals: Vec<Residual>,
 }
 
-/// A number's distance from what was printed.
+/// A number, and its error after the fit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Residual {
     /// The source's short name.
@@ -56,7 +55,7 @@ pub struct Residual {
     pub error: f64,
 }
 
-/// A figure with its numbers.
+/// A figure with the numbers that determine it.
 struct Job<'a> {
     paper: &'a Paper,
     fitted: &'a Fitted,
@@ -70,8 +69,7 @@ struct Job<'a> {
 /// Fits the figures that `papers` name, starting from `profiles`.
 ///
 /// # Errors
-/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to be searched for
-/// in.
+/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to search.
 pub fn fit(
     papers: &[Paper],
     profiles: Profiles,
@@ -88,9 +86,9 @@ pub fn fit(
     jobs.iter().map(|job| job.change(&mut simulator)).collect()
 }
 
-/// Fits the figures that `paper` names to those of its numbers that are not `withheld`, each from the
-/// middle of its band on, or from where it is if it `stays`. Returns the fields that nothing is left to
-/// fit to: they are where they began.
+/// Fits the figures that `paper` names to those of its numbers that are not `withheld`. Each starts in the middle
+/// of its band, or at its present value if it `stays`. Returns the fields for which no number is left: they keep
+/// the value with which they started.
 ///
 /// # Errors
 /// As [`fit`].
@@ -129,7 +127,7 @@ pub(crate) fn fit_without(
     Ok(undecided)
 }
 
-/// The middle of a band: on a log scale, as its ends may be times of each other, unless it begins at 0.
+/// Returns the middle of a band: on a log scale, as its ends may differ by a factor, unless it begins at 0.
 fn middle([low, high]: [f64; 2]) -> f64 {
     match low > 0.0 {
         true => (low * high).sqrt(),
@@ -137,12 +135,12 @@ fn middle([low, high]: [f64; 2]) -> f64 {
     }
 }
 
-/// The figures that `paper` has searched for.
+/// The figures of `paper` that a fit searches for.
 fn searched(paper: &Paper) -> impl Iterator<Item = &Fitted> {
     paper.fit.iter().filter(|fitted| fitted.by_hand.is_none())
 }
 
-/// Searches for one figure after another, until none moves by its step.
+/// Searches for one figure after another, until none changes by its step.
 fn settle(jobs: &mut [Job<'_>], simulator: &mut Simulator) -> Result<(), SimulationError> {
     let mut near = 1.0;
     for _ in 0..ROUNDS {
@@ -194,7 +192,7 @@ fn job<'a>(
 }
 
 impl Job<'_> {
-    /// The best value, a multiple of the step, in the part `near` of the band around what it is.
+    /// Finds the best value, a multiple of the step, in the fraction `near` of the band around the present value.
     fn search(&self, simulator: &mut Simulator, near: f64) -> Result<f64, SimulationError> {
         let [low, high] = self.band;
         let reach = (high - low) * near;

@@ -1,9 +1,8 @@
-//! Prediction of numbers that a fit has not seen: numbers are withheld from the fit, and compared with its
-//! predictions.
+//! Prediction: numbers are withheld from a fit, which then has to predict them.
 //!
-//! The fitted figures start in the middle of their bands, so that nothing of the withheld numbers is left in them,
-//! and go to the numbers that are kept. Figures that no number determines stay in the middle. A machine that is held
-//! out gets the costs of another machine in place of its own.
+//! The fitted figures start in the middle of their bands, so that no information of the withheld numbers is left in
+//! them, and are fitted to the other numbers. Figures that no remaining number determines stay in the middle. If
+//! the numbers of a machine are withheld, the costs of another machine replace its own.
 
 use crate::check::numbers::rows;
 use crate::check::orders::orders;
@@ -15,47 +14,47 @@ use crate::published::{
 use joulio_job::{LatencyStatistic, Metric, Side};
 use serde::Serialize;
 
-/// Prediction of the numbers that one hold-out withheld.
+/// Prediction of the numbers that one hold-out withholds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     /// The source's short name.
     pub paper: String,
-    /// Description of the withheld numbers, and of the numbers that they are predicted from.
+    /// Description of the withheld numbers, and of the numbers used to predict them.
     pub what: String,
-    /// Fields of profiles that nothing decides without the withheld numbers: in the middle of their bands,
-    /// or as the machine that stands in has them.
+    /// Fields of profiles that only the withheld numbers determine: they stay in the middle of their bands, or have
+    /// the values of the substituted machine.
     pub undecided: Vec<String>,
     /// The withheld numbers.
     pub numbers: Vec<NumberCheck>,
-    /// Orders of methods in which a withheld number stands.
+    /// Orders of methods that include a withheld number.
     pub orders: Vec<PublishedOrder>,
 }
 
-/// Scores of predictions together.
+/// Scores over several predictions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// Errors of the withheld I/Os per second, and of latencies where those are all that was printed.
+    /// Errors of the withheld I/Os per second, and of latencies if the source has only those.
     pub speed: Errors,
-    /// Errors of the withheld CPU times an I/O.
+    /// Errors of the withheld CPU times per I/O.
     pub cpu: Errors,
-    /// Orders of methods, where what was printed differs by over 3 %.
+    /// Number of orders of methods whose published numbers differ by more than 3 %.
     pub orders: usize,
-    /// Number of those that are right.
+    /// Number of these orders that the predictions keep.
     pub orders_right: usize,
 }
 
-/// Spread of errors; fractions, without their signs.
+/// Statistics of absolute errors, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Errors {
     /// Number of errors.
     pub count: usize,
-    /// Mean of the predictions' errors.
+    /// Mean error.
     pub mean: f64,
-    /// The largest.
+    /// Largest error.
     pub worst: f64,
-    /// Share of them that are 15 % at most.
+    /// Fraction of the errors that are at most 15 %.
     pub within_15: f64,
-    /// Share of them that are 30 % at most.
+    /// Fraction of the errors that are at most 30 %.
     pub within_30: f64,
 }
 
@@ -76,7 +75,7 @@ impl Errors {
 }
 
 impl Score {
-    /// The score of `predictions`. A number that two of them predict counts twice: it is two predictions.
+    /// Returns the score of `predictions`. A number that two of them predict counts twice.
     pub fn of(predictions: &[Prediction]) -> Score {
         let orders = || predictions.iter().flat_map(|one| &one.orders);
         Score {
@@ -104,7 +103,7 @@ struct ScoredPrediction<'a> {
 }
 
 impl HoldOutReport<'_> {
-    /// Scores of `predictions`, one by one and together.
+    /// Returns a report with the scores of `predictions`, one by one and together.
     pub fn new(predictions: &[Prediction]) -> HoldOutReport<'_> {
         let scored = |prediction| ScoredPrediction {
             prediction,
@@ -117,7 +116,7 @@ impl HoldOutReport<'_> {
     }
 }
 
-/// Names of the sources that say what to withhold.
+/// Returns the names of the sources that have hold-outs.
 ///
 /// # Errors
 /// [`PaperError`], if a source's file cannot be read.
@@ -128,8 +127,8 @@ pub fn with_hold_outs() -> Result<Vec<String>, PaperError> {
 }
 
 impl Prediction {
-    /// Errors of the I/Os per second. In a closed loop a latency carries the same information about a run, so that it
-    /// counts only where the source printed latencies alone.
+    /// Returns the errors of the I/Os per second. In a closed loop a latency carries the same information, so that
+    /// it counts only if the source printed no I/Os per second.
     fn speed_errors(&self) -> impl Iterator<Item = f64> {
         let iops = self.errors(|metric| metric == Metric::Iops(Side::All));
         let any = iops.clone().next().is_some();
@@ -146,7 +145,7 @@ impl Prediction {
         self.errors(|metric| metric == Metric::CpuUs)
     }
 
-    /// Errors of the numbers of some metrics; differences and gains are none.
+    /// Returns the errors of the numbers of some metrics, without differences and gains.
     fn errors(&self, of: impl Fn(Metric) -> bool + Clone) -> impl Iterator<Item = f64> + Clone {
         let numbers = self.numbers.iter();
         let numbers = numbers.filter(move |row| of(row.metric) && !row.increment && !row.percent);
@@ -154,11 +153,10 @@ impl Prediction {
     }
 }
 
-/// Predicts the numbers that each hold-out of `papers` withholds, from `profiles` whose fitted figures are fitted
-/// again.
+/// Predicts the numbers that each hold-out of `papers` withholds, from `profiles` whose figures are fitted again.
 ///
 /// # Errors
-/// [`SimulationError`], if a run cannot be simulated, or a figure cannot be searched for.
+/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to search.
 pub fn hold_out(
     papers: &[Paper],
     profiles: &Profiles,

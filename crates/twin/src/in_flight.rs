@@ -1,43 +1,43 @@
-//! The I/Os of a job that are out.
+//! I/Os of a job that are in flight.
 
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An I/O.
+/// One I/O.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlightIo {
-    /// Time that latency counts from.
+    /// Time from which its latency is counted.
     pub(crate) arrival: Nanos,
-    /// Time of submission that the policy was given; zero for a policy that uses no times.
+    /// Time of submission that the policy was told; zero for a policy that uses no times.
     submitted: Nanos,
     pub(crate) class: Class,
-    /// Index of the job's load that it is of.
+    /// Index of the job's load that the I/O belongs to.
     pub(crate) load: u16,
-    /// Index of the I/O in `tags`.
+    /// Index of the I/O's tag in `tags`.
     place: u16,
-    /// True if it was made as soon as there was room for it.
+    /// True if the I/O was created as soon as there was room for it.
     pub(crate) closed: bool,
     /// True if the I/O was issued in the measured part.
     pub(crate) measured: bool,
 }
 
 impl InFlightIo {
-    /// 0 for what reads, 1 for what writes.
+    /// Returns 0 for a read, 1 for a write.
     #[inline]
     pub(crate) fn side(&self) -> usize {
         usize::from(self.class.direction() == Direction::Write)
     }
 
-    /// Returns the time of submission that the policy was given; zero for a policy that uses no times.
+    /// Returns the time of submission that the policy was told; zero for a policy that uses no times.
     #[inline]
     pub(crate) fn submitted(&self) -> Nanos {
         self.submitted
     }
 }
 
-/// The end of an I/O: when, and its tag.
+/// End of an I/O: its time, and the I/O's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finish {
     at: Nanos,
@@ -45,27 +45,27 @@ struct Finish {
 }
 
 impl Finish {
-    /// The end of nothing.
+    /// Placeholder for no I/O.
     const NEVER: Finish = Finish {
         at: Nanos::MAX,
         tag: u16::MAX,
     };
 }
 
-/// The I/Os of a job by tag. After `new` nothing allocates.
+/// The I/Os of a job by tag. Nothing is allocated after `new`.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     ios: Box<[InFlightIo]>,
-    /// All tags: those with the device, then those of I/Os that are made and not yet submitted, then the free ones,
-    /// the one that was freed last in front.
+    /// All tags: first those of I/Os on the device, then those of I/Os that are created and not yet submitted, then
+    /// the free ones, the last to be freed in front.
     tags: Box<[u16]>,
-    /// Number of tags that are with the device.
+    /// Number of I/Os on the device.
     live: usize,
     /// Number of tags that are not free.
     used: usize,
-    /// The end of the I/O that finishes first.
+    /// End of the I/O that finishes first.
     first: Finish,
-    /// The others' that are with the device, the earliest on top.
+    /// Ends of the other I/Os on the device, the earliest on top.
     rest: BinaryHeap<Reverse<Finish>>,
     /// Scratch space of [`InFlight::nth`].
     sorted: Vec<Nanos>,
@@ -103,7 +103,7 @@ impl InFlight {
         self.used == 0
     }
 
-    /// A free place, where there is room, for an I/O that is made.
+    /// Returns a free entry, which must exist, for a new I/O.
     #[inline]
     pub(crate) fn make(&mut self) -> &mut InFlightIo {
         let tag = self.tags[self.used];
@@ -111,20 +111,20 @@ impl InFlight {
         &mut self.ios[usize::from(tag)]
     }
 
-    /// Returns true if some are made that are not with the device.
+    /// Returns true if some I/Os are created and not yet submitted.
     #[inline]
     pub(crate) fn has_made(&self) -> bool {
         self.live < self.used
     }
 
-    /// The I/Os that are made and not with the device.
+    /// Returns the I/Os that are created and not yet submitted.
     pub(crate) fn made(&self) -> impl Iterator<Item = &InFlightIo> {
         let tags = self.tags[self.live..self.used].iter();
         tags.map(|&tag| &self.ios[usize::from(tag)])
     }
 
-    /// Submits the oldest I/O that is made to the device, which finishes it at the time that `submit` returns;
-    /// returns that I/O.
+    /// Submits the oldest I/O that is not submitted yet to the device, which finishes it at the time that `submit`
+    /// returns; returns that I/O.
     #[inline(always)]
     pub(crate) fn start(
         &mut self,
@@ -147,19 +147,19 @@ impl InFlight {
         io
     }
 
-    /// Returns when the first I/O finishes; never, if none is out.
+    /// Returns the time at which the first I/O finishes; `Nanos::MAX` if none is in flight.
     #[inline]
     pub(crate) fn first(&self) -> Nanos {
         self.first.at
     }
 
-    /// The end of each that is with the device, in no order.
+    /// Returns the end of each I/O on the device, in no order.
     fn finishes(&self) -> impl Iterator<Item = Finish> {
         let first = (self.live > 0).then_some(self.first);
         first.into_iter().chain(self.rest.iter().map(|rest| rest.0))
     }
 
-    /// Returns when the `n`th I/O finishes, counted from 1; never, if there are fewer.
+    /// Returns the time at which the `n`th I/O finishes, counted from 1; `Nanos::MAX` if fewer are in flight.
     pub(crate) fn nth(&mut self, n: u32) -> Nanos {
         let n = n as usize;
         if n > self.live {
@@ -173,7 +173,7 @@ impl InFlight {
         nth
     }
 
-    /// Lists when each I/O that is with the device finishes, and when it arrived, the earliest first.
+    /// Lists the times of completion and of arrival of all I/Os on the device, in the order of completion.
     pub(crate) fn upcoming(&self, upcoming: &mut Vec<(Nanos, Nanos)>) {
         upcoming.clear();
         let arrival = |tag: u16| self.ios[usize::from(tag)].arrival;
@@ -182,7 +182,7 @@ impl InFlight {
         upcoming.sort_unstable();
     }
 
-    /// Takes out the first, if it is finished by `at` and none is made.
+    /// Removes and returns the first I/O, if it has finished by `at` and no I/O is waiting to be submitted.
     #[inline(always)]
     pub(crate) fn finished(&mut self, at: Nanos) -> Option<&InFlightIo> {
         let Finish { at: finish, tag } = self.first;

@@ -14,21 +14,21 @@ pub struct IoCounts {
     pub run_delay: Nanos,
 }
 
-/// The I/Os of a job's measured part, in the order of their ends.
+/// The I/Os of a job's measured part, in the order of their completions.
 #[derive(Debug, Default)]
 pub(crate) struct IoLog {
     pub(crate) ios: Vec<IoCounts>,
-    /// Counts of the job up to the end of the latest.
+    /// Counts of the job up to the completion of the latest I/O.
     until: IoCounts,
 }
 
 impl IoLog {
-    /// The measured part begins, where the job has counted `so_far`.
+    /// Begins the measured part; `so_far` are the job's counts until now.
     pub(crate) fn begin(&mut self, so_far: IoCounts) {
         self.until = so_far;
     }
 
-    /// An I/O has ended, where the job has counted `so_far`.
+    /// Logs an I/O that has completed; `so_far` are the job's counts until now.
     pub(crate) fn ended(&mut self, so_far: IoCounts) {
         self.ios.push(IoCounts {
             counters: so_far.counters - self.until.counters,

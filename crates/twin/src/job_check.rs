@@ -1,4 +1,4 @@
-//! Check that a job can be simulated.
+//! Checks that a job can be simulated.
 
 use crate::event_queue::MAX_NUMBERS;
 use crate::{TwinError, TwinSetup};
@@ -6,10 +6,10 @@ use joulio_job::{Job, Load, MAX_IO};
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 
-/// Largest share of a CPU that handlers of other queues' and devices' interrupts may have.
+/// Largest fraction of a CPU's time for handlers of interrupts of other queues and devices.
 const MAX_HANDLING: f64 = 0.8;
 
-/// Refuses a `load` that `devices` do not do.
+/// Refuses a `load` with I/Os that `devices` cannot do.
 pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), TwinError> {
     let wrong = |field, problem| Err(TwinError::Job { field, problem });
     if load.bs == 0 {
@@ -39,7 +39,7 @@ pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), T
     Ok(())
 }
 
-/// Refuses a run of more `threads` than the events have numbers for.
+/// Refuses a run with more `threads` than the event queue has numbers for.
 pub(crate) fn check_threads(threads: usize) -> Result<(), TwinError> {
     if threads <= MAX_NUMBERS {
         return Ok(());

@@ -5,10 +5,10 @@ use crate::seat::Seat;
 use crate::times::Doing;
 use joulio_units::Nanos;
 
-/// A thread that computes without end on a CPU of the jobs; it ends with the last of them.
+/// A thread of another program that computes without end on a CPU of the jobs; it ends with the last of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbour {
-    /// Place among the threads of its core.
+    /// Index among the threads of its core.
     pub(crate) place: usize,
     pub(crate) cpu: usize,
     /// True while another thread has the CPU.
@@ -16,8 +16,8 @@ pub(crate) struct Neighbour {
 }
 
 impl Neighbour {
-    /// Computes, up to `limit`, until another thread may be given the CPU; when that is, or nothing more
-    /// where all the jobs of its CPU have ended.
+    /// Computes, up to `limit`, until another thread may be given the CPU. Returns the time at which that happens;
+    /// `None` once all the jobs of its CPU have ended.
     pub(crate) fn computes(
         &mut self,
         mut at: Nanos,
@@ -36,7 +36,7 @@ impl Neighbour {
             if run_queue.deserted() {
                 return None;
             }
-            // The handler of an interrupt that comes now runs next.
+            // The handler of an interrupt that comes at this time runs next.
             let until = run_queue
                 .undisturbed(at)
                 .min(seat.cpu.next_irq)

@@ -1,4 +1,4 @@
-//! The candidate that knows when each completion comes: the least energy that keeps a promise.
+//! The oracle, a candidate that knows when each completion comes: the least energy that keeps a promise.
 
 use crate::in_flight::InFlight;
 use crate::step_costs::{IdleStateTimes, StepCosts};
@@ -8,69 +8,68 @@ use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 
 /// Rules of an oracle: the steps that it may take, and the limits that it must keep.
 ///
-/// It knows when each I/O that is out completes, and takes the cheapest step for each wait, by the machine's watts,
-/// that keeps every latency it can under every limit of `slo`. It considers each wait alone, so that above depth 1
-/// another plan may be cheaper still: comparisons use the best of several, fixed plans among them.
+/// The oracle knows when each I/O in flight completes. For each wait it takes the step that is cheapest, by the
+/// machine's watts, among those that keep every latency it can within every limit of `slo`. It considers each wait
+/// alone, so that above depth 1 another plan may be cheaper still: comparisons use the best of several oracles and
+/// policies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oracle {
-    /// Limits that an I/O may exceed only if it would even when it was handed out at once.
+    /// Limits; an I/O may exceed one only if it would do so even if the core took its completion at once.
     pub slo: Slo,
-    /// Watts that are drawn while a closed loop waits, whatever its core does: the cost of time. Zero where the load
-    /// comes by itself.
+    /// Watts that are drawn while a closed loop waits, whatever its core does: the cost of time. Zero for a load
+    /// whose I/Os arrive by themselves.
     pub share: Watts,
-    /// The steps that it may take, of those that the machine has.
+    /// The steps that the oracle may take, of those that the machine has.
     pub can: StepSet,
-    /// True if the oracle may leave completions where they are, to take in several at once.
+    /// True if the oracle may leave completions on the queue, to take several at once.
     pub batch: bool,
-    /// True if the oracle may sleep while no I/O is out. It does not know the time of an I/O before its submission,
-    /// and its thread is slower after that sleep.
+    /// True if the oracle may sleep while no I/O is in flight. It does not know the time of an I/O before its
+    /// submission, and its thread is slower after that sleep.
     pub nap: bool,
-    /// True if the oracle knows when the next I/O arrives, and is awake in time; otherwise an arrival wakes it, as
+    /// True if the oracle knows when the next I/O arrives, and is awake in time. Otherwise an arrival wakes it, as
     /// any event would, and a nap is a sleep until then.
     pub arrivals: bool,
-    /// True if the oracle lets as many I/Os exceed a limit as its percentile leaves, where that is
-    /// cheaper.
+    /// True if the oracle lets as many I/Os exceed a limit as its percentile allows, where that is cheaper.
     pub spend: bool,
 }
 
-/// An oracle on a machine.
+/// State of an oracle on a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct OracleState {
     oracle: Oracle,
     spin: Watts,
     kernel: Watts,
-    /// The light steps that there are.
+    /// The available light steps, with their watts.
     light: Vec<(StepKind, Watts)>,
-    /// The idle states.
+    /// The idle states, with their watts.
     idle: Vec<(IdleStateTimes, Watts)>,
     timer: Joules,
     /// Time that the CPU has been idle since the last completion, if it has.
     cold: Option<Nanos>,
-    /// Completions and arrivals of the I/Os that are out, the earliest first.
+    /// Times of completion and of arrival of the I/Os in flight, the earliest first.
     upcoming: Vec<(Nanos, Nanos)>,
-    /// Measured I/Os that are done.
+    /// Measured I/Os that have completed.
     done: u64,
-    /// I/Os of these that exceeded each limit.
+    /// Number of those I/Os that exceeded each limit.
     late: [u64; Slo::MAX],
 }
 
-/// Fraction of the I/Os which a promise leaves that an oracle spends: what a run's end may add to those
-/// that are late stays within the rest.
+/// Fraction of the allowed late I/Os that an oracle uses: the rest is for I/Os that the end of a run makes late.
 const SPENT: f64 = 0.95;
 
-/// A sequence of steps to a time.
+/// A sequence of steps up to a time.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     step: Step,
-    /// Time when the core can poll again.
+    /// Time at which the core can poll again.
     end: Nanos,
-    /// Time by which the thread is slower then.
+    /// Time by which the thread is slower after it.
     cold: Nanos,
     joules: f64,
 }
 
 impl OracleState {
-    /// State for a machine whose cores run at `frequency`.
+    /// Returns the state for a machine whose cores run at `frequency`.
     pub(crate) fn new(
         machine: &MachineProfile,
         costs: &StepCosts,
@@ -99,12 +98,12 @@ impl OracleState {
         }
     }
 
-    /// Returns true if it knows when the next I/O arrives.
+    /// Returns true if the oracle knows when the next I/O arrives.
     pub(crate) fn knows_arrivals(&self) -> bool {
         self.oracle.arrivals
     }
 
-    /// Counts a measured I/O that took `latency`.
+    /// Counts a measured I/O with `latency`.
     pub(crate) fn completed(&mut self, latency: Nanos) {
         self.done += 1;
         for (late, limit) in self.late.iter_mut().zip(self.oracle.slo.limits()) {
@@ -112,7 +111,7 @@ impl OracleState {
         }
     }
 
-    /// Lists every sequence of steps from `at` to `target`, and past it if need be.
+    /// Lists all sequences of steps from `at` to `target`, or to a later time if `target` cannot be met.
     fn plans(
         &self,
         at: Nanos,
@@ -121,7 +120,7 @@ impl OracleState {
         plans: &mut Vec<Plan>,
     ) {
         let until = target - costs.pause_exit;
-        // They end at the first completion: none can be left for later.
+        // Light steps end at the first completion, so that they cannot leave one for later.
         let light = self.light.iter().filter(|_| count < 2 && until > at);
         plans.extend(light.map(|(kind, watts)| Plan {
             step: Step::new(*kind, until),
@@ -132,7 +131,7 @@ impl OracleState {
         plans.extend(self.sleep(at, target, costs));
     }
 
-    /// A sleep by a timer that ends at `target`, or as soon after it as it can: in the deepest
+    /// Returns a sleep with a timer that ends at `target`, or as soon after it as possible, in the deepest idle
     /// state that pays.
     fn sleep(&self, at: Nanos, target: Nanos, costs: &StepCosts) -> Option<Plan> {
         let before = costs.to_sleep();
@@ -142,7 +141,7 @@ impl OracleState {
             if room < state.chosen && index > 0 {
                 continue;
             }
-            // Where the next state would be chosen after all it is left earlier.
+            // If the governor would choose the next state, the sleep ends earlier, so that it does not.
             let next = self.idle.get(index + 1);
             let idle = next.map_or(room, |(next, _)| room.min(next.chosen - Nanos(1)));
             let end = at + before + idle + after;
@@ -160,8 +159,8 @@ impl OracleState {
         None
     }
 
-    /// Returns true if the first `count` of those upcoming may be handed out by a poll at `plan`'s end:
-    /// they keep each limit that they would keep at once, or as many exceed it as may.
+    /// Returns true if the first `count` of the upcoming completions may be taken by a poll at the end of `plan`:
+    /// they keep each limit that they would keep if they were taken at once, or no more of them exceed it than may.
     fn keeps(&self, count: usize, plan: &Plan, costs: &StepCosts) -> bool {
         let cold = match self.cold {
             Some(idle) => costs.cold.after(idle).max(plan.cold),
@@ -187,8 +186,8 @@ impl OracleState {
         })
     }
 
-    /// Returns the step of a wait for those `in_flight` that begins at `at` and ends at `deadline` at
-    /// the latest, where the core has been idle for `cold` since the last completion, if it has.
+    /// Returns the step of a wait for the I/Os `in_flight` that begins at `at` and ends at `deadline` at the
+    /// latest. The core has been idle for `cold` since the last completion, if it has.
     pub(crate) fn step(
         &mut self,
         at: Nanos,
@@ -209,7 +208,7 @@ impl OracleState {
         self.choose(at, Nanos::MAX, costs).bounded(deadline)
     }
 
-    /// The cheapest step per I/O, until `deadline` at the latest.
+    /// Chooses the cheapest step per I/O, which ends at `deadline` at the latest.
     fn choose(&self, at: Nanos, deadline: Nanos, costs: &StepCosts) -> Step {
         let targets = match self.oracle.batch {
             true => self.upcoming.len(),

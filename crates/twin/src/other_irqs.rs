@@ -6,19 +6,19 @@ use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
-/// A source of interrupts at random times, whose handlers run on a CPU of the jobs; it ends with the last
-/// of them.
+/// A source of interrupts at random times, whose handlers run on a CPU of the jobs; it ends with the last job
+/// there.
 #[derive(Clone, Debug)]
 pub(crate) struct OtherIrqs {
     pub(crate) cpu: usize,
-    /// Mean time between two.
+    /// Mean time between two interrupts.
     mean: f64,
     random: Pcg64,
     begun: bool,
 }
 
 impl OtherIrqs {
-    /// A source of `rate` interrupts a second on `cpu`.
+    /// Returns a source of `rate` interrupts per second on `cpu`.
     pub(crate) fn new(cpu: usize, rate: u32, seed: u64) -> OtherIrqs {
         OtherIrqs {
             cpu,
@@ -28,8 +28,8 @@ impl OtherIrqs {
         }
     }
 
-    /// Runs the handler at `at`, or when the CPU leaves code that cannot be interrupted. Returns when the next
-    /// interrupt comes; `None` once all the jobs of the CPU have ended.
+    /// Runs the handler at `at`, or as soon as the CPU can be interrupted. Returns the time of the next interrupt;
+    /// `None` once all the jobs of the CPU have ended.
     pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
         if seat.cpu.jobs == 0 {
             seat.cpu.next_irq = Nanos::MAX;

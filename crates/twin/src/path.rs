@@ -5,24 +5,24 @@ use joulio_job::{CompletionMode, EngineName, Method};
 use joulio_wait::{AnyPolicy, UringHybrid};
 use serde::Deserialize;
 
-/// The software between a workload and its device, as it costs.
+/// The software between a workload and its device, by its costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
-    /// The kernel's, a system call per I/O: `[costs.kernel]` and a crossing.
+    /// The kernel, with a system call per I/O: `[costs.kernel]` and a crossing.
     #[default]
     Kernel,
-    /// io_uring's: `[costs.uring]`, one system call to submit and one to wait.
+    /// io_uring: `[costs.uring]`, with one system call to submit and one to wait.
     Uring,
-    /// io_uring's with a thread of the kernel that submits and polls: `[costs.sqpoll]`. That thread
-    /// spins on a core of its own, if there is one left.
+    /// io_uring with a kernel thread that submits and polls: `[costs.sqpoll]`. That thread spins on a core of its
+    /// own, if one is left.
     Sqpoll,
-    /// The user-space driver's: `[costs.user]`, interrupts by an eventfd.
+    /// The user-space driver: `[costs.user]`, with interrupts through an eventfd.
     User,
 }
 
 impl Path {
-    /// The path of `method`.
+    /// Returns the path of `method`.
     pub fn of(method: Method) -> Path {
         match (method.engine, method.mode) {
             (EngineName::Nvme, _) => Path::User,
@@ -32,7 +32,7 @@ impl Path {
         }
     }
 
-    /// A method on this path, in `mode` where the path leaves a choice.
+    /// Returns a method on this path, in `mode` if the path supports several.
     pub(crate) fn method(self, mode: CompletionMode) -> Method {
         let (engine, mode) = match self {
             Path::Kernel => (EngineName::Psync, mode),
@@ -47,12 +47,12 @@ impl Path {
 /// Refuses a `method` that is not modelled, or not at `iodepth`.
 ///
 /// # Errors
-/// [`TwinError::Method`] and [`TwinError::Job`], saying which.
+/// [`TwinError::Method`] or [`TwinError::Job`], with the reason.
 pub fn check_method(method: Method, iodepth: usize) -> Result<(), TwinError> {
     use CompletionMode as Mode;
     let Method { engine, mode } = method;
     let modelled = match engine {
-        // With the kernels of the papers that have them.
+        // These modes need the kernels of the papers that proposed them.
         EngineName::Psync => {
             engine.takes(mode) || matches!(mode, Mode::Ehp | Mode::Pas | Mode::Dpas(_))
         }
@@ -71,10 +71,10 @@ pub fn check_method(method: Method, iodepth: usize) -> Result<(), TwinError> {
     Ok(())
 }
 
-/// Refuses `devices` for `method` that fewer jobs cannot share out.
+/// Refuses `devices` for a `method` that cannot use several devices per job, if there are more devices than jobs.
 ///
 /// # Errors
-/// [`TwinError::Job`]: the kernel's engines have a device a job.
+/// [`TwinError::Job`]: the kernel's engines have one device per job.
 pub fn check_devices(method: Method, numjobs: usize, devices: usize) -> Result<(), TwinError> {
     if devices <= numjobs || !method.engine.is_kernel() {
         return Ok(());
@@ -88,10 +88,10 @@ pub fn check_devices(method: Method, numjobs: usize, devices: usize) -> Result<(
     })
 }
 
-/// A new policy of `method`; `None`: it has none.
+/// Returns a new policy for `method`; `None`: the method has none.
 pub(crate) fn policy(method: Method) -> Option<AnyPolicy> {
     match (method.engine, method.mode) {
-        // Its own rule, since Linux 6.13.
+        // io_uring has its own hybrid policy since Linux 6.13.
         (EngineName::IoUring, CompletionMode::Hybrid) => {
             Some(AnyPolicy::UringHybrid(UringHybrid::new()))
         }

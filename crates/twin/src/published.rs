@@ -1,7 +1,8 @@
 //! Published results as data: numbers, claims, and the runs that they are about.
 //!
-//! The files are `profiles/published/*.toml`, one a source. [`crate::check`] simulates their runs
-//! and compares, [`crate::fit`] moves the fitted figures of the profiles until they meet them.
+//! The files are `profiles/published/*.toml`, one for each source. [`crate::check`] simulates their runs and
+//! compares the results; [`crate::fit`] changes the fitted figures of the profiles until they reproduce the
+//! numbers.
 
 mod field;
 mod paper;

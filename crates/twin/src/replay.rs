@@ -1,32 +1,32 @@
-//! The history of a policy, and its replay.
+//! History of a policy, and its replay.
 //!
-//! A policy owns no clock and does no I/O: with the same reports it plans the same, in real time
-//! and in virtual. A [`History`] of a real run that another value of the policy goes through step
-//! by step shows that, or where it does not hold.
+//! A policy has no clock and does no I/O, so that the same reports lead to the same plans, in real and in virtual
+//! time. A replay tests that: a new value of the policy gets the reports of a real run's [`History`], and its plans
+//! are compared with those of the run.
 
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, Slept, Step, StepSet};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A call of a policy.
+/// A call of a policy's method.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyEvent {
-    /// Report of how long the next command had waited for its submission, and when.
+    /// Report of how long the next command waited for its submission, and the time of the report.
     Waited(Nanos, Nanos),
-    /// Report of the time that the thread was ready and did not run, and when.
+    /// Report of how long the thread was runnable and did not run, and the time of the report.
     Lost(Nanos, Nanos),
-    /// Report of a submission: the class of the command, and when.
+    /// Report of a submission: the class of the command, and the time.
     Submitted(Class, Nanos),
-    /// Report of a completion: the class, the submission and the completion.
+    /// Report of a completion: the class, and the times of submission and of completion.
     Completed(Class, Nanos, Nanos),
-    /// Report of how a sleep went.
+    /// Report of how a sleep ended, and the time of the report.
     Woke(Slept, Nanos),
-    /// Question how to wait, and the answer.
+    /// Question how to wait, with the policy's answer.
     Planned {
-        /// The commands that were out, with their submissions.
+        /// The commands in flight, with their times of submission.
         outstanding: Vec<(Class, Nanos)>,
-        /// The steps that there were.
+        /// The steps that were available.
         can: StepSet,
         /// Time at which the policy planned.
         now: Nanos,
@@ -66,8 +66,8 @@ pub struct Diverged {
 pub struct History(Arc<Mutex<Vec<PolicyEvent>>>);
 
 impl History {
-    /// Returns `policy` with a recorder around it, which keeps every call from now on. The policy is given times even
-    /// if it uses none.
+    /// Returns `policy` inside a recorder, which keeps every call from now on. The policy is told times even if it
+    /// uses none.
     pub fn record(&self, policy: AnyPolicy) -> AnyPolicy {
         AnyPolicy::Other(Box::new(Recorder {
             inner: policy,
@@ -75,9 +75,9 @@ impl History {
         }))
     }
 
-    /// Events so far.
+    /// Returns the events so far.
     pub fn events(&self) -> Vec<PolicyEvent> {
-        // Whoever panicked had pushed a whole event, or none.
+        // A thread that panicked had pushed a whole event, or none.
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         events.clone()
     }
@@ -88,8 +88,7 @@ impl History {
     }
 }
 
-/// Reports all of `events` to `policy`, which knows nothing yet, and compares the steps that it
-/// plans. Returns their number.
+/// Replays `events` to `policy`, which must be new, and compares the steps that it plans. Returns their number.
 ///
 /// # Errors
 /// [`Diverged`], at the first step that differs.

@@ -12,7 +12,7 @@ use joulio_model::{Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{Policy, WaitCounters};
 
-/// The result of a run that is over: of its `threads`, on the CPUs that are `used`.
+/// Makes the result of a run that has ended, from its `threads` and the CPUs that are `used`.
 pub(crate) fn report(
     threads: &mut [JobThread<'_>],
     world: &World<'_>,
@@ -41,7 +41,7 @@ pub(crate) fn report(
         let times = world.cpus[cpu].times();
         match setup.neighbours {
             0 => times,
-            // It goes on when its CPU's jobs have ended.
+            // The neighbour computes until the end of the window, after the jobs of its CPU have ended.
             _ => CoreTimes {
                 neighbour: times.neighbour + (window - times.total()),
                 ..times
@@ -63,7 +63,7 @@ pub(crate) fn report(
     let cores = cores.iter().filter(|threads| !threads.is_empty());
     let mut cores: Vec<_> = cores.map(|on| CoreTimes::of_core(on, window)).collect();
     if Path::of(method) == Path::Sqpoll {
-        // The threads that submit and poll, on the cores that are left.
+        // The threads that submit and poll spin on the cores that are left.
         let spare = world.cores.saturating_sub(cores.len()).min(threads.len());
         let spinning = CoreTimes {
             spin: window,

@@ -23,54 +23,55 @@ pub struct DeviceResult {
     pub write: TransferTotals,
 }
 
-/// A run in virtual time: the result that a real run has, and what only a model knows beside it.
-/// Everything in it is modelled.
+/// A run in virtual time: the result of a real run, and figures that only a model can give. All of them are
+/// modelled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwinRun {
-    /// The result, as of a real run.
+    /// The result, in the form of a real run's.
     pub result: RunResult,
-    /// Nanoseconds from the end of the ramp to the last job's end.
+    /// Nanoseconds from the end of the ramp to the end of the last job.
     pub window: Nanos,
     /// Statistics of the reads.
     pub read: IoStatistics,
     /// Statistics of the writes.
     pub write: IoStatistics,
-    /// Counters of waiting, all jobs together.
+    /// Counters of waiting, summed over all jobs.
     pub counters: WaitCounters,
     /// Times of the hardware threads that have jobs, by their numbers.
     pub cpus: Vec<(usize, CoreTimes)>,
-    /// Times of their physical cores, which is what energy is counted for.
+    /// Times of their physical cores, for which energy is counted.
     pub cores: Vec<CoreTimes>,
-    /// Number of times that a job's CPU was taken for another thread.
+    /// Number of times that a job's CPU was given to another thread.
     pub preempted: u64,
-    /// Percent of the jobs' CPUs that the threads beside them had; `None`: there were none.
+    /// Percentage of the time of the jobs' CPUs that threads of another program had; `None`: there were no such
+    /// threads.
     pub neighbour_percent: Option<f64>,
-    /// Interrupts of other queues and devices on the jobs' CPUs; `None`: none were to come.
+    /// Interrupts of other queues and devices on the jobs' CPUs; `None`: none were requested.
     pub other_irqs: Option<u64>,
     /// I/Os of each device.
     pub devices: Vec<DeviceResult>,
     /// Joules within the widest boundary, with the band of the profiles' figures.
     pub energy: Energy,
-    /// Joules by the parts of the machine that they went into.
+    /// Joules by the part of the machine that used them.
     pub parts: EnergyParts,
-    /// The I/Os of the measured part one by one, job by job; empty, unless the setup has `per_io`.
+    /// Counts of the measured I/Os one by one, job by job; empty unless the setup has `per_io`.
     pub per_io: Vec<IoCounts>,
 }
 
 impl TwinRun {
-    /// Reads and writes together.
+    /// Returns the statistics of reads and writes together.
     pub fn all(&self) -> IoStatistics {
         let mut all = self.read.clone();
         all.add(&self.write);
         all
     }
 
-    /// Reads and writes together.
+    /// Returns the number of reads and writes.
     pub fn ios(&self) -> u64 {
         self.read.ios + self.write.ios
     }
 
-    /// I/Os per second.
+    /// Returns the I/Os per second.
     pub fn iops(&self) -> f64 {
         match self.window {
             Nanos::ZERO => 0.0,
@@ -78,19 +79,18 @@ impl TwinRun {
         }
     }
 
-    /// Name of the effective completion mode.
+    /// Returns the name of the effective completion mode.
     pub fn effective(&self) -> &str {
         self.result.completion.effective.as_deref().unwrap_or("")
     }
 
-    /// Nanoseconds of CPU time per I/O: all instructions, those of handlers and the scheduler
-    /// included.
+    /// Returns the nanoseconds of CPU time per I/O, of all code: handlers of interrupts and the scheduler included.
     pub fn cpu_per_io(&self) -> Option<f64> {
         self.per_io(CoreTimes::busy)
     }
 
-    /// Nanoseconds of CPU time per I/O that a system's accounts show: without what runs in the idle
-    /// task's name.
+    /// Returns the nanoseconds of CPU time per I/O that the system charges to threads: without the code that runs
+    /// in the idle task.
     pub fn charged_per_io(&self) -> Option<f64> {
         self.per_io(CoreTimes::charged)
     }
@@ -101,7 +101,7 @@ impl TwinRun {
     }
 }
 
-/// Counters of a real machine that virtual time has none of.
+/// Counters of a real machine that virtual time does not model.
 const NOT_MODELLED: [&str; 8] = [
     "timer_interrupts",
     "disks",
@@ -113,7 +113,7 @@ const NOT_MODELLED: [&str; 8] = [
     "dispatch",
 ];
 
-/// Counts of a run, in the parts of its result.
+/// Counts of a run, as parts of its result.
 pub(crate) struct Counted<'a> {
     pub(crate) window: Nanos,
     pub(crate) read: &'a IoStatistics,
@@ -124,11 +124,11 @@ pub(crate) struct Counted<'a> {
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
-    /// Unissued arrivals, and those that were due beyond the I/Os that the jobs were to do.
+    /// Unissued arrivals, and those that were due beyond the job's limited number of I/Os.
     pub(crate) behind: u64,
-    /// Figures of each job of several.
+    /// Figures of each job, if there are several.
     pub(crate) per_job: Vec<JobCounts>,
-    /// Percent of the jobs' CPUs that the threads beside them had.
+    /// Percentage of the time of the jobs' CPUs that threads of another program had.
     pub(crate) neighbour_percent: Option<f64>,
     /// Interrupts of other queues and devices on the jobs' CPUs.
     pub(crate) other_irqs: Option<u64>,
@@ -136,7 +136,7 @@ pub(crate) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// The result of `job` by `method` on `devices`, in which `policy` waited.
+    /// Returns the result of `job` by `method` on `devices`; `policy` is the name of the policy that waited.
     pub(crate) fn result(
         &self,
         job: &Job,
@@ -145,7 +145,7 @@ impl Counted<'_> {
         policy: String,
     ) -> RunResult {
         let effective = match method.mode {
-            // The policy alone does not tell which thread polls.
+            // The policy's name alone does not say which thread polls.
             CompletionMode::SqPollPoll => method.mode.to_string(),
             _ => policy,
         };
@@ -211,10 +211,10 @@ impl Counted<'_> {
         }
     }
 
-    /// CPU time of the jobs' CPUs. On the kernel's paths all of it is the kernel's, polls included.
+    /// Returns the CPU time of the jobs' CPUs. On the kernel's paths all of it is system time, polls included.
     fn usage(&self, job: &Job, method: Method) -> ThreadUsage {
         let times = self.cpus.iter().map(|(_, times)| times);
-        // Time in the idle task is charged to no thread, as in a real run.
+        // Time in the idle task is charged to no thread, as on a real machine.
         let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
         let user = |times: &CoreTimes| times.busy() - times.kernel;
         let user: f64 = times.map(|times| user(times).seconds()).sum();

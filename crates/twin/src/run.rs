@@ -1,4 +1,4 @@
-//! A run: what it is made of, and its way to the result.
+//! A run: its preparation, the run loop, and its result.
 
 use crate::TwinError;
 use crate::advance::advance;
@@ -22,12 +22,12 @@ use joulio_units::Nanos;
 use joulio_wait::AnyPolicy;
 use std::collections::BTreeMap;
 
-/// Runs `job` by `method` on `setup`. The job's seed gives the same result each time, and every
-/// method meets the same device.
+/// Runs `job` by `method` on `setup`. The same seed of the job gives the same result each time, and all methods run
+/// on the same device.
 ///
 /// # Errors
-/// [`TwinError`], if the job, the method or the setup makes no sense, or the machine lacks a step
-/// that the completion mode takes.
+/// [`TwinError`], if the job, the method or the setup is invalid, or the machine lacks a step that the completion
+/// mode needs.
 pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, TwinError> {
     check_method(method, job.iodepth)?;
     let Method { engine, mode } = method;
@@ -48,11 +48,11 @@ pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, 
     simulate(job, method, setup, own, None)
 }
 
-/// Runs `job` on the path of `method`, where each job waits by the policy that `policy` makes for
-/// its index, or of several devices for the index of each of its assignments.
+/// Runs `job` on the path of `method`. Each job waits with the policy that `policy` returns for the job's index,
+/// or, if it has several devices, for the index of each of its assignments.
 ///
 /// # Errors
-/// As [`run`]; any policy is taken.
+/// As [`run`]; any policy is allowed.
 pub fn run_policy(
     job: &Job,
     method: Method,
@@ -62,7 +62,7 @@ pub fn run_policy(
     simulate(job, method, setup, policy, None)
 }
 
-/// Runs `job` on the path of `method`, where `oracle` waits.
+/// Runs `job` on the path of `method`, with `oracle` in place of a policy.
 ///
 /// # Errors
 /// As [`run`].
@@ -125,7 +125,7 @@ fn simulate(
         allowed => allowed[index % allowed.len()],
     };
     let (mut used, mut on_core) = (vec![0_usize; cpus], vec![0_usize; cores]);
-    // Numbers a thread of `cpu` within its core.
+    // Numbers a thread of `cpu` among the threads of its core.
     let mut add = |world: &mut World<'_>, cpu: usize, endless: bool| {
         let place = on_core[cpu % cores];
         on_core[cpu % cores] += 1;

@@ -1,20 +1,21 @@
-//! The kernel's choice among the threads of a CPU: EEVDF (kernel/sched/fair.c, since Linux 6.6), all
-//! threads of one weight.
+//! The kernel's scheduler on one CPU: EEVDF (kernel/sched/fair.c, since Linux 6.6), with equal weights of all
+//! threads.
 //!
-//! A thread's virtual time is the CPU time that it had. A thread is eligible if it had no more than the mean of all
-//! runnable threads; of the eligible ones the one with the earliest deadline runs, which is a slice after its virtual
-//! time. A thread that wakes keeps the lead or the debt with which it went to sleep, and takes the CPU at once if it
-//! is chosen: from a thread that is no longer eligible, as one that always computes is beside one that mostly sleeps.
-//! An eligible thread keeps the CPU for its slice (RUN_TO_PARITY). The end of a slice is noticed at the next tick.
+//! The virtual time of a thread is the CPU time that it had. A thread is eligible if it had no more than the mean
+//! of all runnable threads. Of the eligible threads the one with the earliest deadline runs; the deadline is one
+//! slice after the thread's virtual time. A thread that wakes keeps the lag, positive or negative, with which it
+//! went to sleep. If it is chosen then, it takes the CPU at once from a thread that is no longer eligible: a thread
+//! that mostly sleeps takes it from one that always computes. An eligible thread keeps the CPU for its slice
+//! (RUN_TO_PARITY). The end of a slice is noticed at the next tick.
 
 use joulio_units::Nanos;
 
-/// Answer to a thread that wants its CPU.
+/// Answer to a thread that requests its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The CPU is the thread's.
+    /// The thread has the CPU.
     Has,
-    /// Another thread has the CPU; [`RunQueue::give_up`] names this thread when it is its turn.
+    /// Another thread has the CPU; [`RunQueue::give_up`] returns this thread when its turn comes.
     Waits,
 }
 
@@ -22,59 +23,60 @@ pub(crate) enum Turn {
 #[derive(Clone, Debug)]
 pub(crate) struct RunQueue {
     threads: Vec<Entity>,
-    /// Index in `threads` by the thread's number.
+    /// Index in `threads`, by the thread's number.
     indices: Vec<usize>,
-    /// Sum of the virtual times of the threads that count: those that are runnable, and [`State::Delayed`].
+    /// Sum of the virtual times of the threads that are counted: the runnable ones, and those in
+    /// [`State::Delayed`].
     sum: i128,
     /// Number of those threads.
     count: i64,
     /// Index in `threads` of the thread that has the CPU.
     current: Option<usize>,
-    /// Index of the thread from which the CPU was taken last.
+    /// Index of the thread that was last preempted.
     preempted: Option<usize>,
-    /// Time up to which that thread's virtual time has been counted.
+    /// Time up to which the virtual time of the current thread has been counted.
     counted: Nanos,
-    /// Time of the first tick that was not seen.
+    /// Time of the first tick that has not been handled.
     next_tick: Nanos,
     /// True if another thread is to have the CPU as soon as the current one can be stopped.
     resched: bool,
-    /// Virtual time of a thread that comes when no other is there.
+    /// Virtual time of a thread that becomes runnable when no other is counted.
     origin: i64,
     slice: Nanos,
     tick: Nanos,
 }
 
-/// A thread, as the scheduler sees it.
+/// A thread, as the scheduler keeps it.
 #[derive(Clone, Copy, Debug)]
 struct Entity {
     /// The thread's number in the run.
     thread: usize,
-    /// True if it goes on until all others have ended.
+    /// True if the thread goes on until all others have ended.
     endless: bool,
     state: State,
-    /// CPU time in nanoseconds, from an origin that is the queue's; [`RunQueue::NOT_THERE`] of a thread that
-    /// does not count.
+    /// CPU time in nanoseconds, from an origin of the queue; [`RunQueue::NOT_THERE`] for a thread that is not
+    /// counted.
     vruntime: i64,
     /// Virtual time at which its slice is over.
     deadline: i64,
     /// Virtual time up to which no other thread takes the CPU from it while it is eligible.
     protected: i64,
-    /// Virtual time that the thread was short of the mean when it went to sleep.
+    /// Virtual time by which the thread was behind the mean when it went to sleep.
     lag: i64,
     /// Time of its wake-up, while it is asleep.
     wakes: Nanos,
-    /// Time since which it is runnable without the CPU, while it is.
+    /// Time since which the thread is runnable without the CPU, while it is.
     ready: Nanos,
-    /// Time that it was so before.
+    /// Earlier time for which the thread was runnable without the CPU.
     run_delay: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Asleep, or not there yet.
+    /// Asleep, or not started.
     Off,
-    /// Asleep, but counted until its turn comes, as it had more than its share (DELAY_DEQUEUE,
-    /// since Linux 6.12).
+    /// Asleep, but counted until its turn comes, since it had more than its share (DELAY_DEQUEUE, since Linux
+    /// 6.12).
     Delayed,
     /// Runnable, or running.
     Runnable,
@@ -83,10 +85,10 @@ enum State {
 }
 
 impl RunQueue {
-    /// Virtual time of threads that do not count: past that of all that do.
+    /// Virtual time of threads that are not counted: later than that of all that are.
     const NOT_THERE: i64 = i64::MAX;
 
-    /// A queue without threads, with turns of `slice` that end at a multiple of `tick`.
+    /// Returns a queue without threads, with turns of `slice` that end at a multiple of `tick`.
     pub(crate) fn new(slice: Nanos, tick: Nanos) -> RunQueue {
         let tick = tick.max(Nanos(1));
         RunQueue {
@@ -124,24 +126,24 @@ impl RunQueue {
         });
     }
 
-    /// Time that `thread`, which has the CPU, was runnable without it, as the kernel counts it in
+    /// Returns how long `thread`, which has the CPU, was runnable without it, as the kernel counts it in
     /// /proc/PID/schedstat.
     pub(crate) fn run_delay(&self, thread: usize) -> Nanos {
         self.threads[self.index(thread)].run_delay
     }
 
-    /// True if more than one thread is on the CPU.
+    /// Returns true if more than one thread is on the CPU.
     pub(crate) fn shared(&self) -> bool {
         self.threads.len() > 1
     }
 
-    /// True if a thread beside `thread` is runnable.
+    /// Returns true if a thread other than `thread` is runnable.
     pub(crate) fn others_runnable(&self, thread: usize) -> bool {
         let runnable = |one: &Entity| one.state == State::Runnable && one.thread != thread;
         self.threads.iter().any(runnable)
     }
 
-    /// `thread` is runnable at `at`, if it was not yet.
+    /// Makes `thread` runnable at `at`, if it is not yet, and returns whether it has the CPU.
     pub(crate) fn wants(&mut self, thread: usize, at: Nanos) -> Turn {
         let index = self.index(thread);
         if self.current == Some(index) {
@@ -149,7 +151,7 @@ impl RunQueue {
         }
         if self.threads[index].state != State::Runnable {
             self.tick_before(at);
-            // Before the time of the thread that has the CPU is counted (ttwu_runnable).
+            // Before the CPU time of the current thread is counted (ttwu_runnable).
             let counts = self.threads[index].state == State::Delayed;
             if counts {
                 self.requeue(index);
@@ -173,7 +175,7 @@ impl RunQueue {
         }
     }
 
-    /// True if the thread that has the CPU at `at` has to give it up: see [`RunQueue::give_up`].
+    /// Returns true if the thread that has the CPU at `at` must give it up, with [`RunQueue::give_up`].
     #[inline]
     pub(crate) fn must_give_up(&mut self, at: Nanos) -> bool {
         (self.resched || at >= self.next_tick) && self.is_over(at)
@@ -185,18 +187,18 @@ impl RunQueue {
         if at >= self.next_tick {
             self.next_tick = self.after(at);
             self.update_deadline();
-            // Who goes on after its slice is not protected again: each tick looks for another.
+            // A thread that goes on after its slice is not protected again: at each tick another may be chosen.
             self.resched |= self.is_unprotected();
         }
         if !self.resched {
             return false;
         }
-        // Asked again before it is done, the answer is the same.
+        // If the thread is asked again before it gives up, the answer is the same.
         self.resched = self.pick() != self.current;
         self.resched
     }
 
-    /// The thread that has the CPU is stopped at `at` and stays runnable; returns whose turn it is.
+    /// Stops the thread that has the CPU, which stays runnable, at `at`; returns the next thread.
     pub(crate) fn give_up(&mut self, at: Nanos) -> Option<usize> {
         self.count(at);
         if let Some(index) = self.current.take() {
@@ -207,7 +209,7 @@ impl RunQueue {
     }
 
     /// Charges `time` of a handler to the thread that was preempted. The handler ran while that thread had the CPU,
-    /// so that the time counts as its own and not as that of the thread that has the CPU now (the kernel without
+    /// so that the time counts as that thread's, and not as the present thread's (the kernel without
     /// IRQ_TIME_ACCOUNTING).
     #[cold]
     #[inline(never)]
@@ -222,7 +224,7 @@ impl RunQueue {
         }
     }
 
-    /// The thread that has the CPU sleeps from `at` until `wakes`; returns whose turn it is.
+    /// Puts the thread that has the CPU to sleep from `at` until `wakes`; returns the next thread.
     pub(crate) fn sleeps(&mut self, at: Nanos, wakes: Nanos) -> Option<usize> {
         if let Some(index) = self.current {
             self.threads[index].wakes = wakes;
@@ -230,13 +232,13 @@ impl RunQueue {
         self.leaves(at, State::Off)
     }
 
-    /// The thread that has the CPU has ended at `at`; returns whose turn it is.
+    /// Ends the thread that has the CPU, at `at`; returns the next thread.
     pub(crate) fn ends(&mut self, at: Nanos) -> Option<usize> {
         self.leaves(at, State::Ended)
     }
 
-    /// Returns the latest time until which no thread can take the CPU from the one that has it at `at`: the next tick
-    /// while another is runnable, and the next wake-up; never, if there is neither.
+    /// Returns the time until which no thread can take the CPU from the one that has it at `at`: the next tick if
+    /// another thread is runnable, or the next wake-up; `Nanos::MAX` if there is neither.
     pub(crate) fn undisturbed(&self, at: Nanos) -> Nanos {
         let (mut wakes, mut runnable) = (Nanos::MAX, 0);
         for entity in &self.threads {
@@ -256,13 +258,13 @@ impl RunQueue {
         wakes.max(at).min(tick)
     }
 
-    /// True if all threads have ended but for the endless ones.
+    /// Returns true if all threads have ended except for the endless ones.
     pub(crate) fn deserted(&self) -> bool {
         let mut threads = self.threads.iter();
         threads.all(|one| one.endless || one.state == State::Ended)
     }
 
-    /// The first tick after `at`.
+    /// Returns the first tick after `at`.
     fn after(&self, at: Nanos) -> Nanos {
         Nanos(
             (at.0 / self.tick.0)
@@ -272,11 +274,11 @@ impl RunQueue {
     }
 
     fn index(&self, thread: usize) -> usize {
-        // Every thread is added before the run.
+        // Every thread is added before the run begins.
         self.indices[thread]
     }
 
-    /// Counts the time of the thread that has the CPU, up to `at`.
+    /// Counts the CPU time of the thread that has the CPU, up to `at`.
     fn count(&mut self, at: Nanos) {
         let time = at.since(self.counted);
         self.counted = self.counted.max(at);
@@ -286,7 +288,7 @@ impl RunQueue {
         }
     }
 
-    /// The thread at `index`, which counts, has had `time` more.
+    /// Adds `time` to the virtual time of the thread at `index`, which is counted.
     fn adds(&mut self, index: usize, time: i64) {
         let entity = &mut self.threads[index];
         let before = entity.vruntime;
@@ -294,7 +296,7 @@ impl RunQueue {
         self.sum += i128::from(entity.vruntime - before);
     }
 
-    /// The thread at `index`, which counts, is now in `state`, in which it does not.
+    /// Puts the thread at `index`, which is counted, into `state`, in which it is not.
     fn goes(&mut self, index: usize, state: State) {
         let entity = &mut self.threads[index];
         self.count -= 1;
@@ -303,7 +305,7 @@ impl RunQueue {
         entity.vruntime = RunQueue::NOT_THERE;
     }
 
-    /// The thread at `index`, which does not count, is runnable from now on, with this virtual time and a slice.
+    /// Makes the thread at `index`, which is not counted, runnable, with this virtual time and a slice.
     fn comes(&mut self, index: usize, vruntime: i64) {
         let entity = &mut self.threads[index];
         self.count += 1;
@@ -313,7 +315,7 @@ impl RunQueue {
         entity.deadline = vruntime + self.slice.0 as i64;
     }
 
-    /// Gives the thread that has the CPU a new deadline where its slice is over.
+    /// Gives the thread that has the CPU a new deadline if its slice is over.
     fn update_deadline(&mut self) {
         let slice = self.slice.0 as i64;
         let Some(index) = self.current else { return };
@@ -324,12 +326,12 @@ impl RunQueue {
         }
     }
 
-    /// Returns the sum of the virtual times beyond `than`, over the threads that count.
+    /// Returns the sum of the virtual times over `than` of all counted threads.
     fn ahead(&self, than: i64) -> i128 {
         self.sum - i128::from(self.count) * i128::from(than)
     }
 
-    /// Returns the mean of the counted threads' virtual time beyond `than`.
+    /// Returns the mean of the counted threads' virtual times, less `than`.
     fn mean_ahead(&self, than: i64) -> i64 {
         let (ahead, count) = (self.ahead(than), self.count.max(1));
         match i64::try_from(ahead) {
@@ -338,7 +340,7 @@ impl RunQueue {
         }
     }
 
-    /// The latest virtual time of a thread that is eligible, where some count.
+    /// Returns the latest virtual time of an eligible thread, if some threads are counted.
     fn limit(&self) -> i64 {
         let count = self.count.max(1);
         match i64::try_from(self.sum) {
@@ -347,7 +349,7 @@ impl RunQueue {
         }
     }
 
-    /// The thread that has the CPU has run for the slice that it was given it for.
+    /// Returns true if the thread that has the CPU has run for the slice that it got with it.
     fn is_unprotected(&self) -> bool {
         let current = self.current.map(|index| &self.threads[index]);
         current.is_some_and(|one| one.vruntime >= one.protected)
@@ -357,8 +359,8 @@ impl RunQueue {
         self.ahead(entity.vruntime) >= 0
     }
 
-    /// The latest tick up to `at`, of a thread that has the CPU and that no other wants: it is counted, and a
-    /// debt that is paid by then is over.
+    /// Handles the latest tick up to `at` for a thread that has the CPU alone: its time is counted, and a sleeping
+    /// thread that has paid its debt by then is no longer counted.
     fn tick_before(&mut self, at: Nanos) {
         let tick = Nanos(at.0 / self.tick.0 * self.tick.0);
         let Some(current) = self.current.filter(|_| tick > self.counted) else {
@@ -377,7 +379,7 @@ impl RunQueue {
         }
     }
 
-    /// A thread that is asleep and still counted has paid its debt: it is asleep like any other.
+    /// Stops counting the thread at `index`, which is asleep, if it has paid its debt.
     fn owes_nothing(&mut self, index: usize) {
         let vruntime = self.threads[index].vruntime;
         self.origin = vruntime + self.mean_ahead(vruntime);
@@ -385,8 +387,8 @@ impl RunQueue {
         self.threads[index].lag = 0;
     }
 
-    /// Puts a thread that wakes and is still counted back in place. Its lead is paid off in part; if by the counts so
-    /// far it was behind, it is put at the mean, since it is owed nothing for a sleep (DELAY_ZERO).
+    /// Puts a thread that wakes while it is still counted back among the runnable ones. Part of its debt is paid
+    /// off; a thread that is behind the mean is put at the mean, since it is owed nothing for a sleep (DELAY_ZERO).
     fn requeue(&mut self, index: usize) {
         let vruntime = self.threads[index].vruntime;
         if self.ahead(vruntime) > 0 {
@@ -397,11 +399,11 @@ impl RunQueue {
         }
     }
 
-    /// A thread that wakes keeps its lag.
+    /// Places a thread that wakes so that it keeps its lag.
     fn place(&mut self, index: usize) {
         let lag = self.threads[index].lag;
         let count = self.count;
-        // So that it has this lag once it is one of them.
+        // The virtual time with which the thread has this lag once it is counted.
         let vruntime = match count {
             0 => self.origin,
             _ => self.origin + self.mean_ahead(self.origin) - lag * (count + 1) / count,
@@ -409,7 +411,7 @@ impl RunQueue {
         self.comes(index, vruntime);
     }
 
-    /// The thread that has the CPU is no longer runnable; returns whose turn it is.
+    /// Takes the CPU from the current thread, which is no longer runnable; returns the next thread.
     fn leaves(&mut self, at: Nanos, to: State) -> Option<usize> {
         self.count(at);
         self.update_deadline();
@@ -427,7 +429,7 @@ impl RunQueue {
         self.next(at)
     }
 
-    /// Returns the thread that should have the CPU.
+    /// Returns the index of the thread that should have the CPU.
     fn pick(&self) -> Option<usize> {
         let current = self.current.map(|index| (index, &self.threads[index]));
         if let Some((index, entity)) = current
@@ -449,7 +451,7 @@ impl RunQueue {
         first
     }
 
-    /// Gives the CPU to whose turn it is.
+    /// Gives the CPU to the thread that should have it; returns that thread.
     fn next(&mut self, at: Nanos) -> Option<usize> {
         self.resched = false;
         loop {
@@ -474,7 +476,7 @@ impl RunQueue {
         self.protect();
     }
 
-    /// Protects the thread that is given the CPU for its slice.
+    /// Protects the thread that gets the CPU for the length of its slice.
     fn protect(&mut self) {
         self.resched = false;
         if let Some(index) = self.current {
@@ -496,7 +498,8 @@ mod tests {
         queue
     }
 
-    /// Lists when and to which thread the CPU goes before `end`, among threads that never sleep.
+    /// Lists the times before `end` at which the CPU changes hands, with the thread that gets it, for threads that
+    /// never sleep.
     fn turns(queue: &mut RunQueue, threads: usize, end: Nanos) -> Vec<(Nanos, usize)> {
         let mut at = Nanos::ZERO;
         let wants: Vec<_> = (0..threads).map(|one| queue.wants(one, at)).collect();
@@ -535,14 +538,14 @@ mod tests {
         }
     }
 
-    /// Returns how long a thread that runs for `work` and sleeps for `sleep` waited for the CPU each time, beside one
-    /// that always computes.
+    /// Returns how long a thread that alternately runs for `work` and sleeps for `sleep` waited for the CPU each
+    /// time, beside a thread that always computes.
     fn waits(work: Nanos, sleep: Nanos) -> Vec<Nanos> {
         let (mut queue, mut at) = (queue(2), Nanos::ZERO);
         assert_eq!(queue.wants(1, at), Turn::Has);
         let mut waits = Vec::new();
         let mut wakes = Nanos(1);
-        // Thread 0 sleeps until `wakes`, then wants to run for `work`.
+        // Thread 0 sleeps until `wakes`, then needs the CPU for `work`.
         for _ in 0..200 {
             assert_eq!(queue.wants(0, wakes), Turn::Waits);
             at = at.max(wakes);
@@ -576,7 +579,7 @@ mod tests {
     #[test]
     fn who_mostly_sleeps_has_the_cpu_when_it_wakes() {
         let waits = waits(Nanos(20_000), Nanos(80_000));
-        // The first time that is not known yet.
+        // The first wait happens before the thread's lag is known.
         assert!(
             waits[1..].iter().all(|wait| *wait == Nanos::ZERO),
             "{waits:?}"
@@ -587,7 +590,7 @@ mod tests {
     fn who_hardly_sleeps_waits_for_its_turn_now_and_then() {
         let waits = waits(Nanos(80_000), Nanos(20_000));
         let waited = waits.iter().filter(|wait| **wait > Nanos::ZERO).count();
-        // It wants four fifths and has half: it waits, and mostly not.
+        // It needs four fifths of the CPU and gets half: it waits, though not every time.
         assert!((2..100).contains(&waited), "{waited}: {waits:?}");
         assert!(waits.iter().max() <= Some(&(TICK + TICK)), "{waits:?}");
     }
@@ -609,7 +612,7 @@ mod tests {
 
     #[test]
     fn a_handler_counts_for_the_thread_that_it_stopped() {
-        // The thread that computes has the CPU up to a tick; then the other has it, and sleeps.
+        // The thread that computes has the CPU up to a tick; then the other gets it, and sleeps.
         let lag = |handler: u64| {
             let mut queue = queue(2);
             let at = Nanos::from_micros;
@@ -621,7 +624,7 @@ mod tests {
             queue.sleeps(TICK + at(50), TICK + at(150));
             queue.threads[0].lag
         };
-        // Of its 50 us 20 were the handler's: it is owed 20 more of the time that both had.
+        // Of its 50 us, 20 were the handler's: it is owed 20 more of the time that the two shared.
         assert_eq!(lag(20) - lag(0), 20_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Runners: what has turns on a CPU, the jobs and the threads beside them.
+//! Runners: threads that take turns on a CPU, jobs and the threads beside them.
 
 use crate::TwinError;
 use crate::neighbour::Neighbour;
@@ -32,7 +32,7 @@ impl Runner<'_, '_> {
         matches!(self, Runner::OtherIrqs(_))
     }
 
-    /// The error that ended it, if one did.
+    /// Returns the error that ended the thread, if one did.
     pub(crate) fn refused(&self, machine: &MachineProfile) -> Option<TwinError> {
         match self {
             Runner::Job(job) => job.refused(machine),
@@ -40,7 +40,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Returns true if it is about to ring a doorbell.
+    /// Returns true if the thread's next action is to ring a doorbell.
     #[inline]
     pub(crate) fn rings(&self) -> bool {
         match self {
@@ -59,20 +59,20 @@ impl Runner<'_, '_> {
     }
 }
 
-/// A thread that has turns on its CPU, which others wait for.
+/// A thread that takes turns with others on its CPU.
 pub(crate) trait TakesTurns {
     const IS_JOB: bool;
 
     fn cpu(&self) -> usize;
 
-    /// Returns true if it does not have its CPU.
+    /// Returns true if the thread does not have its CPU.
     fn is_off(&self) -> bool;
 
-    /// Takes the CPU away for another thread, at `at`.
+    /// Takes the CPU from the thread for another one, at `at`.
     fn preempted(&mut self, at: Nanos);
 
-    /// Runs the thread from `at` on, up to `limit` at most, as long as it has its CPU and rings no doorbell. Returns
-    /// when its next action is due; `None`: there is none.
+    /// Runs the thread from `at` on, up to `limit` at most, as long as it has its CPU and rings no doorbell.
+    /// Returns the time of its next action; `None`: there is none.
     fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos>;
 }
 

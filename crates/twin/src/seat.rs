@@ -6,7 +6,7 @@ use crate::step_costs::StepCosts;
 use crate::times::Doing;
 use joulio_units::Nanos;
 
-/// A hardware thread during one thread's turn, with everything else that a turn touches.
+/// A hardware thread during one thread's turn, with everything else that the turn uses.
 pub(crate) struct Seat<'w, 'a> {
     pub(crate) cpu: &'w mut Cpu,
     pub(crate) beside: Beside<'w>,
@@ -14,8 +14,8 @@ pub(crate) struct Seat<'w, 'a> {
     pub(crate) devices: &'w mut [Device<'a>],
 }
 
-/// The other hardware threads of a core. Their activity is known until they are free, and does not change during a
-/// turn.
+/// The other hardware threads of a core. Their activity is known up to the time at which each becomes free, and
+/// does not change during a turn.
 pub(crate) struct Beside<'w> {
     /// Time from which on all of them are idle.
     idle_from: Nanos,
@@ -25,12 +25,13 @@ pub(crate) struct Beside<'w> {
 enum Threads<'w> {
     None,
     One(&'w Cpu),
-    /// CPUs of these numbers, among the CPUs with lower numbers than the thread's own and with higher ones.
+    /// Numbers of the other CPUs of the core, and all CPUs with lower numbers than the thread's own and with higher
+    /// ones.
     Several(&'w [usize], [&'w [Cpu]; 2]),
 }
 
 impl<'w> Beside<'w> {
-    /// CPU number `own`, and the others, of which those of the numbers `beside` are of the same core.
+    /// Separates CPU number `own` from the others, of which those numbered `beside` belong to the same core.
     #[inline(always)]
     pub(crate) fn apart(
         cpus: &'w mut [Cpu],
@@ -62,7 +63,7 @@ impl<'w> Beside<'w> {
         (own, free.unwrap_or_default(), threads)
     }
 
-    /// `time` of code that begins at `at`, as long as it takes beside what the others do then.
+    /// Returns how long `time` of code that begins at `at` takes beside the activity of the other hardware threads.
     #[inline(never)]
     fn slowed(&self, at: Nanos, time: Nanos, costs: &StepCosts) -> Nanos {
         let of = |cpu: &Cpu| cpu.doing(at).map_or(1.0, |doing| costs.smt[doing as usize]);
@@ -85,7 +86,7 @@ impl<'w> Beside<'w> {
 }
 
 impl Seat<'_, '_> {
-    /// Gives the CPU to `job`, at `at` or after the threads that requested it before.
+    /// Gives the CPU to `job`, at `at` or after the threads that requested it earlier.
     #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause) -> Got {
         self.cpu.take(job, at, cause, self.costs)
@@ -97,20 +98,20 @@ impl Seat<'_, '_> {
         at >= self.beside.idle_from
     }
 
-    /// Work of the path's own; when it is done.
+    /// Executes the work of the job's path; returns the time at which it ends.
     #[inline]
     pub(crate) fn work(&mut self, at: Nanos, time: Nanos) -> Nanos {
         self.run(at, time, self.costs.work)
     }
 
-    /// Work of the kernel's; when it is done.
+    /// Executes work of the kernel; returns the time at which it ends.
     #[inline]
     pub(crate) fn kernel(&mut self, at: Nanos, time: Nanos) -> Nanos {
         self.run(at, time, Doing::Kernel)
     }
 
-    /// Runs the kernel's part `before` going idle, and switches from a thread to idle, or to another thread. Returns
-    /// when that is done.
+    /// Executes the kernel's work `before` the CPU becomes idle, and switches from a thread to the idle task, or to
+    /// another thread. Returns the time at which that ends.
     #[inline(always)]
     pub(crate) fn switch(&mut self, at: Nanos, before: Nanos) -> Nanos {
         let (switch, uncharged) = (self.costs.switch, self.costs.switch_uncharged);
@@ -130,8 +131,8 @@ impl Seat<'_, '_> {
         end
     }
 
-    /// Handles what woke a CPU, switches to the thread, and does the kernel's part `after` that, from
-    /// when the CPU is `got` on; returns when that is done.
+    /// Handles the event that woke a CPU, switches to the thread, and does the kernel's work `after` that, from the
+    /// time in `got` on; returns the time at which that ends.
     #[inline(always)]
     pub(crate) fn wake(&mut self, got: Got, handler: Nanos, after: Nanos) -> Nanos {
         let (wake, uncharged) = (self.costs.wake, self.costs.wake_uncharged);
@@ -156,18 +157,18 @@ impl Seat<'_, '_> {
         self.kernel(woken, after)
     }
 
-    /// Returns the part of a transition of `time` that is charged to no thread.
+    /// Returns the part of a transition of `time` that the system charges to no thread.
     fn uncharged(&self, time: Nanos) -> Nanos {
         Nanos::nearest(time.0 as f64 * self.costs.uncharged_share)
     }
 
-    /// Polls, which wait for memory and not for the core.
+    /// Spends `time` on polls, which wait for memory and are not slowed down by another thread of the core.
     #[inline]
     pub(crate) fn spin(&mut self, at: Nanos, time: Nanos) -> Nanos {
         self.cpu.spend(at, time, Doing::Spin)
     }
 
-    /// Code, which is slower beside another thread of the core.
+    /// Runs code, which is slower beside another active thread of the core; returns the time at which it ends.
     #[inline]
     fn run(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
         let time = match self.alone_from(at) {

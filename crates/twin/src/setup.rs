@@ -1,4 +1,4 @@
-//! The machine under a job, and its devices.
+//! Setup of a run: the machine, and its devices.
 
 use joulio_model::machine::costs::IdleState;
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
@@ -18,57 +18,53 @@ pub enum DispatchThread {
 /// Interrupt coalescing: feature 08h (NVM Express Base Specification, Interrupt Coalescing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Completions that raise an interrupt at once.
+    /// Number of completions that raise an interrupt at once.
     pub threshold: u32,
-    /// Nanoseconds that the first of fewer completions waits at most.
+    /// Longest time in nanoseconds that the first of fewer completions waits for its interrupt.
     pub time: Nanos,
 }
 
-/// A machine with devices. Job i is pinned to a CPU and does its I/O to device i modulo their
-/// number.
+/// A machine with devices. Job i is pinned to a CPU and does its I/O on device i modulo the number of devices.
 #[derive(Clone, Debug)]
 pub struct TwinSetup<'a> {
     /// The machine's profile.
     pub machine: &'a MachineProfile,
     /// The devices' profiles.
     pub devices: &'a [DeviceProfile],
-    /// Scheduler of requests: one of the machine's `[costs.scheduler]`, or `none`, which `None` is
-    /// too.
+    /// Scheduler of requests: one of the machine's `[costs.scheduler]`, or `none`, which is the same as `None`.
     pub scheduler: Option<&'a str>,
     /// The thread that hands requests from the scheduler to the driver.
     pub dispatch: DispatchThread,
-    /// True if a file system is in the path, which costs `file_system_ns`.
+    /// True if a file system is in the path, at a cost of `file_system_ns`.
     pub file_system: bool,
-    /// Interrupt coalescing; `None` is an interrupt per completion.
+    /// Interrupt coalescing; `None`: each completion raises an interrupt.
     pub coalescing: Option<Coalescing>,
-    /// Ratio of the jobs' cores' clock to the reference of the machine's profile, fixed as by a governor that holds
+    /// Clock of the jobs' cores as a ratio to the reference of the machine's profile, fixed as by a governor that holds
     /// one frequency; `None`: the reference.
     pub frequency: Option<FrequencyRatio>,
-    /// Deepest idle state that the jobs' CPUs may enter, as `pm_qos_resume_latency_us` of a CPU sets it
-    /// (Documentation/ABI/testing/sysfs-devices-power); `None`: all of the machine's. CPUs without a job stay in the
-    /// deepest.
+    /// Deepest idle state that the jobs' CPUs may enter, which `pm_qos_resume_latency_us` sets per CPU
+    /// (Documentation/ABI/testing/sysfs-devices-power); `None`: all states of the machine. CPUs without a job stay
+    /// in the deepest.
     pub max_cstate: Option<IdleState>,
-    /// Threads on each CPU of the jobs that compute without end, as of another program.
+    /// Number of threads of another program on each CPU of the jobs; they compute without end.
     pub neighbours: usize,
-    /// True if the interrupt remapper posts the interrupts of a thread's devices into one descriptor of the
-    /// kernel's, with the thread's user interrupt as its notification (VT-d specification, Interrupt
-    /// Posting). False: of several devices the first has the user interrupt, and the kernel's
-    /// handler raises it for the others.
+    /// True if the interrupt remapper posts the interrupts of all devices of a thread into one descriptor of the
+    /// kernel, with the thread's user interrupt as its notification (VT-d specification, Interrupt Posting). False:
+    /// only the first of several devices has the user interrupt, and the kernel's handler raises it for the others.
     pub posted_interrupts: bool,
-    /// Interrupts a second, at random times, of other queues and devices on each CPU of the jobs.
+    /// Interrupts per second of other queues and devices on each CPU of the jobs, at random times.
     pub other_irqs: u32,
-    /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
+    /// True to count each job by itself ([`joulio_job::Counts::per_job`]), if there are several.
     pub per_job: bool,
-    /// True to know each I/O by itself (`TwinRun::per_io`).
+    /// True to count each I/O by itself (`TwinRun::per_io`).
     pub per_io: bool,
-    /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
-    /// end.
+    /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None`: the run cannot be stopped.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> TwinSetup<'a> {
-    /// `machine` with `devices`, without scheduler, file system, coalescing and neighbours, at its
-    /// reference frequency, in each of its idle states.
+    /// Returns `machine` with `devices`, without scheduler, file system, coalescing and neighbours, at its
+    /// reference frequency and with all its idle states.
     pub fn new(machine: &'a MachineProfile, devices: &'a [DeviceProfile]) -> TwinSetup<'a> {
         TwinSetup {
             machine,

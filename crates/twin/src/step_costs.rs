@@ -1,4 +1,4 @@
-//! The costs of a profile, in whole nanoseconds, for one job.
+//! Costs of a profile for one job, in whole nanoseconds.
 
 use crate::TwinError;
 use crate::device;
@@ -11,65 +11,66 @@ use joulio_model::{CoreState, Figure, MachineProfile};
 use joulio_units::{Nanos, Watts};
 use joulio_wait::{Adaptive, IdleCost, StepKind, StepSet, WaitCosts};
 
-/// The tick of a kernel with CONFIG_HZ=250, as Debian and Ubuntu build it.
+/// Tick of a kernel with CONFIG_HZ=250, as in Debian and Ubuntu.
 const DEFAULT_TICK: Nanos = Nanos::from_millis(4);
 
 /// Times that each step takes, and the other costs of a machine's path.
 #[derive(Clone, Debug)]
 pub(crate) struct StepCosts {
     pub(crate) app: Nanos,
-    /// A whole system call, without what it does.
+    /// Time of a system call that does nothing.
     pub(crate) crossing: Nanos,
-    /// Into the kernel, and out of it again, for a path that is a system call.
+    /// Time to enter the kernel, and to leave it, on a path whose I/O is a system call.
     pub(crate) enter: Nanos,
     pub(crate) leave: Nanos,
     /// Time from the caller to the doorbell, by load.
     pub(crate) submit: Vec<Nanos>,
-    /// Commands that an I/O goes out in, by load.
+    /// Number of commands per I/O, by load.
     pub(crate) parts: Vec<u32>,
-    /// Between the doorbell and the first poll.
+    /// Time between the doorbell and the first poll.
     pub(crate) rung: Nanos,
-    /// Times of the scheduler, on a busy core and on one that was idle; `None`: no scheduler.
+    /// Times of the scheduler on a busy core, and on one that was idle; `None`: no scheduler.
     pub(crate) scheduler: Option<[SchedulerTimes; 2]>,
     pub(crate) complete: Nanos,
     pub(crate) poll: Nanos,
     pub(crate) switch: Nanos,
     pub(crate) interrupt: Nanos,
     pub(crate) wake: Nanos,
-    /// Setting a timer, and taking its interrupt.
+    /// Time to set a timer, and time of its interrupt's handler.
     pub(crate) timer_set: Nanos,
     pub(crate) timer_fires: Nanos,
     pub(crate) timer_slack: Nanos,
-    /// Cold start after idle time, by its length.
+    /// Time that a cold start adds after idle time, by the length of the idle time.
     pub(crate) cold: ColdStart,
-    /// Share of switches and wake-ups that the system charges to no thread.
+    /// Fraction of switches and wake-ups that the system charges to no thread.
     pub(crate) uncharged_share: f64,
     /// Parts of `switch` and `wake` that the system charges to no thread.
     pub(crate) switch_uncharged: Nanos,
     pub(crate) wake_uncharged: Nanos,
-    /// An interrupt that comes straight to the thread.
+    /// Time of a user interrupt, which is delivered straight to the thread.
     pub(crate) user_interrupt: Nanos,
-    /// Leaving a pause.
+    /// Time to leave a pause.
     pub(crate) pause_exit: Nanos,
-    /// Time before and after a block, beside the other costs.
+    /// Time before and after a block, in addition to the other costs.
     pub(crate) block_before: Nanos,
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
     pub(crate) tick: Nanos,
-    /// Factors on the time of code, by the activity of the other thread of its core.
+    /// Factors on the time of code, by the activity of the other hardware thread of its core.
     pub(crate) smt: [f64; Doing::COUNT],
-    /// Share of a core's watts that its other thread adds.
+    /// Fraction of a core's watts that its other hardware thread adds.
     pub(crate) smt_watts_share: f64,
-    /// Kind of work that the path's is paid for as.
+    /// Activity as which the path's work is counted.
     pub(crate) work: Doing,
     pub(crate) idle: Vec<IdleStateTimes>,
     /// The steps that the machine has.
     pub(crate) can: StepSet,
-    /// The longest `tpause` and `umwait`.
+    /// Longest time of one `tpause` or `umwait`.
     pub(crate) pause: Nanos,
 }
 
-/// A cold start: at least `least`, and halfway to `least + grows` after `half` of idle time.
+/// Time that a cold start adds: at least `least`, approaching `least + grows`, and halfway there after `half` of
+/// idle time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColdStart {
     least: Nanos,
@@ -96,7 +97,7 @@ impl ColdStart {
 pub(crate) struct SchedulerTimes {
     /// Time before the doorbell.
     pub(crate) before: [Nanos; 2],
-    /// Under the lock that the device's queues share.
+    /// Time under the lock that the device's queues share.
     pub(crate) locked: [Nanos; 2],
     /// Time at the completion.
     pub(crate) after: [Nanos; 2],
@@ -114,36 +115,36 @@ impl SchedulerTimes {
     }
 }
 
-/// An idle state.
+/// An idle state with its times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleStateTimes {
     pub(crate) state: IdleState,
     pub(crate) enter: Nanos,
     pub(crate) exit: Nanos,
-    /// The expected idle time from which it is chosen.
+    /// Expected idle time from which on the governor chooses the state.
     pub(crate) chosen: Nanos,
 }
 
-/// Linux's limit of a user wait in TSC cycles (arch/x86/kernel/cpu/umwait.c).
+/// Linux's limit of a user-level wait, in TSC cycles (arch/x86/kernel/cpu/umwait.c).
 const MAX_TSC: f64 = 100_000.0;
 
 impl StepCosts {
-    /// Time from a thread's decision to sleep to an idle CPU.
+    /// Returns the time from a thread's decision to sleep until the CPU is idle.
     pub(crate) fn to_sleep(&self) -> Nanos {
         self.to_timer() + self.switch
     }
 
-    /// Time from a thread's decision to sleep to a timer that is set.
+    /// Returns the time from a thread's decision to sleep until the timer is set.
     pub(crate) fn to_timer(&self) -> Nanos {
         let work = match self.work {
-            // The kernel's path is in the kernel already.
+            // The kernel's path already runs in the kernel.
             Doing::Kernel => Nanos::ZERO,
             _ => self.crossing,
         };
         work + self.timer_set
     }
 
-    /// The costs by which a policy plans on `machine`, at its reference frequency.
+    /// Returns the costs by which a policy plans on `machine`, at its reference frequency.
     pub(crate) fn wait_costs(&self, machine: &MachineProfile) -> WaitCosts {
         let watts = |state| machine.core_watts(state);
         let some = |figure: &Option<Figure>| figure.as_ref().map_or(0.0, |figure| figure.value);
@@ -181,13 +182,13 @@ impl StepCosts {
         }
     }
 
-    /// Handing out `count` completions.
+    /// Returns the time to deliver `count` completions.
     pub(crate) fn complete_all(&self, count: usize) -> Nanos {
         Nanos(self.complete.0 * count as u64)
     }
 
-    /// Instructions take longer at a lower frequency. Polls, which wait for memory, do not, nor
-    /// what other clocks keep: the slack of timers, slices, idle states, and pauses.
+    /// Returns the costs of a job. At a lower frequency code takes longer. Polls do not, since they wait for
+    /// memory; nor do times that other clocks determine: timer slack, slices, idle states, and pauses.
     pub(crate) fn new(
         setup: &TwinSetup<'_>,
         costs: &Costs,
@@ -313,7 +314,7 @@ impl StepCosts {
     }
 }
 
-/// The costs by which a policy plans on the machine of `setup`, where `method` does `job`.
+/// Returns the costs by which a policy plans, on the machine of `setup` for `job` with `method`.
 ///
 /// # Errors
 /// [`TwinError`], if the machine has no costs or lacks the job's scheduler.
@@ -325,8 +326,8 @@ pub fn wait_costs(
     Ok(step_costs(job, method, setup)?.wait_costs(setup.machine))
 }
 
-/// The adaptive policy of `job` by `method`: with all steps of the machine but user interrupts, which a
-/// thread has to be given first.
+/// Returns the adaptive policy for `job` with `method`. It may use all steps of the machine except user interrupts,
+/// which a thread must be given first.
 pub(crate) fn adaptive(
     job: &Job,
     method: Method,
@@ -338,7 +339,7 @@ pub(crate) fn adaptive(
     Ok(Adaptive::new(costs, job.goal, job.numjobs, steps))
 }
 
-/// The costs of `method` on the machine of `setup`.
+/// Returns the costs of `method` on the machine of `setup`.
 fn step_costs(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<StepCosts, TwinError> {
     let machine = setup.machine;
     let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
@@ -347,8 +348,8 @@ fn step_costs(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<StepCo
     StepCosts::new(setup, costs, job, Path::of(method))
 }
 
-/// Returns the factors on the time of code, by the activity of the other thread of its core. `tpause` and `umwait`
-/// slow nothing down: C0.2 leaves the core to the other thread (SDM, TPAUSE).
+/// Returns the factors on the time of code, by the activity of the other hardware thread of its core. `tpause` and
+/// `umwait` slow nothing down: C0.2 leaves the core to the other thread (SDM, TPAUSE).
 fn smt(costs: &Costs) -> [f64; Doing::COUNT] {
     let work = &costs.smt_slowdown;
     let spin = costs.smt_spin_slowdown.as_ref().unwrap_or(work);
@@ -359,7 +360,7 @@ fn smt(costs: &Costs) -> [f64; Doing::COUNT] {
     })
 }
 
-/// The costs of the job's scheduler.
+/// Returns the costs of the job's scheduler.
 fn scheduler<'a>(
     costs: &'a Costs,
     name: Option<&str>,

@@ -1,25 +1,25 @@
-//! Ends of a run that is too long, or that the caller stops.
+//! Early ends of a run, which takes too long or which the caller stops.
 
 use crate::TwinError;
 use crate::event_queue::MAX_TIME;
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The latest time that a run reaches, in nanoseconds: six days. The sum of two is still the time of an event.
+/// Latest time that a run may reach, in nanoseconds: six days. The sum of two such times still fits an event.
 pub(crate) const LONGEST: Nanos = Nanos(MAX_TIME.0 / 2);
 
-/// Turns of threads from one reading of the flag to the next.
+/// Number of turns between two reads of the flag.
 const INTERVAL: u32 = 1 << 14;
 
-/// A flag that stops a run, read now and then.
+/// A flag that stops a run, read at intervals.
 pub(crate) struct Stop<'s> {
     flag: Option<&'s AtomicBool>,
-    /// Turns that are left until it is read.
+    /// Turns left until the flag is read.
     left: u32,
 }
 
 impl<'s> Stop<'s> {
-    /// The flag of a run that can be stopped.
+    /// Returns a check of `flag`; `None`: the run cannot be stopped.
     pub(crate) fn new(flag: Option<&'s AtomicBool>) -> Stop<'s> {
         Stop {
             flag,
@@ -27,10 +27,10 @@ impl<'s> Stop<'s> {
         }
     }
 
-    /// Counts `turns`.
+    /// Counts `turns`, and checks the flag from time to time.
     ///
     /// # Errors
-    /// [`TwinError::Stopped`], where it is set.
+    /// [`TwinError::Stopped`], if the flag is set.
     #[inline]
     pub(crate) fn check(&mut self, turns: u32) -> Result<(), TwinError> {
         self.left = self.left.saturating_sub(turns);

@@ -1,8 +1,8 @@
-//! A job: the run loop, in virtual time.
+//! A job's loop, in virtual time.
 //!
-//! It is the loop of a real job: submit the I/Os that are due, poll, wait as the policy plans, take in completions.
-//! Between two rings of the doorbell it affects only its CPU, so that one call of [`JobThread::step`] simulates all
-//! of that at once.
+//! The loop is that of a real job: submit the I/Os that are due, poll, wait as the policy plans, take completions.
+//! Between two rings of the doorbell a job affects only its own CPU, so that one call of [`JobThread::until`]
+//! simulates everything between them.
 
 mod poll;
 mod queue;
@@ -21,10 +21,10 @@ use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Policy, Slept, Step, StepKind, StepSet, WaitCounters};
 
-/// Phase of a job: what it does next.
+/// Phase of a job: its next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadPhase {
-    /// Makes the I/Os that are due, with the CPU.
+    /// Creates the I/Os that are due, with the CPU.
     Issue,
     /// Rings the doorbell.
     Ring,
@@ -32,17 +32,17 @@ pub(crate) enum ThreadPhase {
     Poll,
     /// Waits, with the CPU.
     Wait,
-    /// Wants its CPU back.
+    /// Requests its CPU back.
     Woken,
     /// The thread has ended: no I/O is left to issue.
     Ended,
 }
 
-/// Features that a job's loop needs; the loop for each shape does no more than that.
+/// Features that a job's loop needs; there is a loop for each shape, without the code that the shape does not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One device, and nothing beyond times: the policy's only step is planned for every wait and no policy is told
-    /// of events, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
+    /// One device, and only the usual features: the policy plans the same step for every wait and is told of no
+    /// events, interrupts come at once, the job neither stalls nor draws sizes, and there is no scheduler.
     Plain,
     /// One device, with any feature.
     One,
@@ -58,98 +58,96 @@ pub(crate) const SEVERAL: u8 = 2;
 /// Next action of a job, and its time.
 pub(crate) type Next = (ThreadPhase, Nanos);
 
-/// Event that wakes a job that gave its CPU away.
+/// Event that wakes a job that gave up its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakening {
-    /// The end of another thread's slice: that thread had the CPU from `since` on, and the job did not give the CPU
-    /// away by itself.
+    /// The end of another thread's slice: that thread had the CPU from `since` on, and the job was preempted.
     Slice { since: Nanos },
-    /// A sleep that began at `start` and was to end at `until`.
+    /// The end of a sleep that began at `start` and was planned to end at `until`.
     Timer { start: Nanos, until: Nanos },
-    /// A block that began at `start`; the interrupt came, or its time was over.
+    /// The end of a block that began at `start`, by the interrupt or by its time limit.
     Block { start: Nanos, interrupted: bool },
 }
 
 pub(crate) struct JobThread<'a> {
-    /// Place among the threads of its core.
+    /// Index among the threads of its core.
     pub(crate) place: usize,
     pub(crate) job: &'a Job,
     pub(crate) coalescing: Option<Coalescing>,
     pub(crate) cpu: usize,
     pub(crate) queue: DeviceQueue,
-    /// Queues for the thread's further devices, in one poll group with the first, by policies of
-    /// the same kind.
+    /// Queues of the thread's other devices, in one poll group with the first; their policies are of the same kind.
     pub(crate) others: Vec<DeviceQueue>,
-    /// The steps that the policy may plan and the machine has.
+    /// Steps that the policy may plan and that the machine has.
     pub(crate) can: StepSet,
-    /// Waits in place of the policy.
+    /// Oracle that waits in place of the policy.
     pub(crate) oracle: Option<OracleState>,
     pub(crate) timed: bool,
-    /// Step that the policy plans for every wait.
+    /// Step that the policy plans for every wait, if it does.
     pub(crate) fixed: Option<Step>,
     pub(crate) shape: Shape,
-    /// True if the policy asks before each wait which other threads are runnable.
+    /// True if the policy needs to know, before each wait, whether other threads are runnable.
     pub(crate) asks_others: bool,
-    /// True if the policy asks for the time that the job loses to others.
+    /// True if the policy needs to know the time that the job loses to other threads.
     pub(crate) asks_lost: bool,
-    /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
-    /// is out went to a queue of the kernel's that has interrupts.
+    /// True if completions raise interrupts that the kernel handles: the driver's vector is unmasked, or the I/Os
+    /// in flight are on a queue of the kernel that has interrupts.
     pub(crate) armed: bool,
-    /// True if a block leaves that as it was before it: the driver's vector is masked again.
+    /// True if `armed` is false again after a block: the driver masks its vector.
     pub(crate) masks: bool,
-    /// True if interrupts come straight to the thread.
+    /// True if interrupts are delivered straight to the thread.
     pub(crate) user_interrupts: bool,
-    /// True if those of several devices are posted into one descriptor.
+    /// True if the interrupts of several devices are posted into one descriptor.
     pub(crate) posted: bool,
-    /// True if the descriptor's notification is out (its bit ON): no other comes until the kernel has
-    /// cleared it.
+    /// True if the descriptor's notification has been sent (its bit ON): there is no other until the kernel clears
+    /// the bit.
     pub(crate) notified: bool,
     pub(crate) phase: ThreadPhase,
-    /// Event that woke it last, or will.
+    /// Event that woke the job last, or that will wake it.
     pub(crate) wakening: Wakening,
-    /// Step that the policy planned and did not announce, or the machine lacks: it ended the job.
+    /// Step that the policy planned although the machine lacks it or the policy did not announce it; ends the job.
     pub(crate) lacking: Option<StepKind>,
-    /// Phase with which the job goes on when it gets back the CPU that was taken from it.
+    /// Phase in which the job goes on when it gets back a CPU that was taken from it.
     pub(crate) resumes: ThreadPhase,
-    /// Time that it takes to make and submit the I/Os that are not with the device yet.
+    /// Time to create and submit the I/Os that are not on the device yet.
     making: Nanos,
     loads: Vec<ThreadLoad>,
-    /// True if I/Os of some load go out in several commands.
+    /// True if the I/Os of some load take several commands.
     in_parts: bool,
     end: Nanos,
     pub(crate) measuring: bool,
-    /// Time at which the measured part begins; never, once it has.
+    /// Time at which the measured part begins; `Nanos::MAX` once it has begun.
     measures_from: Nanos,
-    /// The CPU was idle since the last completion, for so long at most.
+    /// Longest time for which the CPU was idle since the last completion, if it was.
     pub(crate) cold: Option<Nanos>,
     /// True if the CPU was idle before the last completion.
     chilled: bool,
-    /// Completions whose interrupt has been paid for.
+    /// Number of completions whose interrupt has been paid for.
     pub(crate) announced: u64,
     pub(crate) counters: WaitCounters,
     before: WaitCounters,
     pub(crate) done: Done,
-    /// The job's own I/Os, where each job is to be known by itself.
+    /// Statistics of the job's own I/Os, if each job is counted by itself.
     pub(crate) own: Option<Box<IoStatistics>>,
-    /// The job's I/Os one by one, where they are to be known.
+    /// Counts of the job's I/Os one by one, if they are requested.
     pub(crate) log: Option<Box<IoLog>>,
 }
 
-/// A load, as one job does it.
+/// A load of one job.
 struct ThreadLoad {
-    /// Place of the load among those of all jobs.
+    /// Index of the load among those of all jobs.
     index: u16,
     bytes: u32,
     /// Classes of a read and a write.
     classes: [Class; 2],
-    /// Commands that an I/O goes out in.
+    /// Number of commands per I/O.
     parts: u32,
-    /// Time that it takes to make and submit an I/O.
+    /// Time to create and submit an I/O.
     making: Nanos,
 }
 
 impl ThreadLoad {
-    /// Loads of job `index` of `job`, in the order of its schedule.
+    /// Returns the loads of job number `index` of `job`, in the order of its schedule.
     fn all(job: &Job, index: usize, costs: &StepCosts) -> Vec<ThreadLoad> {
         let places = job.first_load(index)..;
         let loads = job.loads(index).into_iter().zip(places);
@@ -167,22 +165,22 @@ impl ThreadLoad {
 /// Counts of a job in the measured part.
 pub(crate) struct Done {
     pub(crate) ended: Nanos,
-    /// Arrivals that were due and never issued.
+    /// Arrivals that were due and were never issued.
     pub(crate) unissued: u64,
-    /// Unissued arrivals, and those beyond the I/Os that the job was to do.
+    /// Unissued arrivals, and those that were due beyond the job's limited number of I/Os.
     pub(crate) behind: u64,
-    /// Times that the job's CPU was taken for another.
+    /// Number of times that the job's CPU was given to another thread.
     pub(crate) preempted: u64,
 }
 
-/// A kernel that only ever blocks has no polled queue: all its completions raise interrupts, from
-/// the first on. The driver's vector is masked until the first block.
+/// Returns true if the kernel only ever blocks: it has no polled queue then, and all completions raise interrupts
+/// from the start. The driver's vector is masked until the first block.
 fn always_interrupted(path: Path, steps: StepSet) -> bool {
     path != Path::User && steps == StepSet::NONE.with(StepKind::Block)
 }
 
-/// The driver's vector is unmasked only during blocks, where the policy has other steps too and takes no
-/// user interrupts.
+/// Returns true if the driver unmasks its vector only during blocks: its policy also has other steps, and no user
+/// interrupts.
 fn masks_between_blocks(path: Path, steps: StepSet) -> bool {
     path == Path::User
         && steps != StepSet::NONE.with(StepKind::Block)
@@ -248,7 +246,7 @@ impl<'a> JobThread<'a> {
     }
 
     /// Runs the job from `at` on, up to `limit` at most, as long as it has its CPU and rings no doorbell. Returns
-    /// when its next action is due, or when the job has ended.
+    /// the time of its next action, or that of its end.
     #[inline]
     pub(crate) fn until(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
@@ -258,8 +256,8 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// [`JobThread::until`] for one shape, without the features that the shape does not need. The phases are in their
-    /// order, so that each knows the next.
+    /// [`JobThread::until`] for one shape, without the code that the shape does not need. The phases are in their
+    /// usual order, so that each leads into the next.
     #[inline(never)]
     fn until_of<const SHAPE: u8>(
         &mut self,
@@ -275,7 +273,7 @@ impl<'a> JobThread<'a> {
             ) && at < limit
                 && !seat.cpu.run_queue.must_give_up(at)
         };
-        // The beginning of a turn is run in any case; all phases but these two may be preceded by other threads.
+        // The first action of a turn always runs. Ringing and waking up can only be the first.
         let begins = match phase {
             ThreadPhase::Ring => {
                 (phase, at) = (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat));
@@ -309,8 +307,8 @@ impl<'a> JobThread<'a> {
         at
     }
 
-    /// Runs a job that is alone on its core from `at` on, through `rings` rings of the doorbell and up to the ring
-    /// after these. Returns when that ring is due, or when the job has ended.
+    /// Runs a job that is alone on its core from `at` on, through `rings` rings of the doorbell and up to the next
+    /// ring. Returns the time of that ring, or that of the job's end.
     #[inline(always)]
     pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
@@ -337,7 +335,7 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// [`JobThread::until_ring`] for one shape, without the features that the shape does not need.
+    /// [`JobThread::until_ring`] for one shape, without the code that the shape does not need.
     #[inline(always)]
     fn rings<const SHAPE: u8>(
         &mut self,
@@ -357,8 +355,8 @@ impl<'a> JobThread<'a> {
         at
     }
 
-    /// The phases of an I/O in their order, from the present one on, so that each knows the next. No
-    /// loop, so that nothing is made ready for another round.
+    /// Runs the phases of an I/O in their order, from the present one on, so that each leads into the next. There
+    /// is no loop here, so that the compiler prepares nothing for another round.
     #[inline(never)]
     fn round<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let (mut phase, mut at) = (self.phase, at);
@@ -388,16 +386,16 @@ impl<'a> JobThread<'a> {
         at
     }
 
-    /// Returns false once the job has nothing more to do.
+    /// Returns false once the job has ended.
     #[inline]
     pub(crate) fn goes_on(&self) -> bool {
         self.phase != ThreadPhase::Ended
     }
 
-    /// Takes the CPU away for another thread, at `since`.
+    /// Takes the CPU from the job for another thread, at `since`.
     pub(crate) fn has_lost_its_cpu(&mut self, since: Nanos) {
         self.resumes = match self.phase {
-            // Completions until then are there when it is back.
+            // Completions until then are polled when the thread has the CPU again.
             ThreadPhase::Wait => ThreadPhase::Poll,
             phase => phase,
         };
@@ -439,7 +437,7 @@ impl<'a> JobThread<'a> {
             if !self.has_out::<SHAPE>() && !issuing {
                 self.done.ended = at;
                 self.done.unissued = self.due(at, |queue| queue.left);
-                // As many as the job is to do are enough.
+                // No more than the number of I/Os of the job is counted.
                 let most = self.job.number_ios.unwrap_or(u64::MAX);
                 self.done.behind = self.due(at, |_| most);
                 return (ThreadPhase::Ended, at);
@@ -460,7 +458,7 @@ impl<'a> JobThread<'a> {
         (ThreadPhase::Ring, seat.work(at, work))
     }
 
-    /// Returns the arrivals that are due by `at` and were not issued, at most `max` of each queue.
+    /// Returns the number of arrivals that were due by `at` and not issued, at most `max` of each queue.
     fn due(&self, at: Nanos, max: impl Fn(&DeviceQueue) -> u64) -> u64 {
         let end = self.end.min(at);
         let left = |queue: &DeviceQueue| {
@@ -470,7 +468,7 @@ impl<'a> JobThread<'a> {
         left(&self.queue) + self.others.iter().map(left).sum::<u64>()
     }
 
-    /// Makes all that is due and has room on queue `index`.
+    /// Creates all I/Os that are due and have room on queue `index`.
     #[inline(always)]
     fn make<const SHAPE: u8>(&mut self, index: usize, at: Nanos, seat: &Seat<'_, '_>) {
         let measured = self.measuring;
@@ -490,7 +488,7 @@ impl<'a> JobThread<'a> {
                 break;
             };
             let load = &self.loads[due.load];
-            // Making it is not the I/O's time.
+            // The time to create an I/O is not part of its latency.
             let app = if due.closed {
                 seat.costs.app
             } else {
@@ -507,7 +505,8 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Rings, once the scheduler's lock is had; when that is done.
+    /// Rings the doorbells, under the scheduler's lock if there is a scheduler; returns the time at which that
+    /// ends.
     #[inline(always)]
     fn ring<const SHAPE: u8>(&mut self, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let scheduler = seat.costs.scheduler.filter(|_| SHAPE != PLAIN);
@@ -525,8 +524,8 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Rings the doorbell of queue `index`, under the scheduler's lock for so long for a read and a write;
-    /// when that is done.
+    /// Rings the doorbell of queue `index`, holding the scheduler's lock for the given times of a read and of a
+    /// write; returns the time at which that ends.
     #[inline(always)]
     fn ring_one<const SHAPE: u8>(
         &mut self,
@@ -562,8 +561,8 @@ impl<'a> JobThread<'a> {
         at
     }
 
-    /// Reports to each queue's policy that the core woke at `at`, where a real poll group does it; a
-    /// completion was there, or not.
+    /// Reports to each queue's policy that the core woke at `at`, as a real poll group does, and whether a
+    /// completion was there.
     pub(crate) fn woke<const SHAPE: u8>(&mut self, at: Nanos) {
         if self.timed {
             for index in 0..self.queues::<SHAPE>() {
@@ -577,12 +576,12 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Completions that one interrupt may announce.
+    /// Returns the number of completions that one interrupt may announce.
     pub(crate) fn threshold(&self) -> u64 {
         self.coalescing.map_or(1, |c| u64::from(c.threshold))
     }
 
-    /// Returns how long to wait for a completion at most: until the next arrival that can go out, or the next action
+    /// Returns the latest end of a wait for completions: the next arrival that can be submitted, or the next action
     /// that needs no completion.
     #[inline(always)]
     pub(crate) fn deadline<const SHAPE: u8>(&self, at: Nanos) -> Nanos {
@@ -604,7 +603,7 @@ impl<'a> JobThread<'a> {
         next.min(turn)
     }
 
-    /// Returns what was counted in the measured part.
+    /// Returns the counters of the measured part.
     pub(crate) fn counted(&self) -> WaitCounters {
         self.counters - self.before
     }

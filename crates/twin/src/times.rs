@@ -5,10 +5,11 @@ use joulio_model::{FrequencyRatio, Residency};
 use joulio_units::Nanos;
 use std::ops::AddAssign;
 
-/// Time by state. The rest of the window is spent in C6: after a job has ended, or on a CPU without a job.
+/// Times of a core by state. The rest of the window is spent in C6: after the end of a job, or on a CPU without a
+/// job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreTimes {
-    /// Polling, or running the driver and the workload.
+    /// Polling, or running code of the driver and the workload.
     pub spin: Nanos,
     /// Running in the kernel.
     pub kernel: Nanos,
@@ -20,7 +21,7 @@ pub struct CoreTimes {
     pub neighbour: Nanos,
     /// Handling interrupts of other queues and devices.
     pub other_irq: Nanos,
-    /// Polling for work in the idle task's name.
+    /// Polling for work in the idle task.
     pub polled_idle: Nanos,
     /// Halted in C1.
     pub c1: Nanos,
@@ -28,10 +29,10 @@ pub struct CoreTimes {
     pub c1e: Nanos,
     /// Powered off in C6.
     pub c6: Nanos,
-    /// The part of `kernel` that ran in the idle task's name: handlers that ended an idle state,
-    /// and most of the transition into one and out of it.
+    /// Part of `kernel` that ran in the idle task: handlers that ended an idle state, and most of the transitions
+    /// into and out of idle states.
     pub uncharged: Nanos,
-    /// Time in which several of a core's hardware threads ran; of a thread nothing.
+    /// Time in which several hardware threads of the core ran; zero for a hardware thread.
     pub together: Nanos,
     /// Wake-ups from an idle state by an interrupt.
     pub wakes: u64,
@@ -41,7 +42,7 @@ pub struct CoreTimes {
     pub other_irqs: u64,
 }
 
-/// Kind of work of a CPU while it is not idle.
+/// Activity of a CPU while it is not idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     Spin,
@@ -50,7 +51,7 @@ pub(crate) enum Doing {
     Monitor,
     /// Running another program's thread.
     Neighbour,
-    /// The handler of another queue's or device's interrupt.
+    /// Running the handler of an interrupt of another queue or device.
     OtherIrq,
 }
 
@@ -87,23 +88,23 @@ impl CoreTimes {
         }
     }
 
-    /// The time in which instructions were executed, without those for others: another program's, and
-    /// handlers of other queues' and devices' interrupts.
+    /// Returns the time in which the CPU executed instructions for the jobs: without another program's threads, and
+    /// without handlers of interrupts of other queues and devices.
     pub fn busy(&self) -> Nanos {
         self.spin + self.kernel + self.paused + self.monitored + self.polled_idle
     }
 
-    /// The time in which instructions were executed.
+    /// Returns the time in which the CPU executed instructions.
     fn running(&self) -> Nanos {
         self.busy() + self.neighbour + self.other_irq
     }
 
-    /// The part of it in which code ran that is no idle task's; polls are code.
+    /// Returns the time in which the CPU executed the jobs' code, without the idle task; polls count as code.
     pub(crate) fn working(&self) -> Nanos {
         self.spin + self.kernel
     }
 
-    /// The part of it that the system charges to threads: CPU time, as it is usually reported.
+    /// Returns the time that the system charges to threads: CPU time as systems usually report it.
     pub fn charged(&self) -> Nanos {
         self.busy() - self.uncharged - self.polled_idle
     }
@@ -113,11 +114,11 @@ impl CoreTimes {
         self.running() + self.c1 + self.c1e + self.c6
     }
 
-    /// Returns what a physical core did whose hardware threads spent their time so in `window`.
+    /// Returns the times of a physical core in `window`, from those of its hardware threads.
     ///
-    /// A core is awake while any of its threads is. How far they overlap is not known: they are
-    /// taken to be independent, so that a core of threads that are busy for b and c of the window
-    /// is busy for 1 - (1 - b)(1 - c) of it. The rest is idle in the shares of their idle states.
+    /// A core is awake while any of its hardware threads is. Their overlap is not known: they are assumed to be
+    /// independent, so that a core with threads that are busy for the fractions b and c of the window is busy for 1
+    /// - (1 - b)(1 - c) of it. The idle rest is divided in the ratio of the threads' idle states.
     pub(crate) fn of_core(threads: &[CoreTimes], window: Nanos) -> CoreTimes {
         let mut sum = CoreTimes::default();
         threads.iter().for_each(|thread| sum += *thread);
@@ -150,10 +151,10 @@ impl CoreTimes {
         }
     }
 
-    /// Returns the times in the form of the power model, whose names are causes where these are states: time in C1E
-    /// is its blocked time, time in C1 its slept time, and C6 is in its base. `frequency` is the ratio of the core's
-    /// clock while it ran; `None`: the profile's reference. While several threads of the core ran at once, each
-    /// beyond the first adds `smt_watts_share` of the core's watts.
+    /// Returns the times in the form of the power model, which is named by causes instead of states: time in C1E is
+    /// its blocked time, time in C1 its slept time, and C6 is part of its base. `frequency` is the ratio of the
+    /// core's clock while it ran to the profile's reference; `None`: the reference. While several hardware threads
+    /// of the core ran at once, each beyond the first adds `smt_watts_share` of the core's watts.
     pub fn residency(&self, frequency: Option<FrequencyRatio>, smt_watts_share: f64) -> Residency {
         let running = self.running();
         let more = smt_watts_share * self.together.seconds() / running.seconds().max(1e-9);

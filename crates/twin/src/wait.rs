@@ -1,8 +1,8 @@
-//! The steps of a policy, in closed form.
+//! The steps of a policy, computed in closed form.
 //!
-//! The time at which the device finishes is known from the submission on, so that no step needs to be simulated: its
-//! length and its counts are computed. `joulio_wait::Waiter` and the driver's poll group define what a real waiter
-//! does for each step, and the counters.
+//! The time at which the device finishes an I/O is known from its submission on, so that no step is simulated poll
+//! by poll: its length and its counts are computed. The model for each step and its counters is the real waiter,
+//! `joulio_wait::Waiter` with the driver's poll group.
 
 mod user;
 
@@ -15,7 +15,7 @@ use joulio_units::Nanos;
 use joulio_wait::{Outstanding, Policy, Step, StepKind};
 
 impl JobThread<'_> {
-    /// Refuses a policy that may plan a step which the machine lacks.
+    /// Refuses a policy that may plan a step that the machine lacks.
     pub(crate) fn check_steps(&self, machine: &MachineProfile) -> Result<(), TwinError> {
         let steps = self.queue.policy.steps();
         let lacks = |kind: &StepKind| steps.has(*kind) && !self.can.has(*kind);
@@ -23,7 +23,7 @@ impl JobThread<'_> {
         lacking.map_or(Ok(()), |kind| Err(self.lacks(kind, machine)))
     }
 
-    /// The error that ended the job, if one did.
+    /// Returns the error that ended the job, if one did.
     pub(crate) fn refused(&self, machine: &MachineProfile) -> Option<TwinError> {
         self.lacking.map(|kind| self.lacks(kind, machine))
     }
@@ -36,8 +36,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
-    /// it is.
+    /// Asks the policy for a step, and does its first half: up to the time at which the CPU is given up, if it is.
     #[inline(always)]
     pub(crate) fn wait<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let deadline = self.deadline::<SHAPE>(at);
@@ -49,10 +48,9 @@ impl JobThread<'_> {
             },
         };
         let step = step.bounded(deadline);
-        // Arming unmasks the vector, and the driver masks it after the block; by the kernel the I/O goes
-        // to a queue with interrupts, or to a polled one. Both writes to the vector's table are
-        // posted, as the doorbell's is, and no profile has a figure for one: they cost nothing
-        // here.
+        // In the driver, arming unmasks the vector, and the vector is masked after the block. In the kernel, the
+        // I/O goes either to a queue with interrupts or to a polled one. Both writes to the vector's table are
+        // posted, as the doorbell's is; no profile has a figure for one, so that they cost nothing here.
         self.armed = step.kind == StepKind::Block;
         match step.kind {
             StepKind::Sleep => self.sleep(step, at, seat),
@@ -61,7 +59,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Asks the oracle or the policy how to wait; `None`: by a step that the machine lacks.
+    /// Asks the oracle or the policy how to wait; `None`: with a step that the machine lacks.
     #[inline(always)]
     fn plan<const SHAPE: u8>(
         &mut self,
@@ -79,7 +77,7 @@ impl JobThread<'_> {
         for index in 0..self.queues::<SHAPE>() {
             let (can, asks_others, place) = (self.can, self.asks_others, self.place);
             let queue = self.queue_mut::<SHAPE>(index);
-            // Queues with nothing out only count when none has.
+            // Queues without I/Os in flight are considered only if no queue has any.
             if SHAPE == SEVERAL && !idle && queue.in_flight.count() == 0 {
                 continue;
             }
@@ -97,8 +95,8 @@ impl JobThread<'_> {
         merged
     }
 
-    /// A step that keeps the CPU: until its end, or until another thread may be given it or an interrupt
-    /// comes; then a poll comes, or the other's turn.
+    /// Executes a step that keeps the CPU: until its end, or until another thread may be given the CPU or an interrupt
+    /// comes. A poll follows, or the other thread's turn.
     #[inline(always)]
     fn stay<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let run_queue = &seat.cpu.run_queue;
@@ -116,7 +114,7 @@ impl JobThread<'_> {
         (ThreadPhase::Poll, end)
     }
 
-    /// The second half of a step, after the CPU was given away.
+    /// Executes the second half of a step, after the CPU was given up.
     #[inline(always)]
     pub(crate) fn woken<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         match self.wakening {
@@ -158,19 +156,18 @@ impl JobThread<'_> {
         if raised <= since || raised > got.at {
             return on;
         }
-        // A user interrupt for a thread that was away: the kernel's handler had it.
+        // A user interrupt came while the thread did not run: the kernel's handler took it.
         self.counters.interrupts += 1;
         self.announced = self.threshold();
         seat.kernel(on, seat.costs.interrupt)
     }
 
-    /// Time that a poll of all queues takes.
+    /// Returns the time of a poll of all queues.
     fn poll_time<const SHAPE: u8>(&self, seat: &Seat<'_, '_>) -> Nanos {
         Nanos(self.queues::<SHAPE>() as u64 * seat.costs.poll.0)
     }
 
-    /// Polls in vain until the completion is there or the time is over. Polls come one after
-    /// another from `at` on.
+    /// Polls from `at` on, without a pause, until a completion is there or the time is over.
     #[inline(always)]
     fn spin<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let until = self.first::<SHAPE>().min(step.until);
@@ -182,7 +179,7 @@ impl JobThread<'_> {
         seat.spin(at, Nanos(rounds * poll))
     }
 
-    /// Sets a timer and gives the CPU away.
+    /// Sets a timer and gives up the CPU.
     fn sleep(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let fires = step.until + seat.costs.timer_slack;
         let asleep = seat.switch(at, seat.costs.to_timer());
@@ -190,7 +187,7 @@ impl JobThread<'_> {
             start: at,
             until: step.until,
         };
-        // A timer that fires in the transition to idle is taken at its end.
+        // A timer that fires during the transition to idle is handled at its end.
         (ThreadPhase::Woken, fires.max(asleep))
     }
 
@@ -216,7 +213,7 @@ impl JobThread<'_> {
         self.counters.slept += end - start;
         self.counters.overslept += end - until;
         if !over {
-            // The polls that found that out.
+            // The polls that found this out.
             let queues = self.queues::<SHAPE>() as u64;
             self.counters.polls += queues;
             self.counters.empty_polls += queues;
@@ -228,7 +225,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Arms, polls, and gives the CPU away until the interrupt.
+    /// Arms the interrupts, polls, and gives up the CPU until the interrupt.
     #[inline(always)]
     fn block<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         self.counters.arms += 1;
@@ -250,8 +247,8 @@ impl JobThread<'_> {
         (ThreadPhase::Woken, raised.min(step.until).max(asleep))
     }
 
-    /// Returns when the device raises its interrupt for the completions that it has: at the first, or as it
-    /// coalesces.
+    /// Returns the time at which the device raises its interrupt for its completions: at the first one, or as
+    /// interrupt coalescing delays it.
     #[inline(always)]
     fn raised<const SHAPE: u8>(&mut self) -> Nanos {
         let Some(coalescing) = self.coalescing else {
@@ -302,7 +299,7 @@ impl JobThread<'_> {
 }
 
 impl JobThread<'_> {
-    /// Remembers the longest idle time of its CPU since the last completion.
+    /// Keeps the longest idle time of the CPU since the last completion.
     #[inline]
     fn chill(&mut self, got: &Got) {
         self.cold = self.cold.max(got.cold);

@@ -1,4 +1,4 @@
-//! World that the jobs share: devices, CPUs, the clock.
+//! State that the jobs share: devices, CPUs, the clock.
 
 use crate::cpu::Cpu;
 use crate::device::Device;
@@ -10,16 +10,16 @@ use joulio_model::MachineProfile;
 pub(crate) struct World<'a> {
     pub(crate) machine: &'a MachineProfile,
     pub(crate) costs: StepCosts,
-    /// Hardware threads: the first of each core, then the second of each.
+    /// All hardware threads: the first of each core, then the second of each core.
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) cores: usize,
-    /// The other hardware threads of each one's core that have jobs.
+    /// For each hardware thread, the others of its core that have jobs.
     pub(crate) beside: Vec<Vec<usize>>,
     pub(crate) devices: Vec<Device<'a>>,
 }
 
 impl<'a> World<'a> {
-    /// Returns the seat of a thread that has a turn on `cpu`.
+    /// Returns the seat of a thread that has its turn on `cpu`.
     #[inline(always)]
     pub(crate) fn seat(&mut self, cpu: usize) -> Seat<'_, 'a> {
         let (own, beside) = Beside::apart(&mut self.cpus, cpu, &self.beside[cpu]);

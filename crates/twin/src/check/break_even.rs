@@ -1,46 +1,46 @@
-//! The break-even rule: when less CPU is less energy.
+//! The break-even rule: when a method that takes less CPU time also takes less energy.
 //!
-//! Energy of an I/O is `P0 T / n + Pa C`: P0 the watts that the core does not decide, T the time of
-//! an I/O, n the active threads, Pa the watts of a busy core, C the CPU time of an I/O. So a takes
-//! less than b if `Pa < (P0 / n) (Tb - Ta) / (Ca - Cb)`. In an open loop T is the interval
-//! between arrivals whatever the method, and P0 drops out. Wake-ups that cost energy beside time add
-//! `W w`: so a takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
+//! The energy of an I/O is `P0 T / n + Pa C`: P0 are the watts that do not depend on the core, T the time of an
+//! I/O, n the number of active threads, Pa the watts of a busy core, C the CPU time of an I/O. So method a takes
+//! less energy than b if `Pa < (P0 / n) (Tb - Ta) / (Ca - Cb)`. In an open loop T is the interval between arrivals
+//! for every method, and P0 cancels out. If each wake-up also costs an energy W, and an I/O takes w of them, a
+//! takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
 
 use crate::TwinRun;
 use crate::published::{BreakEvenPair, Paper, SimulationError, Simulator};
 use joulio_model::CoreState;
 use serde::Serialize;
 
-/// The break-even rule and the twin, on two runs.
+/// Result of the break-even rule and of the twin for two runs, a and b.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rule {
     /// The source's short name.
     pub paper: String,
     /// Description of the comparison.
     pub what: String,
-    /// The watts of a busy core above those of an idle one.
+    /// Watts of a busy core above those of an idle one.
     pub busy_watts: f64,
-    /// The watts below which a takes less energy, by the rule; `None` where a takes no more CPU than
-    /// b, as against a core that polls for work while it is idle: then no watts decide.
+    /// Watts of a busy core below which a takes less energy than b, by the rule; `None` where a takes no more CPU
+    /// time than b (for example, because b polls for work while idle): then no watts decide.
     pub break_even_watts: Option<f64>,
-    /// True if a takes less by the rule.
+    /// True if a takes less energy by the rule.
     pub predicted: bool,
-    /// Joules of an I/O by each, as the twin has them.
+    /// Joules of an I/O of a and of b in the twin.
     pub joules_per_io: [f64; 2],
-    /// True if a takes less in the twin.
+    /// True if a takes less energy in the twin.
     pub modelled: bool,
-    /// True if the rule is said to hold here.
+    /// True if the published data say that the rule holds for this pair.
     pub holds: bool,
 }
 
 impl Rule {
-    /// True if the rule does not hold where it should.
+    /// True if the rule should hold for this pair and does not.
     pub fn broken(&self) -> bool {
         self.holds && self.predicted != self.modelled
     }
 }
 
-/// The pairs of `paper`.
+/// Returns the results for the pairs of `paper`.
 pub(super) fn rules(
     paper: &Paper,
     simulator: &mut Simulator,
@@ -54,7 +54,7 @@ pub(super) fn rules(
             let parts = &run.parts;
             (parts.base + parts.uncore + parts.device).0 / run.window.seconds()
         };
-        // T / n is what the window has for an I/O.
+        // T / n is the time of the window per I/O.
         let each = |run: &TwinRun| run.window.seconds() / run.ios().max(1) as f64;
         let cpu = |run: &TwinRun| run.cpu_per_io().unwrap_or(0.0) / 1e9;
         let joules = |run: &TwinRun| run.parts.total().0 / run.ios().max(1) as f64;

@@ -1,11 +1,11 @@
-//! Claims that a source makes in words.
+//! Claims of a source that have no number.
 
 use super::judge::{self, JudgedValue, Verdict};
 use crate::published::{Paper, PublishedClaim, SimulationError, Simulator};
 use joulio_job::Metric;
 use serde::Serialize;
 
-/// A claim, and whether it comes out.
+/// A claim, and whether it holds in the twin.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedClaim {
     /// The source's short name.
@@ -14,11 +14,11 @@ pub struct CheckedClaim {
     pub what: String,
     /// Metric of the runs.
     pub metric: Metric,
-    /// True if the claim comes out.
+    /// True if the claim holds.
     pub holds: bool,
     /// Reason why the claim is known not to reproduce.
     pub known: Option<String>,
-    /// Fraction by which the metric changes where it should rise and does not; the worst of all.
+    /// Smallest relative change between neighbouring runs of a chain, if the claim does not hold.
     pub miss: Option<f64>,
     /// The runs and their figures, chain by chain.
     pub chains: Vec<Vec<(String, f64)>>,
@@ -31,7 +31,7 @@ impl CheckedClaim {
     }
 }
 
-/// The claims of `paper`.
+/// Checks the claims of `paper`.
 pub(super) fn observations(
     paper: &Paper,
     simulator: &mut Simulator,

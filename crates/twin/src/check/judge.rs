@@ -1,7 +1,7 @@
-//! The judge: compares published numbers and claims with values of their runs, from any source.
+//! Judging: compares published numbers and claims with the values of their runs, from any source of values.
 //!
-//! [`Simulator`] gets the values from the twin, the lab from records of runs. Only this module says what is judged
-//! and by which rule.
+//! [`Simulator`] takes the values from the twin, the lab takes them from records of runs. Only this module has the
+//! rules of judging.
 
 use super::INCREMENT;
 use super::promise::{promise, promise_of_gain};
@@ -9,15 +9,15 @@ use crate::published::{PublishedClaim, PublishedNumber, SimulationError, Simulat
 use joulio_job::Metric;
 use serde::Serialize;
 
-/// Error up to which a number of which nothing is promised counts as reproduced, as a fraction.
+/// Error up to which a number without an allowed error counts as reproduced, as a fraction.
 pub const USUAL: f64 = 0.10;
 
-/// Values of published runs by the runs' names.
+/// Values of published runs, by the names of the runs.
 pub trait Estimates {
     /// Why a run has no value.
     type Error;
 
-    /// Value of `metric` in the run called `run`.
+    /// Returns the value of `metric` in the run called `run`.
     ///
     /// # Errors
     /// The run has no value, for the reason that the error gives.
@@ -45,16 +45,16 @@ pub trait Estimates {
         })
     }
 
-    /// The failure of data that make no sense.
+    /// Returns the error for data that contradict themselves.
     fn refused(problem: String) -> Self::Error;
 }
 
-/// A value, and how far it may be off.
+/// A value and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JudgedValue {
-    /// The value: a mean, where there were several runs.
+    /// The value; the mean if there were several runs.
     pub value: f64,
-    /// Half of its 95 % interval; zero of a value that has no noise, infinite of a single measurement.
+    /// Half of the 95 % interval: zero for a value without noise, infinite for a single measurement.
     pub half: f64,
 }
 
@@ -62,42 +62,42 @@ pub struct JudgedValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The number or claim comes out.
+    /// The number or claim is reproduced.
     Holds,
-    /// The number or claim does not reproduce.
+    /// The number or claim is not reproduced.
     Fails,
     /// The values are too uncertain to decide.
     Undecided,
 }
 
-/// A published number beside a value.
+/// A published number, compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JudgedNumber {
     /// The value.
     pub estimate: JudgedValue,
-    /// Error as a fraction of the printed number, 0 inside a printed range; of a gain, a fraction of the gain.
+    /// Error as a fraction of the printed number, and 0 inside a printed range; for a gain, a fraction of the gain.
     pub error: f64,
-    /// Half of the estimate's 95 % interval as such a fraction.
+    /// Half of the estimate's 95 % interval, as a fraction of the same number.
     pub noise: f64,
-    /// Largest error that is promised; `None`: nothing is.
+    /// Largest allowed error; `None`: the number has none.
     pub allowed: Option<f64>,
-    /// Verdict on the error: within its promise, or, without one, within [`USUAL`].
+    /// Verdict on the error: whether it is within the allowed error, or within [`USUAL`] if there is none.
     pub verdict: Verdict,
 }
 
-/// A claim in words beside values.
+/// A claim without a number, compared with values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClaim {
     /// Verdict on the claim.
     pub verdict: Verdict,
-    /// Fraction by which the metric changes where it should rise and does not; the worst of all.
+    /// Smallest relative change between neighbouring runs of a chain, if the claim does not hold.
     pub miss: Option<f64>,
     /// The runs and their values, chain by chain.
     pub chains: Vec<Vec<(String, JudgedValue)>>,
 }
 
 impl JudgedValue {
-    /// A value without noise.
+    /// Returns a value without noise.
     pub fn exact(value: f64) -> JudgedValue {
         JudgedValue { value, half: 0.0 }
     }
@@ -116,7 +116,7 @@ impl JudgedValue {
         }
     }
 
-    /// Percent by which it exceeds `other`.
+    /// Returns the percentage by which this value exceeds `other`.
     fn percent_over(self, other: JudgedValue) -> JudgedValue {
         let ratio = self.value / other.value;
         let relative = (self.half / self.value).hypot(other.half / other.value);
@@ -137,7 +137,7 @@ impl JudgedValue {
 }
 
 impl Verdict {
-    /// Returns the verdict on several that must all hold: a failure decides, then one that is undecided.
+    /// Returns the verdict if all `verdicts` must hold: `Fails` if one fails, else `Undecided` if one is undecided.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let worst = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
@@ -147,7 +147,7 @@ impl Verdict {
         verdicts.into_iter().fold(Verdict::Holds, worst)
     }
 
-    /// Verdict on several of which one must hold.
+    /// Returns the verdict if one of `verdicts` must hold.
     pub fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let best = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Holds, _) | (_, Verdict::Holds) => Verdict::Holds,
@@ -158,11 +158,11 @@ impl Verdict {
     }
 }
 
-/// Returns what `estimates` have for `number`: of its runs the mean, the difference from others, or
-/// the percentage over others.
+/// Returns the estimate for `number` from the values of its runs: their mean, their mean difference from other
+/// runs, or the mean percentage by which they exceed other runs.
 ///
 /// # Errors
-/// A run has no value, or the number names runs that make no sense.
+/// A run has no value, or the number names an unsuitable set of runs.
 pub fn estimate<E: Estimates>(
     number: &PublishedNumber,
     estimates: &mut E,
@@ -190,7 +190,7 @@ pub fn estimate<E: Estimates>(
     Ok(JudgedValue::mean(&each))
 }
 
-/// Judges `number` by `estimates`.
+/// Judges `number` by the values of `estimates`.
 ///
 /// # Errors
 /// As [`estimate`].
@@ -203,7 +203,7 @@ pub fn number<E: Estimates>(
         false => promise_of_gain(number.metric, number.fitted),
         true => promise(number.metric, number.fitted),
     };
-    // Among differences, only those of times have an allowed error.
+    // The allowed error of a difference is one for all metrics that have one.
     let allowed = promised.map(|max| {
         if number.minus.is_empty() {
             max
@@ -226,7 +226,7 @@ pub fn number<E: Estimates>(
 }
 
 impl JudgedNumber {
-    /// Verdict on the error as one of at most `most`, a fraction.
+    /// Returns the verdict on whether the error is at most `most`, a fraction.
     pub fn within(&self, most: f64) -> Verdict {
         match () {
             () if self.error.abs() + self.noise <= most => Verdict::Holds,
@@ -236,7 +236,7 @@ impl JudgedNumber {
     }
 }
 
-/// Judges `claim` by `estimates`.
+/// Judges `claim` by the values of `estimates`.
 ///
 /// # Errors
 /// A run has no value.
@@ -267,14 +267,14 @@ pub fn claim<E: Estimates>(
     })
 }
 
-/// Returns the error of `value` against the printed number, as a fraction of it; 0 inside a printed range. For a gain
-/// this is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the two ratios are within 8 %.
+/// Returns the error of `value` as a fraction of the printed number; 0 inside a printed range. For a gain this is
+/// the error of the gain: 5.9 % instead of 14.6 % is an error of 60 %, although the two ratios are within 8 %.
 pub fn error(number: &PublishedNumber, value: f64) -> f64 {
     let nearest = nearest(number, value);
     (value - nearest) / whole(nearest)
 }
 
-/// Returns the number that an error is a fraction of: `printed`, or one unit if that is zero.
+/// Returns the number of which an error is a fraction: `printed`, or 1 if that is zero.
 fn whole(printed: f64) -> f64 {
     match printed == 0.0 {
         true => 1.0,
@@ -303,7 +303,7 @@ impl Estimates for Simulator {
 mod tests {
     use super::*;
 
-    /// Runs by name: value and half of the interval.
+    /// Runs by name, each with its value and half of its interval.
     struct Known(Vec<(&'static str, f64, f64)>);
 
     impl Estimates for Known {
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_number_holds_fails_or_is_not_told_by_its_interval() {
-        // A tenth is promised of IOPS that nothing was fitted to.
+        // The allowed error of IOPS that no figure was fitted to is a tenth.
         let judged = |value: f64, half: f64| {
             let mut known = Known(vec![("a", value, half)]);
             number(&published("value = 100"), &mut known)
@@ -358,7 +358,7 @@ mod tests {
         );
         let over = published("value = 10\nover = [\"b\"]");
         let found = estimate(&over, &mut known).unwrap();
-        // 1.1 x the root of (3/110)^2 + (4/100)^2.
+        // 1.1 times the square root of (3/110)^2 + (4/100)^2.
         assert!((found.value - 10.0).abs() < 1e-9 && (found.half - 5.325).abs() < 1e-3);
         let unlike = published("value = 10\nover = [\"b\", \"a\"]");
         let refused = estimate(&unlike, &mut known).unwrap_err();

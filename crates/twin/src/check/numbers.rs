@@ -1,4 +1,4 @@
-//! Numbers against numbers.
+//! Published numbers, one by one, against the twin's.
 
 use super::judge;
 use crate::published::{Basis, Paper, ProfileField, PublishedNumber, SimulationError, Simulator};
@@ -19,7 +19,7 @@ pub struct NumberCheck {
     pub increment: bool,
     /// True if the number is a percentage by which runs exceed others.
     pub percent: bool,
-    /// Basis of agreement.
+    /// Reason for which agreement is expected.
     pub basis: Basis,
     /// Printed number, or lower end of the printed range.
     pub published: f64,
@@ -27,17 +27,17 @@ pub struct NumberCheck {
     pub published_to: Option<f64>,
     /// The twin's number.
     pub modelled: f64,
-    /// Error as a fraction; of a gain, a fraction of the gain.
+    /// Error as a fraction of the printed number; for a gain, a fraction of the gain.
     pub error: f64,
-    /// Error that is allowed; `None`: nothing was promised.
+    /// Largest allowed error; `None`: the number has none.
     pub allowed: Option<f64>,
-    /// The twin's number at the ends of a figure's band.
+    /// The twin's number with one figure at the lower and at the upper end of its band.
     pub band: Option<[f64; 2]>,
     /// Reason why the error is larger than allowed.
     pub known: Option<String>,
-    /// Run that draws more than its package is sold to draw.
+    /// Run whose package would draw more than its thermal design power.
     pub past_tdp: Option<PastTdp>,
-    /// The name of the order that it is in.
+    /// Name of the group of numbers whose order is compared.
     #[serde(skip)]
     pub order: Option<String>,
 }
@@ -54,7 +54,7 @@ impl NumberCheck {
     }
 }
 
-/// The rows of `paper`.
+/// Compares each number of `paper`.
 pub(crate) fn rows(
     paper: &Paper,
     simulator: &mut Simulator,
@@ -106,7 +106,7 @@ fn past_tdp(
     Ok(worst)
 }
 
-/// The number with one figure at either end of its band.
+/// Returns the twin's number with one figure at the lower and at the upper end of its band.
 fn band(
     number: &PublishedNumber,
     simulator: &mut Simulator,

@@ -1,27 +1,27 @@
-//! The order of methods, wherever what was printed differs.
+//! The order of methods, for every two whose published numbers differ.
 
 use super::{NumberCheck, TIE};
 use crate::published::Paper;
 use serde::Serialize;
 
-/// Two numbers of which one was printed larger.
+/// Two published numbers, one larger than the other.
 #[derive(Clone, Debug, Serialize)]
 pub struct PublishedOrder {
     /// The source's short name.
     pub paper: String,
-    /// The larger.
+    /// Description of the larger number.
     pub more: String,
-    /// The smaller.
+    /// Description of the smaller number.
     pub less: String,
-    /// Fraction by which the larger was printed larger.
+    /// Fraction by which the larger number exceeds the smaller one, as published.
     pub published: f64,
-    /// Fraction by which it is larger in the twin.
+    /// Fraction by which it exceeds the smaller one in the twin.
     pub modelled: f64,
-    /// True if the same number is the larger in the twin.
+    /// True if the same number is larger in the twin.
     pub kept: bool,
 }
 
-/// Returns every pair of numbers of `paper` that are in an order.
+/// Returns every two numbers of `paper` that have an order.
 pub(crate) fn orders(paper: &Paper, rows: &[NumberCheck]) -> Vec<PublishedOrder> {
     let mut orders = Vec::new();
     for (i, a) in rows.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! Largest errors that are promised of published numbers.
+//! Largest allowed errors of published numbers.
 
 use joulio_job::{EnergyMetric, LatencyStatistic, Metric};
 use joulio_units::Boundary;
 
-/// I/Os a joule at the package: what gains are printed of.
+/// I/Os per joule of the package, the metric in which gains are published.
 const PACKAGE_EFFICIENCY: Metric =
     Metric::Energy(EnergyMetric::IosPerJoule, Some(Boundary::Package));
 const PACKAGE_WATTS: Metric = Metric::Energy(EnergyMetric::Watts, Some(Boundary::Package));
 
-/// Largest promised error of a number of `metric`, as a fraction; `None`: nothing is promised.
+/// Returns the largest allowed error of a number of `metric`, as a fraction; `None`: it has none.
 pub(super) fn promise(metric: Metric, fitted: bool) -> Option<f64> {
     let (near, far) = match metric {
         Metric::Iops(_)
@@ -22,8 +22,8 @@ pub(super) fn promise(metric: Metric, fitted: bool) -> Option<f64> {
     Some(if fitted { near } else { far })
 }
 
-/// Largest promised error of a gain, the percentage by which runs exceed others, as a fraction of the
-/// gain; `None`: nothing is promised.
+/// Returns the largest allowed error of a gain, the percentage by which runs exceed others, as a fraction of the
+/// gain; `None`: it has none.
 pub(super) fn promise_of_gain(metric: Metric, fitted: bool) -> Option<f64> {
     match metric {
         PACKAGE_EFFICIENCY => Some(if fitted { 0.10 } else { 0.25 }),

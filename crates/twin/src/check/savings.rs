@@ -1,8 +1,8 @@
-//! Unknown savings: the saving at which published gains reproduce.
+//! Savings of unknown size: for which value of a saving the published gains reproduce.
 //!
-//! A wait in a lighter state draws less than spinning by a saving, for which sources give different numbers. The
-//! saving changes no time, so that the joules of an I/O are a straight line over it: two runs give the gain at every
-//! saving, and the saving of every gain.
+//! A wait in a light power state draws less than a spin, by a saving for which sources give different values. The
+//! saving changes no time, so that the joules of an I/O are a linear function of it: two runs give the gain for
+//! every saving, and the saving for every gain.
 
 use super::judge;
 use crate::published::{Paper, ProfileField, Saving, SimulationError, Simulator};
@@ -19,18 +19,18 @@ pub struct SavingCheck {
     pub number: String,
     /// Printed gain in percent, or the lower end of a printed range.
     pub published: f64,
-    /// The upper end of a range.
+    /// Upper end of a printed range.
     pub published_to: Option<f64>,
-    /// The saving of the profile in percent.
+    /// Saving of the profile, in percent.
     pub held_percent: f64,
     /// Savings in percent, and the gain in percent that each gives.
     pub gains: Vec<(f64, f64)>,
-    /// The saving in percent by which the printed gain comes out, the lower end of a range; `None`:
-    /// none from nothing to all of it.
+    /// Saving in percent for which the printed gain, or the lower end of its range, is reproduced; `None`: no
+    /// saving from 0 to 100 % reproduces it.
     pub true_at_percent: Option<f64>,
 }
 
-/// The savings of `paper`, each with every number that it moves.
+/// Returns the results for the savings of `paper`, for each with all the numbers that depend on it.
 pub(super) fn savings(
     paper: &Paper,
     simulator: &mut Simulator,
@@ -81,13 +81,13 @@ fn of(
     Ok(found)
 }
 
-/// Returns the share of the other's joules that an I/O takes if it does `gain_percent` percent more I/Os per joule.
+/// Returns the joules of an I/O as a fraction of the other run's, for a run with `gain_percent` percent more I/Os
+/// per joule.
 fn joules_left(gain_percent: f64) -> f64 {
     1.0 / (1.0 + gain_percent / 100.0)
 }
 
-/// The saving in percent by which `gain` comes out, on the line through the first and the last of
-/// `gains`.
+/// Returns the saving in percent that gives `gain`, on the line through the first and the last of `gains`.
 fn saving_of(gains: &[(f64, f64)], gain: f64) -> Option<f64> {
     let [first, .., last] = gains else {
         return None;
@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn a_gain_is_found_where_the_line_has_it() {
-        // Half of the joules are left where all of it is saved.
+        // A saving of 100 % leaves half of the joules.
         let gains = [(0.0, 0.0), (50.0, 100.0 / 3.0)];
         let near = |gain: f64, at: f64| (saving_of(&gains, gain).unwrap() - at).abs() < 1e-9;
         assert!(near(100.0 / 3.0, 50.0));
         assert!(near(100.0, 100.0));
-        // Past all of it, before none of it, and where a saving moves nothing.
+        // A gain beyond that of the full saving, one below that of no saving, and a saving without effect.
         assert_eq!(saving_of(&gains, 150.0), None);
         assert_eq!(saving_of(&gains, -5.0), None);
         assert_eq!(saving_of(&[(0.0, 1.0), (50.0, 1.0)], 10.0), None);

@@ -1,15 +1,16 @@
-//! The least of a function of one number: golden-section search over the multiples of a step.
+//! Minimum of a function of one number: golden-section search over the multiples of a step.
 
-/// The multiple of `step` from `low` to `high` at which `of` is least, if it falls and then rises.
+/// Finds the multiple of `step` from `low` to `high` at which `of` is least, for a function that falls and then
+/// rises.
 ///
-/// Only multiples of the step are tried, so that a start elsewhere ends at the same one.
+/// Only multiples of the step are tried, so that the result does not depend on the start.
 pub(super) fn least<E>(
     low: f64,
     high: f64,
     step: f64,
     mut of: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<f64, E> {
-    // A division would leave 0.30000000000000004: steps are decimal, and so are their multiples.
+    // A division would give 0.30000000000000004. Steps are decimal numbers, and so are their multiples.
     let places = (-step.log10()).ceil().clamp(0.0, 9.0);
     let round = |value: f64| (value * 10f64.powf(places)).round() / 10f64.powf(places);
     let at = |n: i64| round(n as f64 * step).clamp(low, high);
@@ -45,7 +46,7 @@ pub(super) fn least<E>(
     Ok(at(best.0))
 }
 
-/// The larger part of the golden section.
+/// Ratio of the larger part of a golden section to the whole.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
 #[cfg(test)]

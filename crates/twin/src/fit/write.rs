@@ -1,4 +1,4 @@
-//! Writing a fit into the profiles' files, their comments and their order kept.
+//! Writes the result of a fit into the profiles' files, keeping their comments and their order.
 
 use crate::published::ProfileField;
 use toml_edit::{DocumentMut, Item, Value};
@@ -14,7 +14,7 @@ pub enum FitWriteError {
     Missing(ProfileField),
 }
 
-/// The profile's `text` with the figures at these fields set.
+/// Returns the profile's `text` with the figures at these fields set.
 ///
 /// # Errors
 /// The text is not TOML, or has no figure at one of the fields.
@@ -35,7 +35,7 @@ pub fn write(text: &str, values: &[(ProfileField, f64)]) -> Result<String, FitWr
     Ok(document.to_string())
 }
 
-/// The `value` of the figure at `path`.
+/// Returns the `value` of the figure at `path`.
 fn figure<'a>(root: &'a mut Item, path: &[String]) -> Option<&'a mut Value> {
     let found = path
         .iter()

@@ -5,21 +5,21 @@ use joulio_model::{MachineProfile, MeteredAt};
 use joulio_wait::Objective;
 use serde::{Deserialize, Serialize};
 
-/// Mechanism and energy that a cell is judged by.
+/// Mechanism and boundary of energy by which a cell is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct View {
-    /// Mechanism that there is to wait with.
+    /// Mechanism available to wait with.
     pub mechanism: Mechanism,
-    /// Boundary of the energy that counts.
+    /// Boundary within which energy is counted.
     pub boundary: Objective,
 }
 
-/// The values of each axis: every one with every other.
+/// The values of each axis; a grid has all combinations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridAxes {
     /// Device profiles by name.
     pub devices: Vec<String>,
-    /// I/Os in flight, each job.
+    /// I/Os in flight per job.
     pub iodepths: Vec<usize>,
     /// Numbers of jobs, each job on a CPU of its own as long as there are enough.
     pub numjobs: Vec<usize>,
@@ -62,7 +62,7 @@ impl GridAxes {
         }
     }
 
-    /// 700 cells, always the same: small reads on one CPU, from every device.
+    /// Returns the axes of a sample of 700 cells: small reads on one CPU, from every device.
     pub fn sample() -> GridAxes {
         let view = |mechanism, boundary| View {
             mechanism,
@@ -100,7 +100,7 @@ impl GridAxes {
         self
     }
 
-    /// Returns every scenario of the axes.
+    /// Returns all scenarios of the axes.
     pub fn scenarios(&self) -> Vec<Scenario> {
         let mut scenarios = Vec::new();
         for device in &self.devices {

@@ -6,38 +6,38 @@ use super::{Scenario, View};
 use joulio_units::{PastTdp, Slo};
 use serde::{Deserialize, Serialize};
 
-/// Costs of a policy in a cell, means over its seeds. Everything in it is modelled.
+/// Costs of a policy in a cell, means over the seeds. All of them are modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// Name of the policy.
     pub policy: String,
-    /// Joules of an I/O, at the cell's boundary.
+    /// Joules per I/O, within the cell's boundary.
     pub joules_per_io: f64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub iops: f64,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
-    /// Nanoseconds of the 99th percentile.
+    /// 99th percentile of the latency in nanoseconds.
     pub p99_ns: f64,
-    /// Nanoseconds of the 99.9th percentile.
+    /// 99.9th percentile of the latency in nanoseconds.
     pub p999_ns: f64,
-    /// CPU time of an I/O in nanoseconds.
+    /// CPU time per I/O in nanoseconds.
     pub cpu_ns_per_io: f64,
-    /// Percent of the jobs' CPUs that the thread beside each had; absent: there was none.
+    /// Percentage of the time of the jobs' CPUs that threads of another program had; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour_percent: Option<f64>,
-    /// True if the promise is kept with each seed.
+    /// True if the policy keeps the promise with every seed.
     pub keeps: bool,
-    /// The package would draw more than its thermal design power.
+    /// Set if the package would draw more than its thermal design power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_tdp: Option<PastTdp>,
-    /// Joules per I/O over the least of any policy that keeps the promise with every seed, with the same seed, less
-    /// one: the mean over the seeds. Below zero for a policy that does not keep the promise and uses less; `None` if
-    /// no policy keeps it.
+    /// Joules per I/O divided by the least joules of any policy that keeps the promise with every seed, less one:
+    /// the mean over the seeds, each compared with itself. Below zero for a policy that uses less because it breaks
+    /// the promise; `None` if no policy keeps it.
     pub regret: Option<f64>,
-    /// Joules an I/O over those of the oracle of completions, less one.
+    /// Joules per I/O divided by those of the oracle of completions, less one.
     pub regret_oracle: Option<f64>,
-    /// Figures of each seed, where there are several.
+    /// Figures of each seed, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_seed: Vec<SeedFigures>,
 }
@@ -45,25 +45,25 @@ pub struct Judged {
 /// Figures of a policy with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedFigures {
-    /// Joules of an I/O, at the cell's boundary.
+    /// Joules per I/O, within the cell's boundary.
     pub joules_per_io: f64,
     /// True if the promise is kept.
     pub keeps: bool,
-    /// Joules an I/O over those of the best with this seed, less one.
+    /// Joules per I/O divided by those of the best policy with this seed, less one.
     pub regret: Option<f64>,
-    /// Joules an I/O over those of the oracle of completions with this seed, less one.
+    /// Joules per I/O divided by those of the oracle of completions with this seed, less one.
     pub regret_oracle: Option<f64>,
 }
 
-/// Joules per I/O of three oracles, each the least of its tries, of the oracle above it, and of every
-/// policy that keeps the promise.
+/// Joules per I/O of three oracles. The figure of each is the least of its own tries, of those of the oracles above
+/// it, and of all policies that keep the promise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OracleJoules {
-    /// Oracle that knows when each I/O that is out completes.
+    /// Oracle that knows when each I/O in flight completes.
     pub completions: f64,
-    /// Oracle that knows that, and lets as many I/Os be late as the promise leaves.
+    /// Oracle that also lets as many I/Os be late as the promise allows.
     pub spending: f64,
-    /// Oracle that knows when the next I/O arrives, too.
+    /// Oracle that also knows when the next I/O arrives.
     pub everything: f64,
 }
 
@@ -76,27 +76,27 @@ pub struct GridCell {
     /// Mechanism and energy that the cell is judged by.
     #[serde(flatten)]
     pub view: View,
-    /// Nanoseconds that percentiles of the I/Os may not exceed, with the first seed.
+    /// Limits in nanoseconds for percentiles of the latency, with the first seed.
     pub slo_ns: Slo,
-    /// Policy whose latencies are promised; absent: the promise was given.
+    /// Policy whose latencies are the promise; absent if the user gave a promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo_of: Option<String>,
-    /// Distance of another seed from the first: polling's 99th percentile, the larger over the
+    /// Difference between the first seed and another in polling's 99th percentile: the larger divided by the
     /// smaller, less one.
     pub p99_noise: f64,
-    /// Distance of another seed from the first: polling's 99.9th percentile, the larger over the
+    /// Difference between the first seed and another in polling's 99.9th percentile: the larger divided by the
     /// smaller, less one.
     pub p999_noise: f64,
-    /// Policy with the least joules per I/O, mean over the seeds, of those that keep the promise with each seed;
-    /// `None`: no policy keeps it.
+    /// Policy with the least joules per I/O, as a mean over the seeds, among those that keep the promise with every
+    /// seed; `None`: no policy keeps it.
     pub best: Option<String>,
-    /// Policies that use least with some of the seeds, where the best does not.
+    /// Policies that use the least with some seeds with which the best does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ties: Vec<String>,
-    /// Joules per I/O of the next best over the best's, less one; 0: all that keep the promise use the same; `None`:
-    /// no other policy keeps it.
+    /// Joules per I/O of the second-best policy divided by the best's, less one; 0 if all that keep the promise use
+    /// the same; `None` if no other policy keeps it.
     pub margin: Option<f64>,
-    /// Joules per I/O of the oracles; `None` when there is no best.
+    /// Joules per I/O of the oracles; `None` if there is no best policy.
     pub oracle_joules_per_io: Option<OracleJoules>,
     /// Results of the policies, in the order of the sweep.
     pub policies: Vec<Judged>,
@@ -109,21 +109,21 @@ impl GridCell {
     }
 }
 
-/// Joules that differ by less than a thousandth are the same.
+/// Ratio of joules up to which two policies count as equal.
 const TIE: f64 = 1.001;
 
-/// Joules of one seed in a view.
+/// Joules with one seed in a view.
 struct Seen<'a> {
     replicate: &'a Replicate,
-    /// Joules of an I/O of each outcome.
+    /// Joules per I/O of each outcome.
     joules: Vec<f64>,
     least: Option<f64>,
     oracles: Option<OracleJoules>,
 }
 
 impl<'a> Seen<'a> {
-    /// The seed `replicate` in the view at `index`, where the policies at `kept` keep the promise with
-    /// every seed.
+    /// Returns the joules with the seed of `replicate` in the view at `index`, where the policies at `kept` keep
+    /// the promise with every seed.
     fn new((index, view): (usize, View), kept: &[usize], replicate: &'a Replicate) -> Seen<'a> {
         let outcomes = replicate.outcomes.iter();
         let joules: Vec<f64> = outcomes.map(|one| one.joules(view.boundary)).collect();
@@ -152,7 +152,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns true if no policy uses less with this seed by more than the tolerance.
+    /// Returns true if no policy uses less with this seed, by more than the tolerance.
     fn is_best(&self, index: usize) -> bool {
         self.least
             .is_some_and(|least| self.joules[index] <= least * TIE)
@@ -170,7 +170,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The row of `scenario` in the view at `index` of the sweep's.
+/// Judges `scenario` in the view at `index` of the sweep's views.
 pub(crate) fn judge(
     scenario: &Scenario,
     (index, view): (usize, View),
@@ -195,7 +195,7 @@ pub(crate) fn judge(
         .collect();
     let joules = |one: usize| mean(seen.iter().map(|seed| seed.joules[one]));
     let least = kept.iter().map(|&one| joules(one)).min_by(f64::total_cmp);
-    // Policies that differ by less count as equal: the one that is listed first is the best.
+    // Policies that differ by less count as equal: the first of them in the list is the best.
     let best = least.and_then(|least| {
         let mut kept = kept.iter().copied();
         kept.find(|&one| joules(one) <= least * TIE)

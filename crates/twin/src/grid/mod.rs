@@ -1,8 +1,8 @@
-//! Every policy on every load: what each takes, and which is best.
+//! Simulation of every policy on every load: the costs of each, and which policy is best.
 //!
-//! A [`Scenario`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
-//! [`View`] is what it is judged by: the mechanisms that the processor has, and what counts as
-//! energy. A scenario in a view is a cell, and [`GridSweep::simulate`] gives the [`GridCell`] of each.
+//! A [`Scenario`] is a device with a load; all policies meet the same device there, I/O by I/O. A [`View`] is what
+//! the scenario is judged by: the mechanisms that the processor has, and the boundary of the energy. A scenario in
+//! a view is a cell, and [`GridSweep::simulate`] returns the [`GridCell`] of each.
 
 mod axes;
 mod judge;
@@ -25,12 +25,11 @@ use std::fmt;
 
 use crate::TwinRun;
 
-/// Mechanism of a processor and a kernel beside spinning, timers and interrupts; each has what those
-/// before it have.
+/// Mechanisms of a processor and a kernel beyond spins, timers and interrupts; each includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// Spinning, timers, and interrupts by an eventfd.
+    /// Spins, timers, and interrupts through an eventfd.
     Eventfd,
     /// Also `tpause` and `umwait`.
     Tpause,
@@ -46,7 +45,7 @@ impl Mechanism {
         Mechanism::UserInterrupt,
     ];
 
-    /// The least that a policy with these steps needs.
+    /// Returns the first mechanism that has all `steps` of a policy.
     pub fn of(steps: StepSet) -> Mechanism {
         if steps.has(StepKind::UserInterrupt) {
             Mechanism::UserInterrupt
@@ -57,7 +56,7 @@ impl Mechanism {
         }
     }
 
-    /// The steps that there are with it.
+    /// Returns the steps that are available with the mechanism.
     pub(crate) fn steps(self) -> StepSet {
         let waits = Adaptive::STEPS
             .with(StepKind::Pause)
@@ -69,13 +68,13 @@ impl Mechanism {
         }
     }
 
-    /// The light steps that there are with it.
+    /// Returns the light steps that are available with the mechanism.
     pub(crate) fn light(self) -> StepSet {
         let light = StepSet::NONE.with(StepKind::Pause).with(StepKind::Monitor);
         self.steps().and(light)
     }
 
-    /// Name in the output.
+    /// Returns the name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Mechanism::Eventfd => "eventfd",
@@ -91,8 +90,8 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// Joules of `done` within the boundary `objective`, without what the threads of other programs added
-/// to them.
+/// Returns the joules of `done` within the boundary `objective`, less those that the threads of other programs
+/// added.
 pub(crate) fn joules(objective: Objective, machine: &MachineProfile, done: &TwinRun) -> Joules {
     let others = done.cores.iter().map(|core| core.neighbour);
     let others = others.fold(Nanos::ZERO, |sum, time| sum + time);

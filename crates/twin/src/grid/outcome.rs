@@ -1,4 +1,4 @@
-//! Figures of a run by which it is judged.
+//! Figures by which a run is judged.
 
 use super::{Mechanism, View, joules};
 use crate::TwinRun;
@@ -11,11 +11,11 @@ use joulio_wait::Objective;
 pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) mechanism: Mechanism,
-    /// Index of the only view that it was simulated for; `None`: all that have its mechanism.
+    /// Index of the only view that the run was simulated for; `None`: all views that include its mechanism.
     pub(crate) view: Option<usize>,
-    /// Joules of an I/O, by objective.
+    /// Joules per I/O, by objective.
     joules: [f64; Objective::ALL.len()],
-    /// Watts of all but the jobs' cores, by objective.
+    /// Watts of everything except the jobs' cores, by objective.
     others: [f64; Objective::ALL.len()],
     pub(crate) iops: f64,
     pub(crate) mean: f64,
@@ -24,12 +24,12 @@ pub(crate) struct Outcome {
     pub(crate) cpu_ns: f64,
     pub(crate) neighbour_percent: Option<f64>,
     pub(crate) past_tdp: Option<PastTdp>,
-    /// True if the promise is kept.
+    /// True if the run keeps the promise.
     pub(crate) keeps: bool,
 }
 
 impl Outcome {
-    /// The figures of `done`, by the promise `slo`; without one none is kept yet.
+    /// Returns the figures of `done`, judged by the promise `slo`; without a promise, as not keeping it.
     pub(crate) fn of(
         machine: &MachineProfile,
         (name, mechanism): (&str, Mechanism),
@@ -38,7 +38,7 @@ impl Outcome {
     ) -> Outcome {
         let all = done.all();
         let quantile = |quantile: f64| all.latency.value_at_quantile(quantile);
-        // The lowest latency that falls into the same bucket of the histogram.
+        // The lowest latency in the same bucket of the histogram.
         let least = |percentile: Percentile| {
             Nanos(
                 all.latency
@@ -67,22 +67,22 @@ impl Outcome {
         }
     }
 
-    /// Returns true if it takes part in `view`, at `index` of the sweep's.
+    /// Returns true if the outcome takes part in `view`, which has `index` in the sweep.
     pub(crate) fn is_in(&self, index: usize, view: View) -> bool {
         self.mechanism <= view.mechanism && self.view.is_none_or(|only| only == index)
     }
 
-    /// Joules of an I/O within the boundary `objective`.
+    /// Returns the joules per I/O within the boundary `objective`.
     pub(crate) fn joules(&self, objective: Objective) -> f64 {
         self.joules[objective as usize]
     }
 
-    /// Watts within the boundary `objective` of all but the jobs' cores.
+    /// Returns the watts of everything except the jobs' cores, within the boundary `objective`.
     pub(crate) fn others(&self, objective: Objective) -> f64 {
         self.others[objective as usize]
     }
 
-    /// Judges by a promise of the 99th and 99.9th percentiles.
+    /// Judges the outcome by `slo`, a promise of the 99th and 99.9th percentiles.
     pub(crate) fn judge(&mut self, slo: &Slo) {
         self.keeps = slo.keeps(|percentile| match percentile {
             Percentile::P99 => Nanos(self.p99),

@@ -1,4 +1,4 @@
-//! One seed of a scenario: what each policy and each oracle did on the same devices, I/O by I/O.
+//! One seed of a scenario: results of each policy and each oracle on the same device, I/O by I/O.
 
 use super::outcome::Outcome;
 use super::{GridError, GridSweep, Mechanism, Scenario, View};
@@ -13,15 +13,15 @@ const DRIVER: Method = Method {
     mode: CompletionMode::Poll,
 };
 
-/// I/Os that show what a closed loop does.
+/// I/Os of the run that measures the rate of a closed loop.
 const FIRST: u64 = 4_000;
 
-/// Knowledge of an oracle beside the I/Os that are out, and what it may do with it.
+/// Knowledge of an oracle about the future, and its use of late I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knows {
     /// The time when each I/O completes.
     Completions,
-    /// Completions; a fraction of the I/Os may be late, as the promise allows.
+    /// Completions, and a fraction of the I/Os may be late, as the promise allows.
     Spending,
     /// Completions, late I/Os, and the next arrival.
     Everything,
@@ -31,10 +31,10 @@ pub(crate) enum Knows {
 pub(crate) struct Replicates {
     /// One replicate for each seed; at least one, and all have the same policies.
     pub(crate) seeds: Vec<Replicate>,
-    /// Difference between the first seed and another: of polling's 99th and 99.9th percentiles, the larger over the
-    /// smaller, less one.
+    /// Difference between the first seed and another, in polling's 99th and 99.9th percentiles: the larger divided
+    /// by the smaller, less one.
     pub(crate) noise: (f64, f64),
-    /// Policy whose latencies are promised, where the promise was not given.
+    /// Policy whose latencies are the promise, if the user gave none.
     pub(crate) slo_of: Option<String>,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Replicate {
     /// Outcomes by policy, polling first.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) oracles: Vec<(Oracle, Outcome)>,
-    /// Oracles that are tried in each view, by index.
+    /// Oracles that are tried in each view, as indices of `oracles`.
     pub(crate) tries: Vec<Vec<(Knows, usize)>>,
 }
 
-/// The policies' runs of a job.
+/// Runs of all policies for one job.
 struct Policies {
     job: Job,
     /// Outcomes by policy, polling first.
@@ -56,7 +56,7 @@ struct Policies {
 }
 
 impl GridSweep {
-    /// Simulates every policy and oracle with each seed.
+    /// Simulates every policy and every oracle with each seed.
     pub(super) fn replicates(
         &self,
         scenario: &Scenario,
@@ -73,7 +73,7 @@ impl GridSweep {
         };
         let noise = self.noise(scenario, setup, &simulated)?;
         let seeds = simulated.into_iter().map(|Policies { job, mut outcomes }| {
-            // By a promise that was given they are judged already.
+            // If the user gave a promise, the outcomes are judged by it already.
             let slo = self.slo.unwrap_or_else(|| {
                 let slo = like(&outcomes[reference]);
                 outcomes.iter_mut().for_each(|outcome| outcome.judge(&slo));
@@ -103,7 +103,7 @@ impl GridSweep {
         for candidate in &self.candidates {
             let done = run_policy(&job, DRIVER, setup, |_| candidate.policy());
             let done = match done {
-                // The machine lacks what it needs.
+                // The machine lacks a step that the policy needs.
                 Err(TwinError::Step { .. }) => continue,
                 done => done?,
             };
@@ -153,7 +153,7 @@ impl GridSweep {
         })
     }
 
-    /// The policy that is given the promise and the boundary, in the view at `index`.
+    /// Simulates the adaptive policy with the promise and the boundary of the view at `index`.
     fn adaptive(
         &self,
         (index, view): (usize, View),
@@ -182,7 +182,7 @@ impl GridSweep {
         let policy = Adaptive::new(costs, goal, job.numjobs, view.mechanism.steps());
         let own = |_| AnyPolicy::Adaptive(policy.clone());
         let done = match run_policy(job, DRIVER, setup, own) {
-            // The machine lacks what it needs.
+            // The machine lacks a step that the policy needs.
             Err(TwinError::Step { .. }) => return Ok(None),
             done => done?,
         };
@@ -192,7 +192,7 @@ impl GridSweep {
         Ok(Some(outcome))
     }
 
-    /// The job of `scenario` with `seed`, and polling's run of it.
+    /// Returns the job of `scenario` with `seed`, and the run of it with polling.
     fn polled(
         &self,
         scenario: &Scenario,
@@ -207,8 +207,8 @@ impl GridSweep {
         Ok((job, done))
     }
 
-    /// Returns the difference between the first seed and another: of polling's 99th and 99.9th percentiles, the
-    /// larger over the smaller, less one.
+    /// Returns the difference between the first seed and another, in polling's 99th and 99.9th percentiles: the
+    /// larger divided by the smaller, less one.
     fn noise(
         &self,
         scenario: &Scenario,
@@ -229,13 +229,15 @@ impl GridSweep {
         Ok((over(first.0, other.0), over(first.1, other.1)))
     }
 
-    /// The oracles' tries: above depth 1 leaving completions or not, and where the load comes by itself
-    /// napping or not. Those that know more have the tries of those that know less beside their own.
+    /// Returns the oracles to try: above depth 1, with and without leaving completions for later; in a load whose
+    /// I/Os arrive by themselves, with and without naps. An oracle that knows more also has the tries of those that
+    /// know less.
     fn tries(&self, job: &Job, view: View, polled: &Outcome, slo: Slo) -> Vec<(Knows, Oracle)> {
         let deep = job.iodepth > 1;
-        // A closed loop has no time in which nothing is out.
+        // In a closed loop an I/O is always in flight.
         let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
-        // Watts of the rest of the machine while a job of a closed loop waits, whatever its core does.
+        // Watts of the rest of the machine per job of a closed loop: drawn while the job waits, whatever its core
+        // does.
         let share = match closed {
             true => polled.others(view.boundary) / job.numjobs as f64,
             false => 0.0,
@@ -262,7 +264,7 @@ impl GridSweep {
             };
             tries.push((Knows::Spending, spending));
         }
-        // Nothing arrives in a closed loop.
+        // A closed loop has no arrivals to know.
         for spend in [false, true].into_iter().filter(|_| !closed) {
             let everything = Oracle {
                 arrivals: true,
@@ -274,8 +276,9 @@ impl GridSweep {
         tries
     }
 
-    /// Returns the index of the policy whose latencies are promised: polling. On shared CPUs, where a thread that
-    /// spins may wait for a whole tick, it is polling or interrupts, whichever has the lower 99.9th percentile.
+    /// Returns the index of the policy whose latencies are the promise: polling. On shared CPUs, where a thread
+    /// that spins may have to wait for a whole tick, it is polling or interrupts, whichever has the lower 99.9th
+    /// percentile.
     fn reference(&self, scenario: &Scenario, simulated: &[Policies]) -> usize {
         let p999 = |index: usize| -> u64 {
             let seeds = simulated.iter();
@@ -290,10 +293,10 @@ impl GridSweep {
     }
 }
 
-/// Share by which polling's percentiles may be exceeded, where no promise was given.
+/// Fraction by which polling's percentiles may be exceeded, if the user gave no promise.
 const LIKE: f64 = 0.01;
 
-/// Returns the promise of the latencies of `outcome`, and a hundredth more.
+/// Returns a promise of the latencies of `outcome`, with one percent added.
 fn like(outcome: &Outcome) -> Slo {
     let limit = |percentile, ns: u64| SloLimit {
         percentile,
@@ -304,7 +307,7 @@ fn like(outcome: &Outcome) -> Slo {
     scaled([p99, p999].into_iter(), 1.0 + LIKE)
 }
 
-/// Returns the promise of `limits`, each multiplied by `times`.
+/// Returns a promise of `limits`, each multiplied by `times`.
 fn scaled(limits: impl Iterator<Item = SloLimit>, times: f64) -> Slo {
     let limits = limits.map(|one| SloLimit {
         latency: Nanos::nearest(one.latency.0 as f64 * times).max(Nanos(1)),

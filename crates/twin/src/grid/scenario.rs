@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Arrivals of I/Os, as a share of the device's rate with polling.
+/// Arrivals of I/Os, relative to the rate of the device with polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum LoadKind {
-    /// Closed loop: as soon as one I/O completes the next is submitted.
+    /// Closed loop: the next I/O is submitted as soon as one completes.
     Closed,
-    /// Open loop: arrivals at random, at a percentage of the closed loop's rate.
+    /// Open loop: random arrivals, at a percentage of the closed loop's rate.
     Open {
         /// Percent of the closed loop's rate.
         percent: u8,
     },
-    /// Bursts of twice the depth at 30 percent of it.
+    /// Bursts of twice the depth, at 30 percent of the closed loop's rate.
     Bursty,
-    /// The closed loop, and 5 percent of it with every other direction, in turn.
+    /// In turn, the closed loop, and 5 percent of its rate with the shares of reads and writes exchanged.
     Phases,
     /// Closed loop with several jobs on each CPU.
     Shared {
         /// Jobs on a CPU.
         jobs: u8,
     },
-    /// Closed loop, with a thread on the CPU of each job that computes without end.
+    /// Closed loop, with a thread on each job's CPU that computes without end.
     BesideCompute,
 }
 
@@ -45,12 +45,12 @@ impl LoadKind {
         LoadKind::BesideCompute,
     ];
 
-    /// Threads of another program on each CPU of the jobs.
+    /// Returns the number of threads of another program on each CPU of the jobs.
     pub fn neighbours(self) -> usize {
         usize::from(self == LoadKind::BesideCompute)
     }
 
-    /// Jobs on each CPU.
+    /// Returns the number of jobs on each CPU.
     fn jobs_on_cpu(self) -> usize {
         match self {
             LoadKind::Shared { jobs } => usize::from(jobs),
@@ -109,14 +109,14 @@ impl FromStr for LoadKind {
     }
 }
 
-/// A device with a load: all of a cell but what it is judged by.
+/// A device with a load: a cell without its view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Scenario {
     /// The device's profile.
     pub device: String,
-    /// I/Os in flight, each job.
+    /// I/Os in flight per job.
     pub iodepth: usize,
-    /// Jobs; of a load that shares CPUs, the CPUs.
+    /// Number of jobs; for a load that shares CPUs, the number of CPUs.
     pub numjobs: usize,
     /// Bytes of an I/O.
     pub bs: u32,
@@ -127,13 +127,13 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns true if the jobs' CPUs on `machine` are not theirs alone.
+    /// Returns true if the jobs share their CPUs on `machine`, with each other or with other threads.
     pub fn shares_cpus(&self, machine: &MachineProfile) -> bool {
         let threads = self.load.jobs_on_cpu() + self.load.neighbours();
         threads > 1 || self.numjobs > machine.cpus()
     }
 
-    /// Returns the closed loop of the scenario, with `ios` in all, on a machine with `cpus` CPUs.
+    /// Returns the closed loop of the scenario, with `ios` I/Os in all, on a machine with `cpus` CPUs.
     pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64, cpus: usize) -> Job {
         let numjobs = self.numjobs * self.load.jobs_on_cpu();
         Job {
@@ -153,7 +153,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario's job, with `ios` in all, where the closed loop reaches `iops` on `cpus` CPUs.
+    /// Returns the scenario's job, with `ios` I/Os in all, if its closed loop reaches `iops` on `cpus` CPUs.
     pub(crate) fn job(
         &self,
         ios: u64,
@@ -163,7 +163,7 @@ impl Scenario {
     ) -> Job {
         let job = self.closed(ios, ramp_time, seed, cpus);
         let every = |percent: f64| {
-            // One each job.
+            // One I/O of each job.
             let seconds = self.numjobs as f64 / (iops.max(1e-6) * percent / 100.0);
             Nanos::from_seconds(seconds).max(Nanos(1))
         };
@@ -188,7 +188,7 @@ impl Scenario {
         }
     }
 
-    /// A busy time of 2000 I/Os, and a calm one of 200.
+    /// Returns the phases: a busy one of 2000 I/Os, and a calm one of 200.
     fn phases(&self, busy: Nanos, calm: Nanos) -> Vec<Phase> {
         let load = Load {
             read_percent: self.read_percent,

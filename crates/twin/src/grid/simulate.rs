@@ -1,4 +1,4 @@
-//! A scenario simulated, and judged.
+//! Simulation of a scenario, and its judgement.
 
 use super::judge::{GridCell, judge};
 use super::{GridError, GridSweep, Scenario, View};

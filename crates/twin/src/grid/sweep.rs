@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
-    /// The promised limit is one that the device alone exceeds.
+    /// The device alone takes longer than the promised limit.
     #[error(
         "slo: {percentile} of {} us is under what {device} itself takes for {what} of {bs} bytes, {} us",
         micros(*.slo), micros(*.takes)
@@ -33,19 +33,19 @@ pub enum GridError {
         /// Nanoseconds of the mean service time.
         takes: Nanos,
     },
-    /// A percentile that so few I/Os do not have.
+    /// The run has too few I/Os for a percentile.
     #[error(
         "slo: {percentile} is of one in {one_in} I/Os, and a run has {ios}: give --number_ios more"
     )]
     FewIos {
         /// Percentile of the promise.
         percentile: Percentile,
-        /// I/Os of which one may be above it.
+        /// Number of I/Os of which one may exceed the limit.
         one_in: u64,
         /// I/Os of a run.
         ios: u64,
     },
-    /// A view that the machine has no watts for.
+    /// A view needs watts at the wall, which the machine's profile lacks.
     #[error("{machine} has no watts at the wall: its profile is of the package")]
     Wall {
         /// The machine's profile.
@@ -60,7 +60,7 @@ fn micros(time: Nanos) -> f64 {
     time.0 as f64 / 1e3
 }
 
-/// A policy that takes part.
+/// A policy that takes part in a sweep.
 pub struct GridCandidate {
     /// Name of the policy.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct GridCandidate {
 }
 
 impl GridCandidate {
-    /// The policies that `make` makes.
+    /// Returns a candidate with the policies that `make` returns.
     pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> GridCandidate {
         let one = make();
         GridCandidate {
@@ -80,12 +80,12 @@ impl GridCandidate {
         }
     }
 
-    /// A new policy.
+    /// Returns a new policy.
     pub(super) fn policy(&self) -> AnyPolicy {
         (self.make)()
     }
 
-    /// Returns every policy that does not only spin; ski-rental has the break-even of `machine`.
+    /// Returns all policies that do more than spin; ski-rental has the break-even time of `machine`.
     pub fn all(machine: &MachineProfile) -> Vec<GridCandidate> {
         let watts = &machine.core_watts;
         let even = SkiRental::break_even(
@@ -99,9 +99,9 @@ impl GridCandidate {
         };
         let modes = CompletionMode::ALL.into_iter().map(own);
         let modes = modes.filter(|mode| !mode.is_for_comparison());
-        // It is given the promise and the boundary of each view.
+        // Adaptive is simulated in each view, with its promise and boundary.
         let modes = modes.filter(|mode| *mode != CompletionMode::Adaptive);
-        // The oracle's own baseline is a spin: what only spins is no candidate beside it.
+        // The oracles may spin all the time, so that a policy that only spins is no candidate.
         let spins = StepSet::NONE.with(StepKind::Spin);
         let modes = modes.filter(|mode| mode.policy().is_some_and(|one| one.steps() != spins));
         modes
@@ -110,37 +110,37 @@ impl GridCandidate {
     }
 }
 
-/// A sweep: what all its scenarios have in common.
+/// A sweep: the settings common to all its scenarios.
 pub struct GridSweep {
     /// The machine.
     pub machine: MachineProfile,
-    /// The policies, polling not among them: it always takes part.
+    /// The policies without polling, which always takes part.
     pub candidates: Vec<GridCandidate>,
-    /// I/Os of a run, of all jobs.
+    /// I/Os of a run, over all jobs.
     pub ios: u64,
-    /// Nanoseconds before the measured part, so that each policy has learnt.
+    /// Nanoseconds before the measured part, in which the policies learn.
     pub ramp_time: Nanos,
-    /// The promise; `None`: polling's 99th and 99.9th percentiles and a hundredth, where CPUs are shared
-    /// those of interrupts if their 99.9th is lower.
+    /// The promise; `None`: polling's 99th and 99.9th percentiles plus one percent, or on shared CPUs those of
+    /// interrupts if their 99.9th percentile is lower.
     pub slo: Option<Slo>,
-    /// Seed of every random number, of the first replicate.
+    /// Seed of all random numbers, for the first replicate.
     pub seed: u64,
     /// Number of seeds: `seed` and those after it; at least 1.
     pub replicates: u32,
-    /// Flag that ends a scenario in the middle once it is set ([`TwinError::Stopped`]).
+    /// Flag that ends a scenario before its end once it is set ([`TwinError::Stopped`]).
     pub stop: Arc<AtomicBool>,
 }
 
 impl GridSweep {
-    /// An epoch of the policy with the longest, and some.
+    /// Ramp that is longer than the longest epoch of any policy.
     pub const RAMP: Nanos = Nanos::from_millis(110);
 }
 
 impl GridSweep {
-    /// Refuses I/Os that `scenario`'s device does not do, and a promise that it breaks alone.
+    /// Checks that `scenario`'s device can do the I/Os, and does not break the promise by its service time alone.
     ///
     /// # Errors
-    /// [`GridError`], saying which.
+    /// [`GridError`], with the reason.
     pub fn check(&self, scenario: &Scenario, device: &DeviceProfile) -> Result<(), GridError> {
         let load = Load {
             read_percent: scenario.read_percent,
@@ -167,7 +167,7 @@ impl GridSweep {
         for (done, direction, what) in sides {
             let takes = service.mean(direction, scenario.bs);
             let mut limits = slo.limits().iter();
-            // A lower percentile may well be quicker than the mean.
+            // A lower percentile may well be below the mean.
             let broken =
                 limits.find(|limit| limit.latency < takes && limit.percentile >= Percentile::P99);
             if let Some(limit) = broken.filter(|_| done) {

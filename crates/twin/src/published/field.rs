@@ -1,4 +1,4 @@
-//! A figure of a profile by its name, as `machine:xeon-6230.costs.wake_ns`.
+//! Names of figures in profiles, such as `machine:xeon-6230.costs.wake_ns`.
 
 use joulio_model::Figure;
 use std::fmt;
@@ -16,13 +16,13 @@ pub struct ProfileField {
     pub path: Vec<String>,
 }
 
-/// Why there is no such figure.
+/// Errors in the name of a figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
     /// The text is not a field's name.
     #[error("'{0}' is not a field: write machine:PROFILE.FIELD or device:PROFILE.FIELD")]
     Name(String),
-    /// The profile has none.
+    /// The profile has no such figure.
     #[error("{0}: the profile has no such figure")]
     Missing(ProfileField),
 }
@@ -60,7 +60,7 @@ impl fmt::Display for ProfileField {
 }
 
 impl ProfileField {
-    /// The figure in a profile that was turned into `values`.
+    /// Returns the figure from `values`, a profile in generic form.
     ///
     /// # Errors
     /// The profile has no such figure.
@@ -73,7 +73,7 @@ impl ProfileField {
         figure.ok_or_else(|| FieldError::Missing(self.clone()))
     }
 
-    /// Sets its value, and widens its band if that has to hold it.
+    /// Sets the value of the figure, and widens its band if that must contain the value.
     ///
     /// # Errors
     /// The profile has no such figure.

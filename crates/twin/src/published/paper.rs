@@ -4,11 +4,11 @@ use super::RunSpec;
 use joulio_job::Metric;
 use serde::{Deserialize, Serialize};
 
-/// A source and what it printed.
+/// A source, with the numbers and claims that it printed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// The short name that tables call it by.
+    /// Short name of the source in tables.
     pub name: String,
     /// Title, authors and place of publication.
     pub source: String,
@@ -24,22 +24,22 @@ pub struct Paper {
     /// Savings that sources disagree on, and the numbers that they move.
     #[serde(default)]
     pub saving: Vec<Saving>,
-    /// Numbers that profiles hold as they were printed.
+    /// Numbers that profiles contain unchanged.
     #[serde(default)]
     pub input: Vec<Input>,
-    /// Pairs of runs to hold the break-even rule to.
+    /// Pairs of runs on which the break-even rule is tested.
     #[serde(default)]
     pub break_even: Vec<BreakEvenPair>,
-    /// Arithmetic by which its numbers contradict each other.
+    /// Published limits that a run of the twin exceeds, because the source's numbers contradict each other.
     #[serde(default)]
     pub conflict: Vec<Conflict>,
-    /// The figures of profiles that are fitted to its numbers.
+    /// Figures of profiles that are fitted to the source's numbers.
     #[serde(default)]
     pub fit: Vec<Fitted>,
-    /// Runs to withhold from a fit, whose numbers it then has to predict.
+    /// Runs that are withheld from a fit, which then has to predict their numbers.
     #[serde(default)]
     pub hold_out: Vec<HoldOut>,
-    /// Numbers and claims that the twin cannot speak of.
+    /// Numbers and claims that the twin cannot model.
     #[serde(default)]
     pub silent: Vec<Silent>,
 }
@@ -48,40 +48,40 @@ pub struct Paper {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedNumber {
-    /// Description in a few words; unique in its file.
+    /// Description in a few words, unique in its file.
     pub what: String,
-    /// Runs that the number is about: one, or several whose mean is meant.
+    /// Runs that the number is about: one, or several whose mean it is.
     pub run: Vec<String>,
     /// Metric of the runs.
     pub metric: Metric,
     /// The printed number, or the lower end of a printed range.
     pub value: f64,
-    /// The upper end of a range.
+    /// Upper end of a printed range.
     pub to: Option<f64>,
     /// True if a profile's figure was fitted to the number.
     #[serde(default)]
     pub fitted: bool,
-    /// Sources that imply the number, so that it is no test of the twin: numbers of the same file,
-    /// or fields of profiles that were taken from it.
+    /// Sources that imply the number, so that it does not test the twin: other numbers of the file, or fields of
+    /// profiles that were taken from this number.
     #[serde(default)]
     pub implied_by: Vec<String>,
-    /// Runs that `run` is compared with, one for each: the number is the difference.
+    /// Runs to subtract from `run`, one for each: the number is the difference.
     #[serde(default)]
     pub minus: Vec<String>,
-    /// Runs that `run` exceeds, one for each: the number is the percentage.
+    /// Runs that `run` exceeds, one for each: the number is the percentage by which it does.
     #[serde(default)]
     pub over: Vec<String>,
-    /// Numbers of one such name are in an order, which the twin has to have too.
+    /// Name of a group of numbers whose order is compared with the twin's.
     pub order: Option<String>,
-    /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
-    /// reported beside the number.
+    /// A figure with a band, such as `machine.core_watts.pause_c02`: the report also has the twin's number at both
+    /// ends of the band.
     pub band: Option<String>,
     /// Reason why the number is known not to reproduce.
     pub known: Option<String>,
 }
 
 impl PublishedNumber {
-    /// Basis of the twin's agreement with the number.
+    /// Returns the reason for which agreement is expected.
     pub fn basis(&self) -> Basis {
         match (self.fitted, self.implied_by.is_empty()) {
             (true, _) => Basis::Fitted,
@@ -91,19 +91,19 @@ impl PublishedNumber {
     }
 }
 
-/// Basis of agreement with a number.
+/// Reason for which the twin should agree with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// A profile's figure was chosen to meet it.
+    /// A figure of a profile was chosen so that the number is reproduced.
     Fitted,
-    /// Implied by numbers that were fitted, or itself made a profile's figure.
+    /// The number follows from fitted ones, or is itself a figure of a profile.
     Implied,
-    /// Free: nothing was chosen to meet the number.
+    /// No figure was chosen for it: the number is a prediction.
     Free,
 }
 
-/// Something said in words: in each of the chains the metric rises from run to run.
+/// A claim without a number: in each of the chains the metric rises from run to run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedClaim {
@@ -123,7 +123,7 @@ pub struct PublishedClaim {
     pub known: Option<String>,
 }
 
-/// A figure that is another's less a saving, which sources disagree on.
+/// A figure that is lower than another by a saving, for which sources give different values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saving {
@@ -131,15 +131,15 @@ pub struct Saving {
     pub what: String,
     /// The profile's field, as `machine:xeon-8558.core_watts.pause_c02`.
     pub field: String,
-    /// The field that it saves of.
+    /// Field that the saving is subtracted from.
     pub of: String,
     /// Savings to try, in percent.
     pub percent: Vec<f64>,
-    /// The gains of the same file that it moves, by their `what`.
+    /// Gains of the same file that depend on the saving, by their `what`.
     pub numbers: Vec<String>,
 }
 
-/// A number that a profile holds as it was printed.
+/// A published number that a profile contains unchanged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -159,13 +159,13 @@ pub struct BreakEvenPair {
     pub what: String,
     /// Name of the run that takes more CPU.
     pub a: String,
-    /// The run that takes less.
+    /// Name of the run that takes less CPU.
     pub b: String,
-    /// True if the rule is said to hold: it does in a closed loop, and not in an open one.
+    /// True if the rule should hold: it does in a closed loop, and not in an open one.
     pub holds: bool,
 }
 
-/// A number of the twin's that passes a published limit.
+/// A published limit that a run of the twin exceeds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
@@ -185,13 +185,13 @@ pub struct Conflict {
 pub struct Fitted {
     /// The profile's field, as `machine:xeon-6230.costs.wake_ns`.
     pub field: String,
-    /// The numbers of the same file that it is fitted to, by their `what`; of a figure that is set
-    /// by hand, also claims.
+    /// Numbers of the same file that the figure is fitted to, by their `what`; for a figure that is set by hand,
+    /// also claims.
     pub to: Vec<String>,
-    /// Numbers of the same file that decide it where all of those are withheld.
+    /// Numbers of the same file that determine the figure if all of `to` are withheld.
     #[serde(default)]
     pub instead: Vec<String>,
-    /// Resolution of the search, in the figure's unit; none of a figure that is set by hand.
+    /// Resolution of the search, in the figure's unit; none for a figure that is set by hand.
     #[serde(default)]
     pub step: f64,
     /// Reason why the figure is set by hand so that the numbers reproduce, and is not searched for.
@@ -208,12 +208,12 @@ pub struct HoldOut {
     pub runs: Vec<String>,
     /// Machine whose `[costs]` replace those of the runs' machine before the fit, as if they had not been measured.
     pub costs_of: Option<String>,
-    /// Fields of those that were taken from what is withheld, and so begin in the middle of their bands.
+    /// Fields of these costs that were taken from the withheld numbers, and so begin in the middle of their bands.
     #[serde(default)]
     pub unknown: Vec<String>,
 }
 
-/// A number or a claim that the twin cannot speak of.
+/// A number or a claim that the twin cannot model.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Silent {
@@ -223,35 +223,35 @@ pub struct Silent {
     pub why: String,
 }
 
-/// Sources of published numbers that cannot be read.
+/// Errors in reading sources of published numbers.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperError {
-    /// A name that no source has.
+    /// No source has the name.
     #[error("unknown source '{name}': known are {known}")]
     Unknown {
         /// Name that was given.
         name: String,
-        /// Names that there are.
+        /// Names of all sources.
         known: String,
     },
-    /// A file is not as a paper's file is to be.
+    /// A file has not the form of a source's file.
     #[error(transparent)]
     File(#[from] toml::de::Error),
 }
 
 impl Paper {
-    /// The files that come with the twin.
+    /// Returns the sources that come with the twin.
     ///
     /// # Errors
-    /// A file is not as a paper's file is to be.
+    /// A file has not the form of a source's file.
     pub fn all() -> Result<Vec<Paper>, toml::de::Error> {
         TEXTS.iter().map(|text| toml::from_str(text)).collect()
     }
 
-    /// The files of the sources `names`, in any case; without names, all.
+    /// Returns the sources called `names`, in any case; without names, all.
     ///
     /// # Errors
-    /// A name is none of them, or a file is not as a paper's file is to be.
+    /// No source has one of the names, or a file has not the form of a source's file.
     pub fn named(names: &[String]) -> Result<Vec<Paper>, PaperError> {
         let all = Paper::all()?;
         let is = |paper: &Paper, name: &String| paper.name.eq_ignore_ascii_case(name);
@@ -267,7 +267,7 @@ impl Paper {
         Ok(all.into_iter().filter(named).collect())
     }
 
-    /// The number that is called `what`.
+    /// Returns the number that is called `what`.
     pub fn number(&self, what: &str) -> Option<&PublishedNumber> {
         self.number.iter().find(|number| number.what == what)
     }

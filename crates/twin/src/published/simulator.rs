@@ -15,11 +15,11 @@ use std::path::Path;
 use std::rc::Rc;
 use toml::Value;
 
-/// Why a run of the files cannot be simulated.
+/// Why a published run cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
-    /// The twin cannot simulate it.
+    /// The twin cannot simulate the run.
     #[error("run '{run}': {error}")]
     Twin {
         /// The run.
@@ -27,10 +27,10 @@ pub enum SimulationError {
         /// Why.
         error: TwinError,
     },
-    /// A profile is missing, or makes no sense after a change.
+    /// A profile is missing, or is invalid after a change.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A figure that was requested is not there.
+    /// A profile has no such figure.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// A profile cannot be changed.
@@ -41,18 +41,18 @@ pub enum SimulationError {
         /// Why.
         problem: String,
     },
-    /// A file names a run that none has.
+    /// A number or a claim names a run that no file describes.
     #[error("no run is called '{0}'")]
     Run(String),
-    /// A run has nothing of the metric.
+    /// A run did no I/O that the metric needs.
     #[error("run '{0}' did no I/O")]
     Empty(String),
-    /// A number names another that is not there, or not as many runs to compare with.
+    /// A number refers to a number that does not exist, or to a wrong number of runs to compare with.
     #[error("{0}")]
     Data(String),
 }
 
-/// Profiles by name, as they come with joulio, of a folder, or changed.
+/// Profiles by name: those that come with joulio, those of a folder, and changed ones.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     machines: HashMap<String, Rc<MachineProfile>>,
@@ -60,11 +60,11 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// Profiles of `folder/machines/NAME.toml` and `folder/devices/NAME.toml`, in place of those
-    /// named NAME that come with joulio.
+    /// Reads the profiles `folder/machines/NAME.toml` and `folder/devices/NAME.toml`, which replace those called
+    /// NAME that come with joulio.
     ///
     /// # Errors
-    /// [`ProfileError`], if a file cannot be read or is no profile.
+    /// [`ProfileError`], if a file cannot be read or is not a profile.
     pub fn read(folder: &Path) -> Result<Profiles, ProfileError> {
         Ok(Profiles {
             machines: of_folder(&folder.join("machines"), MachineProfile::load)?,
@@ -72,10 +72,10 @@ impl Profiles {
         })
     }
 
-    /// The machine's profile `name`.
+    /// Returns the machine's profile called `name`.
     ///
     /// # Errors
-    /// [`SimulationError::Profile`], if there is none of the name.
+    /// [`SimulationError::Profile`], if no profile has the name.
     pub fn machine(&mut self, name: &str) -> Result<Rc<MachineProfile>, SimulationError> {
         if let Some(known) = self.machines.get(name) {
             return Ok(known.clone());
@@ -85,10 +85,10 @@ impl Profiles {
         Ok(new)
     }
 
-    /// The device's profile `name`.
+    /// Returns the device's profile called `name`.
     ///
     /// # Errors
-    /// [`SimulationError::Profile`], if there is none of the name.
+    /// [`SimulationError::Profile`], if no profile has the name.
     pub fn device(&mut self, name: &str) -> Result<Rc<DeviceProfile>, SimulationError> {
         if let Some(known) = self.devices.get(name) {
             return Ok(known.clone());
@@ -98,10 +98,10 @@ impl Profiles {
         Ok(new)
     }
 
-    /// The figure at `field`.
+    /// Returns the figure at `field`.
     ///
     /// # Errors
-    /// [`SimulationError`], if the profile or the figure is not there.
+    /// [`SimulationError`], if the profile or the figure does not exist.
     pub fn figure(
         &mut self,
         field: &ProfileField,
@@ -114,11 +114,11 @@ impl Profiles {
         Ok(field.get(&values)?)
     }
 
-    /// Gives machine `name` the `[costs]` of machine `other`, but for its own number of threads a core, and
-    /// for what that one's processor lacks.
+    /// Gives machine `name` the `[costs]` of machine `other`, except for its own number of threads per core,
+    /// and its own costs of features that the processor of `other` lacks.
     ///
     /// # Errors
-    /// [`SimulationError::Profile`], if there is none of a name.
+    /// [`SimulationError::Profile`], if no profile has one of the names.
     pub fn take_costs(&mut self, name: &str, other: &str) -> Result<(), SimulationError> {
         let mut costs = self.machine(other)?.costs.clone();
         let machine = MachineProfile::clone(&*self.machine(name)?);
@@ -134,11 +134,11 @@ impl Profiles {
         Ok(())
     }
 
-    /// Sets the figure at `field`. Whether the profile's others agree is not checked: a search
-    /// passes through values that they do not.
+    /// Sets the figure at `field`, without checking that the figures of the profile are consistent: a search passes
+    /// through values that are not.
     ///
     /// # Errors
-    /// [`SimulationError`], if the profile or the figure is not there, or cannot be changed.
+    /// [`SimulationError`], if the profile or the figure does not exist, or cannot be changed.
     pub fn set(&mut self, field: &ProfileField, to: f64) -> Result<(), SimulationError> {
         if field.machine {
             let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
@@ -152,8 +152,8 @@ impl Profiles {
     }
 }
 
-/// The profiles in the `.toml` files of `folder`, by the files' names; none if there is no such
-/// folder.
+/// Reads the profiles in the `.toml` files of `folder`, by the files' names; returns none if the folder does not
+/// exist.
 fn of_folder<P>(
     folder: &Path,
     load: fn(&str) -> Result<P, ProfileError>,
@@ -200,15 +200,15 @@ fn changed<P: Serialize + DeserializeOwned>(
     })
 }
 
-/// The seed of every run: methods that are compared meet the same device.
+/// Seed of every run: all methods that are compared run on the same device.
 const SEED: u64 = 22;
 
-/// Simulates runs by name and remembers them.
+/// Simulates runs by name, each once, and keeps their results.
 #[derive(Debug)]
 pub struct Simulator {
     specs: HashMap<String, RunSpec>,
     simulated: HashMap<String, Rc<TwinRun>>,
-    /// The profiles that runs are simulated on.
+    /// The profiles on which runs are simulated.
     profiles: Profiles,
     ios: u64,
 }
@@ -227,12 +227,12 @@ impl Simulator {
         }
     }
 
-    /// The profiles as they are now.
+    /// Returns the profiles in their present state.
     pub fn profiles(&mut self) -> &mut Profiles {
         &mut self.profiles
     }
 
-    /// Sets a figure, and forgets the runs on its profile.
+    /// Sets a figure, and discards the results of the runs on its profile.
     ///
     /// # Errors
     /// As [`Profiles::set`].
@@ -251,10 +251,10 @@ impl Simulator {
         Ok(())
     }
 
-    /// The run called `name`.
+    /// Returns the run called `name`.
     ///
     /// # Errors
-    /// [`SimulationError`], if the run is not there or cannot be simulated.
+    /// [`SimulationError`], if the run does not exist or cannot be simulated.
     pub fn run(&mut self, name: &str) -> Result<Rc<TwinRun>, SimulationError> {
         if let Some(known) = self.simulated.get(name) {
             return Ok(known.clone());
@@ -275,7 +275,7 @@ impl Simulator {
         Ok(done)
     }
 
-    /// Description of the run called `name`.
+    /// Returns the description of the run called `name`.
     ///
     /// # Errors
     /// [`SimulationError::Run`], if no run has the name.
@@ -285,10 +285,10 @@ impl Simulator {
             .ok_or_else(|| SimulationError::Run(name.to_owned()))
     }
 
-    /// Value of `metric` in the run called `name`.
+    /// Returns the value of `metric` in the run called `name`.
     ///
     /// # Errors
-    /// [`SimulationError`], if the run is not there, cannot be simulated, or did no I/O.
+    /// [`SimulationError`], if the run does not exist, cannot be simulated, or did no I/O.
     pub fn metric(&mut self, name: &str, metric: Metric) -> Result<f64, SimulationError> {
         let run = self.run(name)?;
         let value = metric.of(&run.result).map(|value| value.value);

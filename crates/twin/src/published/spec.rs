@@ -1,4 +1,4 @@
-//! Subject of a published number: a machine, devices, a workload, a completion mode.
+//! The runs that published numbers are about: a machine, devices, a workload, a completion mode.
 
 use crate::{DispatchThread, Path, TwinSetup};
 use joulio_job::{Arrivals, BlockSizes, CompletionMode, Job, Method, ReadWrite};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// The name that numbers call it by; unique among all files.
+    /// The name by which numbers refer to it, unique among all files.
     pub name: String,
     /// The machine's profile.
     pub machine: String,
@@ -21,7 +21,7 @@ pub struct RunSpec {
     pub devices: usize,
     /// The completion mode.
     pub policy: CompletionMode,
-    /// The software under it.
+    /// The software between the workload and the device.
     #[serde(default)]
     pub path: Path,
     /// The scheduler of requests.
@@ -29,7 +29,7 @@ pub struct RunSpec {
     /// True if a thread of the kernel hands requests to the driver.
     #[serde(default)]
     pub kworker: bool,
-    /// True if a file system is in the path and not in the path's own figures.
+    /// True if a file system is in the path and its time is not included in the path's figures.
     #[serde(default)]
     pub file_system: bool,
     /// Percent of reads.
@@ -38,7 +38,7 @@ pub struct RunSpec {
     /// Bytes of an I/O; several: the jobs take them in turn.
     #[serde(default = "page")]
     pub bs: BlockSizes,
-    /// I/Os in flight, each job.
+    /// I/Os in flight per job.
     #[serde(default = "one")]
     pub iodepth: usize,
     /// Jobs.
@@ -63,8 +63,8 @@ fn page() -> BlockSizes {
     4096.into()
 }
 
-/// Returns the time that a mode learns before it is itself: hybrid's statistics are those of the
-/// last 100 ms.
+/// Returns the time that a mode has to learn before its behaviour is stable: hybrid uses statistics of the last 100
+/// ms.
 fn learns(mode: CompletionMode) -> Nanos {
     match mode {
         CompletionMode::Hybrid => Nanos::from_millis(102),
@@ -73,7 +73,7 @@ fn learns(mode: CompletionMode) -> Nanos {
 }
 
 impl RunSpec {
-    /// The workload, `ios` I/Os long in all.
+    /// Returns the workload, with `ios` I/Os in all.
     pub fn job(&self, ios: u64, seed: u64) -> Job {
         let jobs = self.numjobs.max(1) as u64;
         Job {
@@ -92,12 +92,12 @@ impl RunSpec {
         }
     }
 
-    /// The engine and the completion mode.
+    /// Returns the engine and the completion mode.
     pub fn method(&self) -> Method {
         self.path.method(self.policy)
     }
 
-    /// The machine and its devices.
+    /// Returns the machine and its devices.
     pub fn setup<'a>(
         &'a self,
         machine: &'a MachineProfile,

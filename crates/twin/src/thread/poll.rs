@@ -1,4 +1,4 @@
-//! Taking in what ended.
+//! Polls, and the completions that they take.
 
 use super::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase};
 use crate::io_log::IoCounts;
@@ -7,8 +7,8 @@ use joulio_units::Nanos;
 use joulio_wait::Policy;
 
 impl JobThread<'_> {
-    /// Polls the completion queue once and takes in all completions. An I/O ends for the workload when the poll hands
-    /// its completions out, all at once.
+    /// Polls the completion queues once and takes all completions. For the workload an I/O ends when the poll
+    /// delivers its completions, all at once.
     #[inline(always)]
     pub(super) fn poll<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let queues = self.queues::<SHAPE>() as u64;
@@ -17,14 +17,14 @@ impl JobThread<'_> {
             self.counters.empty_polls += queues;
             let at = seat.spin(at, Nanos(queues * seat.costs.poll.0));
             let deadline = self.deadline::<SHAPE>(at);
-            // Nothing to wait for is no reason to wait, as in the driver.
+            // With nothing to wait for the job does not wait, as in the driver.
             let nothing = !self.has_out::<SHAPE>() && deadline == Nanos::MAX;
             if at >= deadline || nothing {
                 return (ThreadPhase::Issue, at);
             }
             return (ThreadPhase::Wait, at);
         }
-        // Completions that are there now: taking them in makes no others visible.
+        // All completions that are there now; the time to take them makes no later ones visible to this poll.
         let timed = SHAPE != PLAIN && self.timed;
         let seen = if timed { at } else { Nanos::ZERO };
         let mut work = seat.costs.leave;
@@ -63,7 +63,7 @@ impl JobThread<'_> {
                 None => announced = self.threshold() - 1,
             }
             if !seat.alone_from(end) {
-                // The other thread of the core may begin or end something in between.
+                // Meanwhile the other hardware thread of the core may begin or end something.
                 end = seat.work(end, std::mem::take(&mut work));
             }
             work += seat.costs.complete;
@@ -87,7 +87,7 @@ impl JobThread<'_> {
         if SHAPE == SEVERAL {
             end = self.polled_in_vain(end, seat);
         }
-        // The driver masks its vector when a block is over; completions until then have interrupted.
+        // The driver masks its vector at the end of a block; completions up to that time have raised interrupts.
         self.armed &= !self.masks;
         self.notified |= self.posted;
         for index in 0..self.queues::<SHAPE>() {
@@ -124,7 +124,7 @@ impl JobThread<'_> {
         (ThreadPhase::Issue, end)
     }
 
-    /// Counts the polls of a round that found nothing on their queues, while others found something.
+    /// Counts the polls of queues without a completion, in a round in which another queue had one.
     fn polled_in_vain(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let others = self.others.iter().filter(|queue| queue.ended == 0);
         let empty = others.count() as u64 + u64::from(self.queue.ended == 0);
@@ -132,7 +132,7 @@ impl JobThread<'_> {
         seat.spin(at, Nanos(empty * seat.costs.poll.0))
     }
 
-    /// Takes in the other commands of an I/O of `load` that went out in parts.
+    /// Takes the completions of the other commands of an I/O of `load` that was split into parts.
     #[cold]
     fn other_parts(
         &mut self,
@@ -150,15 +150,15 @@ impl JobThread<'_> {
         at
     }
 
-    /// Returns true if the interrupts of queue `index` come straight to the thread. While it takes
-    /// completions in they stay off, as SPDK+ has them.
+    /// Returns true if the interrupts of queue `index` are delivered straight to the thread. They are off while the
+    /// thread takes completions, as in SPDK+.
     #[inline(always)]
     pub(crate) fn is_direct<const SHAPE: u8>(&self, index: usize) -> bool {
         self.user_interrupts && (SHAPE != SEVERAL || index == 0 || self.posted)
     }
 
-    /// Pays for an interrupt that nothing waited for: that of a completion which came while the
-    /// vector was armed for another's block, or that the kernel takes for the thread.
+    /// Pays for an interrupt that no thread waited for: one of a completion that came while the vector was armed
+    /// for a block on another completion, or one that the kernel handles for the thread.
     #[inline]
     fn interrupted(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         if !self.armed && !self.user_interrupts {

@@ -12,16 +12,17 @@ pub(crate) struct DeviceQueue {
     pub(crate) policy: AnyPolicy,
     pub(crate) in_flight: InFlight,
     pub(super) schedule: Schedule,
-    /// I/Os that are still to be issued.
+    /// Number of I/Os still to be issued.
     pub(super) left: u64,
-    /// Of a job with several devices, the time at which the last I/O of a limited number was issued; else never.
+    /// Time at which the last I/O of a limited number was issued, for a job with several devices; otherwise
+    /// `Nanos::MAX`.
     pub(super) all_issued: Nanos,
-    /// I/Os that the latest poll took out.
+    /// Number of completions that the latest poll took.
     pub(super) ended: usize,
 }
 
 impl DeviceQueue {
-    /// The queue of job `index` for its `assignment`.
+    /// Returns the queue of job `index` for its `assignment`.
     pub(crate) fn new(
         job: &Job,
         index: usize,
@@ -41,7 +42,7 @@ impl DeviceQueue {
 }
 
 impl JobThread<'_> {
-    /// Number of queues; one, unless the job has `SEVERAL`.
+    /// Returns the number of queues: one, unless the shape is `SEVERAL`.
     #[inline(always)]
     pub(crate) fn queues<const SHAPE: u8>(&self) -> usize {
         match SHAPE != SEVERAL {
@@ -50,7 +51,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Queue number `index`.
+    /// Returns queue number `index`.
     #[inline(always)]
     pub(crate) fn queue<const SHAPE: u8>(&self, index: usize) -> &DeviceQueue {
         match SHAPE != SEVERAL || index == 0 {
@@ -59,7 +60,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Queue number `index`.
+    /// Returns queue number `index`.
     #[inline(always)]
     pub(crate) fn queue_mut<const SHAPE: u8>(&mut self, index: usize) -> &mut DeviceQueue {
         match SHAPE != SEVERAL || index == 0 {
@@ -68,7 +69,7 @@ impl JobThread<'_> {
         }
     }
 
-    /// Returns when the first of the I/Os that are out finishes; never, if none is out.
+    /// Returns the time at which the first of the I/Os in flight finishes; `Nanos::MAX` if none is in flight.
     #[inline(always)]
     pub(crate) fn first<const SHAPE: u8>(&self) -> Nanos {
         let first = self.queue.in_flight.first();
@@ -76,14 +77,14 @@ impl JobThread<'_> {
         others.fold(first, |first, other| first.min(other.in_flight.first()))
     }
 
-    /// Returns true if I/Os are with a device.
+    /// Returns true if I/Os are on a device.
     #[inline(always)]
     pub(crate) fn has_out<const SHAPE: u8>(&self) -> bool {
         let out = |queue: &DeviceQueue| queue.in_flight.count() > 0;
         out(&self.queue) || SHAPE == SEVERAL && self.others.iter().any(out)
     }
 
-    /// Returns true if I/Os are made that are not with a device.
+    /// Returns true if I/Os are created and not yet submitted.
     #[inline(always)]
     pub(super) fn has_made<const SHAPE: u8>(&self) -> bool {
         let made = |queue: &DeviceQueue| queue.in_flight.has_made();

@@ -7,7 +7,7 @@ use joulio_units::Nanos;
 use joulio_wait::Step;
 
 impl JobThread<'_> {
-    /// Polls, pauses, polls: a completion is seen by the first poll after it.
+    /// Alternates polls and pauses; the first poll after a completion sees it.
     pub(super) fn pause<const SHAPE: u8>(
         &mut self,
         step: Step,
@@ -27,7 +27,7 @@ impl JobThread<'_> {
             self.counters.limited += cycles;
         }
         let polled = Nanos(cycles * poll.0);
-        // The last pause is cut short by the end of the step.
+        // The end of the step cuts the last pause short.
         let latest = step.until.max(at) + costs.pause_exit;
         let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + polled));
         let cpu = &mut seat.cpu;
@@ -35,8 +35,8 @@ impl JobThread<'_> {
         cpu.spend(paused, end - paused, Doing::Pause)
     }
 
-    /// Waits for the write of the completion, or the time; again each time that the system's limit
-    /// is over.
+    /// Waits for the write of the completion, or for the end of the step; waits again each time the system's limit
+    /// ends a wait.
     pub(super) fn monitor<const SHAPE: u8>(
         &mut self,
         step: Step,
@@ -53,7 +53,7 @@ impl JobThread<'_> {
         self.counters.limited += waits - 1;
         let polled = Nanos(waits * poll.0);
         let (exit, limit) = (costs.pause_exit, costs.pause);
-        // For a wait without an end the core polls again when the limit is over.
+        // In a wait without an end the core polls each time the limit ends a wait.
         let until = if until == Nanos::MAX {
             at + limit
         } else {
@@ -65,11 +65,11 @@ impl JobThread<'_> {
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
 
-    /// Waits in a light power state until the interrupt that is delivered straight to the thread, or until the time.
-    /// The first of several queues has such an interrupt; those of the others reach the thread through the kernel's
-    /// handler, as in `joulio_wait::Waiter::receive`. If all are posted into one descriptor, the kernel clears its ON
-    /// before the wait, since the thread must not write there; interrupts posted until then have no notification any
-    /// more, and a poll finds their completions.
+    /// Waits in a light power state until a user interrupt arrives, or until the end of the step. The first of
+    /// several queues has a user interrupt; interrupts of the others reach the thread through the kernel's handler,
+    /// as in `joulio_wait::Waiter::receive`. If all are posted into one descriptor, the kernel clears its ON bit
+    /// before the wait, since the thread must not write there; interrupts posted until then send no other
+    /// notification, and a poll finds their completions.
     pub(super) fn user_interrupt<const SHAPE: u8>(
         &mut self,
         step: Step,
@@ -109,7 +109,8 @@ impl JobThread<'_> {
         seat.work(handled, seat.costs.user_interrupt)
     }
 
-    /// Clears ON by the kernel, and polls all queues once more, unless a completion is there by then: `raised`.
+    /// Clears ON through the kernel, and polls all queues once more unless a completion is there by then
+    /// (`raised`).
     fn cleared<const SHAPE: u8>(
         &mut self,
         at: Nanos,

@@ -1,11 +1,11 @@
-//! Checks of a run before it: whether its members' jobs fit their devices, and go beside each other.
+//! Checks before a run: that its members' jobs fit their devices, and that the members can run at the same time.
 
 use crate::member::Member;
 use crate::target::Target;
 use joulio_job::{Area, EngineName, Job, JobError, JobKind, Verify};
 use joulio_units::{Direction, Operation};
 
-/// Checks that `job` can run on every target by `engine`, and returns the part of each that it uses.
+/// Checks that `job` can run on every target with `engine`, and returns the area of each target that it uses.
 fn check_job(
     job: &Job,
     engine: EngineName,
@@ -80,11 +80,11 @@ fn check_job(
         .collect()
 }
 
-/// Checks that each of `members` can run on its targets, and that they go beside each other; the areas that
-/// each uses, by its devices. [`run`](crate::run) writes nothing before this has passed.
+/// Checks that each of `members` can run on its targets, and that they can run at the same time. Returns the areas
+/// that each uses, in the order of its devices. [`run`](crate::run) writes nothing before this check has passed.
 ///
 /// # Errors
-/// [`JobError`], with the flag that does not fit, and the member where there are several.
+/// [`JobError`], which names the flag that does not fit, and the member if there are several.
 pub fn check(members: &[Member], targets: &[Box<dyn Target>]) -> Result<Vec<Vec<Area>>, JobError> {
     let each = members.iter().map(|member| {
         let own = member.devices.iter().map(|&device| &*targets[device]);
@@ -102,7 +102,7 @@ pub fn check(members: &[Member], targets: &[Box<dyn Target>]) -> Result<Vec<Vec<
     Ok(areas)
 }
 
-/// `error` of `member`, which it names where there are several.
+/// Returns `error`, with the name of `member` if there are several.
 fn named(members: &[Member], member: &Member, error: JobError) -> JobError {
     match members.len() {
         0 | 1 => error,
@@ -128,7 +128,7 @@ fn check_queues(jobs: usize, target: &dyn Target) -> Result<(), JobError> {
     })
 }
 
-/// Checks that those are threads which the end of another job is to end.
+/// Checks that the jobs are threads, if the end of one ends the others.
 fn check_ends(members: &[Member]) -> Result<(), JobError> {
     let jobs = || members.iter().map(|member| &member.job);
     let several = jobs().map(|job| job.numjobs).sum::<usize>() > 1;
@@ -144,7 +144,7 @@ fn check_ends(members: &[Member]) -> Result<(), JobError> {
     }
 }
 
-/// Checks that no member writes where another member would find that somebody else wrote.
+/// Checks that no member writes to an area whose data another member expects to be unchanged.
 fn check_data(
     members: &[Member],
     areas: &[Vec<Area>],
@@ -160,7 +160,7 @@ fn check_data(
                 places(at).flat_map(|own| places(beside).map(move |other| (own, other)));
             let shared = pairs.find(|((here, own), (there, area))| {
                 let writes = other.job.does(Direction::Write)
-                    // The data that its reads are to find is written before.
+                    // Before the run, the data that its reads are to verify is written.
                     || other.job.verify != Verify::None && targets[**there].info().may_write;
                 here == there && writes && own.overlaps(**area)
             });
@@ -179,7 +179,7 @@ fn check_data(
     Ok(())
 }
 
-/// Checks that `target` can be trimmed and flushed by `engine`, where the job does that.
+/// Checks that `engine` can trim and flush `target`, if the job does that.
 fn check_operations(job: &Job, engine: EngineName, target: &dyn Target) -> Result<(), JobError> {
     let requested = Operation::ALL.into_iter().filter(|one| job.has(*one));
     for operation in requested {
@@ -196,7 +196,7 @@ fn check_operations(job: &Job, engine: EngineName, target: &dyn Target) -> Resul
     Ok(())
 }
 
-/// Checks that each job can wait for its devices together, where it has several.
+/// Checks that each job can wait for all its devices together, if it has several.
 fn check_together(job: &Job, engine: EngineName, targets: &[&dyn Target]) -> Result<(), JobError> {
     let (jobs, devices) = (job.numjobs, targets.len());
     if devices <= jobs {

@@ -1,5 +1,5 @@
-//! The thread that starts a run's jobs together, watches them, and reads the devices, the machine
-//! and the meters before and after. `protocol.rs` draws what it and a job say to each other.
+//! The thread that starts a run's jobs together, watches them, and reads the counters of the devices and the
+//! machine and the meters before and after. The messages between it and a job are in `protocol.rs`.
 
 mod outcome;
 mod rates;
@@ -35,9 +35,9 @@ pub(crate) struct Conductor<'a> {
     pub(crate) setup: &'a Setup<'a>,
     /// Progress of the members' jobs.
     pub(crate) progress: &'a [MemberProgress],
-    /// Messages of the jobs, each with its member's number.
+    /// Messages of the jobs, each with the number of its member.
     pub(crate) inbox: Receiver<(usize, JobMessage)>,
-    /// Dropping them ends the jobs that wait for an order.
+    /// Orders to the jobs; dropping these senders ends the jobs that wait for an order.
     pub(crate) orders: Vec<Sender<JobOrder>>,
 }
 
@@ -57,9 +57,10 @@ impl Conductor<'_> {
         if let Some((member, reason)) = self.wait_until_ready(&mut watches)? {
             return Ok(RunOutcome::Unavailable { member, reason });
         }
-        // Before any I/O: a meter may take a second to be read.
+        // Opened before any I/O, since reading a meter may take a second.
         let mut window = meters.open().map_err(RunError::Meters)?;
-        // Without a ramp the first I/O counts, and may complete before a job's message arrives.
+        // Without a ramp the measured part begins with the first I/O, which may complete before the job's message
+        // arrives.
         let no_ramp = self.before_measured() == Nanos::ZERO;
         let idle = no_ramp.then(|| MachineSnapshot::now(self.setup.root));
         let start = now() + head_start(self.jobs());
@@ -69,7 +70,7 @@ impl Conductor<'_> {
         let mut before = RunSnapshot::now(self.setup);
         match idle {
             Some(idle) => before.machine = idle,
-            // With a ramp the window has been open for its time.
+            // The ramp passed since the window was opened.
             None => window.restart(),
         }
         let mut rates = Rates::default();
@@ -96,19 +97,19 @@ impl Conductor<'_> {
         })))
     }
 
-    /// The jobs of each member.
+    /// Returns the jobs of each member.
     fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.members.iter().map(|member| &member.job)
     }
 
-    /// Time from the start to the first measured part.
+    /// Returns the time from the start to the first measured part.
     fn before_measured(&self) -> Nanos {
         let times = self.jobs().map(|job| job.start_delay + job.ramp_time);
         times.min().unwrap_or_default()
     }
 
-    /// Waits until all jobs are prepared; the member whose completion mode is unavailable, and why, if there
-    /// is one.
+    /// Waits until all jobs are prepared. Returns the member whose completion mode is unavailable, with the reason,
+    /// if there is one.
     fn wait_until_ready(
         &self,
         watches: &mut [MemberWatch<'_>],
@@ -128,8 +129,8 @@ impl Conductor<'_> {
         Ok(None)
     }
 
-    /// Waits until the first job has begun its measured part: the window is that moment to the
-    /// last one's end.
+    /// Waits until the first job has begun its measured part: the window is the time from then to the end of the
+    /// last job.
     fn wait_until_one_began(
         &self,
         start: Nanos,
@@ -147,8 +148,8 @@ impl Conductor<'_> {
         }
     }
 
-    /// Waits until all jobs have finished: by how much this thread was late at the most. Meanwhile it takes the
-    /// `rates` of all together, and each member's.
+    /// Waits until all jobs have finished, and samples the `rates` of all jobs together and of each member. Returns
+    /// the largest delay of this thread.
     fn wait_until_finished(
         &self,
         start: Nanos,
@@ -194,7 +195,7 @@ impl Conductor<'_> {
                     verified += 1;
                     watches[member].verified(one);
                 }
-                // A job that ends without having verified has failed.
+                // A job that ends without having verified its data has failed.
                 Some((_, JobMessage::Ended)) if ended < verified => ended += 1,
                 Some(_) => return Err(RunError::Panicked),
                 None => {}
@@ -203,7 +204,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// The next message of a job; none when none has come for a while, and progress is reported.
+    /// Returns the next message of a job; `None` if none has arrived for an interval, after reporting the progress.
     fn next(&self, start: Nanos) -> Result<Option<(usize, JobMessage)>, RunError> {
         match self.inbox.recv_timeout(duration(CHECK_INTERVAL)) {
             Ok(message) => Ok(Some(message)),
@@ -236,7 +237,7 @@ impl Conductor<'_> {
             }
         }
         let ended = now();
-        // The devices first: the meters may take their time.
+        // The devices come first, since reading the meters may take a while.
         let snapshot = RunSnapshot::now(self.setup);
         let energy = window.close(self.setup.baseline);
         let worked = jobs.map(|job| job.ended).max().unwrap_or_default();
@@ -250,7 +251,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Names another writer as the cause of data that no job here wrote, if there may be one.
+    /// Names another writer as the cause of data that no job of the run wrote, if one is known.
     fn name_other_writer(&self, verify: &mut VerifyResult) {
         let mut targets = self.setup.targets.iter();
         if let Some(first) = &mut verify.first_error
@@ -261,12 +262,12 @@ impl Conductor<'_> {
         }
     }
 
-    /// I/Os and bytes of all jobs so far.
+    /// Returns the I/Os and bytes of all jobs so far.
     fn done(&self) -> (u64, u64) {
         sum(self.progress.iter().map(MemberProgress::done))
     }
 
-    /// Progress of the run.
+    /// Returns the progress of the run.
     fn state(&self, start: Nanos) -> RunProgress {
         let measured = now().since(start + self.before_measured());
         let (ios, bytes) = match measured > Nanos::ZERO {
@@ -281,7 +282,8 @@ impl Conductor<'_> {
         }
     }
 
-    /// Fraction of the run that is over, 0 to 1: that of the member that has most before it.
+    /// Returns the fraction of the run that is over, from 0 to 1: that of the member that has the largest part
+    /// left.
     fn fraction(&self, start: Nanos) -> f64 {
         let members = self.members.iter().zip(self.progress);
         let fractions = members.map(|(member, progress)| fraction(member, progress, start));
@@ -289,7 +291,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Fraction of a member's work that is done, 0 to 1, by time or by I/Os.
+/// Returns the fraction of a member's work that is done, from 0 to 1, by time or by I/Os.
 fn fraction(member: &Member, progress: &MemberProgress, start: Nanos) -> f64 {
     let job = &member.job;
     let by_time = job.runtime.map(|runtime| {

@@ -23,14 +23,14 @@ fn usage(of: &Usage) -> ThreadUsage {
     }
 }
 
-/// CPU time and switches of the calling thread so far (getrusage(2), RUSAGE_THREAD); zero where the system
-/// does not say.
+/// Returns the CPU time and the context switches of the calling thread so far (getrusage(2), RUSAGE_THREAD); zero
+/// if the system does not report them.
 pub fn thread_usage() -> ThreadUsage {
     getrusage(UsageWho::RUSAGE_THREAD).map_or_else(|_| ThreadUsage::default(), |u| usage(&u))
 }
 
-/// Returns the time that the calling thread ran: by its own clock, which is exact where getrusage(2) lags by up to a
-/// tick.
+/// Returns the time that the calling thread ran, by its CPU clock, which is exact where getrusage(2) lags by up to
+/// a tick.
 pub(crate) fn scheduled() -> Scheduled {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);
@@ -42,8 +42,7 @@ pub(crate) fn scheduled() -> Scheduled {
     }
 }
 
-/// Returns what another thread of this process has had of its CPU; the time that it ran is in
-/// ticks.
+/// Returns the scheduling counts of another thread of this process; the time that it ran is in ticks.
 pub(crate) fn scheduled_of(tid: i32) -> Scheduled {
     let delay = run_delay(Some(tid));
     scheduling(&thread(tid), delay)
@@ -66,7 +65,7 @@ pub(crate) fn thread(tid: i32) -> ThreadUsage {
         return ThreadUsage::default();
     };
     let ticks = rustix::param::clock_ticks_per_second() as f64;
-    // Fields 14 and 15; the name in field 2 may hold spaces, but ends at the last ')'.
+    // Fields 14 and 15. The name in field 2 may contain spaces, but ends at the last ')'.
     let fields = stat.rsplit(')').next().unwrap_or("");
     let time = |n: usize| {
         let field = fields.split_whitespace().nth(n - 3);

@@ -1,4 +1,4 @@
-//! The energy of a run: every meter's figure, their sums, and the model's.
+//! The energy of a run: the figures of each meter, their sums, and the model's.
 
 mod of_meter;
 mod sum;
@@ -8,8 +8,8 @@ use joulio_job::{EnergyResult, Unmetered, WorkDone};
 use of_meter::{Of, above_idle, total};
 use sum::sum;
 
-/// Returns every figure: those of the meters, the sums of meters that stand side by side, and those without the idle
-/// energy; the model's last.
+/// Returns all figures: those of the meters, the sums over meters of separate parts, the figures without the idle
+/// energy, and last the model's.
 pub(crate) fn figures(
     measured: &[MeterResult],
     model: Option<(Vec<Energy>, Option<String>)>,

@@ -1,4 +1,4 @@
-//! The machine and the meters beside another program that does the I/O.
+//! Measurements of the machine and the meters while another program does the I/O.
 
 use crate::conductor::MachineSnapshot;
 use crate::energy::figures;
@@ -12,8 +12,8 @@ use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use std::path::{Path, PathBuf};
 
-/// A window around another program: meters and the machine's counters, read before it begins and after it
-/// has ended.
+/// A window around another program: the meters and the machine's counters, read before the program begins and after
+/// it has ended.
 pub struct ExternalWindow<'a> {
     root: PathBuf,
     meters: Window<'a>,
@@ -21,7 +21,7 @@ pub struct ExternalWindow<'a> {
     start: Nanos,
 }
 
-/// Measurements around another program.
+/// Results of the measurements around another program.
 #[derive(Debug)]
 pub struct ExternalMeasured {
     /// Beginning of the window.
@@ -30,8 +30,8 @@ pub struct ExternalMeasured {
     pub end: Moment,
     /// Counters of the machine in the window.
     pub machine: MachineCounters,
-    /// Events beside the program that change its figures: throttling, a suspended machine, stolen time. Other
-    /// programs on its CPUs are not judged, since they cannot be told from the program's own threads.
+    /// Events during the program that change its figures: throttling, a suspended machine, stolen time. Other
+    /// programs on its CPUs are not judged, since they cannot be distinguished from the program's own threads.
     pub spoiled: Vec<Spoiled>,
     meters: Vec<MeterResult>,
 }
@@ -40,7 +40,7 @@ impl<'a> ExternalWindow<'a> {
     /// Opens the window of `meters` and of the counters below `root`.
     ///
     /// # Errors
-    /// The meters have no threads to be read by.
+    /// The meters cannot start the threads that read them.
     pub fn open(meters: &'a mut Meters, root: &Path) -> Result<ExternalWindow<'a>, RunError> {
         let meters = meters.open().map_err(RunError::Meters)?;
         Ok(ExternalWindow {
@@ -51,7 +51,7 @@ impl<'a> ExternalWindow<'a> {
         })
     }
 
-    /// Closes the window: `baseline` is the idle machine's, `disk` the device's, where it is the kernel's.
+    /// Closes the window. `baseline` is that of the idle machine; `disk` is the device, if the kernel drives it.
     pub fn close(self, baseline: Option<&Baseline>, disk: Option<&Disk>) -> ExternalMeasured {
         let end = now();
         let after = MachineSnapshot::now(&self.root);
@@ -70,7 +70,8 @@ impl<'a> ExternalWindow<'a> {
 }
 
 impl ExternalMeasured {
-    /// Figures of energy, mean watts of the window over the work `done`, and meters without one.
+    /// Returns the energy figures, which are also given per unit of the work `done`, and the meters
+    /// without one.
     pub fn energy(&self, done: WorkDone) -> (Vec<EnergyResult>, Vec<Unmetered>) {
         figures(&self.meters, None, done)
     }

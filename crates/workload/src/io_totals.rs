@@ -1,4 +1,4 @@
-//! Counts and latencies of I/Os by their operations.
+//! Counts and latencies of I/Os by operation.
 
 use joulio_job::IoStatistics;
 use joulio_units::Operation;
@@ -10,12 +10,12 @@ pub(crate) struct IoTotals {
     pub(crate) read: IoStatistics,
     pub(crate) write: IoStatistics,
     pub(crate) trim: IoStatistics,
-    /// Flushes of both kinds.
+    /// Flushes of both kinds: of data alone, and of data and metadata.
     pub(crate) sync: IoStatistics,
 }
 
 impl IoTotals {
-    /// Statistics of `operation`.
+    /// Returns the statistics of `operation`.
     #[inline]
     pub(crate) fn of(&mut self, operation: Operation) -> &mut IoStatistics {
         match operation {
@@ -26,7 +26,7 @@ impl IoTotals {
         }
     }
 
-    /// Forgets all I/Os.
+    /// Discards all counts.
     pub(crate) fn clear(&mut self) {
         self.read.clear();
         self.write.clear();
@@ -42,7 +42,7 @@ impl IoTotals {
         self.sync.add(&other.sync);
     }
 
-    /// Reads, writes and trims together: what a job is asked for.
+    /// Returns the statistics of reads, writes and trims together: the operations that a job requests.
     pub(crate) fn all(&self) -> IoStatistics {
         let mut all = self.read.clone();
         all.add(&self.write);

@@ -18,16 +18,15 @@ pub(crate) struct ShareResult {
     pub(crate) totals: IoTotals,
 }
 
-/// Figures of one job's measured part. Those of a process come without what only the user-space
-/// driver has.
+/// Figures of one job's measured part. The figures of a process lack those that only the user-space driver has.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct JobResult {
     /// Number of the job, from 0.
     pub(crate) index: usize,
     /// Start of the measured part.
     pub(crate) started: Nanos,
-    /// Start of the time that I/Os are counted over: in an open loop that of the arrivals, before `started` where
-    /// the job's thread begins late.
+    /// Start of the time over which I/Os are counted: in an open loop the start of the arrivals, which is before
+    /// `started` if the job's thread begins late.
     pub(crate) counted_from: Nanos,
     /// End of the measured part.
     pub(crate) ended: Nanos,
@@ -35,12 +34,12 @@ pub(crate) struct JobResult {
     pub(crate) shares: Vec<ShareResult>,
     /// Counters of waiting.
     pub(crate) counters: WaitCounters,
-    /// True if the counters hold the time blocked and asleep.
+    /// True if the counters include the time blocked and asleep.
     pub(crate) counts_waiting: bool,
     /// Trace of each queue.
     #[serde(skip)]
     pub(crate) recorded: Vec<Recorded>,
-    /// Places of the job and its buffers.
+    /// CPU and memory placement of the job and its buffers.
     pub(crate) placement: Placement,
     /// CPU time of the job's thread.
     pub(crate) usage: ThreadUsage,
@@ -50,26 +49,27 @@ pub(crate) struct JobResult {
     pub(crate) scheduled: Scheduled,
     /// Share of its CPU that the kernel's thread had, if one worked for the job.
     pub(crate) kernel_scheduled: Option<Scheduled>,
-    /// Learning of the policy: how far it had got.
+    /// How far the policy had learnt in the measured part.
     pub(crate) learning: Learning,
     /// True if the job's process was stopped and continued.
     pub(crate) stopped: bool,
-    /// System calls of the engine, where they are counted.
+    /// System calls of the engine, if they are counted.
     pub(crate) system_calls: Option<u64>,
-    /// Counters of the job's thread by perf events.
+    /// Counters of the job's thread from perf events.
     pub(crate) counted: ThreadCounters,
     /// Arrivals of an open loop that found no free slot before the end, and were never issued.
     pub(crate) unissued: u64,
-    /// Number of these, and of arrivals that were due when the last of a limited number of I/Os was issued.
+    /// Number of unissued arrivals, and of arrivals that were due when the last of a limited number of I/Os was
+    /// issued.
     pub(crate) behind: u64,
-    /// First I/O that failed, and how.
+    /// Description of the first I/O that failed.
     pub(crate) first_error: Option<String>,
-    /// I/Os, where they are logged.
+    /// Log of the I/Os, if one was requested.
     pub(crate) log: Vec<LoggedIo>,
 }
 
 impl JobResult {
-    /// Result of job `index` before its first I/O, which is due at `start`.
+    /// Returns the result of job `index` before its first I/O, which is due at `start`.
     pub(crate) fn new(index: usize, start: Nanos) -> JobResult {
         JobResult {
             index,

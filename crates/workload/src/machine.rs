@@ -26,8 +26,8 @@ impl Snapshot {
         }
     }
 
-    /// Counts since `before`, on `disks`: one for each target, none for those that the kernel does
-    /// not drive; `threads` is what the jobs' threads counted.
+    /// Returns the counts since `before`. `disks` has one entry for each target, `None` for those that the kernel
+    /// does not drive; `threads` are the counts of the jobs' threads.
     pub(crate) fn since(
         &self,
         before: &Snapshot,
@@ -68,7 +68,8 @@ impl Snapshot {
     }
 }
 
-/// Counters of jobs only, which are those of their `threads`; all others are missing for the reason `why`.
+/// Returns the counters of some jobs, which are those of their `threads`; all others are missing, for the reason
+/// `why`.
 pub(crate) fn of_threads(threads: &ThreadCounters, why: &str) -> MachineCounters {
     let others = [
         "device_interrupts",
@@ -86,7 +87,7 @@ pub(crate) fn of_threads(threads: &ThreadCounters, why: &str) -> MachineCounters
     }
 }
 
-/// Keeps the reasons of the counters that are missing.
+/// Collects the reasons for which counters are missing.
 struct Found<'a>(&'a mut MissingCounters);
 
 impl Found<'_> {
@@ -116,7 +117,7 @@ fn both<'a, T>(
     }
 }
 
-/// Returns each disk once, however many targets are on it.
+/// Returns each disk once, even if several targets are on it.
 fn apart<'a>(disks: &[Option<&'a Disk>]) -> Result<Vec<&'a Disk>, String> {
     let mut apart: Vec<&Disk> = Vec::new();
     for disk in disks {

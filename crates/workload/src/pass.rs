@@ -1,5 +1,5 @@
-//! Passes over all blocks of a job, before and after it: laying out what reads are to find, and
-//! reading back what was written.
+//! Passes over all blocks of a job: before the job to write the data that reads verify, after it to read back what
+//! it wrote.
 
 use crate::Stop;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
@@ -28,18 +28,18 @@ pub(crate) fn check<B: Buffer>(
     }
 }
 
-/// Passes over a job's blocks of one device, each at the job's depth.
+/// Passes over a job's blocks on one device, each at the job's queue depth.
 pub(crate) struct Pass<'a> {
-    /// Number of the device among the job's, from 0.
+    /// Number of the device among those of the job, from 0.
     pub(crate) device: usize,
-    /// The job's share of it.
+    /// The job's share of the device.
     pub(crate) share: &'a Share,
     pub(crate) bs: u64,
     pub(crate) stop: &'a Stop,
 }
 
 impl Pass<'_> {
-    /// Writes every block of the share, so that reads find something to verify.
+    /// Writes every block of the share, so that reads have data to verify.
     pub(crate) fn lay_out<E: Traced>(
         &self,
         engine: &mut E,
@@ -66,7 +66,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Reads every block that the job wrote, and checks it.
+    /// Reads back every block that the job wrote, and verifies it.
     pub(crate) fn read_back<E: Traced>(
         &self,
         engine: &mut E,

@@ -1,4 +1,4 @@
-//! Access patterns: the next block.
+//! Access patterns, which choose the block of the next I/O.
 
 use joulio_job::{Job, RandomDistribution};
 use rand::{Rng, RngExt, SeedableRng};
@@ -7,32 +7,32 @@ use rand_distr::{Distribution, Normal, Zipf};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
 
-/// The sequence of a job's blocks: the same seed and job index give the same one.
+/// Sequence of a job's blocks; the same seed and job index give the same sequence.
 pub(crate) struct Pattern {
-    /// The draw of random blocks; `None`: the job is sequential.
+    /// Distribution of random blocks; `None`: the job is sequential.
     random: Option<Draw>,
     blocks: Range<u64>,
-    /// Next block of a sequential job, of reads and writes together.
+    /// Next block of a sequential job, for reads and writes together.
     next: u64,
     rng: Pcg64Mcg,
 }
 
-/// The draw of a random block.
+/// Distribution from which random blocks are drawn.
 enum Draw {
     Uniform,
     /// Zipf distribution of ranks from 1; a hash maps ranks to blocks, so that popular blocks are spread over the
     /// area.
     Zipf(Zipf<f64>),
-    /// Exponent of a uniform number from 0 to 1.
+    /// Exponent that is applied to a uniform random number from 0 to 1.
     Pareto(f64),
-    /// Normal distribution, in blocks from the area's start.
+    /// Normal distribution, in blocks from the start of the area.
     Normal(Normal<f64>),
-    /// A zone, and its blocks.
+    /// Distribution of the zones, and the blocks of each.
     Zoned(WeightedAliasIndex<f64>, Vec<Range<u64>>),
 }
 
 impl Draw {
-    /// Creates the draw from `blocks` blocks of `bs` bytes by `distribution`.
+    /// Returns `distribution` over `blocks` blocks of `bs` bytes.
     fn new(distribution: &RandomDistribution, blocks: u64, bs: u64) -> Draw {
         let all = blocks as f64;
         let draw = match *distribution {
@@ -52,17 +52,17 @@ impl Draw {
                 Draw::zoned(access.collect(), zones.blocks(blocks, bs))
             }
         };
-        // The parameters were checked where they were read.
+        // The parameters were checked when they were parsed.
         draw.unwrap_or(Draw::Uniform)
     }
 
-    /// The draw from `zones`, each with its weight in `access`.
+    /// Returns the distribution over `zones` with their weights `access`.
     fn zoned(access: Vec<f64>, zones: Vec<Range<u64>>) -> Option<Draw> {
         let index = WeightedAliasIndex::new(access).ok()?;
         Some(Draw::Zoned(index, zones))
     }
 
-    /// A number from 0 to below `blocks`.
+    /// Draws a number from 0 to `blocks` - 1.
     fn block(&self, blocks: u64, rng: &mut Pcg64Mcg) -> u64 {
         match self {
             Draw::Uniform => rng.random_range(0..blocks),
@@ -71,7 +71,7 @@ impl Draw {
                 let part = rng.random::<f64>().powf(*exponent);
                 hash((part * blocks as f64) as u64) % blocks
             }
-            // A draw outside of the area is repeated, and after some tries becomes the area's start.
+            // A draw outside the area is repeated; after 64 such draws it becomes the start of the area.
             Draw::Normal(normal) => {
                 let inside = (0..64)
                     .map(|_| normal.sample(rng))
@@ -90,7 +90,8 @@ impl Draw {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): no two numbers have the same.
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which maps different numbers to different
+/// ones.
 fn hash(number: u64) -> u64 {
     let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -99,7 +100,7 @@ fn hash(number: u64) -> u64 {
 }
 
 impl Pattern {
-    /// The sequence of `job` number `index` among `blocks` of `bs` bytes.
+    /// Returns the sequence of job `index` of `job`, over `blocks` of `bs` bytes.
     pub(crate) fn new(job: &Job, index: usize, blocks: Range<u64>, bs: u64) -> Pattern {
         let mut seeds = Pcg64Mcg::seed_from_u64(job.seed);
         let seed = (0..=index)
@@ -115,8 +116,8 @@ impl Pattern {
         }
     }
 
-    /// The first of the next I/O's `len` blocks. Random ones are drawn independently (fio's `norandommap`);
-    /// sequential ones start again at the area's start where they would go past its end.
+    /// Returns the first of the next I/O's `len` blocks. Random I/Os are drawn independently (fio's `norandommap`);
+    /// a sequential one that would go past the end of the area starts again at the start.
     #[inline]
     pub(crate) fn block(&mut self, len: u64) -> u64 {
         if let Some(draw) = &self.random {
@@ -132,13 +133,13 @@ impl Pattern {
         block
     }
 
-    /// The last block that `len` blocks can begin at.
+    /// Returns the last block at which an I/O of `len` blocks can begin.
     #[inline]
     fn last(&self, len: u64) -> u64 {
         self.blocks.end - len
     }
 
-    /// Returns the block after `block`, or the area's first.
+    /// Returns the block after `block`, or the area's first block after its last.
     pub(crate) fn after(&self, block: u64) -> u64 {
         if block + 1 == self.blocks.end {
             self.blocks.start
@@ -167,7 +168,7 @@ mod tests {
         assert_ne!(draw(0), draw(1));
     }
 
-    /// The shares of all I/Os that the most frequent blocks have, a fifth of the blocks each, the most first.
+    /// Returns the fractions of all I/Os that each fifth of the blocks gets, the most frequent blocks first.
     fn fifths(distribution: &str) -> Vec<f64> {
         let job = Job {
             random_distribution: distribution.parse().unwrap(),
@@ -187,14 +188,15 @@ mod tests {
     #[test]
     fn blocks_are_preferred_as_the_distribution_says() {
         assert!(fifths("random")[0] < 0.24, "{:?}", fifths("random"));
-        // A fifth of the blocks has four fifths of the I/Os, and a little more, as some ranks fall on one block.
+        // A fifth of the blocks gets four fifths of the I/Os, and slightly more, as several ranks may map to one
+        // block.
         let pareto = fifths("pareto:0.2");
         assert!((0.78..0.90).contains(&pareto[0]), "{pareto:?}");
         let zipf = fifths("zipf:1.2");
         assert!(zipf[0] > 0.8 && zipf[4] < 0.05, "{zipf:?}");
         let steeper = fifths("zipf:2.0");
         assert!(steeper[0] > zipf[0], "{steeper:?}");
-        // Two thirds lie within a standard deviation on either side.
+        // Two thirds are within a standard deviation on either side.
         let normal = fifths("normal:10");
         assert!((0.63..0.73).contains(&normal[0]), "{normal:?}");
     }
@@ -218,7 +220,7 @@ mod tests {
         for (count, percent) in counts.into_iter().zip([50.0, 30.0, 20.0]) {
             assert!((f64::from(count) / 1e3 - percent).abs() < 1.0, "{counts:?}");
         }
-        // Blocks after zones in bytes have no I/Os.
+        // Blocks after zones that are given in bytes get no I/Os.
         let in_bytes = Job {
             random_distribution: "zoned_abs:90/40k:10/40k".parse().unwrap(),
             ..job.clone()
@@ -228,7 +230,7 @@ mod tests {
         assert!(drawn.iter().all(|block| (100..120).contains(block)));
         let first = drawn.iter().filter(|block| **block < 110).count();
         assert!((8_800..9_200).contains(&first), "{first}");
-        // If there are two blocks, the second belongs to the last zone.
+        // With only two blocks, the second belongs to the last zone.
         let mut small = Pattern::new(&job, 0, 7..9, 4096);
         let drawn: Vec<_> = (0..200).map(|_| small.block(1)).collect();
         assert!(drawn.contains(&7) && drawn.contains(&8));

@@ -6,7 +6,7 @@ use joulio_job::Job;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;
 
-/// Puts a job's thread on the CPU whose `turn` it is, and makes its timers exact.
+/// Binds a job's thread to the CPU for its `turn`, and makes its timers exact.
 pub(crate) fn place(job: &Job, turn: usize) -> Result<(), WorkerError> {
     // Timer slack of 1 ns: the default of 50 us would be longer than the I/O (prctl(2)).
     let _ = set_current_timer_slack(NonZero::new(1));

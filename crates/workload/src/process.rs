@@ -1,8 +1,8 @@
 //! Jobs as processes, each of which opens its device and counters itself.
 //!
-//! A job's thread stays in the run and becomes a relay: it starts this program again with [`COMMAND`], hands the job
-//! over, and passes messages both ways, so that the conductor sees no difference. CPU time, switches and counters are
-//! the process's own.
+//! A job's thread stays in the run and becomes a relay: it starts this program again with [`COMMAND`], passes the
+//! job to it, and then passes messages both ways, so that the conductor sees no difference. CPU time, context
+//! switches and counters are those of the process.
 
 mod relay;
 mod tenant;
@@ -19,7 +19,7 @@ use std::process::ExitStatus;
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
 pub const COMMAND: &str = "job-process";
 
-/// Nanoseconds before the start at which `jobs` are given it, so that all are there in time.
+/// Returns how long before the start the `jobs` are told its time, so that all are ready in time.
 pub(crate) fn head_start<'a>(jobs: impl Iterator<Item = &'a Job>) -> Nanos {
     let relayed = jobs.map(|job| match job.kind {
         JobKind::Thread => 0,
@@ -28,7 +28,7 @@ pub(crate) fn head_start<'a>(jobs: impl Iterator<Item = &'a Job>) -> Nanos {
     Nanos::from_micros(1_000 + relayed.sum::<u64>())
 }
 
-/// A job's process that did not do its part.
+/// Failure of a job's process.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
@@ -39,7 +39,7 @@ pub enum ProcessError {
     Start {
         /// The job.
         job: usize,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
     /// The process ended without a message.
@@ -59,7 +59,7 @@ pub enum ProcessError {
         job: usize,
         /// The process.
         pid: u32,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The job failed in its process.

@@ -11,23 +11,23 @@ pub struct RunProgress {
     pub fraction: f64,
     /// Time since the measured part began; zero before.
     pub measured: Nanos,
-    /// I/Os done since, flushes not counted.
+    /// I/Os completed since then, without flushes.
     pub ios: u64,
-    /// Bytes of them.
+    /// Bytes of these I/Os.
     pub bytes: u64,
 }
 
-/// Progress of a member's jobs, and whether they are to go on.
+/// Progress of a member's jobs, and the flag that ends them.
 #[derive(Debug)]
 pub(crate) struct MemberProgress {
     /// I/Os done, by job.
     pub(crate) jobs: Vec<JobProgress>,
-    /// Ends the jobs when they have reached what they were to reach.
+    /// Set to end the jobs, when they have done what was requested.
     pub(crate) enough: AtomicBool,
 }
 
 impl MemberProgress {
-    /// Progress of the jobs of `job`, which have done nothing yet.
+    /// Returns the progress of the jobs of `job`, zero so far.
     pub(crate) fn new(job: &Job) -> MemberProgress {
         MemberProgress {
             jobs: (0..job.numjobs).map(|_| JobProgress::default()).collect(),
@@ -40,13 +40,13 @@ impl MemberProgress {
         sum(self.jobs.iter().map(JobProgress::get))
     }
 
-    /// Ends the jobs: nothing more is issued.
+    /// Ends the jobs: no more I/O is issued.
     pub(crate) fn end(&self) {
         self.enough.store(true, Ordering::Relaxed);
     }
 }
 
-/// Sum of I/Os and bytes.
+/// Returns the sums of I/Os and bytes.
 pub(crate) fn sum(all: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
     all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
@@ -59,14 +59,14 @@ pub(crate) struct JobProgress {
 }
 
 impl JobProgress {
-    /// Takes the I/Os done so far, and their bytes.
+    /// Sets the number of I/Os completed so far, and their bytes.
     #[inline]
     pub(crate) fn set(&self, (ios, bytes): (u64, u64)) {
         self.ios.store(ios, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// I/Os done so far, and their bytes.
+    /// Returns the number of I/Os completed so far, and their bytes.
     pub(crate) fn get(&self) -> (u64, u64) {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (self.ios.load(Ordering::Relaxed), bytes)

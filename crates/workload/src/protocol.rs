@@ -17,12 +17,11 @@
 //! Ended         ── Ended ──────────────────────────────▶
 //! ```
 //!
-//! Every job of every member goes through these states once, in this order, and waits in Prepared and Finished for
-//! the others, so that nobody's opening or verifying is work in another's measured part. A job that
-//! fails or panics sends Ended without Verified; the conductor then ends the run. A job whose
-//! completion mode is unavailable says so in Ready. Orders end when the conductor drops them, which
-//! ends the jobs that still wait for one. A stop is no message but a flag ([`Stop`](crate::Stop)):
-//! jobs go on to Finished without issuing anything more.
+//! Every job of every member goes through these states once, in this order. It waits for the others in Prepared and
+//! in Finished, so that no job prepares or verifies while another is measured. A job that fails or panics sends
+//! Ended without Verified; the conductor then ends the run. A job whose completion mode is unavailable reports that
+//! in Ready. When the conductor drops its senders of orders, the jobs that wait for an order end. A stop is not a
+//! message but a flag ([`Stop`](crate::Stop)): the jobs go on to Finished without issuing more I/O.
 
 use crate::job_result::JobResult;
 use joulio_job::{Availability, VerifyResult};
@@ -33,25 +32,25 @@ use serde::{Deserialize, Serialize};
 /// Message of a job to the conductor.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum JobMessage {
-    /// Prepared, with the effective completion mode, or with why there is none.
+    /// The job is prepared; has the effective completion mode, or the reason why it is unavailable.
     Ready(Availability),
     /// The measured part begins.
     Began,
     /// The measured part is over.
     Finished(Box<JobResult>),
-    /// Verification is over, or there was none.
+    /// Verification is over, or was not requested.
     Verified(Verified),
     /// The job's thread ends.
     #[serde(skip)]
     Ended,
 }
 
-/// End of a job: what its verification found, and what its devices did wrong until then.
+/// End of a job: the result of its verification, and the faults of its devices until then.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Verified {
     pub(crate) checked: VerifyResult,
-    /// Faults of the devices since the job began. A process has none: only the user-space driver
-    /// counts them.
+    /// Faults of the devices since the job began. A job in a process of its own has none, since only the user-space
+    /// driver counts them.
     #[serde(skip)]
     pub(crate) faults: Faults,
 }
@@ -59,8 +58,8 @@ pub(crate) struct Verified {
 /// Order of the conductor to a job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum JobOrder {
-    /// Start at this time, all jobs together.
+    /// Start the I/Os at this time, as all jobs do.
     Start(Nanos),
-    /// Read back what was written: all jobs have finished.
+    /// Verify the written data: all jobs have finished.
     Verify,
 }

@@ -6,8 +6,8 @@ use joulio_trace::Thread;
 /// Recordings of a run's I/Os.
 #[derive(Debug, Default)]
 pub struct RecordedIos {
-    /// Traces, a thread a job: none unless they were requested.
+    /// Traces, one thread per job; empty unless requested.
     pub traced: Vec<Thread>,
-    /// Logs of the jobs, in their order: none unless they were requested.
+    /// Logs of the jobs, in their order; empty unless requested.
     pub logs: Vec<JobLog>,
 }

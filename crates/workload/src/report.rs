@@ -1,4 +1,4 @@
-//! Result of a run, from the results of its jobs and devices.
+//! Makes the result of a run from the results of its jobs and devices.
 
 mod residency;
 
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::slice;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Report of a run: the members and the setup that its result is about.
+/// Maker of a run's result: the members and the setup of the run.
 pub(crate) struct RunReport<'a> {
     pub(crate) members: &'a [Member],
     pub(crate) setup: &'a Setup<'a>,
@@ -46,7 +46,7 @@ struct Part<'a> {
 type Ran = (Option<String>, Option<String>, Option<Counts>);
 
 impl RunReport<'_> {
-    /// The result of `outcome`, and what was recorded of its I/Os.
+    /// Returns the result of `outcome`, and the recordings of its I/Os.
     pub(crate) fn result(&self, outcome: RunOutcome) -> (RunResult, RecordedIos) {
         match outcome {
             RunOutcome::Unavailable { member, reason } => {
@@ -59,7 +59,7 @@ impl RunReport<'_> {
         }
     }
 
-    /// The result of a run whose member `unavailable` has no completion mode, for the reason `why`.
+    /// Returns the result of a run whose member `unavailable` has no completion mode, for the reason `why`.
     fn unavailable(&self, unavailable: usize, why: &str) -> RunResult {
         let results = self.members.iter().enumerate().map(|(number, member)| {
             let reason = match number == unavailable {
@@ -85,7 +85,7 @@ impl RunReport<'_> {
                 1 => whole.clone(),
                 _ => self.counts(own, None),
             };
-            // Counts of the machine include all members.
+            // The machine's counts include those of all members.
             let judged = if alike { &whole } else { &counts };
             let ran = match self.judge(part.member, judged) {
                 ModeVerdict::AsRequested => (part.done.effective.clone(), None),
@@ -103,8 +103,8 @@ impl RunReport<'_> {
         }
     }
 
-    /// Results of the reporting groups that `sections` are in, whose figures are of `parts`; none where each section is
-    /// one, or all are.
+    /// Returns the results of the reporting groups of `sections`, with figures from `parts`; none if each group has
+    /// one section, or one group has all.
     fn reporting_groups(
         &self,
         parts: &[Part<'_>],
@@ -141,7 +141,7 @@ impl RunReport<'_> {
         results.collect()
     }
 
-    /// The result of `member`.
+    /// Returns the result of `member`.
     fn result_of(&self, member: &Member, ran: Ran, spoiled: Vec<Spoiled>) -> RunResult {
         let (effective, reason, counts) = ran;
         let completion = CompletionResult {
@@ -163,7 +163,8 @@ impl RunReport<'_> {
         }
     }
 
-    /// The result of the run: that of its only member, or one of all with `whole` as its figures.
+    /// Returns the result of the run: that of its only member, or a result for all members with the figures
+    /// `whole`.
     fn together(
         &self,
         mut results: Vec<RunResult>,
@@ -190,8 +191,8 @@ impl RunReport<'_> {
         self.setup.targets[device].info().name.clone()
     }
 
-    /// Judges the completion mode of `member`'s run by the machine's counts: the first of its targets with another
-    /// verdict decides.
+    /// Judges the completion mode of `member`'s run by the machine's counts: the first of its targets whose verdict
+    /// is not `AsRequested` decides.
     fn judge(&self, member: &Member, counts: &Counts) -> ModeVerdict {
         let targets = member
             .devices
@@ -202,7 +203,7 @@ impl RunReport<'_> {
         other.unwrap_or(ModeVerdict::AsRequested)
     }
 
-    /// Devices of `parts`, by their numbers.
+    /// Returns the numbers of the devices of `parts`.
     fn devices(&self, parts: &[Part<'_>]) -> Vec<usize> {
         let all = 0..self.setup.targets.len();
         let used = |device: &usize| {
@@ -213,7 +214,7 @@ impl RunReport<'_> {
         all.filter(used).collect()
     }
 
-    /// Returns what spoiled `parts` of the run that is `done`.
+    /// Returns what spoiled `parts` of the run `done`.
     fn spoiled(&self, parts: &[Part<'_>], done: &Finished) -> Vec<Spoiled> {
         let devices = self.devices(parts);
         let threads = devices
@@ -225,7 +226,7 @@ impl RunReport<'_> {
             let lost = target.lost_features().into_iter();
             lost.map(|what| settings_lost(&target.info().name, &what))
         });
-        // Any of several jobs that end all others may have ended these.
+        // If any job ends all others at its end, it may have ended these.
         let early = self.members.iter().any(|member| member.job.exitall);
         let mut spoiled = judge(&Evidence {
             window: done.window,
@@ -240,7 +241,7 @@ impl RunReport<'_> {
         spoiled
     }
 
-    /// Returns the evidence that shows whether jobs of `parts` were spoiled, which may have ended `early`.
+    /// Returns the evidence of what spoiled the jobs of `parts`, which may have ended `early`.
     fn seen(&self, parts: &[Part<'_>], early: bool) -> Vec<JobEvidence> {
         let mut seen = Vec::new();
         let mut first = 0;
@@ -266,8 +267,8 @@ impl RunReport<'_> {
         seen
     }
 
-    /// Returns the figures of `parts` together; with `whole` also those that exist only for all members together: the
-    /// counts of the machine, the devices and the meters.
+    /// Returns the figures of `parts` together. With `whole` they include those that exist only for all members
+    /// together: counts of the machine and the devices, and the meters' figures.
     fn counts(&self, parts: &[Part<'_>], whole: Option<&Finished>) -> Counts {
         let jobs = || parts.iter().flat_map(|part| &part.done.jobs);
         let start = jobs().map(|job| job.counted_from).min().unwrap_or_default();
@@ -369,7 +370,7 @@ impl RunReport<'_> {
         }
     }
 
-    /// The model's figures of `parts`, the whole run, if there is a model.
+    /// Returns the model's figures for `parts`, which are the whole run, if there is a model.
     fn modelled(&self, parts: &[Part<'_>], whole: &Finished) -> Option<Modelled> {
         let machine = self.setup.machine?;
         let home = self.setup.at_home.then_some(machine);
@@ -390,7 +391,8 @@ impl RunReport<'_> {
         Some((model.energies(whole.window, &cores), model.note(&cores)))
     }
 
-    /// The fixed window that energy was counted in, if there was one, of a run that worked for `worked`.
+    /// Returns the fixed window in which energy was counted, if one was requested, for a run that worked for
+    /// `worked`.
     fn fixed_window(&self, done: &Finished, worked: Nanos) -> Option<FixedWindow> {
         let requested = self.members.iter().filter_map(|member| member.job.window);
         let requested = requested.max()?;
@@ -403,7 +405,7 @@ impl RunReport<'_> {
     }
 }
 
-/// Energies of the model, and what is to be known of them.
+/// Energies of the model, and a note about them.
 type Modelled = (Vec<Energy>, Option<String>);
 
 impl Part<'_> {
@@ -423,7 +425,7 @@ impl Part<'_> {
     }
 }
 
-/// CPUs that jobs of `parts` may use; none: any.
+/// Returns the CPUs that the jobs of `parts` may use; empty if they may use any.
 fn cpus(parts: &[Part<'_>]) -> Vec<usize> {
     let mut lists = parts.iter().map(|part| &part.member.job.cpus_allowed);
     match lists.clone().any(Vec::is_empty) {
@@ -432,7 +434,7 @@ fn cpus(parts: &[Part<'_>]) -> Vec<usize> {
     }
 }
 
-/// Latencies beside the usual figures that any of `parts` is to have.
+/// Returns the additional latencies that any of `parts` requests.
 fn detail(parts: &[Part<'_>]) -> LatencyDetail {
     let mut detail = LatencyDetail::default();
     for part in parts {
@@ -447,7 +449,7 @@ fn detail(parts: &[Part<'_>]) -> LatencyDetail {
     detail
 }
 
-/// Figures of each job, where there are several.
+/// Returns the figures of each job, if there are several.
 fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
     let of_part = |part: &Part<'_>| {
         let job = &part.member.job;
@@ -469,12 +471,12 @@ fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
     }
 }
 
-/// Returns the counts of the threads of `jobs`, added up.
+/// Returns the sum of the counts of the threads of `jobs`.
 fn counted<'a>(jobs: impl Iterator<Item = &'a JobResult>) -> ThreadCounters {
     jobs.fold(ThreadCounters::none(), |sum, job| sum.and(&job.counted))
 }
 
-/// The two clocks at one moment, from which others are reckoned.
+/// Readings of the two clocks at one moment, from which other moments are computed.
 pub(crate) struct Moments {
     unix_seconds: f64,
     monotonic: Nanos,
@@ -489,7 +491,7 @@ impl Moments {
         }
     }
 
-    /// The moment `at` on the monotonic clock.
+    /// Returns the moment that is `at` on the monotonic clock.
     pub(crate) fn at(&self, at: Nanos) -> Moment {
         let monotonic_seconds = at.seconds();
         Moment {
@@ -512,12 +514,12 @@ fn fault_counts(f: Faults) -> FaultCounts {
     }
 }
 
-/// Takes what the jobs of `members` recorded, each job with its number among all.
+/// Takes the recordings of the jobs of `members`, with each job's number among all jobs.
 fn recorded(members: &mut [FinishedMember]) -> RecordedIos {
     let mut recorded = RecordedIos::default();
     let mut first = 0;
     for FinishedMember { jobs, .. } in members {
-        // They came in as they ended.
+        // The jobs were added in the order in which they ended.
         jobs.sort_by_key(|job| job.index);
         for job in jobs.iter_mut() {
             let number = first + job.index;

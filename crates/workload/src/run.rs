@@ -1,4 +1,4 @@
-//! A run: its members beside each other, one thread or process a job.
+//! A run: its members at the same time, with one thread or process per job.
 
 use crate::check::check;
 use crate::conductor::Conductor;
@@ -20,11 +20,11 @@ use joulio_job::{Area, Assignment, JobKind, RunResult};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Runs `members` at the same time on the targets, read by `meters`. With several, the result has their sums, and
-/// each as a section.
+/// Runs `members` at the same time on the targets, which `meters` measure. If there are several, the result has
+/// their sums, and a section for each.
 ///
 /// # Errors
-/// [`RunError`], if a job does not fit its targets, or one of them or a job fails.
+/// [`RunError`], if a job does not fit its targets, or if one of them or a job fails.
 pub fn run(
     members: &[Member],
     setup: &Setup<'_>,
@@ -33,8 +33,8 @@ pub fn run(
     Ok(run_recorded(members, setup, meters)?.0)
 }
 
-/// Runs as [`run`] does, and also returns what was recorded of single I/Os: nothing without
-/// [`Setup::trace`] or [`Job::log_ios`](joulio_job::Job::log_ios).
+/// Like [`run`], and also returns the recordings of single I/Os: empty without [`Setup::trace`] and
+/// [`Job::log_ios`](joulio_job::Job::log_ios).
 ///
 /// # Errors
 /// As [`run`].
@@ -107,7 +107,7 @@ pub fn run_recorded(
         };
         let outcome = conductor.conduct(meters);
         if outcome.is_err() {
-            // The others would go on to their end for nothing.
+            // Otherwise the jobs would go on to their end, although there is no result.
             setup.stop.fail();
         }
         let mut result = Ok(());
@@ -124,13 +124,13 @@ pub fn run_recorded(
     })
 }
 
-/// Position of a member: totals over the members before it.
+/// Position of a member in the run: totals over the members before it.
 struct Standing {
-    /// Number of their jobs.
+    /// Number of the jobs of those members.
     first: usize,
-    /// Number of those jobs that share the CPUs of this member, in turn.
+    /// Number of those jobs that take turns on the CPUs of this member.
     turn: usize,
-    /// Number of their works, one for each job and device: the numbers of works seed the random numbers.
+    /// Number of their works, one for each job and device; the number of a work seeds its random numbers.
     works: usize,
 }
 
@@ -153,7 +153,7 @@ impl Standing {
         standing
     }
 
-    /// Shares of the devices of job `index` of `member`, which uses `areas` of its devices.
+    /// Returns the shares of the devices for job `index` of `member`, which uses the `areas` of its devices.
     fn shares(
         &self,
         member: &Member,
@@ -168,7 +168,7 @@ impl Standing {
             let device = member.devices[own.device];
             let info = setup.targets[device].info();
             Share {
-                // Jobs on one device share its blocks when they verify.
+                // Jobs on the same device share its blocks if they verify.
                 blocks: areas[own.device].share(own.at, own.jobs, job.spacing(index)),
                 assignment: Assignment {
                     device,
@@ -183,8 +183,8 @@ impl Standing {
     }
 }
 
-/// Sends that a job's thread ends, also after a panic: the others hold the channel open, so that its end would not be
-/// noticed otherwise.
+/// Reports the end of a job's thread, also after a panic: the channel stays open, since other jobs have senders, so
+/// that the end would not be noticed otherwise.
 struct Farewell(usize, Sender<(usize, JobMessage)>);
 
 impl Drop for Farewell {

@@ -3,7 +3,7 @@
 use crate::worker_error::WorkerError;
 use joulio_job::JobError;
 
-/// A run without a result.
+/// Error of a run that has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -13,7 +13,7 @@ pub enum RunError {
     /// A job failed.
     #[error("{0}")]
     Worker(#[from] WorkerError),
-    /// The meters have no threads to be read by.
+    /// The system has no threads to read the meters.
     #[error("meters: {0}")]
     Meters(std::io::Error),
     /// The system has no more threads for the jobs.

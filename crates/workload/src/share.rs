@@ -8,16 +8,16 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     pub(crate) assignment: Assignment,
-    /// Blocks that the job works on, as long as the places are apart where its I/Os may begin.
+    /// Blocks that the job works on, if a block is the distance between places where its I/Os may begin.
     pub(crate) blocks: Range<u64>,
-    /// True if blocks without content may be given some before they are read.
+    /// True if blocks without content may be written before they are read.
     pub(crate) may_write: bool,
-    /// Name of the device, where the run has several.
+    /// Name of the device, if the run has several.
     pub(crate) name: Option<String>,
 }
 
 impl Share {
-    /// Description of the failure there, with the device's name where it is not the only one.
+    /// Returns the text of a failure, with the device's name if there are several.
     pub(crate) fn describe(&self, what: impl Display) -> String {
         match &self.name {
             Some(name) => format!("{name}: {what}"),

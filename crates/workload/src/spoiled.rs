@@ -1,7 +1,7 @@
-//! Judgement of spoiled runs: runs whose figures the machine caused, and not the completion mode.
+//! Judgement of spoiled runs, whose figures show a disturbance of the machine and not the completion mode.
 //!
-//! A poller that shares its CPU with another program does half of the I/Os for twice the joules, and its figures do
-//! not show it. The judgement is a pure function from counters to reasons.
+//! A poller that shares its CPU with another program does half the I/Os for twice the joules per I/O, and its
+//! figures do not show why. The judgement is a pure function from counters to reasons.
 
 mod evidence;
 mod judgement;

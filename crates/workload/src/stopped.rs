@@ -1,11 +1,11 @@
-//! Detection of stops of the process: SIGSTOP, Ctrl-Z, a debugger. Only SIGCONT shows them.
+//! Detection of stops of the process by SIGSTOP, Ctrl-Z or a debugger. Only SIGCONT reveals them.
 
 use signal_hook::consts::SIGCONT;
 use signal_hook::flag::register;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Set by SIGCONT; never set if the handler could not be installed.
+/// Flag that SIGCONT sets; never set if the handler could not be installed.
 static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let flag = Arc::new(AtomicBool::new(false));
     let _ = register(SIGCONT, Arc::clone(&flag));
@@ -14,8 +14,8 @@ static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
 
 static TIMES: Mutex<u64> = Mutex::new(0);
 
-/// Returns how often this process was found continued, by any caller; counted from the first
-/// call on. Two answers that differ have a stop between them.
+/// Returns how often this process was found to be continued, by any caller, since the first call. If two results
+/// differ, the process was stopped between them.
 pub(crate) fn times() -> u64 {
     let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
     *times += u64::from(CONTINUED.swap(false, Ordering::Relaxed));

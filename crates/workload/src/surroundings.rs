@@ -1,4 +1,4 @@
-//! Events of a machine beside a run that may change its figures.
+//! Events of the machine during a run that may change its figures.
 
 use crate::stopped;
 use joulio_kernel_io::{CpuTimes, CpuUse};
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Temperatures, CPU times and clocks of a machine at a moment.
+/// Temperatures, CPU times and clocks of a machine at one moment.
 #[derive(Debug)]
 pub struct Surroundings {
     at: Nanos,
@@ -19,25 +19,26 @@ pub struct Surroundings {
     stops: u64,
 }
 
-/// Events during a run, between its beginning and its end. An event that cannot be observed counts as not happened.
+/// Events between the beginning and the end of a run. An event that cannot be observed counts as not having
+/// happened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Happened {
     /// Time from the beginning to the end.
     pub window: Nanos,
-    /// CPUs were slowed down for their temperature.
+    /// True if CPUs were slowed down because of their temperature.
     pub throttled: bool,
-    /// Use of each CPU's time, by the number of the CPU; none: not known.
+    /// Use of the time of each CPU, by the CPU's number; empty if it is not known.
     pub cpus: BTreeMap<usize, CpuUse>,
-    /// Time that the machine was suspended.
+    /// Time for which the machine was suspended.
     pub suspended: Nanos,
-    /// Step of the wall clock in nanoseconds, forward or (below zero) back.
+    /// Step of the wall clock in nanoseconds: forward, or backward if negative.
     pub stepped_ns: i64,
     /// True if the process was stopped and continued (SIGSTOP, Ctrl-Z).
     pub stopped: bool,
 }
 
 impl Surroundings {
-    /// Now, of the system whose file tree begins at `root`: `/`, or a captured one. Clocks and
+    /// Reads the present state of the system whose file tree begins at `root`: `/`, or a captured tree. Clocks and
     /// signals are those of this process.
     pub fn now(root: &Path) -> Surroundings {
         Surroundings {
@@ -49,7 +50,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns what happened since `before`.
+    /// Returns the events since `before`.
     pub fn since(&self, before: &Surroundings) -> Happened {
         let throttles = self.throttles.as_ref().zip(before.throttles.as_ref());
         let cpus = self.cpus.as_ref().zip(before.cpus.as_ref());
@@ -67,15 +68,15 @@ impl Surroundings {
 /// Differences between the machine's clocks.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
-    /// `CLOCK_BOOTTIME` goes on while the machine is suspended, and `CLOCK_MONOTONIC` does not.
+    /// Time that `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`, which stands still while the machine is suspended.
     suspended: Nanos,
-    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`, in nanoseconds: it changes only when the clock is set, since NTP slows
-    /// or speeds up both.
+    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`, in nanoseconds: it changes only when the clock is set, since NTP
+    /// slows down or speeds up both.
     wall: i64,
 }
 
 impl Clocks {
-    /// Three clocks cannot be read at one moment; of some readings, the quickest.
+    /// Reads the clocks. Three cannot be read at one moment, so that the quickest of several readings is used.
     fn now() -> Clocks {
         const READINGS: usize = 5;
         let quickest = (0..READINGS)

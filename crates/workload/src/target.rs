@@ -1,5 +1,5 @@
-//! Targets of a workload: description of a target ([`TargetInfo`]), observations beside its I/O ([`ObservedTarget`]),
-//! and running a job on it ([`Target`]).
+//! Targets of a workload: their description ([`TargetInfo`]), observations of them during I/O ([`ObservedTarget`]),
+//! and jobs on them ([`Target`]).
 
 mod info;
 mod kernel;
@@ -23,21 +23,21 @@ use std::any::Any;
 
 /// A device or file that jobs run on.
 pub trait Target: ObservedTarget + Any + Send + Sync {
-    /// Facts about the target.
+    /// Returns the description of the target.
     fn info(&self) -> &TargetInfo;
 
-    /// queue/io_poll_delay that `method` needs of the disk, where the disk has another.
+    /// Returns the queue/io_poll_delay of the disk that `method` needs, if the disk has another.
     fn poll_delay(&self, _method: Method) -> Option<i64> {
         None
     }
 
-    /// Description by which a job's process opens the target; none when its queues belong to this
+    /// Returns the description with which a job's process opens the target; `None` if its queues belong to this
     /// process.
     fn for_process(&self) -> Option<ProcessTarget> {
         None
     }
 
-    /// Checks that `engine` can do `operation` on the target, where data may be lost.
+    /// Checks that `engine` can execute `operation`, if data on the target may be overwritten.
     ///
     /// # Errors
     /// The reason why it cannot.
@@ -45,16 +45,17 @@ pub trait Target: ObservedTarget + Any + Send + Sync {
         Ok(())
     }
 
-    /// Reports whether one job can wait for this target and `other` together.
+    /// Returns true if one job can wait for this target and `other` together.
     fn joins(&self, _other: &dyn Target) -> bool {
         false
     }
 
-    /// Runs one job by `method` on `targets`, all of the job's: this one, and those that it joins.
+    /// Runs one job with `method` on `targets`, which are all of the job's: this one, and those that it can be
+    /// joined with.
     ///
     /// # Errors
-    /// The device, the engine or the job's thread failed. A completion mode that is unavailable is
-    /// no error: the job reports it.
+    /// The device, the engine or the job's thread failed. An unavailable completion mode is not an error: the job
+    /// reports it to the conductor.
     fn work(
         &self,
         targets: &[&dyn Target],
@@ -62,6 +63,6 @@ pub trait Target: ObservedTarget + Any + Send + Sync {
         worker: Worker<'_>,
     ) -> Result<(), WorkerError>;
 
-    /// Judges by the counts during a run's I/Os whether `method` was effective.
+    /// Judges whether `method` was effective, by the counts of a run.
     fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict;
 }

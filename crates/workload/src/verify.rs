@@ -1,9 +1,8 @@
-//! Data that contains where and when it was written.
+//! Verification: the data of a block contains where and when it was written.
 //!
-//! A verified block starts with a header: a magic number, the block's own number, how often this
-//! run has written it, the run's own number, and a CRC-32C over everything else. The generation is
-//! also kept in memory, so that a stale block (of this run or an earlier one), a misplaced one and
-//! a torn one are all found.
+//! A verified block starts with a header: a magic number, the block's number, the number of times that this run has
+//! written it (its generation), the run's number, and a CRC-32C over everything else. The generation is also kept
+//! in memory, so that stale blocks (of this run or an earlier one), misplaced blocks and torn blocks are all found.
 
 use joulio_nvme::wait::now;
 use rand::{Rng, SeedableRng};
@@ -12,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"joulio\x01\xa5");
-/// Magic, block, generation, CRC, run.
+/// Length of the header: magic number, block, generation, CRC, run.
 const HEADER: usize = 32;
 const CRC: Range<usize> = 24..28;
 const RUN: Range<usize> = 28..32;
@@ -32,21 +31,21 @@ pub(crate) enum Mismatch {
     Crc { block: u64 },
 }
 
-/// Ledger of a job: what it knows of the blocks of its share.
+/// Ledger of a job: which blocks of its share the run has written, and how often.
 pub(crate) struct Ledger {
     first: u64,
-    /// Count of this run's writes to each block, and two flags.
+    /// Number of this run's writes to each block, with two flags.
     generations: Vec<u32>,
     seed: u64,
-    /// Unlike every other run's.
+    /// Number of this run, different from that of every other run.
     run: u32,
-    /// The block as it is built or checked.
+    /// Buffer in which a block is built or checked.
     scratch: Vec<u8>,
 }
 
-/// An I/O is in flight.
+/// Flag: an I/O on the block is in flight.
 const BUSY: u32 = 1 << 31;
-/// A write failed: what the block holds is not known.
+/// Flag: a write failed, so that the content of the block is not known.
 const LOST: u32 = 1 << 30;
 const COUNT: u32 = LOST - 1;
 
@@ -59,11 +58,11 @@ fn crc(block: &[u8]) -> u32 {
 }
 
 impl Ledger {
-    /// Ledger of `blocks` of `bs` bytes, none of which is written yet. `bs` is at least 512.
+    /// Returns a ledger of `blocks` of `bs` bytes, none of which is written yet. `bs` is at least 512.
     pub(crate) fn new(blocks: Range<u64>, bs: usize, seed: u64) -> Ledger {
         assert!(bs >= HEADER);
         static RUNS: AtomicU32 = AtomicU32::new(0);
-        // The clock distinguishes processes, the count the runs of one.
+        // The clock distinguishes processes, and the count distinguishes the runs of one process.
         let run = (now().0 >> 10) as u32 ^ RUNS.fetch_add(1 << 24, Ordering::Relaxed);
         Ledger {
             first: blocks.start,
@@ -78,7 +77,7 @@ impl Ledger {
         &mut self.generations[(block - self.first) as usize]
     }
 
-    /// Claims `block` for an I/O; false when one is in flight there already.
+    /// Claims `block` for an I/O; returns false if another is in flight there.
     pub(crate) fn claim(&mut self, block: u64) -> bool {
         let entry = self.entry(block);
         let free = *entry & BUSY == 0;
@@ -86,7 +85,7 @@ impl Ledger {
         free
     }
 
-    /// The I/O on `block` has ended.
+    /// Releases `block`, whose I/O has ended.
     pub(crate) fn release(&mut self, block: u64) {
         *self.entry(block) &= !BUSY;
     }
@@ -97,7 +96,7 @@ impl Ledger {
         entry & COUNT != 0 && entry & LOST == 0
     }
 
-    /// The next content of `block`. Only one I/O at a time may be on a block.
+    /// Builds the next content of `block`. Only one I/O may be in flight on a block.
     pub(crate) fn fill(&mut self, block: u64) -> &[u8] {
         let entry = self.entry(block);
         let count = (*entry & COUNT) % COUNT + 1;
@@ -116,18 +115,18 @@ impl Ledger {
         &self.scratch
     }
 
-    /// A write of `block` failed: what it holds is not known any more.
+    /// Marks `block` after a failed write: its content is not known any more.
     pub(crate) fn forget(&mut self, block: u64) {
         *self.entry(block) |= LOST;
     }
 
-    /// Room to read a block into.
+    /// Returns the buffer into which a block is read for its check.
     pub(crate) fn scratch(&mut self) -> &mut [u8] {
         &mut self.scratch
     }
 
-    /// Checks the block in the scratch room against what was written; a block that this run did
-    /// not write only against itself.
+    /// Checks the block in the buffer against the data that was written; a block that this run did not write is
+    /// only checked for consistency.
     pub(crate) fn check(&self, block: u64) -> Result<(), Mismatch> {
         let data = &self.scratch;
         let magic = word(data, 0);
@@ -221,7 +220,7 @@ mod tests {
             with(&mut ledger, &earlier, 1),
             Err(Mismatch::Older { block: 1 })
         );
-        // A run that wrote nothing takes any run's data, as long as it is whole.
+        // A run that wrote nothing accepts the data of any run, if it is consistent.
         let mut reader = Ledger::new(0..2, 512, 7);
         assert_eq!(with(&mut reader, &earlier, 1), Ok(()));
     }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub use parts::Worker;
 
-/// Places of the buffers of a job: pieces of one memory for each device.
+/// Returns the placement of a job's buffers, which are pieces of one memory for each device.
 fn placement<B: Buffer>(devices: &[Prepared<B>]) -> Placement {
     let mut placement = Placement::default();
     for buffer in devices.iter().filter_map(|device| device.buffers.first()) {
@@ -44,10 +44,10 @@ fn placement<B: Buffer>(devices: &[Prepared<B>]) -> Placement {
 }
 
 impl Worker<'_> {
-    /// Runs the job on `engine`, through the states that `protocol.rs` draws.
+    /// Runs the job on `engine`, through the states that `protocol.rs` shows.
     pub(crate) fn run<E: Traced>(self, engine: &mut E) -> Result<(), WorkerError> {
         let devices = self.prepare(engine)?;
-        // Opening takes its time, and must not take it from the ramp.
+        // Opening takes time, which must not be part of the ramp.
         let meter = JobMeter::open();
         let effective = Availability::Effective(engine.effective());
         self.report(JobMessage::Ready(effective))?;
@@ -77,7 +77,7 @@ impl Worker<'_> {
         self.report(JobMessage::Verified(Verified { checked, faults }))
     }
 
-    /// Buffers with content, and what stands on each device, laid out if the job verifies.
+    /// Prepares buffers with content, and for each device the ledger; writes the blocks if the job verifies.
     fn prepare<E: Traced>(&self, engine: &mut E) -> Result<Vec<Prepared<E::Buffer>>, WorkerError> {
         let devices = 0..self.shares.len();
         devices
@@ -92,7 +92,7 @@ impl Worker<'_> {
     ) -> Result<Prepared<E::Buffer>, WorkerError> {
         let (bs, share) = (self.bs as usize, &self.shares[number]);
         let len = match self.job.rw.only_trims() {
-            // Room for a range.
+            // Space for a range.
             true => bs.min(4096),
             false => bs,
         };
@@ -133,7 +133,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Sleeps until `start`, unless the job is to end before.
+    /// Sleeps until `start`, unless the job should end before.
     fn sleep_until(&self, start: Nanos) {
         let ends = || self.stop.stopped() || self.enough.load(Ordering::Relaxed);
         while now() < start && !ends() {
@@ -142,7 +142,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Verifying would be work for the device in another job's measured part.
+    /// Waits until all jobs have finished: verification would disturb the device in another job's measured part.
     fn wait_for_verify(&self) -> Result<(), WorkerError> {
         match self.orders.recv() {
             Ok(JobOrder::Verify) => Ok(()),

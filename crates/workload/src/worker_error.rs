@@ -4,16 +4,16 @@ use crate::engine::{EngineError, RequestError};
 use crate::process::ProcessError;
 use joulio_kernel_io::DirectFileError;
 
-/// A job that ended without a result.
+/// Error of a job that ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The device, the driver or the kernel failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Blocks that reads are to find could not be written.
+    /// The blocks that reads verify could not be written.
     #[error("writing the blocks to be verified failed: {0}")]
     Layout(RequestError),
-    /// The thread could not be put on its CPU.
+    /// The thread could not be bound to its CPU.
     #[error("--cpus_allowed: CPU {cpu}: {reason}")]
     Cpu {
         /// The CPU.
@@ -46,7 +46,7 @@ pub enum WorkerError {
     NotStarted,
 }
 
-/// The error of an engine that cannot go on, as a job's.
+/// Returns the error of an engine as that of a job.
 pub(crate) fn failed(error: impl Into<EngineError>) -> WorkerError {
     WorkerError::Engine(error.into())
 }

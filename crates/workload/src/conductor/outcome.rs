@@ -1,4 +1,4 @@
-//! Outcome of a run, before it is a result.
+//! Outcome of a run, from which its result is made.
 
 use super::snapshot::Did;
 use crate::job_result::JobResult;
@@ -11,7 +11,7 @@ use joulio_units::Nanos;
 pub(crate) enum RunOutcome {
     /// No I/O was done: the completion mode of a member is unavailable.
     Unavailable {
-        /// The member, by its number.
+        /// Number of the member.
         member: usize,
         /// Reason.
         reason: String,
@@ -40,7 +40,7 @@ pub(crate) struct Finished {
 pub(crate) struct FinishedMember {
     /// Effective completion mode.
     pub(crate) effective: String,
-    /// Results of the jobs, as they finished.
+    /// Results of the jobs, in the order in which they finished.
     pub(crate) jobs: Vec<JobResult>,
     /// Verification of all jobs.
     pub(crate) verify: VerifyResult,
@@ -48,6 +48,6 @@ pub(crate) struct FinishedMember {
     pub(crate) faults: Faults,
     /// Steadiness of the rate; `None`: the run was too short to tell.
     pub(crate) steadiness: Option<Steadiness>,
-    /// Steady state that was to end the jobs.
+    /// Steady state that was requested to end the jobs.
     pub(crate) steady_state: Option<SteadyStateResult>,
 }

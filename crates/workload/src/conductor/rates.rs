@@ -1,19 +1,19 @@
-//! The rate of a run over its measured part, from how many I/Os its jobs have done now and then.
+//! The rate of a run over its measured part, from samples of the I/Os that its jobs have done.
 
 use joulio_job::Steadiness;
 use joulio_units::Nanos;
 
-/// Most intervals that a run is divided into: of more each has too few I/Os to be judged by.
+/// Largest number of intervals that a run is divided into: with more, each has too few I/Os to be judged.
 const MAX_INTERVALS: usize = 10;
 
-/// I/Os that were done by moments of the measured part, all jobs together.
+/// Samples of the measured part: a time, and the I/Os done by then, of all jobs together.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     samples: Vec<(Nanos, u64)>,
 }
 
 impl Rates {
-    /// Adds a moment.
+    /// Adds a sample.
     pub(super) fn add(&mut self, at: Nanos, ios: u64) {
         self.samples.push((at, ios));
     }

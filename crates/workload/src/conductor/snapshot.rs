@@ -72,7 +72,7 @@ pub(crate) struct Did {
 }
 
 impl MachineSnapshot {
-    /// Reads the counters; `root` is where those are that show what spoils a run.
+    /// Reads the counters; the counters that show what spoils a run are below `root`.
     pub(crate) fn now(root: &Path) -> MachineSnapshot {
         MachineSnapshot {
             counters: machine::Snapshot::now(),
@@ -80,7 +80,8 @@ impl MachineSnapshot {
         }
     }
 
-    /// Counts and events since `earlier`; `disks` and `threads` as [`machine::Snapshot::since`] has them.
+    /// Returns the counts and events since `earlier`; `disks` and `threads` are those of
+    /// [`machine::Snapshot::since`].
     pub(crate) fn since(
         &self,
         earlier: &MachineSnapshot,
@@ -118,8 +119,8 @@ impl RunSnapshot {
         }
     }
 
-    /// Activity since `before`; `disks` are those of the targets, `threads` what the jobs'
-    /// threads counted.
+    /// Returns the activity since `before`; `disks` are those of the targets, `threads` are the counts of the jobs'
+    /// threads.
     pub(super) fn since(
         &self,
         before: &RunSnapshot,

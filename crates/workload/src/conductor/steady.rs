@@ -1,4 +1,4 @@
-//! The window that rolls along a run until its rates are steady.
+//! The rolling window over the rates of a run that ends when they are steady.
 
 use joulio_job::{SteadyRate, SteadyState, SteadyStateResult};
 use joulio_units::Nanos;
@@ -10,7 +10,7 @@ pub(super) struct SteadyWatch {
     requested: SteadyState,
     /// Beginning of the measured part.
     start: Nanos,
-    /// Moment and amount that the next rate counts from.
+    /// Time and amount from which the next rate is counted.
     last: Option<(Nanos, u64)>,
     rates: VecDeque<f64>,
     criterion: Option<f64>,
@@ -18,7 +18,7 @@ pub(super) struct SteadyWatch {
 }
 
 impl SteadyWatch {
-    /// Watch of a run whose measured part begins at `start`.
+    /// Returns the watch of a run whose measured part begins at `start`.
     pub(super) fn new(requested: SteadyState, start: Nanos) -> SteadyWatch {
         SteadyWatch {
             requested,
@@ -88,13 +88,13 @@ mod tests {
         SteadyWatch::new(requested, Nanos::from_millis(10_000))
     }
 
-    /// The second of the measured part at which the steady state is attained, of `rates` a second from its
-    /// beginning on.
+    /// Returns the second of the measured part in which the steady state is attained, for these `rates` per second
+    /// from its beginning.
     fn attained(watch: &mut SteadyWatch, rates: impl Iterator<Item = u64>) -> Option<u64> {
         let mut sum = 0;
         for (second, rate) in (1..).zip(rates) {
             sum += rate;
-            // Sooner than an interval: it waits for the next moment.
+            // Less than an interval has passed: the sample is not used.
             watch.add(
                 Nanos::from_millis(10_000 + 1_000 * second - 500),
                 (sum - rate / 2, 0),

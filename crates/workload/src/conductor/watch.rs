@@ -1,4 +1,4 @@
-//! A member of a run, as the conductor sees it.
+//! A member of a run, as the conductor tracks it.
 
 use super::rates::Rates;
 use super::steady::SteadyWatch;
@@ -11,19 +11,19 @@ use joulio_job::VerifyResult;
 use joulio_nvme::Faults;
 use joulio_units::Nanos;
 
-/// A member, and what its jobs have said so far.
+/// A member, and the messages of its jobs so far.
 pub(super) struct MemberWatch<'a> {
     member: &'a Member,
     progress: &'a MemberProgress,
     /// Effective completion mode.
     pub(super) effective: String,
-    /// Jobs that are prepared.
+    /// Number of jobs that are prepared.
     pub(super) ready: usize,
-    /// Jobs that have begun their measured parts.
+    /// Number of jobs that have begun their measured parts.
     pub(super) began: usize,
-    /// Results of those that have finished.
+    /// Results of the jobs that have finished.
     pub(super) jobs: Vec<JobResult>,
-    /// Jobs that have verified what they wrote.
+    /// Number of jobs that have verified their data.
     verified: usize,
     checked: VerifyResult,
     faults: Faults,
@@ -32,7 +32,7 @@ pub(super) struct MemberWatch<'a> {
 }
 
 impl<'a> MemberWatch<'a> {
-    /// Watch of `member`, none of whose jobs is prepared.
+    /// Returns the watch of `member`, none of whose jobs is prepared.
     pub(super) fn new(member: &'a Member, progress: &'a MemberProgress) -> MemberWatch<'a> {
         MemberWatch {
             member,
@@ -63,8 +63,8 @@ impl<'a> MemberWatch<'a> {
         self.ready == self.member.job.numjobs
     }
 
-    /// True while all jobs are in their measured parts: before all have begun, and when one has ended, a sum
-    /// over them is of something else.
+    /// True while all jobs are in their measured parts. Before the last has begun, and after the first has ended,
+    /// the sum over the jobs is not the rate of all of them.
     pub(super) fn is_measured(&self) -> bool {
         self.began >= self.member.job.numjobs && self.jobs.is_empty()
     }
@@ -79,7 +79,7 @@ impl<'a> MemberWatch<'a> {
         self.verified == self.member.job.numjobs
     }
 
-    /// Takes the rate of the moment `at`, and ends the jobs when it is steady.
+    /// Samples the rate at the time `at`, and ends the jobs if it is steady.
     pub(super) fn sample(&mut self, at: Nanos) {
         if !self.is_measured() {
             return;
@@ -95,12 +95,12 @@ impl<'a> MemberWatch<'a> {
         }
     }
 
-    /// A job has finished.
+    /// Keeps the result of a job that has finished.
     pub(super) fn finished(&mut self, job: JobResult) {
         self.jobs.push(job);
     }
 
-    /// A job has verified what it wrote.
+    /// Adds the verification of a job.
     pub(super) fn verified(&mut self, one: Verified) {
         self.verified += 1;
         self.checked.add(one.checked);

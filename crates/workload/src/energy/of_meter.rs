@@ -2,7 +2,7 @@
 
 use joulio_energy::{Energy, MeterFigure, MeterResult};
 
-/// Selects one of a meter's figures, or returns why it has none.
+/// Function that selects one of a meter's figures, or returns why it has none.
 pub(super) type Of = fn(&MeterResult) -> Result<&Energy, &'static str>;
 
 pub(super) fn total(meter: &MeterResult) -> Result<&Energy, &'static str> {

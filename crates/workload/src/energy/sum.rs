@@ -1,12 +1,12 @@
-//! Sums of meters that stand side by side.
+//! Sums over meters of separate parts.
 
 use super::of_meter::Of;
 use joulio_energy::{Boundary, Energy, MeterResult, Place, SumError, Zone};
 use joulio_job::Unmetered;
 
-/// Returns the sum of a boundary's meters that stand side by side, as those of the packages do; none where there are
-/// not several, or no baseline. A part of the machine must not stand for the whole: if a part has no figure, the
-/// error gives the reason.
+/// Returns the sum over the meters of one boundary that measure separate parts, such as packages; `None` if there
+/// are not several, or no baseline. If one part has no figure, the result is an error with the reason, so that a
+/// part of the machine is never reported as the whole.
 pub(super) fn sum(
     measured: &[MeterResult],
     boundary: Boundary,
@@ -17,7 +17,7 @@ pub(super) fn sum(
         .iter()
         .filter(|meter| meter.about.zone.boundary == boundary)
     {
-        // Another reader of a part that is there already is no part.
+        // A second meter of the same part is not another part.
         let zone = &meter.about.zone;
         if !parts.iter().any(|part| part.about.zone.same(zone)) {
             parts.push(meter);
@@ -38,7 +38,7 @@ pub(super) fn sum(
     let why = match (lacking, Energy::sum(&energies)) {
         (Some(why), _) => why,
         (None, Ok(sum)) => return Ok(Some(sum)),
-        // One is an emulated device's, for example, and the other a real one's: they have no sum.
+        // For example, one part is an emulated device and the other a real one: they have no sum.
         (None, Err(SumError::Kinds { .. })) => return Ok(None),
         (None, Err(why)) => why.to_string(),
     };

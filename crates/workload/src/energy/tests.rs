@@ -1,4 +1,4 @@
-//! Claims about the energy figures of a run.
+//! Tests of the energy figures of a run.
 
 use super::*;
 use joulio_energy::{About, How, MeterFigure, MeterKind, Source, WindowError, Zone};

@@ -4,27 +4,27 @@ use joulio_kernel_io as kernel;
 use joulio_nvme::NvmeError;
 use joulio_nvme::spec::Status;
 
-/// An engine that failed.
+/// Error of an engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// User-space driver, or its device.
+    /// Error of the user-space driver or its device.
     #[error(transparent)]
     Nvme(#[from] NvmeError),
-    /// Engine of the kernel's.
+    /// Error of one of the kernel's engines.
     #[error(transparent)]
     Kernel(#[from] kernel::KernelEngineError),
 }
 
-/// Failure of a request.
+/// Error of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Status of the device.
+    /// Status that the device reported.
     #[error("{0}")]
     Nvme(Status),
-    /// Error of the kernel.
+    /// Error that the kernel reported.
     #[error(transparent)]
     Kernel(#[from] kernel::KernelRequestError),
-    /// The run was stopped, and the device had not ended the request some time later.
+    /// The run was stopped, and half a second later the device had not completed the request.
     #[error("the run was stopped, and the device had not ended it half a second later")]
     Unfinished,
 }

@@ -1,4 +1,4 @@
-//! Engines that jobs run on: the kernel's, and the user-space driver as one of them.
+//! Engines that jobs run on: those of the kernel, and the user-space driver as an engine.
 
 mod error;
 mod nvme;

@@ -19,25 +19,25 @@ use std::sync::Arc;
 /// A namespace and its controller.
 type Place<D> = (Arc<Controller<D>>, Namespace);
 
-/// A queue pair on each of some namespaces, which one core waits on.
+/// A queue pair on each of several namespaces; one core waits for all of them.
 pub struct NvmeEngine<D: Device> {
     group: PollGroup<D>,
     /// The namespaces, in the order of the group's queues.
     places: Vec<Place<D>>,
-    /// Queues with commands that their device was not rung for yet.
+    /// Queues with commands whose doorbell has not been rung yet.
     unrung: Vec<usize>,
-    /// Buffers of the flushes in flight, which carry none to the device, by tag.
+    /// Buffers of the flushes in flight, by tag: a flush passes no buffer to the device.
     aside: Vec<(u64, NvmeBuffer)>,
-    /// CPUs that take the interrupts, and why not those that were to.
+    /// CPUs that handle the interrupts, and the reason if they are not the intended ones.
     directed: (BTreeSet<u32>, Option<String>),
 }
 
 impl<D: Device> NvmeEngine<D> {
-    /// Creates queue pairs of `depth` and `priority` on `places`, each with the policy beside it, for the calling
-    /// thread; the inner error is a policy that is unavailable here.
+    /// Creates queue pairs of `depth` and `priority` on `places`, each with its policy, for the calling thread. The
+    /// inner error reports a policy that is unavailable here.
     ///
     /// # Errors
-    /// [`NvmeError`]: a queue pair cannot be made.
+    /// [`NvmeError`]: a queue pair cannot be created.
     pub fn new(
         places: Vec<(Place<D>, AnyPolicy)>,
         priority: QueuePriority,
@@ -69,7 +69,7 @@ impl<D: Device> NvmeEngine<D> {
         }))
     }
 
-    /// Directs the interrupts of all queues to `cpu`, and keeps the CPUs that take them, or the system's error.
+    /// Directs the interrupts of all queues to `cpu`, and keeps the CPUs that handle them, or the system's error.
     fn direct_interrupts(&mut self, cpu: usize) {
         for queue in self.group.queues() {
             match queue.direct_interrupts(cpu) {
@@ -80,14 +80,14 @@ impl<D: Device> NvmeEngine<D> {
     }
 }
 
-/// The CPU that the calling thread is bound to, if it is to one.
+/// Returns the CPU that the calling thread is bound to, if it is bound to one.
 fn own_cpu() -> Option<usize> {
     let allowed = sched_getaffinity(None).ok()?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
     cpus.next().filter(|_| allowed.count() == 1)
 }
 
-/// DMA memory as a buffer of an engine.
+/// DMA memory in the form of an engine's buffer.
 pub struct NvmeBuffer(DmaBuffer);
 
 impl Buffer for NvmeBuffer {
@@ -127,7 +127,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
     #[inline]
     fn prepare(&mut self, request: Request, buffer: NvmeBuffer) -> Result<(), NvmeError> {
         let (_, namespace) = &self.places[request.device];
-        // A power of two.
+        // The block size is a power of two.
         let shift = namespace.block_size().trailing_zeros();
         let (lba, blocks) = (request.offset >> shift, request.len >> shift);
         let queue = &mut self.group.queues()[request.device];
@@ -177,7 +177,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
             });
             match reaped {
                 Ok(_) => return Ok(delivered),
-                // Not a command's: the queue has counted it, and the run goes on.
+                // The completion belongs to no command: the queue has counted it, and the run goes on.
                 Err(NvmeError::Completion(_)) if now() < deadline => {}
                 Err(NvmeError::Completion(_)) => return Ok(delivered),
                 Err(error) => return Err(error),
@@ -185,8 +185,8 @@ impl<D: Device> Engine for NvmeEngine<D> {
         }
     }
 
-    /// The policy's name, and that of AMD's instruction where it does what the policy has the name
-    /// of Intel's for.
+    /// Returns the policy's name, and the name of AMD's instruction if that is used in place of Intel's, after
+    /// which the policy is named.
     fn effective(&mut self) -> String {
         let light = self.group.user_level_wait();
         let policy = self.group.queues()[0].info().policy;
@@ -239,8 +239,8 @@ fn unsupported<D: Device>(queue: &QueuePair<D>, reason: &SubmitError) -> NvmeErr
     }
 }
 
-/// Returns the completion of a request; a flush gets its buffer back from `aside`. A request whose buffer stays with
-/// a dead device ends with the engine.
+/// Returns the completion of a request; a flush gets its buffer back from `aside`. A request whose buffer stays
+/// with a dead device ends with the engine.
 fn completion(
     completed: Completed,
     aside: &mut Vec<(u64, NvmeBuffer)>,

@@ -1,5 +1,5 @@
-//! I/Os longer than the device transfers at once, in parts: as the kernel splits them at
-//! `queue/max_hw_sectors_kb`, which MDTS sets (Base specification, Identify Controller).
+//! Splits I/Os that are longer than the device's largest transfer into parts, as the kernel splits them at
+//! `queue/max_hw_sectors_kb`, which MDTS determines (Base specification, Identify Controller).
 
 use super::Traced;
 use joulio_engine::{Buffer, Completion, Engine, Request};
@@ -10,21 +10,21 @@ use joulio_units::Nanos;
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
-/// An engine whose requests are split into parts of at most `part` bytes each. A request ends with
-/// its last part, and fails as the first part that failed did.
+/// An engine whose requests are split into parts of at most `part` bytes. A request ends with its last part; if
+/// parts fail, it fails with the error of the first that failed.
 pub struct Split<E: Engine> {
     inner: E,
-    /// Bytes of a part; the last of a request may be shorter.
+    /// Bytes of a part; the last part of a request may be shorter.
     part: u32,
-    /// Parts of the longest request.
+    /// Number of parts of the longest request.
     parts: usize,
-    /// Parts that may be in flight on a device: the inner engine's queue depth.
+    /// Number of parts that may be in flight on a device: the inner engine's queue depth.
     depth: usize,
     devices: Vec<DeviceParts<E::Buffer>>,
-    /// Requests in flight by slot; a part's tag is its slot x `parts` and its place.
+    /// Requests in flight, by slot. A part's tag is its slot times `parts` plus its index in the request.
     whole: Vec<Option<Whole<E>>>,
     free: Vec<usize>,
-    /// Parts that completed and are not counted yet.
+    /// Parts that have completed and are not counted yet.
     completed: Vec<Completion<E::Buffer, E::Failure>>,
 }
 
@@ -35,7 +35,7 @@ struct DeviceParts<B> {
     waiting: VecDeque<(Request, B)>,
 }
 
-/// A request of which parts are in flight.
+/// A request with parts in flight.
 struct Whole<E: Engine> {
     tag: u64,
     device: usize,
@@ -44,7 +44,7 @@ struct Whole<E: Engine> {
     outcome: Result<(), E::Failure>,
 }
 
-/// The buffers of a request's parts, in their order; none while the part is in flight.
+/// The buffers of a request's parts, in their order; `None` while the part is in flight.
 pub struct SplitBuffer<B> {
     parts: Vec<Option<B>>,
     /// Bytes of a part.
@@ -73,8 +73,8 @@ impl<B: Buffer> Buffer for SplitBuffer<B> {
 }
 
 impl<E: Engine> Split<E> {
-    /// Creates an engine on `inner`, whose queues are `depth` deep. It splits requests of up to `longest` bytes into
-    /// parts of `part` bytes; up to `requests` requests are in flight on each of `devices` devices.
+    /// Creates an engine on `inner`, whose queues are `depth` deep. It splits requests of up to `longest` bytes
+    /// into parts of `part` bytes; up to `requests` requests may be in flight on each of `devices` devices.
     pub fn new(
         inner: E,
         (depth, part): (usize, u32),
@@ -99,7 +99,7 @@ impl<E: Engine> Split<E> {
         }
     }
 
-    /// Gives waiting parts to the inner engine, as many as it has room for; returns true if it was given any.
+    /// Submits waiting parts to the inner engine, as many as it has room for; returns true if it submitted any.
     fn prepare_waiting(&mut self) -> Result<bool, E::Error> {
         let mut any = false;
         for device in &mut self.devices {
@@ -114,7 +114,7 @@ impl<E: Engine> Split<E> {
         Ok(any)
     }
 
-    /// Counts a part that ended; its request, if that was the last.
+    /// Counts a part that has completed; returns its request if that was the last part.
     fn end(&mut self, part: Completion<E::Buffer, E::Failure>) -> Option<Whole<E>> {
         let (slot, place) = (
             part.tag as usize / self.parts,
@@ -174,7 +174,7 @@ impl<E: Engine> Engine for Split<E> {
         };
         let parts = request.len.div_ceil(part_len).max(1) as usize;
         let slot = self.free.pop().unwrap_or_else(|| {
-            // A caller that has more requests than it said.
+            // The caller has more requests in flight than it announced.
             self.whole.push(None);
             self.whole.len() - 1
         });
@@ -236,7 +236,8 @@ impl<E: Engine> Engine for Split<E> {
             if self.prepare_waiting()? {
                 self.inner.submit()?;
             }
-            // Nothing came although something was wanted: the deadline, or nothing is in flight.
+            // Nothing completed although the caller wants completions: the deadline has passed, or nothing is in
+            // flight.
             if delivered >= min || reaped == 0 || now() >= deadline {
                 return Ok(delivered);
             }

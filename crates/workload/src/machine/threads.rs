@@ -1,4 +1,4 @@
-//! Counters of one thread in the processor and the kernel, by perf events.
+//! Counters of one thread in the processor and the kernel, through perf events.
 
 use perf_event::events::{Event, Hardware, Raw, Tracepoint};
 use perf_event::{Builder, Counter};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 
-/// A count, or why there is none.
+/// A count, or the reason why there is none.
 type Count = Result<u64, String>;
 
 /// CPU_CLK_UNHALTED.C01 and .C02 of processors with WAITPKG (Intel's perfmon, Sapphire Rapids:
@@ -14,10 +14,10 @@ type Count = Result<u64, String>;
 const C01: u64 = 0x10ec;
 const C02: u64 = 0x20ec;
 
-/// Directories with the numbers of tracepoints (Documentation/trace/events.rst).
+/// Directories with the identifiers of tracepoints (Documentation/trace/events.rst).
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Counters of one thread or, added up, of several: each a count, or why there is none.
+/// Counters of one thread, or the sums over several: each a count, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadCounters {
     /// Unhalted cycles.
@@ -28,12 +28,12 @@ pub struct ThreadCounters {
     pub c01: Count,
     /// Cycles in C0.2, in tpause or umwait.
     pub c02: Count,
-    /// Requests that the thread gave to a device.
+    /// Requests that the thread issued to a device.
     pub issued: Count,
 }
 
 impl ThreadCounters {
-    /// Counters of no thread.
+    /// Returns the sums over no thread: zeros.
     pub(crate) fn none() -> ThreadCounters {
         ThreadCounters {
             cycles: Ok(0),
@@ -44,7 +44,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Counters of threads that were not counted, for the reason `why`.
+    /// Returns counters that are missing for the reason `why`.
     pub(crate) fn missing(why: &str) -> ThreadCounters {
         let missing = || Err(why.to_owned());
         ThreadCounters {
@@ -56,7 +56,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Sums of both; a count that one lacks is missing.
+    /// Returns the sums of both; a count that either lacks is missing.
     pub(crate) fn and(&self, other: &ThreadCounters) -> ThreadCounters {
         let sum = |one: &Count, other: &Count| Ok(one.clone()?.saturating_add(other.clone()?));
         ThreadCounters {
@@ -69,7 +69,7 @@ impl ThreadCounters {
     }
 }
 
-/// The open counters of a thread. They stand still until [`Counting::start`].
+/// The open counters of a thread. They count only between [`Counting::start`] and [`Counting::stop`].
 pub struct Counting {
     cycles: Result<Counter, String>,
     instructions: Result<Counter, String>,
@@ -95,7 +95,7 @@ impl Counting {
         }
     }
 
-    /// Counts from now on.
+    /// Starts counting.
     pub fn start(&mut self) {
         self.each(|counter| {
             let _ = counter.reset();
@@ -103,7 +103,7 @@ impl Counting {
         });
     }
 
-    /// Stops, and returns the counts since the start.
+    /// Stops counting, and returns the counts since the start.
     pub fn stop(&mut self) -> ThreadCounters {
         self.each(|counter| {
             let _ = counter.disable();
@@ -129,7 +129,7 @@ impl Counting {
     }
 }
 
-/// The kernel's part is counted too: that is where the kernel's engines work.
+/// Opens a counter of `event`. The thread's time in the kernel is counted too, where the kernel's engines work.
 fn open(event: impl Event) -> Result<Counter, String> {
     let built = Builder::new(event).observe_self().include_kernel().build();
     built.map_err(|error| match error.kind() {
@@ -143,7 +143,7 @@ fn open(event: impl Event) -> Result<Counter, String> {
     })
 }
 
-/// A counter that was moved aside for others part of the time is not a count.
+/// Reads a counter; fails if the kernel gave its hardware counter to other events for part of the time.
 fn read(counter: &mut Result<Counter, String>) -> Count {
     let counter = counter.as_mut().map_err(|why| why.clone())?;
     let counted = counter.read_count_and_time();
@@ -156,7 +156,7 @@ fn read(counter: &mut Result<Counter, String>) -> Count {
     Ok(counted.count)
 }
 
-/// Checks that the processor has the states that C0.1 and C0.2 are.
+/// Checks that the processor has the states C0.1 and C0.2.
 fn waits() -> Result<(), String> {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = info.lines().find(|line| line.starts_with("flags"));

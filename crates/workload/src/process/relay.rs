@@ -1,4 +1,4 @@
-//! The side of the process that runs the whole: one thread a job listens, another passes orders on.
+//! The run's side of a job's process: one thread per job listens to the process, another passes orders to it.
 
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use super::{COMMAND, ProcessError};
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two checks whether the run is to end.
+/// Time between two checks whether the run should end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the job of `worker` in a process of its own, which opens `target` itself.
@@ -34,8 +34,9 @@ pub(crate) fn relay(
     attend(child, worker, method, target)
 }
 
-/// Starts this program once more. Signals to end (SIGINT and the like) are for the run's process, which then ends all
-/// jobs together: they are blocked in this thread, and the new process inherits that from its first instruction.
+/// Starts this program again. Signals that request an end, such as SIGINT, are for the run's process, which then
+/// ends all jobs together: this thread blocks them, and the new process inherits the mask from its first
+/// instruction.
 fn start() -> io::Result<Child> {
     let signals = [
         Signal::SIGINT,
@@ -52,7 +53,7 @@ fn start() -> io::Result<Child> {
         .spawn()
 }
 
-/// Gives `child` the job to run, and waits for its end.
+/// Passes the job to `child`, and waits for the end of that process.
 fn attend(
     mut child: Child,
     worker: Worker<'_>,
@@ -61,7 +62,7 @@ fn attend(
 ) -> Result<(), WorkerError> {
     let job = worker.index;
     let failed = |source| ProcessError::Start { job, source };
-    // The kernel's engines take one device.
+    // The kernel's engines have one device per job.
     let share = &worker.shares[0];
     let part = Part {
         job: worker.job.clone(),
@@ -77,7 +78,7 @@ fn attend(
     };
     let ending = converse(&mut child, &part, worker);
     if ending.is_err() {
-        // It has ended, or sent a line that cannot be trusted.
+        // The process has ended, or has sent an invalid line.
         let _ = child.kill();
     }
     let pid = child.id();
@@ -98,13 +99,13 @@ fn attend(
     }
 }
 
-/// Hands the job over and passes messages both ways, until the process has sent its last; `None`: it ended without
-/// one.
+/// Passes the job to the process, then messages both ways until the process has sent its last line; `None`: it
+/// ended without one.
 fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Option<Ending>> {
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Ok(None);
     };
-    // A process that ended before it could take its part may have sent the reason.
+    // The process may have ended before it read its part, and sent the reason: a failure to write is ignored.
     let _ = say(&mut input, part);
     let over = AtomicBool::new(false);
     let Worker {
@@ -123,7 +124,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
         let ending = loop {
             match hear(&mut output) {
                 Ok(Some(Line::Message(message))) => {
-                    // Nobody listens any more: the process learns it from the end of its input.
+                    // If the conductor has ended, the process learns that from the end of its input.
                     let _ = messages.send((member, message));
                 }
                 Ok(Some(Line::Progress(ios, bytes))) => progress.set((ios, bytes)),
@@ -137,8 +138,8 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
     })
 }
 
-/// Passes the orders on until there are no more; the process's input ends with them. A process
-/// that has ended is noticed by its silence, not here.
+/// Passes orders to the process until there are no more; its input ends with them. If the process has ended, that
+/// is noticed from its output, not here.
 fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut input: ChildStdin) {
     let mut stopping = false;
     while !over.load(Ordering::Relaxed) {
@@ -250,7 +251,7 @@ mod tests {
             r#"{"Progress":-1}"#,
             "{}",
         ] {
-            // It would go on for long.
+            // The process would go on for a long time.
             let script = format!("echo '{line}'; exec sleep 1000");
             let error = attended(&script).0.unwrap_err();
             assert!(

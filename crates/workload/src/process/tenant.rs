@@ -1,4 +1,4 @@
-//! The side of a job's process.
+//! The side of a job's own process.
 
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
@@ -21,13 +21,13 @@ use std::time::Duration;
 /// Time between two reports of the I/Os done.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Refusal: the process was not started by a run.
+/// Error: the process was not started by a run.
 #[derive(Debug, thiserror::Error)]
 #[error("no job on standard input: this command is what joulio bench --process starts")]
 pub struct NoJob;
 
-/// Runs the job that `input` holds and writes its messages and result to `output`. It is for a process of its own,
-/// which ends afterwards, or when the process that started it ends.
+/// Runs the job that `input` contains, and writes its messages and its result to `output`. The caller is a process
+/// of the job's own, which ends afterwards, or when the process that started it ends.
 ///
 /// # Errors
 /// [`NoJob`]: `input` does not begin with a job.
@@ -40,7 +40,7 @@ pub fn tenant(
     };
     let ended = serve(part, input, &mut output);
     let ending = ended.unwrap_or_else(|error| Ending::Failed(format!("a job's process: {error}")));
-    // Without a reader the message is lost, which does no harm.
+    // If nobody reads the output, losing the message does no harm.
     let _ = say(&mut output, &Line::Ended(ending));
     Ok(())
 }
@@ -50,7 +50,7 @@ fn serve(
     input: impl BufRead + Send + 'static,
     output: &mut (impl Write + Send),
 ) -> io::Result<Ending> {
-    // It ends with the process that started it. Should that be gone already, the input has ended.
+    // The kernel kills this process when its parent ends. If the parent has ended already, the input has ended too.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // For ps and top.
     let _ = set_name(&CString::new(format!("joulio-job-{}", part.index))?);
@@ -58,7 +58,7 @@ fn serve(
     let ((start, job_orders), (messages, inbox)) = (channel(), channel());
     let orders = thread::Builder::new().name("joulio-orders".into());
     let stopped = stop.clone();
-    // It is not waited for: the input ends when the other side likes.
+    // This thread is not joined: the input ends at the other side's discretion.
     orders.spawn(move || take_orders(input, &start, &stopped))?;
     thread::scope(|scope| {
         let words = thread::Builder::new().name("joulio-words".into());
@@ -90,7 +90,7 @@ fn work(
     let worked = place(&job, turn).and_then(|()| {
         let target = KernelTarget::of_process(target)?;
         let worker = Worker {
-            // Whoever listens knows which member it is.
+            // The relay adds the member's number.
             member: 0,
             job: &job,
             index,
@@ -120,7 +120,7 @@ fn work(
     }
 }
 
-/// Takes orders until the input ends. That ends the job: without a reader it is for nothing.
+/// Takes orders until the input ends, which ends the job too: nobody would read its result.
 fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) {
     while let Ok(Some(order)) = hear(&mut input) {
         match order {
@@ -134,7 +134,7 @@ fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) 
     stop.stop();
 }
 
-/// Passes on the job's progress until it has ended.
+/// Reports the job's messages and progress until the job has ended.
 fn speak(
     inbox: &Receiver<(usize, JobMessage)>,
     progress: &JobProgress,

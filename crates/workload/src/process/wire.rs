@@ -1,4 +1,4 @@
-//! Messages between a job's process and its relay: JSON, a line each.
+//! Messages between a job's process and its relay, as lines of JSON.
 
 use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::ops::Range;
 
-/// Part of a run that a job's process is to do: the first line on its standard input.
+/// Part of the run for a job's process: the first line of its standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) job: Job,
@@ -35,12 +35,12 @@ struct RingOptionsForm {
     registered_file: bool,
 }
 
-/// The lines after it.
+/// An order, in each further line of the standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     /// Order of the conductor.
     Job(JobOrder),
-    /// End early. The end of the input would end it as well, but without a result.
+    /// Order to end early. The end of the input would also end the job, but without a result.
     Stop,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Line {
     Ended(Ending),
 }
 
-/// End of a job's process, if it is not ended by others.
+/// End of a job's process that was not killed.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
     /// The process has sent everything, or its completion mode is unavailable.
@@ -66,7 +66,7 @@ pub(super) enum Ending {
     Failed(String),
 }
 
-/// Writes a line.
+/// Writes a line of JSON.
 pub(super) fn say(to: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
@@ -74,13 +74,13 @@ pub(super) fn say(to: &mut impl Write, line: &impl Serialize) -> io::Result<()> 
     to.flush()
 }
 
-/// Returns the next line; `None`: the other side has ended. A line that cannot be parsed is `InvalidData`.
+/// Reads the next line; `None`: the other side has ended. A line that cannot be parsed is `InvalidData`.
 pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = Vec::new();
     if from.read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
-    // A line that was cut off ended with its writer.
+    // An incomplete line means that its writer has ended.
     if line.pop() != Some(b'\n') {
         return Ok(None);
     }

@@ -5,8 +5,8 @@ use joulio_job::ThreadUsage;
 use joulio_model::{MachineProfile, Residency};
 use joulio_units::Nanos;
 
-/// A job's core, and the one of the kernel's thread that worked for it.
-/// `home`: the machine that the run was on, if the model has its profile.
+/// Returns the residency of a job's core, and that of the core of the kernel's thread that worked for it. `home` is
+/// the machine on which the run took place, if the model has its profile.
 pub(super) fn residencies(
     job: &JobResult,
     home: Option<&MachineProfile>,
@@ -21,18 +21,17 @@ pub(super) fn residencies(
     std::iter::once(own).chain(kernel)
 }
 
-/// The mean frequency of a job's core while it ran: its unhalted cycles over its CPU time.
+/// Returns the mean frequency of a job's core while it ran: its unhalted cycles divided by its CPU time.
 fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
-    /// Less of the coarse CPU times is no base for a quotient.
+    /// Least CPU time in seconds for which the quotient is meaningful, since CPU times are coarse.
     const ENOUGH: f64 = 0.1;
     let seconds = usage.user_seconds + usage.system_seconds;
     (seconds >= ENOUGH).then_some(*cycles? as f64 / seconds)
 }
 
-/// Returns how a job's core spent the job's time: what it did not spend blocked or asleep, it spun
-/// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
-/// between the same two readings of the clock. After its own end the core is idle, which the base
-/// holds.
+/// Returns how a job's core spent the time of the job. Time that it was not blocked or asleep it spun (working and
+/// polling cost the same). CPU time in the kernel is not blocked time, though it lies between the same two readings
+/// of the clock. After the end of the job the core is idle, which the base includes.
 fn residency(job: &JobResult) -> Residency {
     let window = job.ended - job.started;
     let kernel = Nanos::from_seconds(job.usage.system_seconds).min(window);
@@ -54,7 +53,7 @@ fn residency(job: &JobResult) -> Residency {
         blocked,
         slept,
         wakes: job.counters.wakes,
-        // A block that no interrupt ended was ended by its timer.
+        // A block that ended without an interrupt was ended by its timer.
         timer_wakes: job.counters.sleeps + job.counters.blocks - job.counters.wakes,
         ..Residency::default()
     }

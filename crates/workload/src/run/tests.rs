@@ -1,4 +1,4 @@
-//! Claims about runs whose jobs do not come to their end.
+//! Tests of runs whose jobs do not reach their end, and of the I/Os that jobs issue.
 
 use super::*;
 use crate::Stop;
@@ -22,10 +22,10 @@ fn job() -> Job {
     }
 }
 
-/// Requests by job, and when they were made.
+/// Requests with their job, and the time of each.
 type Log = Arc<Mutex<Vec<(usize, Nanos, Request)>>>;
 
-/// An engine that completes every I/O at once; the engine of one job panics in the middle of its work.
+/// An engine that completes every I/O at once; that of one job panics in the middle of its work.
 struct Instant {
     index: usize,
     log: Log,
@@ -95,10 +95,10 @@ impl Engine for Instant {
 
 impl Traced for Instant {}
 
-/// Target that jobs with the engine [`Instant`] run on.
+/// Target for jobs with the engine [`Instant`].
 struct Fragile {
     info: TargetInfo,
-    /// Polls of the first job.
+    /// Number of polls of the first job after which it panics.
     reaps_until_panic: Option<u32>,
     log: Log,
 }
@@ -170,7 +170,7 @@ fn setup(targets: &[Box<dyn Target>]) -> Setup<'_> {
     }
 }
 
-/// The only member, on one device.
+/// Returns the only member, on one device.
 fn alone(job: &Job, method: Method) -> Member {
     Member::alone(job.clone(), method, 1)
 }
@@ -184,7 +184,7 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     })];
     let job = Job {
         numjobs: 3,
-        // Longer than anybody waits for a test.
+        // Longer than a test may take.
         number_ios: None,
         runtime: Some(Nanos::from_millis(3_600_000)),
         ..job()
@@ -275,7 +275,7 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
 
 #[test]
 fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
-    // By device: the I/Os in their order.
+    // The I/Os of each device, in their order.
     let issued = |numjobs| {
         let log = Log::default();
         let target = || -> Box<dyn Target> {
@@ -314,7 +314,7 @@ fn a_job_s_shortest_window_is_the_meters() {
     assert_eq!(joulio_job::MIN_WINDOW, joulio_energy::MIN_WINDOW);
 }
 
-/// Operations and offsets that `job` gives a device which may be written to, and its counts.
+/// Returns the operations and offsets that `job` issues to a device that may be written, and its counts.
 fn given(job: &Job) -> (Vec<(Operation, u64)>, joulio_job::Counts) {
     let log = Log::default();
     let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {

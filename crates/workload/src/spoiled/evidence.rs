@@ -1,4 +1,4 @@
-//! Evidence by which a run is judged.
+//! Evidence by which a run is judged to be spoiled.
 
 use crate::surroundings::Happened;
 use joulio_units::Nanos;
@@ -9,60 +9,59 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Scheduled {
     /// Time that the thread ran.
     pub(crate) ran: Nanos,
-    /// Time that the thread was ready to run and waited for a CPU; none: the kernel does not count
-    /// it.
+    /// Time that the thread was ready to run and waited for a CPU; `None`: the kernel does not count it.
     pub(crate) run_delay: Option<Nanos>,
-    /// Times that the thread was woken.
+    /// Number of times that the thread was woken.
     pub(crate) wakes: u64,
-    /// Times that the thread's CPU was taken away.
+    /// Number of times that the thread was preempted.
     pub(crate) preemptions: u64,
 }
 
-/// Learning of a policy: how far it had got in the measured part.
+/// How far a policy had learnt in the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Learning {
-    /// Time that the policy was to go on learning at the beginning; zero: it had learnt.
+    /// Time that the policy still had to learn at the beginning of the measured part; zero: none.
     pub(crate) at_first: Nanos,
-    /// The policy had not learnt at the end of the run.
+    /// True if the policy had not finished learning at the end of the run.
     pub(crate) to_the_end: bool,
 }
 
-/// Evidence on a job: what is known of how it ran.
+/// Evidence of how a job ran.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JobEvidence {
     pub(crate) index: usize,
     pub(crate) window: Nanos,
-    /// Time that the measured part was to take; zero: as long as its I/Os take.
+    /// Time that the measured part should take; zero: as long as its I/Os take.
     pub(crate) due: Nanos,
     pub(crate) scheduled: Scheduled,
-    /// True if the job never blocked or slept, and was to have its CPU all the time.
+    /// True if the job never blocks or sleeps, so that it should have its CPU all the time.
     pub(crate) never_waits: bool,
-    /// The kernel's thread that worked for it, if one did.
+    /// Scheduling of the kernel's thread that worked for the job, if there was one.
     pub(crate) kernel: Option<Scheduled>,
     pub(crate) learning: Learning,
     /// True if the job's process was stopped.
     pub(crate) stopped: bool,
 }
 
-/// Evidence on a run: facts about its jobs and about events during it.
+/// Evidence on a run: facts about its jobs, and events during it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence<'a> {
     pub(crate) window: Nanos,
     pub(crate) jobs: Vec<JobEvidence>,
-    /// The threads of emulated devices, together, and how many.
+    /// Scheduling of the threads of all emulated devices together, and their number.
     pub(crate) devices: (Scheduled, usize),
     pub(crate) happened: Happened,
-    /// The CPUs that jobs may use; none: any.
+    /// CPUs that the jobs may use; empty: any.
     pub(crate) cpus: &'a [usize],
-    /// Largest delay of the thread that watches the run.
+    /// Largest delay of the conductor.
     pub(crate) late: Nanos,
-    /// True if the run was requested to end. Service managers and timeout(1) send SIGCONT as they
-    /// stop that, which a process gets that never was stopped.
+    /// True if the run was requested to end. Service managers and timeout(1) send SIGCONT with that request, even
+    /// to a process that was never stopped.
     pub(crate) requested_to_end: bool,
 }
 
 impl Scheduled {
-    /// Returns what was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     pub(crate) fn since(self, earlier: Scheduled) -> Scheduled {
         let run_delay = self.run_delay.zip(earlier.run_delay);
         Scheduled {

@@ -1,4 +1,4 @@
-//! The judgement: evidence in, causes with their shares out.
+//! The judgement: computes causes with their shares from the evidence.
 
 use super::evidence::{Evidence, JobEvidence, Learning, Scheduled};
 use super::reasons;
@@ -8,14 +8,14 @@ use joulio_job::{Spoiled, SpoiledBy};
 use joulio_kernel_io::TICK;
 use joulio_units::Nanos;
 
-/// `device` lost a setting in a reset.
+/// Returns the reason that `device` lost a setting in a reset.
 pub(crate) fn settings_lost(device: &str, setting: &str) -> Spoiled {
     let why = reasons::settings_lost(device, setting);
     spoiled(SpoiledBy::SettingsLost, None, why)
 }
 
-/// Returns the reason that other programs ran for `time` of `window` on `cpu`, on which nothing else was to run;
-/// `None` up to the share `tolerated`.
+/// Returns the reason that other programs ran for `time` of `window` on `cpu`, which should run nothing else;
+/// `None` if that is at most the share `tolerated`.
 pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Option<Spoiled> {
     let spoiled = lost(SpoiledBy::Busy, time, window, |extent| {
         reasons::busy(cpu, extent)
@@ -23,7 +23,7 @@ pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Optio
     spoiled.filter(|spoiled| spoiled.share.is_some_and(|share| share > tolerated))
 }
 
-/// Everything that spoiled a run.
+/// Returns everything that spoiled a run.
 pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
     let continued = run.happened.stopped || run.jobs.iter().any(|job| job.stopped);
     let stopped = continued && (!run.requested_to_end || run.late > LATE);
@@ -92,7 +92,7 @@ fn not_learnt(run: &Evidence<'_>) -> Option<Spoiled> {
 }
 
 impl Happened {
-    /// Returns those of the events that spoil what was measured on `cpus` (none: on any).
+    /// Returns the events that spoil a measurement on `cpus` (empty: on any).
     pub fn spoiled(&self, cpus: &[usize]) -> Vec<Spoiled> {
         let all = [
             self.stolen(cpus),
@@ -112,8 +112,8 @@ impl Happened {
         all.into_iter().flatten().collect()
     }
 
-    /// The CPU that the host took most of. A tick that was not over at the beginning is not among
-    /// what was stolen since.
+    /// Returns the reason for the CPU from which the host took the most time. A tick that began before the run is
+    /// not counted as stolen in it.
     fn stolen(&self, cpus: &[usize]) -> Option<Spoiled> {
         let used = self.cpus.iter();
         let used = used.filter(|(cpu, _)| cpus.is_empty() || cpus.contains(cpu));
@@ -126,9 +126,9 @@ impl Happened {
 }
 
 impl Scheduled {
-    /// Returns the time, of `window`, that the thread waited for its CPU longer than its wake-ups
-    /// take. A CPU enters no idle state that takes longer to leave than it is to be idle, so that
-    /// wake-ups take no longer than the thread was blocked.
+    /// Returns the part of `window` for which the thread waited for its CPU, beyond the time that its wake-ups
+    /// take. A CPU enters no idle state that takes longer to leave than the expected idle time, so that wake-ups
+    /// take at most as long as the thread was blocked.
     fn waited(&self, window: Nanos) -> Nanos {
         let delay = self.run_delay.unwrap_or_default();
         let blocked = window.since(self.ran + delay);
@@ -138,13 +138,13 @@ impl Scheduled {
 }
 
 impl JobEvidence {
-    /// Returns the time that the job was measured, or was to be: it may have had no CPU when its
-    /// measured part began.
+    /// Returns the length of the measured part, actual or intended: the job may have had no CPU when it should have
+    /// begun.
     fn whole(&self) -> Nanos {
         self.window.max(self.due)
     }
 
-    /// Returns the time that the job had no CPU when it should have had one.
+    /// Returns the time for which the job had no CPU although it should have had one.
     fn lost(&self) -> Nanos {
         self.lost_in_window() + self.due.since(self.window)
     }
@@ -170,7 +170,7 @@ fn spoiled(by: SpoiledBy, share: Option<f64>, why: String) -> Spoiled {
     Spoiled { by, share, why }
 }
 
-/// `part` of `whole` was lost, if that is more than is tolerated.
+/// Returns the reason that `part` of `whole` was lost, if that is more than is tolerated.
 fn lost(
     by: SpoiledBy,
     part: Nanos,

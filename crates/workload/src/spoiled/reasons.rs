@@ -1,4 +1,4 @@
-//! Reasons why a run was spoiled, for people: the cause, its extent, and what to do.
+//! Texts of the reasons why a run was spoiled: the cause, its extent, and what to do.
 
 use joulio_units::Nanos;
 
@@ -7,7 +7,7 @@ pub(super) const THROTTLED: &str = "CPUs were slowed down for their temperature:
 pub(super) const STOPPED: &str =
     "the process was stopped and continued (SIGSTOP, Ctrl-Z): let it run";
 
-/// A share of a run, and how long that is.
+/// Returns the text of a share of a run, with its length.
 pub(super) fn extent(share: f64, part: Nanos) -> String {
     format!(
         "{:.0} % of the time ({:.3} s)",
@@ -49,7 +49,7 @@ pub(super) fn stalled(time: Nanos) -> String {
     )
 }
 
-/// `job`: which of several.
+/// Returns the reason that a job was preempted; `job` is its number if there are several.
 pub(super) fn preempted(job: Option<usize>, extent: &str, preemptions: u64) -> String {
     let whose = match job {
         None => "its thread".to_string(),
@@ -75,7 +75,7 @@ pub(super) fn kernel_preempted(extent: &str) -> String {
     )
 }
 
-/// The policy learnt for so large a share of the run.
+/// Returns the reason that the policy was still learning for this share of the run.
 pub(super) fn not_learnt(share: f64) -> String {
     if share < 1.0 {
         format!(

@@ -12,7 +12,7 @@ use joulio_nvme::wait::{AnyPolicy, StepSet};
 use joulio_units::Operation;
 use std::sync::Arc;
 
-/// Most jobs: more threads are a mistake.
+/// Largest number of jobs; more threads would be a mistake.
 const MAX_JOBS: usize = 256;
 
 /// A block device or a file.
@@ -22,7 +22,7 @@ pub struct KernelTarget {
     power: Option<PowerHandle>,
 }
 
-/// Returns the NUMA node of a disk's only NVMe controller from sysfs, where -1 is none.
+/// Returns the NUMA node of a disk's only NVMe controller, from sysfs, where -1 means none.
 fn numa_node(disk: &kernel::Disk) -> Option<u32> {
     let [controller] = disk.controllers.as_slice() else {
         return None;
@@ -46,7 +46,7 @@ impl KernelTarget {
         Ok(KernelTarget::new(name, opened, may_write, None))
     }
 
-    /// Takes the open file that `name` names.
+    /// Returns the target for an open file; `name` is the user's name for it.
     pub fn new(
         name: String,
         file: kernel::DirectFile,
@@ -57,7 +57,7 @@ impl KernelTarget {
             name,
             size: file.size(),
             block_size: file.logical_block(),
-            // The kernel splits what is longer than the disk takes at once.
+            // The kernel splits I/Os that are longer than the disk's largest transfer.
             weighted: false,
             max_transfer: MAX_IO,
             engines: kernel::ENGINES.to_vec(),
@@ -75,7 +75,7 @@ impl KernelTarget {
         }
     }
 
-    /// Effective mode where `mode` is requested, as the disk is set now.
+    /// Returns the effective mode if `mode` is requested, by the present settings of the disk.
     fn expected(&self, engine: EngineName, mode: CompletionMode) -> kernel::Effective {
         let (major, minor) = self.file.device();
         let disk = Blocks::at("/").disk(major, minor);
@@ -102,7 +102,7 @@ impl EngineUser for Worker<'_> {
     }
 }
 
-/// Refuses a completion mode that no kernel has.
+/// Refuses completion modes that no kernel has.
 fn check(mode: CompletionMode) -> Result<(), String> {
     match mode {
         CompletionMode::HybridFixed(sleep) if !sleep.0.is_multiple_of(1_000) => {

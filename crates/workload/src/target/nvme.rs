@@ -13,13 +13,13 @@ use joulio_units::Operation;
 use std::any::Any;
 use std::sync::Arc;
 
-/// Facts that an emulated device reports of itself, and a real one does not.
+/// Facts that an emulated device reports and a real one does not.
 pub struct EmulatedInfo<D> {
-    /// Profile of the device that it emulates.
+    /// Profile that the device follows.
     pub profile: DeviceProfile,
-    /// Returns its activity so far.
+    /// Function that returns the activity of the device so far.
     pub activity: fn(&D) -> TargetActivity,
-    /// Returns the thread that is the device.
+    /// Function that returns the identifier of the device's thread.
     pub thread: fn(&D) -> Option<i32>,
 }
 
@@ -33,10 +33,10 @@ pub struct NvmeTarget<D: Device> {
 }
 
 impl<D: Device> NvmeTarget<D> {
-    /// Takes namespace `nsid` of `controller`; `emulated` is for emulated devices.
+    /// Returns a target on namespace `nsid` of `controller`; `emulated` is set for emulated devices.
     ///
     /// # Errors
-    /// There is no such namespace, or the driver cannot use it.
+    /// The namespace does not exist, or the driver cannot use it.
     pub fn new(
         name: String,
         controller: Controller<D>,
@@ -119,7 +119,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         method: Method,
         worker: Worker<'_>,
     ) -> Result<(), WorkerError> {
-        // A thread has to be given user interrupts first.
+        // User interrupts are available only after a thread has been given them.
         let steps = Waiter::new().can().without(StepKind::UserInterrupt);
         let policies = targets.iter().map(|_| worker.policy(method.mode, steps));
         let Some(policies) = policies.collect::<Option<Vec<_>>>() else {
@@ -135,7 +135,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         });
         let places = own.map(|own| (Arc::clone(&own.controller), own.namespace));
         let places = places.zip(policies).collect();
-        // If the devices differ, each gets at most as many as the one that takes the fewest at once.
+        // If the devices differ, no part is larger than the smallest of their largest transfers.
         let infos = targets.iter().map(|target| target.info());
         let part = infos.clone().map(|info| info.max_transfer).min();
         let part = part.unwrap_or(u32::MAX);
@@ -160,7 +160,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
     }
 }
 
-/// The driver waits as it is requested to, or fails; but user interrupts can be taken away from it.
+/// Judges the completion mode. The driver waits as requested, or fails; but it may lose its user interrupts.
 fn judge(method: Method, wait: &WaitCounters) -> ModeVerdict {
     let WaitCounters {
         lost_bindings: lost @ 1..,

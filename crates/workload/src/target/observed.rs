@@ -1,48 +1,47 @@
-//! Counters of a target beside its I/O.
+//! Counters of a target during its I/O.
 
 use joulio_model::TransferTotals;
 use joulio_nvme::PowerControl;
 use joulio_units::Joules;
 use std::sync::Arc;
 
-/// The controller that reports a target's power.
+/// A controller that reports a target's power.
 pub type PowerHandle = Arc<dyn PowerControl + Send + Sync>;
 
-/// Activity of a device, with the counts that it reports.
+/// Activity of a device, by its own counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TargetActivity {
-    /// Reads since it was opened.
+    /// Reads since the device was opened.
     pub read: TransferTotals,
-    /// Writes since it was opened.
+    /// Writes since the device was opened.
     pub write: TransferTotals,
-    /// Energy that it would have drawn without any I/O since it was opened, if it reports that.
+    /// Energy that the device would have used without any I/O since it was opened, if it reports that.
     pub idle: Option<Joules>,
 }
 
-/// Observations of a target beside its I/O. A target that reports none uses the defaults.
+/// Observations of a target during its I/O. A target that has none uses the defaults.
 pub trait ObservedTarget {
-    /// Activity so far.
+    /// Returns the activity so far.
     fn activity(&self) -> TargetActivity {
         TargetActivity::default()
     }
 
-    /// Threads of this process that are the device, by their ids.
+    /// Returns the identifiers of threads of this process that emulate the device.
     fn threads(&self) -> Vec<i32> {
         Vec::new()
     }
 
-    /// Controller that reports its power, if one does.
+    /// Returns the controller that reports the target's power, if one does.
     fn power(&self) -> Option<PowerHandle> {
         None
     }
 
-    /// Features of the controller that were set, that a reset took, and that could not be set
-    /// again.
+    /// Returns the features of the controller that were set, were lost in a reset, and could not be set again.
     fn lost_features(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the name of another writer, if one is known: the cause of data that no job here wrote.
+    /// Returns the name of another writer, if one is known, as the cause of data that no job of the run wrote.
     fn other_writer(&self) -> Option<String> {
         None
     }

@@ -11,28 +11,28 @@ use joulio_job::{Schedule, VerifyResult};
 use joulio_units::{Direction, Nanos, Operation};
 use std::collections::VecDeque;
 
-/// A device ready for I/O: what stands there, and memory for as many I/Os as the queue depth.
+/// A device ready for I/O: its ledger, and as many buffers as the queue depth.
 pub(super) struct Prepared<B> {
     pub(super) buffers: Vec<B>,
-    /// Content of the device, if data is verified.
+    /// Ledger of the device's blocks, if data is verified.
     pub(super) ledger: Option<Ledger>,
 }
 
-/// An I/O that is to go out now.
+/// An I/O that is due.
 pub(super) struct NextIo {
     pub(super) operation: Operation,
-    /// First block; of a flush nothing.
+    /// First block; meaningless for a flush.
     pub(super) block: u64,
     /// Bytes.
     pub(super) len: u32,
-    /// Time from which the latency counts.
+    /// Time from which its latency is counted.
     pub(super) arrival: Nanos,
-    /// True if it arrives when it is made.
+    /// True if the I/O arrives at the time when it is created.
     pub(super) closed: bool,
 }
 
 impl NextIo {
-    /// A flush that is made at `at`.
+    /// Returns a flush that is created at `at`.
     pub(super) fn flush(operation: Operation, at: Nanos) -> NextIo {
         NextIo {
             operation,
@@ -44,28 +44,28 @@ impl NextIo {
     }
 }
 
-/// A job's work on one of its devices: the next I/O, those in flight, those done.
+/// A job's work on one of its devices: the next I/O, the I/Os in flight, and the completed ones.
 pub(super) struct DeviceWork<B> {
-    /// True if blocks that were not written yet may be.
+    /// True if unwritten blocks may be written.
     may_write: bool,
     /// True if all I/Os are trims.
     only_trims: bool,
     /// True if each block is trimmed and then written.
     trims_and_writes: bool,
-    /// Bytes of a block, where I/Os may be of several; `None`: an I/O is of one block.
+    /// Bytes of a block, if I/Os may have several blocks; `None`: each I/O has one block.
     drawn: Option<u64>,
     pattern: Pattern,
     flush_turn: FlushTurn,
-    /// First block and length of the trims that ended, and whose writes have not gone out.
+    /// First block and length of the trims that have ended and whose writes have not been issued.
     trimmed: VecDeque<(u64, u32)>,
     pub(super) schedule: Schedule,
     pub(super) ledger: Option<Ledger>,
     pub(super) in_flight: InFlight,
-    /// Buffers of no I/O in flight.
+    /// Buffers that belong to no I/O in flight.
     pub(super) buffers: Vec<B>,
-    /// I/Os issued in the ramp, or else in the measured part; a trim and its write are one.
+    /// Number of I/Os issued in the present part, ramp or measured; a trim and its write count once.
     pub(super) issued: u64,
-    /// In an open loop, the time from which there was nothing more to issue; [`Nanos::MAX`]: there is.
+    /// Time in an open loop since which there has been nothing more to issue; [`Nanos::MAX`] while there is.
     pub(super) all_issued: Nanos,
     pub(super) checked: VerifyResult,
     pub(super) totals: IoTotals,
@@ -100,19 +100,19 @@ impl<B> DeviceWork<B> {
         }
     }
 
-    /// Forgets the I/Os of the ramp.
+    /// Discards the counts of the ramp.
     pub(super) fn begin(&mut self) {
         self.issued = 0;
         self.totals.clear();
     }
 
-    /// True if there are I/Os to issue where `limit` are all.
+    /// Returns true if there are I/Os left to issue, out of `limit` in all.
     #[inline]
     pub(super) fn has_more(&self, limit: u64) -> bool {
         self.issued < limit || !self.trimmed.is_empty()
     }
 
-    /// The I/O that goes out at `at`, if one is due and there is room for it; `limit` are all.
+    /// Returns the I/O to issue at `at`, if one is due and there is room for it; `limit` is the number of all.
     #[inline]
     pub(super) fn next_io(&mut self, at: Nanos, limit: u64) -> Option<NextIo> {
         if self.in_flight.is_full() || !self.has_more(limit) {
@@ -151,8 +151,8 @@ impl<B> DeviceWork<B> {
         Some(next)
     }
 
-    /// The first of the next `len` blocks; with verification, the next that no I/O is on. There is one, because
-    /// a share has at least as many blocks as the job has I/Os.
+    /// Returns the first of the next `len` blocks; with verification, the next without an I/O in flight. There is
+    /// one, because a share has at least as many blocks as the job has I/Os in flight.
     #[inline]
     fn block(&mut self, len: u64) -> u64 {
         let mut block = self.pattern.block(len);
@@ -164,8 +164,8 @@ impl<B> DeviceWork<B> {
         block
     }
 
-    /// Notes that a trim of `len` bytes from `block` on has ended. Returns true if the block is free for others: no
-    /// write of it follows the trim.
+    /// Notes that a trim of `len` bytes from `block` on has completed. Returns true if the block is free for other
+    /// I/Os, because no write follows the trim.
     #[inline]
     pub(super) fn trimmed(&mut self, block: u64, len: u32) -> bool {
         if self.trims_and_writes {
@@ -174,7 +174,7 @@ impl<B> DeviceWork<B> {
         !self.trims_and_writes
     }
 
-    /// Reports whether what is read of `block` can be checked.
+    /// Returns true if the data read from `block` can be verified.
     pub(super) fn is_known(&self, ledger: &Ledger, block: u64) -> bool {
         !self.may_write || ledger.written(block)
     }

@@ -1,17 +1,17 @@
-//! The turns of flushes between writes.
+//! Counts when flushes are due between writes.
 
 use joulio_job::Flushes;
 use joulio_units::Operation;
 
-/// Writes since flushes came last, of one device.
+/// Writes to one device since its last flushes.
 #[derive(Clone, Debug)]
 pub(super) struct FlushTurn {
     flushes: Flushes,
     /// True if there are flushes between writes.
     any: bool,
-    /// Writes that went out.
+    /// Number of writes that were issued.
     writes: u64,
-    /// True if one has gone out since flushes were thought of.
+    /// True if a write has been issued since the last check for a flush.
     fresh: bool,
 }
 
@@ -25,15 +25,15 @@ impl FlushTurn {
         }
     }
 
-    /// A write goes out.
+    /// Counts a write that is issued.
     #[inline]
     pub(super) fn wrote(&mut self) {
         self.writes += 1;
         self.fresh = true;
     }
 
-    /// The flush that goes out before the next I/O, if it is its turn; where it is both kinds', one of data and
-    /// metadata, as in fio.
+    /// Returns the flush that is due before the next I/O, if one is. If both kinds are due, it is the one of data
+    /// and metadata, as in fio.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Operation> {
         if !self.any || !self.fresh {

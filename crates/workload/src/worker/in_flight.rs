@@ -6,9 +6,9 @@ use joulio_units::{Nanos, Operation};
 /// An I/O in flight.
 #[derive(Clone, Copy)]
 pub(super) struct InFlightIo {
-    /// Time from which the latency counts.
+    /// Time from which its latency is counted.
     pub(super) arrival: Nanos,
-    /// Number of the block; of a flush nothing.
+    /// Number of the block; meaningless for a flush.
     pub(super) block: u64,
     /// Bytes.
     pub(super) len: u32,
@@ -19,7 +19,7 @@ pub(super) struct InFlightIo {
 }
 
 impl InFlightIo {
-    /// Describes how the I/O failed, where blocks are `bs` bytes apart.
+    /// Describes the I/O's failure; blocks are `bs` bytes apart.
     pub(super) fn describe(&self, bs: u64, error: RequestError) -> String {
         let what = self.operation.name();
         if self.operation.is_sync() {
@@ -33,7 +33,7 @@ impl InFlightIo {
     }
 }
 
-/// I/Os in flight by their tags, as many as the queue depth at most.
+/// I/Os in flight by tag, at most as many as the queue depth.
 pub(super) struct InFlight {
     ios: Vec<Option<InFlightIo>>,
     free: Vec<u64>,
@@ -55,7 +55,7 @@ impl InFlight {
         self.free.len() == self.ios.len()
     }
 
-    /// Takes in an I/O, and returns its tag; none when as many as the queue depth are in flight.
+    /// Adds an I/O and returns its tag; `None` if as many as the queue depth are in flight.
     #[inline]
     pub(super) fn start(&mut self, io: InFlightIo) -> Option<u64> {
         let tag = self.free.pop()?;
@@ -63,7 +63,7 @@ impl InFlight {
         Some(tag)
     }
 
-    /// Ends the I/O with `tag`; none when no such I/O is in flight.
+    /// Removes and returns the I/O with `tag`; `None` if no such I/O is in flight.
     #[inline]
     pub(super) fn end(&mut self, tag: u64) -> Option<InFlightIo> {
         let io = self.ios.get_mut(tag as usize)?.take()?;

@@ -16,42 +16,42 @@ use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos, Operation};
 use std::sync::atomic::Ordering;
 
-/// Result of the loop, and what verification goes on with.
+/// Result of the loop, and the data that verification needs.
 pub(super) struct Measured<B> {
     pub(super) result: JobResult,
     /// The devices, in the job's order.
     pub(super) devices: Vec<Prepared<B>>,
-    /// Blocks whose content was checked as they were read.
+    /// Result of the verification of blocks during the loop.
     pub(super) checked: VerifyResult,
 }
 
-/// Bits of a tag that number an I/O in flight on its device; the device's number is above them.
+/// Number of low bits of a tag that identify an I/O in flight on its device; the device's number is above them.
 const SLOT_BITS: u32 = 32;
 
-/// An I/O that has ended and is not counted yet.
+/// An I/O that has completed and is not counted yet.
 struct Ended {
     device: usize,
     io: InFlightIo,
     outcome: Result<(), RequestError>,
 }
 
-/// The loop: first the ramp, whose I/Os do not count, then the measured part.
+/// The loop of a job: first the ramp, whose I/Os do not count, then the measured part.
 ///
-/// A turn begins when completions have been reaped. It reads the clock once: what completed has
-/// completed then, and what is issued in its place is issued then. Statistics come after the
-/// doorbell, while the devices work.
+/// A turn begins when completions have been reaped. It reads the clock once: that is the time of the completions,
+/// and of the I/Os that are issued in their place. Statistics are updated after the doorbell, while the devices
+/// work.
 pub(super) struct IoLoop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     engine: &'a mut E,
     devices: Vec<DeviceWork<E::Buffer>>,
     /// I/Os in flight on all devices.
     in_flight: usize,
-    /// True if I/Os of some load arrive by the clock.
+    /// True if I/Os of some load arrive at times of the clock (open loop).
     by_clock: bool,
-    /// Bytes between places where I/Os may begin.
+    /// Bytes between the places where I/Os may begin.
     spacing: u64,
     batches: Batches,
-    /// True if a flush is to come after the last I/O.
+    /// True if a flush follows the last I/O.
     end_flush: bool,
     /// True if data is verified.
     verifies: bool,
@@ -60,7 +60,7 @@ pub(super) struct IoLoop<'a, E: Engine> {
     ramp_end: Nanos,
     end: Nanos,
     measuring: bool,
-    /// Numbers of I/Os done and of their bytes, for a progress display.
+    /// Number of completed I/Os and of their bytes, for the progress display.
     done: (u64, u64),
     meter: JobMeter,
     result: JobResult,
@@ -119,7 +119,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             } else if self.verifies {
                 at = now();
             }
-            // Beginning and verifying took time, which is no I/O's latency.
+            // Starting and verifying took time, which is part of no I/O's latency.
             let enough = self.worker.enough.load(Ordering::Relaxed);
             let issuing = at < self.end && !enough && !self.worker.stop.stopped();
             if issuing {
@@ -135,7 +135,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 && at >= *give_up.get_or_insert(at + MAX_WAIT_AFTER_STOP)
             {
                 if !self.measuring {
-                    // Stopped in the ramp, whose I/Os do not count: these do.
+                    // The job was stopped in the ramp, whose I/Os do not count: the abandoned ones must.
                     self.begin()?;
                 }
                 self.abandon();
@@ -150,7 +150,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         self.finish()
     }
 
-    /// Begins the measured part: what came before does not count.
+    /// Begins the measured part, and discards the counts of the ramp.
     fn begin(&mut self) -> Result<(), WorkerError> {
         self.measuring = true;
         self.worker.report(JobMessage::Began)?;
@@ -175,7 +175,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         for (device, share) in self.devices.iter_mut().zip(&self.worker.shares) {
             let ios: Vec<_> = device.in_flight.iter().copied().collect();
             for io in ios {
-                // Nobody knows what stands there now.
+                // The content of these blocks is not known now.
                 if let Some(ledger) = &mut device.ledger
                     && matches!(io.operation, Operation::Write | Operation::Trim)
                 {
@@ -191,7 +191,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
 
     fn finish(mut self) -> Result<Measured<E::Buffer>, WorkerError> {
         if !self.measuring {
-            // Stopped in the ramp: there is nothing.
+            // The job was stopped in the ramp: the measured part is empty.
             self.begin()?;
         }
         self.result.unissued = self.unissued();
@@ -217,20 +217,20 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         })
     }
 
-    /// Number of arrivals of an open loop that were due and were not issued.
+    /// Returns the number of arrivals of an open loop that were due and were not issued.
     fn unissued(&self) -> u64 {
         let left = |device: &DeviceWork<_>, n: u64| n.saturating_sub(device.issued);
         self.due(left)
     }
 
-    /// Number of these, and of arrivals that were due when a device's last I/O was issued, though no more were wanted:
-    /// at most as many as were to be done.
+    /// Returns the number of unissued arrivals, and of those that were due when a device's last I/O was issued
+    /// although the job had no more to do; at most the number that the job was to do.
     fn behind(&self) -> u64 {
         self.due(|_, n| n)
     }
 
-    /// Number of arrivals that were due and were not issued; where the number of I/Os is limited, at most `wanted` of a
-    /// device.
+    /// Returns the number of arrivals that were due and were not issued; if the number of I/Os is limited, at most
+    /// `wanted` per device.
     fn due(&self, wanted: impl Fn(&DeviceWork<E::Buffer>, u64) -> u64) -> u64 {
         let end = self.end.min(now());
         let arrivals = self.worker.job.rw.ios_of_one();
@@ -243,20 +243,20 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         self.devices.iter().map(of_device).sum()
     }
 
-    /// Number of I/Os of each device in this part of the job, if that is limited.
+    /// Returns the number of I/Os per device in this part of the job, if it is limited.
     #[inline]
     fn limit(&self) -> Option<u64> {
         self.worker.job.number_ios.filter(|_| self.measuring)
     }
 
-    /// Reports whether a device is still to be given I/Os.
+    /// Returns true if a device has more I/Os to be issued.
     fn has_more(&self) -> bool {
         let limit = self.limit().unwrap_or(u64::MAX);
         self.devices.iter().any(|device| device.has_more(limit))
     }
 
-    /// Time until which to wait for a completion: the next check for a stop; in an open loop also
-    /// the next arrival that can go out, and the end of the ramp or of the measured part.
+    /// Returns the time until which to wait for completions: the next check for a stop; in an open loop also the
+    /// next arrival that can be issued, and the end of the ramp or of the measured part.
     #[inline]
     fn deadline(&self, at: Nanos, issuing: bool) -> Nanos {
         let check = at + CHECK_INTERVAL;
@@ -277,8 +277,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         next.map_or(check, |next| check.min(next).min(turn))
     }
 
-    /// Issues all that is due and has a free buffer: on every device, or on those alone where an
-    /// I/O has just ended. Rings the doorbells.
+    /// Issues all I/Os that are due and have a free buffer: on every device, or only on those where an I/O has just
+    /// completed. Rings the doorbells.
     #[inline]
     fn issue(&mut self, at: Nanos, everywhere: bool) -> Result<(), WorkerError> {
         if everywhere {
@@ -319,7 +319,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         Ok(())
     }
 
-    /// Gives the engine an I/O of device `number`; false if there is no room for it.
+    /// Passes an I/O for device `number` to the engine; returns false if the engine has no room.
     #[inline]
     fn start(&mut self, number: usize, next: NextIo, at: Nanos) -> Result<bool, WorkerError> {
         let device = &mut self.devices[number];
@@ -338,7 +338,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         {
             buffer.copy_from(ledger.fill(block));
             if closed {
-                // Making the data took the host's time, not the device's.
+                // The time to create the data is the host's, not the device's.
                 arrival = now();
             }
         }
@@ -366,7 +366,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         Ok(true)
     }
 
-    /// Sends the flushes that come after the last I/O of a run that is not stopped, once; true if there are any.
+    /// Issues the flushes that follow the last I/O, once, unless the run was stopped; returns true if there are
+    /// any.
     fn flush_at_end(&mut self, at: Nanos) -> Result<bool, WorkerError> {
         let flush = self.end_flush && self.measuring && !self.worker.stop.stopped();
         if !flush {
@@ -380,7 +381,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         Ok(true)
     }
 
-    /// Takes back what completed: the buffers are free again.
+    /// Takes back the completed I/Os, so that their buffers are free again.
     #[inline]
     fn end_completed(&mut self) {
         let mut completed = std::mem::take(&mut self.completed);
@@ -405,7 +406,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         let is_free = match io.operation {
             Operation::Read | Operation::Write => true,
             Operation::Trim => device.trimmed(io.block, io.len),
-            // A flush is on no block.
+            // A flush has no block.
             Operation::Sync | Operation::DataSync => false,
         };
         if let Some(mut ledger) = device.ledger.take() {
@@ -431,7 +432,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         });
     }
 
-    /// Counts what was seen completed at `at`.
+    /// Counts the I/Os that were seen to have completed at `at`.
     #[inline]
     fn count(&mut self, at: Nanos) {
         for Ended {
@@ -440,7 +441,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             outcome,
         } in self.ended.drain(..)
         {
-            // The ramp's do not count, though they end in the measured part.
+            // I/Os of the ramp do not count, even if they complete in the measured part.
             if self.measuring && !io.measured {
                 continue;
             }

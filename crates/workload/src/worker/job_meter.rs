@@ -10,7 +10,7 @@ use joulio_job::ThreadUsage;
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 
-/// Counters of a job that stand at the beginning of its measured part.
+/// Counters of a job at the beginning of its measured part.
 #[derive(Default)]
 struct Before {
     counters: WaitCounters,
@@ -23,14 +23,14 @@ struct Before {
 }
 
 /// Counters of a job, from the beginning to the end of its measured part. Readings that take time come before the
-/// first clock and after the second.
+/// first reading of the clock, or after the second.
 pub(super) struct JobMeter {
     before: Before,
     counting: Counting,
 }
 
 impl JobMeter {
-    /// Opens the counters of the calling thread, which takes its time.
+    /// Opens the counters of the calling thread, which takes some time.
     pub(super) fn open() -> JobMeter {
         JobMeter {
             before: Before::default(),
@@ -38,7 +38,7 @@ impl JobMeter {
         }
     }
 
-    /// Begins the measured part, with a trace of that many events of each queue.
+    /// Begins the measured part; `trace` is the number of events that each queue keeps.
     pub(super) fn begin<E: Traced>(
         &mut self,
         engine: &mut E,

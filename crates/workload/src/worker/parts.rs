@@ -1,4 +1,4 @@
-//! The parts that a job's thread is given.
+//! Parts of the run that a job's thread gets.
 
 use crate::Stop;
 use crate::progress::JobProgress;
@@ -12,14 +12,14 @@ use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// A job that is ready to be given an engine.
+/// A job that is ready to run on an engine.
 pub struct Worker<'a> {
-    /// Number of the member that the job is of, from 0.
+    /// Number of the job's member, from 0.
     pub(crate) member: usize,
     pub(crate) job: &'a Job,
     /// Number of the job among those of its member, from 0.
     pub(crate) index: usize,
-    /// Place in the turn in which jobs take the CPUs that they may use, from 0.
+    /// Number that selects the job's CPU among those it may use, from 0.
     pub(crate) turn: usize,
     /// Bytes of the job's longest I/O.
     pub(crate) bs: u64,
@@ -30,34 +30,34 @@ pub struct Worker<'a> {
     pub(crate) wait_costs: Option<&'a WaitCosts>,
     /// Options of the job's ring.
     pub(crate) ring: RingOptions,
-    /// Events of the measured part that each queue is to keep.
+    /// Number of events of the measured part that each queue keeps.
     pub(crate) trace: Option<usize>,
     /// I/Os done so far.
     pub(crate) progress: &'a JobProgress,
-    /// Set when the member has reached what it was to reach: nothing more is issued.
+    /// Set when the member has done what was requested: no more I/O is issued.
     pub(crate) enough: &'a AtomicBool,
     pub(crate) messages: Sender<(usize, JobMessage)>,
     pub(crate) orders: Receiver<JobOrder>,
 }
 
 impl Worker<'_> {
-    /// I/Os in flight on each device.
+    /// Returns the number of I/Os in flight on each device.
     pub(crate) fn depth(&self) -> usize {
         self.job.iodepth
     }
 
-    /// Priority class of the job's queues, which counts where queues share a controller by weight.
+    /// Returns the priority class of the job's queues, for controllers whose queues share them by weight.
     pub(crate) fn queue_priority(&self) -> QueuePriority {
         let classes = self.job.queue_priority.as_ref();
         classes.map_or(QueuePriority::MEDIUM, |classes| classes.of_job(self.index))
     }
 
-    /// Bytes of the longest I/O.
+    /// Returns the bytes of the longest I/O.
     pub(crate) fn longest(&self) -> u64 {
         self.bs
     }
 
-    /// The policy by `mode`, if it has one, of a thread that can wait by `steps`.
+    /// Returns the policy for `mode`, if it has one, for a thread that can wait with `steps`.
     pub(crate) fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy> {
         if mode != CompletionMode::Adaptive {
             return mode.policy();
@@ -67,7 +67,7 @@ impl Worker<'_> {
         Some(AnyPolicy::Adaptive(own))
     }
 
-    /// Reports that there is no engine.
+    /// Reports that the job has no engine.
     pub(crate) fn refuse(self, why: Availability) -> Result<(), WorkerError> {
         self.report(JobMessage::Ready(why))
     }

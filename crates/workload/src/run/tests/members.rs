@@ -1,9 +1,9 @@
-//! Claims about members that run beside each other.
+//! Tests of members that run at the same time.
 
 use super::*;
 use crate::check::check;
 
-/// A target that may be written to, and what is asked of it.
+/// Returns a target that may be written, and the log of its requests.
 fn logged() -> (Box<dyn Target>, Log) {
     let log = Log::default();
     let target = Fragile {
@@ -26,7 +26,7 @@ fn member(name: &str, job: Job, devices: &[usize]) -> Member {
     }
 }
 
-/// Offsets of the requests that are `operation`, in their order.
+/// Returns the offsets of the requests with `operation`, in their order.
 fn offsets(log: &Log, operation: Operation) -> Vec<u64> {
     let log = log.lock().unwrap();
     let all = log.iter().filter(|(.., one)| one.operation == operation);

@@ -1,4 +1,4 @@
-//! Claims about what spoils a run, and what does not.
+//! Tests of the judgement.
 
 use super::*;
 use joulio_kernel_io::CpuUse;
@@ -10,7 +10,7 @@ fn ms(time: u64) -> Nanos {
     Nanos::from_millis(time)
 }
 
-/// A second of a poller that ran for `ran` and waited for `run_delay`.
+/// A poller that ran for `ran` of a second and waited for `run_delay`, both in milliseconds.
 fn poller(ran: u64, run_delay: Option<u64>) -> JobEvidence {
     JobEvidence {
         window: SECOND,
@@ -25,7 +25,7 @@ fn poller(ran: u64, run_delay: Option<u64>) -> JobEvidence {
     }
 }
 
-/// A second of a job that blocked 20,000 times.
+/// A job that blocked 20,000 times in a second.
 fn blocker(run_delay: u64) -> JobEvidence {
     let mut job = poller(60, Some(run_delay));
     job.scheduled.wakes = 20_000;
@@ -47,7 +47,7 @@ fn by(run: &Evidence<'_>) -> Vec<SpoiledBy> {
 
 #[test]
 fn an_idle_machine_s_run_is_not_spoiled() {
-    // A thread ends a little after its window; idle states take their time to leave.
+    // A thread ends slightly after its window, and leaving idle states takes some time.
     assert_eq!(by(&run(&[poller(1_001, Some(1))])), []);
     assert_eq!(by(&run(&[poller(985, Some(15))])), []);
     assert_eq!(by(&run(&[blocker(400)])), []);
@@ -64,7 +64,7 @@ fn a_job_that_had_no_cpu_until_its_time_was_over_is_spoiled() {
     let reason = judge(&run(&[missed]));
     assert_eq!(reason[0].by, SpoiledBy::Preempted);
     assert!(reason[0].share.unwrap() > 0.999, "{reason:?}");
-    // A job that ends by its number of I/Os has no due time.
+    // A job that ends after a number of I/Os has no intended length.
     let counted = JobEvidence {
         due: Nanos::ZERO,
         ..missed
@@ -99,7 +99,7 @@ fn a_poller_that_shares_its_cpu_is_spoiled_by_how_much_it_lost() {
 
 #[test]
 fn a_job_that_blocks_may_wait_for_its_cpu_as_long_as_wake_ups_take() {
-    // As long as it was blocked, or 0.25 ms each, whichever is less.
+    // The limit is the time it was blocked, or 0.25 ms per wake-up, whichever is less.
     assert_eq!(by(&run(&[blocker(470)])), []);
     assert_eq!(by(&run(&[blocker(800)])), [SpoiledBy::Preempted]);
     assert_eq!(judge(&run(&[blocker(800)]))[0].share, Some(0.66));
@@ -108,10 +108,10 @@ fn a_job_that_blocks_may_wait_for_its_cpu_as_long_as_wake_ups_take() {
     assert_eq!(by(&run(&[seldom])), []);
     seldom.scheduled.run_delay = Some(ms(50));
     assert_eq!(by(&run(&[seldom])), [SpoiledBy::Preempted]);
-    // It runs for a small part of its window and nothing is wrong.
+    // A job that runs for a small part of its window is not spoiled.
     seldom.scheduled.run_delay = None;
     assert_eq!(by(&run(&[seldom])), []);
-    // Nor one whose policy may only spin, although its thread slept.
+    // Nor is a job whose policy may only spin, although its thread slept.
     seldom.never_waits = true;
     assert_eq!(by(&run(&[seldom])), []);
 }
@@ -194,7 +194,7 @@ fn what_happened_to_the_machine_spoils_a_run() {
             stepped_ns: 99_000_000,
             ..undisturbed.clone()
         },
-        // One of three ticks may have begun before.
+        // One of three ticks may have begun before the run.
         Happened {
             cpus: BTreeMap::from([(3, stolen(3))]),
             ..undisturbed.clone()
@@ -202,7 +202,7 @@ fn what_happened_to_the_machine_spoils_a_run() {
     ] {
         assert_eq!(by(&of(happened)), []);
     }
-    // Another CPU's is none of its.
+    // A steal from another CPU does not count.
     let elsewhere = Happened {
         cpus: BTreeMap::from([(3, stolen(20))]),
         ..undisturbed

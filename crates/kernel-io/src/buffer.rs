@@ -1,9 +1,9 @@
 //! Data buffers for direct I/O.
 //!
 //! Why this is sound: an [`AlignedBuffer`] is the only access to its part of its region, the parts do not overlap,
-//! and the region is unmapped when the last of them is gone. While the kernel may read or write a part, its
-//! `AlignedBuffer` is inside an engine, which hands it back with the completion or leaks it (`slots.rs`), so that no
-//! slice exists meanwhile and the memory stays mapped.
+//! and the region is unmapped when the last of its buffers is dropped. While the kernel may read or write a part,
+//! its `AlignedBuffer` is inside an engine, which returns it with the completion or leaks it (`slots.rs`); so no
+//! slice exists during that time, and the memory stays mapped.
 #![allow(unsafe_code)]
 
 use crate::KernelEngineError;
@@ -13,10 +13,10 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
-/// Buffers begin at multiples of this; no device or file system requires more today.
+/// Alignment of buffers in bytes; no device or file system requires more today.
 const ALIGNMENT: usize = 4096;
 
-/// Memory of some buffers.
+/// Memory of several buffers.
 #[derive(Debug)]
 pub(crate) struct Region {
     base: NonNull<u8>,
@@ -37,7 +37,7 @@ impl Drop for Region {
     }
 }
 
-/// Memory for direct I/O, aligned to 4096 bytes. The caller has it, or an engine while a request uses it.
+/// Memory for direct I/O, aligned to 4096 bytes. It belongs to the caller, or to an engine while a request uses it.
 #[derive(Debug)]
 pub struct AlignedBuffer {
     region: Arc<Region>,
@@ -47,13 +47,13 @@ pub struct AlignedBuffer {
     len: usize,
 }
 
-// SAFETY: a buffer is the only way to its bytes.
+// SAFETY: a buffer is the only access to its bytes.
 unsafe impl Send for AlignedBuffer {}
-// SAFETY: a shared buffer can only be read.
+// SAFETY: through a shared reference a buffer can only be read.
 unsafe impl Sync for AlignedBuffer {}
 
 impl AlignedBuffer {
-    /// `count` buffers of `len` zeroed bytes each, in memory that is present.
+    /// Allocates `count` buffers of `len` zeroed bytes each, in memory that is present.
     pub(crate) fn allocate(
         count: usize,
         len: usize,
@@ -90,17 +90,17 @@ impl AlignedBuffer {
             .collect())
     }
 
-    /// Address of the buffer, for the kernel.
+    /// Returns the address of the buffer, for the kernel.
     pub(crate) fn address(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// Number among the buffers of `region`, if it is one of them.
+    /// Returns its index among the buffers of `region`, if it is one of them.
     pub(crate) fn index_in(&self, region: &Arc<Region>) -> Option<usize> {
         Arc::ptr_eq(&self.region, region).then_some(self.index)
     }
 
-    /// The memory it is a part of.
+    /// Returns the memory of which the buffer is a part.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }

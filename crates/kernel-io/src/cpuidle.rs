@@ -33,7 +33,7 @@ pub struct CpuIdle {
     states: BTreeMap<(u32, u32), IdleStateCounters>,
 }
 
-/// Idle states that are not counted, and why.
+/// Error: idle states are not counted; the message gives the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no cpuidle driver: /sys/devices/system/cpu/cpu*/cpuidle is missing, as in most virtual machines"
@@ -41,7 +41,7 @@ pub struct CpuIdle {
 pub struct NoCpuIdle;
 
 impl CpuIdle {
-    /// Reads the states below `root`: `/`, or a captured file tree. A CPU that goes offline during the reading is
+    /// Reads the states below `root`: `/`, or a captured file tree. A CPU that goes offline while they are read is
     /// left out.
     ///
     /// # Errors
@@ -62,14 +62,14 @@ impl CpuIdle {
         Ok(CpuIdle { states })
     }
 
-    /// The states of `cpu`, shallowest first.
+    /// Returns the states of `cpu`, the shallowest first.
     pub fn of_cpu(&self, cpu: u32) -> impl Iterator<Item = &IdleStateCounters> {
         let own = self.states.range((cpu, 0)..=(cpu, u32::MAX));
         own.map(|(_, state)| state)
     }
 
-    /// Use of each state since `earlier`, by name. CPUs that were not there then are
-    /// left out. The time of an idle phase is counted when it ends.
+    /// Returns the use of each state since `earlier`, by name. CPUs that were not present then are left out. The
+    /// time of an idle phase is counted when it ends.
     pub fn since(&self, earlier: &CpuIdle) -> BTreeMap<String, IdleUse> {
         let mut used: BTreeMap<String, IdleUse> = BTreeMap::new();
         for (key, now) in &self.states {
@@ -85,7 +85,7 @@ impl CpuIdle {
     }
 }
 
-/// The folders in `folder` called `prefix` and a number.
+/// Returns the folders in `folder` whose names are `prefix` and a number.
 pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries

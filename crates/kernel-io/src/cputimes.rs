@@ -20,23 +20,23 @@ pub struct CpuUse {
     pub user: Nanos,
     /// Time in which interrupts were handled, deferred parts included.
     pub interrupts: Nanos,
-    /// Time in which threads were to run and the host ran something else.
+    /// Time in which threads were ready to run while the host ran something else.
     pub stolen: Nanos,
 }
 
-/// CPU times that cannot be read.
+/// Error: CPU times cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no CPU times: /proc/stat has no lines cpu0, cpu1, ...")]
 pub struct NoCpuTimes;
 
-/// Unit in which the kernel counts (USER_HZ is 100 on every architecture that joulio runs on).
+/// Unit in which the kernel counts (USER_HZ is 100 on every architecture that joulio supports).
 pub const TICK: Nanos = Nanos::from_millis(10);
 
 impl CpuTimes {
     /// Reads the times below `root`: `/`, or a captured file tree.
     ///
     /// # Errors
-    /// proc/stat cannot be read, or has another form.
+    /// proc/stat cannot be read, or has another format.
     pub fn read(root: impl Into<PathBuf>) -> Result<CpuTimes, NoCpuTimes> {
         let text = fs::read_to_string(root.into().join("proc/stat")).unwrap_or_default();
         let cpus: BTreeMap<_, _> = text.lines().filter_map(cpu).collect();
@@ -46,8 +46,8 @@ impl CpuTimes {
         }
     }
 
-    /// Times of each CPU since `earlier`. A CPU that is not in both is left out,
-    /// and no time is below zero: the kernel's may shrink when a CPU goes offline and comes back.
+    /// Returns the times of each CPU since `earlier`. A CPU that is not in both is left out. No time is below zero,
+    /// although the kernel's may shrink when a CPU goes offline and comes back.
     pub fn since(&self, earlier: &CpuTimes) -> BTreeMap<usize, CpuUse> {
         let both = self.cpus.iter().filter_map(|(cpu, now)| {
             let before = earlier.cpus.get(cpu)?;
@@ -63,8 +63,7 @@ impl CpuTimes {
     }
 }
 
-/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`, guests' time being among
-/// that of users.
+/// Parses `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; user time includes guest time.
 fn cpu(line: &str) -> Option<(usize, CpuUse)> {
     let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
     let cpu = words.next().filter(|_| !line.starts_with("cpu "))?;

@@ -1,4 +1,4 @@
-//! The block device or file that engines work on.
+//! The block device or file on which an engine does I/O.
 
 use crate::{AlignedBuffer, Blocks, DirectFileError, Disk, LockHolder};
 use rustix::fs::{
@@ -17,9 +17,9 @@ const SAFE_ALIGNMENT: u32 = 4096;
 pub enum Access {
     /// Reads only.
     Read,
-    /// Reads and writes; a block device must not be used by anything else.
+    /// Reads and writes; nothing else may use a block device.
     Write,
-    /// Reads and writes, beside the process that started this one and has opened it to write.
+    /// Reads and writes, in addition to the parent process, which has opened it to write.
     Join,
 }
 
@@ -32,7 +32,7 @@ pub enum FileKind {
     Regular,
 }
 
-/// An open block device or regular file, past the page cache (O_DIRECT).
+/// An open block device or regular file, whose I/O bypasses the page cache (O_DIRECT).
 #[derive(Debug)]
 pub struct DirectFile {
     fd: OwnedFd,
@@ -43,23 +43,24 @@ pub struct DirectFile {
     device: (u32, u32),
     disk: Option<Disk>,
     access: Access,
-    /// Somebody else had it locked to write when it was opened.
+    /// True if another program had it locked for writing when it was opened.
     beside_a_writer: bool,
 }
 
 impl DirectFile {
-    /// Opens `path` and reads its first block. A writer of a file locks it alone, readers
-    /// together (flock(2)).
+    /// Opens `path` and reads its first block. A writer of a file takes an exclusive lock, readers a shared one
+    /// (flock(2)).
     ///
     /// # Errors
-    /// The file cannot be opened, takes no direct I/O, or is in use.
+    /// The file cannot be opened, does not support direct I/O, or is in use.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<DirectFile, DirectFileError> {
         let path = path.as_ref();
         let failed = |source| DirectFileError::Open {
             path: path.into(),
             source,
         };
-        // Not opened before it is known what it is: a tape rewinds, a terminal takes over.
+        // The kind is determined before the file is opened: opening a tape rewinds it, and a terminal may become
+        // the process's.
         let stat = rustix::fs::stat(path).map_err(failed)?;
         let kind = kind(&stat).ok_or_else(|| DirectFileError::Kind { path: path.into() })?;
         let blocks = Blocks::at("/");
@@ -85,7 +86,7 @@ impl DirectFile {
             return Err(DirectFileError::Empty { path: path.into() });
         }
         let device = (major(number), minor(number));
-        // The kernel opens it for writing all the same, and refuses each write.
+        // The kernel would open it for writing and then refuse each write.
         let read_only = kind == FileKind::Block && blocks.is_read_only(device.0, device.1);
         if access == Access::Write && read_only {
             return Err(DirectFileError::ReadOnly { path: path.into() });
@@ -106,7 +107,7 @@ impl DirectFile {
         Ok(file)
     }
 
-    /// File systems may take O_DIRECT and refuse the I/O.
+    /// Reads the first block: a file system may accept O_DIRECT and refuse the I/O.
     fn first_block(&self) -> Result<(), DirectFileError> {
         let refused = |source| DirectFileError::NoDirect {
             path: self.path.clone(),
@@ -127,49 +128,49 @@ impl DirectFile {
         }
     }
 
-    /// Path by which it was opened.
+    /// Returns the path with which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Block device or regular file.
+    /// Returns the kind: block device or regular file.
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
-    /// Size in bytes when it was opened.
+    /// Returns the size in bytes at the time it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Logical block size in bytes, of which offsets and lengths are multiples.
+    /// Returns the logical block size in bytes; offsets and lengths must be multiples of it.
     pub fn logical_block(&self) -> u32 {
         self.logical_block
     }
 
-    /// Longest I/O in bytes that reaches the device in one piece, if its disk reports it.
+    /// Returns the longest I/O in bytes that reaches the device unsplit, if its disk reports it.
     pub fn max_io(&self) -> Option<u32> {
         self.disk.as_ref()?.queue.max_io
     }
 
-    /// Major and minor number of the block device; of a file, those of the one under its file system.
+    /// Returns the major and the minor number of the block device; for a file, of the one under its file system.
     pub fn device(&self) -> (u32, u32) {
         self.device
     }
 
-    /// True if it is open for writing.
+    /// Returns true if it is open for writing.
     pub fn may_write(&self) -> bool {
         self.access != Access::Read
     }
 
-    /// Returns the name of another writer, if there may be one: the cause of data that no job here wrote.
+    /// Returns the name of another writer, if there may be one, as the cause of data that no job of the run wrote.
     pub fn other_writer(&self) -> Option<String> {
         match self.kind {
             FileKind::Regular if self.beside_a_writer => {
                 Some(format!("{} is writing this file", LockHolder::of(&self.fd)))
             }
             FileKind::Block if self.access == Access::Read => {
-                // Only an exclusive open keeps others from opening it exclusively.
+                // Only an exclusive open prevents other exclusive opens.
                 let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
                 let alone = open(&self.path, flags, Mode::empty());
                 (alone.err() == Some(Errno::BUSY))
@@ -179,7 +180,7 @@ impl DirectFile {
         }
     }
 
-    /// Whole disk, if /sys knows one.
+    /// Returns the whole disk, if it is in /sys.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }
@@ -205,7 +206,7 @@ fn open_direct(path: &Path, kind: FileKind, access: Access) -> Result<OwnedFd, D
         | match (access, kind) {
             (Access::Read, _) => OFlags::RDONLY,
             (Access::Join, _) | (Access::Write, FileKind::Regular) => OFlags::RDWR,
-            // O_EXCL on a block device: not while it is mounted or part of another (open(2)).
+            // With O_EXCL, a block device cannot be opened while it is mounted or part of another device (open(2)).
             (Access::Write, FileKind::Block) => OFlags::RDWR | OFlags::EXCL,
         };
     retry_on_intr(|| open(path, flags, Mode::empty())).map_err(|source| match source {
@@ -221,12 +222,13 @@ fn open_direct(path: &Path, kind: FileKind, access: Access) -> Result<OwnedFd, D
     })
 }
 
-/// Locks the file; returns false if another program has it locked. File systems without locks exclude no one.
+/// Locks the file; returns false if another program has it locked. On file systems without locks it always
+/// succeeds.
 fn lock(fd: &OwnedFd, access: Access) -> Result<bool, Errno> {
     let operation = match access {
         Access::Read => FlockOperation::NonBlockingLockShared,
         Access::Write => FlockOperation::NonBlockingLockExclusive,
-        // The process that started this one has it locked for both.
+        // The parent process holds the lock for both.
         Access::Join => return Ok(true),
     };
     match retry_on_intr(|| flock(fd, operation)) {
@@ -236,7 +238,8 @@ fn lock(fd: &OwnedFd, access: Access) -> Result<bool, Errno> {
     }
 }
 
-/// Since Linux 6.1 a file may report its own (STATX_DIOALIGN); it reports zero if it cannot.
+/// Returns the logical block size. Since Linux 6.1 a file may report its own (STATX_DIOALIGN), and zero if it
+/// cannot.
 fn logical_block(fd: &OwnedFd, kind: FileKind, disk: Option<&Disk>) -> u32 {
     let said = match kind {
         FileKind::Block => ioctl_blksszget(fd).ok(),

@@ -1,9 +1,9 @@
-//! Block devices as /sys/dev/block and /sys/block have them (Documentation/ABI/stable/sysfs-block).
+//! Block devices and their settings from /sys/dev/block and /sys/block (Documentation/ABI/stable/sysfs-block).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Block devices as /sys describes them.
+/// The block devices in /sys.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     root: PathBuf,
@@ -14,33 +14,33 @@ pub struct Blocks {
 pub struct Disk {
     /// Name in /sys/block.
     pub name: String,
-    /// Controllers, as the names of their interrupts begin: `nvme0`, `virtio1`. More than one for a
-    /// namespace that several controllers reach; none for a device without interrupts of its own
-    /// (loop, md, device mapper, zram).
+    /// Controllers, by the prefix of the names of their interrupts: `nvme0`, `virtio1`. A namespace that several
+    /// controllers reach has more than one; a device without interrupts of its own (loop, md, device mapper, zram)
+    /// has none.
     pub controllers: Vec<String>,
     /// Settings of the queue.
     pub queue: Queue,
 }
 
-/// Settings in queue/ of a disk; none where the kernel has no such file.
+/// Settings in the folder queue/ of a disk; `None` if the kernel has no such file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Logical block size in bytes.
     pub logical_block: Option<u32>,
     /// Longest I/O in bytes that is not split.
     pub max_io: Option<u32>,
-    /// Longest I/O in bytes that the hardware takes at once.
+    /// Longest I/O in bytes that the hardware transfers at once.
     pub max_transfer: Option<u32>,
-    /// Longest discard in bytes that is not split; 0: the disk takes none.
+    /// Longest discard in bytes that is not split; 0: the disk does not support discards.
     pub max_discard: Option<u64>,
-    /// True if there are queues to poll.
+    /// True if there are queues for polling.
     pub io_poll: Option<bool>,
-    /// Microseconds of sleep before polling; -1 never, 0 as the statistics say. Up to Linux 6.3.
+    /// Microseconds of sleep before polling: -1 means no sleep, 0 a sleep according to statistics. Up to Linux 6.3.
     pub io_poll_delay: Option<i64>,
 }
 
 impl Blocks {
-    /// Block devices below `root`: `/`, or a captured file tree.
+    /// Returns the block devices below `root`: `/`, or a captured file tree.
     pub fn at(root: impl Into<PathBuf>) -> Blocks {
         Blocks { root: root.into() }
     }
@@ -49,20 +49,20 @@ impl Blocks {
         &self.root
     }
 
-    /// Reports whether the device `major:minor` is a partition of a disk.
+    /// Returns true if the device `major:minor` is a partition of a disk.
     pub(crate) fn is_partition(&self, major: u32, minor: u32) -> bool {
         let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
         device.join("partition").exists()
     }
 
-    /// Reports whether the device `major:minor`, a disk or a partition, takes no writes.
+    /// Returns true if the device `major:minor`, a disk or a partition, is read-only.
     pub(crate) fn is_read_only(&self, major: u32, minor: u32) -> bool {
         let file = self.root.join(format!("sys/dev/block/{major}:{minor}/ro"));
         fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Returns the whole disk of the device `major:minor`, which is the disk or a partition of it; `None` for devices
-    /// that are not in /sys, such as those that btrfs makes up for its files.
+    /// Returns the whole disk of the device `major:minor`, which is the disk or a partition of it; `None` for
+    /// devices that are not in /sys, such as the anonymous devices of btrfs files.
     pub fn disk(&self, major: u32, minor: u32) -> Option<Disk> {
         let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
         let device = fs::canonicalize(device).ok()?;
@@ -79,7 +79,7 @@ impl Blocks {
     }
 }
 
-/// A disk's `device` is its controller, or the subsystem that has several.
+/// Returns the controllers of a disk: its `device` is a controller, or a subsystem of several.
 fn controllers(disk: &Path) -> Vec<String> {
     let Ok(device) = fs::canonicalize(disk.join("device")) else {
         return Vec::new();

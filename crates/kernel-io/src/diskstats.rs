@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// The counters of a block device since it appeared. They wrap: on a 32-bit kernel at 2^32, and
-/// the times, in milliseconds, at 2^32 everywhere.
+/// Counters of a block device since it appeared. They wrap: on a 32-bit kernel at 2^32; the times, in milliseconds,
+/// wrap at 2^32 on every kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
     /// Reads completed.
@@ -25,15 +25,15 @@ pub struct DiskStats {
     pub write_sectors: u64,
     /// Milliseconds that writes took.
     pub write_ms: u64,
-    /// I/Os outstanding now.
+    /// I/Os in flight now.
     pub in_flight: u64,
-    /// Milliseconds in which any I/O was outstanding.
+    /// Milliseconds in which at least one I/O was in flight.
     pub busy_ms: u64,
-    /// Milliseconds times I/Os outstanding.
+    /// Milliseconds, each multiplied by the number of I/Os in flight.
     pub weighted_ms: u64,
 }
 
-/// Counters that could not be read.
+/// Error: the counters cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatsError {
@@ -45,7 +45,7 @@ pub enum StatsError {
         /// Error of the kernel.
         source: io::Error,
     },
-    /// A line has another form than the kernel gives it.
+    /// A line does not have the kernel's format.
     #[error("{}, line {line}: not in the format of the kernel's iostats.rst", path.display())]
     Form {
         /// The file.
@@ -55,22 +55,22 @@ pub enum StatsError {
     },
 }
 
-/// Block devices as the kernel counts their I/O.
+/// The block devices whose I/O the kernel counts.
 #[derive(Clone, Debug)]
 pub struct Disks {
     root: PathBuf,
 }
 
 impl Disks {
-    /// Block devices below `root`: `/`, or a captured file tree.
+    /// Returns the block devices below `root`: `/`, or a captured file tree.
     pub fn at(root: impl Into<PathBuf>) -> Disks {
         Disks { root: root.into() }
     }
 
-    /// Reads the counters of every block device, by name, partitions and empty ones left out.
+    /// Reads the counters of every block device, by name, without partitions and devices of size zero.
     ///
     /// # Errors
-    /// /proc/diskstats cannot be read, or has another form.
+    /// /proc/diskstats cannot be read, or has another format.
     pub fn read(&self) -> Result<BTreeMap<String, DiskStats>, StatsError> {
         let path = self.root.join("proc/diskstats");
         let text = fs::read_to_string(&path).map_err(|source| StatsError::Read {
@@ -90,23 +90,24 @@ impl Disks {
         Ok(disks)
     }
 
-    /// Partitions have no directory of their own in /sys/block. Slashes in names are `!` there.
+    /// Returns true if `name` is not a partition: only whole devices have a directory in /sys/block, with `!` for a
+    /// slash.
     fn is_whole_device(&self, name: &str) -> bool {
         self.block(name).is_dir()
     }
 
-    /// Loop devices without a file, and drives without a medium, have no sectors.
+    /// Returns true if the device has sectors: loop devices without a file, and drives without a medium, have none.
     fn has_room(&self, name: &str) -> bool {
         let size = fs::read_to_string(self.block(name).join("size"));
         size.is_ok_and(|size| size.trim() != "0")
     }
 
-    /// The folder of the device `name`.
+    /// Returns the folder of the device `name`.
     pub(crate) fn block(&self, name: &str) -> PathBuf {
         self.blocks().join(name.replace('/', "!"))
     }
 
-    /// The folder of every device.
+    /// Returns the folder with the folders of all devices.
     pub(crate) fn blocks(&self) -> PathBuf {
         self.root.join("sys/block")
     }

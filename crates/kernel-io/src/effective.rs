@@ -1,19 +1,19 @@
 //! The effective completion mode.
 //!
-//! Kernels accept a request to poll and may not poll, so there are two judgements: before a run by the kernel's
-//! release and the disk's queue, and after it by the device's interrupts.
+//! A kernel accepts a request to poll and still may not poll. So there are two judgements: before a run, by the
+//! kernel's release and the disk's queue, and after it, by the device's interrupts.
 
 use crate::{Missing, Queue, Release};
 use joulio_job::{CompletionMode, EngineName};
 use joulio_units::Nanos;
 
-/// Most interrupts of the device per I/O of a polled run. Not zero: the last I/Os of a file
-/// system's journal, or of another process, may come in between.
+/// Largest number of the device's interrupts per I/O of a polled run. Not zero, since I/Os of a file system's
+/// journal, or of another process, may come in between.
 const MAX_INTERRUPTS_PER_IO: f64 = 0.01;
 
-/// RWF_HIPRI does nothing for direct I/O from here on (9650b453a3d4).
+/// RWF_HIPRI has no effect on direct I/O from this release on (9650b453a3d4).
 const HIPRI_IGNORED: Release = Release::new(5, 19);
-/// io_uring polls without the sleep of queue/io_poll_delay from here on (d729cf9acb93).
+/// io_uring polls without the sleep of queue/io_poll_delay from this release on (d729cf9acb93).
 const RINGS_DO_NOT_SLEEP: Release = Release::new(5, 16);
 /// The first release with IORING_SETUP_HYBRID_IOPOLL (01ee194d1aba).
 const HYBRID_SINCE: Release = Release::new(6, 13);
@@ -23,7 +23,7 @@ const HYBRID_SINCE: Release = Release::new(6, 13);
 pub struct Effective {
     /// Name of the effective mode.
     pub name: String,
-    /// Reason why the requested mode is unavailable; none when it is the effective one.
+    /// Reason why the requested mode is unavailable; `None` if the effective mode is the requested one.
     pub reason: Option<Unavailable>,
 }
 
@@ -31,7 +31,7 @@ pub struct Effective {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// The engine or the device cannot do it.
+    /// The engine or the device does not support it.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// A synchronous call does not poll on this kernel.
@@ -39,7 +39,7 @@ pub enum Unavailable {
         "RWF_HIPRI is ignored since Linux {HIPRI_IGNORED}, this is {0}: use io_uring, or a kernel up to 5.18"
     )]
     HipriIgnored(Release),
-    /// The setting of the block layer that chooses between polling and hybrid polling.
+    /// The block layer's setting for classic or hybrid polling is another.
     #[error("queue/io_poll_delay is {is}, not {wanted}: write {wanted} into it")]
     Delay {
         /// Value of the setting.
@@ -47,10 +47,10 @@ pub enum Unavailable {
         /// Value that the requested mode needs.
         wanted: i64,
     },
-    /// queue/io_poll_delay is not there.
+    /// The disk has no setting queue/io_poll_delay.
     #[error("the block layer of this kernel has no hybrid polling: it was removed in Linux 6.4")]
     NoHybrid,
-    /// Interrupts came where none should.
+    /// The device raised interrupts although it should be polled.
     #[error(
         "the device was not polled: {per_io:.3} of its interrupts per I/O: nvme.poll_queues=N on the kernel's command line gives an NVMe device queues to poll, one per CPU that polls"
     )]
@@ -75,14 +75,14 @@ impl Effective {
         }
     }
 
-    /// Reports whether the requested mode is the effective one.
+    /// Returns true if the effective mode is the requested one.
     pub fn is_requested(&self) -> bool {
         self.reason.is_none()
     }
 }
 
 /// Returns the effective mode if `mode` is requested of `engine`, by the kernel's release and the disk's queue,
-/// before the first I/O. Where something is unknown (`None`), the mode is taken to be effective: the run will show.
+/// before the first I/O. An unknown value (`None`) is taken to allow the mode: the run will show.
 pub fn expect(
     engine: EngineName,
     mode: CompletionMode,
@@ -140,7 +140,7 @@ fn expected(
     }
 }
 
-/// queue/io_poll_delay makes a poll classic or hybrid.
+/// Checks that queue/io_poll_delay selects the requested mode, classic or hybrid polling.
 fn delay(mode: CompletionMode, queue: &Queue) -> Result<(), Unavailable> {
     match queue.io_poll_delay {
         Some(is) if delayed(is) != mode => Err(Unavailable::Delay {
@@ -156,7 +156,7 @@ fn delay(mode: CompletionMode, queue: &Queue) -> Result<(), Unavailable> {
     }
 }
 
-/// Mode that a queue/io_poll_delay makes of polling.
+/// Returns the mode of polling that a queue/io_poll_delay selects.
 fn delayed(delay: i64) -> CompletionMode {
     match u32::try_from(delay) {
         Ok(0) => CompletionMode::Hybrid,
@@ -165,7 +165,7 @@ fn delayed(delay: i64) -> CompletionMode {
     }
 }
 
-/// Mode that is left without polling.
+/// Returns the mode that is effective if the device is not polled.
 fn unpolled(mode: CompletionMode) -> CompletionMode {
     if mode.has_poller_thread() {
         CompletionMode::SqPoll
@@ -174,8 +174,8 @@ fn unpolled(mode: CompletionMode) -> CompletionMode {
     }
 }
 
-/// Effective mode of a run in which `mode` was requested, by the `interrupts` of the device during
-/// its `ios` I/Os. Without a count, or without an I/O, nothing speaks against the requested one.
+/// Returns the effective mode of a run in which `mode` was requested, by the `interrupts` of the device during its
+/// `ios` I/Os. Without a count, or without I/Os, it is the requested one.
 pub fn judge(mode: CompletionMode, ios: u64, interrupts: Option<u64>) -> Effective {
     let (true, Some(interrupts), 1..) = (mode.polls_device(), interrupts, ios) else {
         return Effective::requested(mode);
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(of(CompletionMode::Hybrid, (6, 13), POLLED), None);
         let old = Some(Unavailable::Missing(Missing::TooOld(Release::new(6, 13))));
         assert_eq!(of(CompletionMode::Hybrid, (6, 12), POLLED), old);
-        // Before 5.16 the block layer's sleep is in a ring's poll as well.
+        // Before 5.16 a ring's poll included the block layer's sleep.
         let hybrid = Queue {
             io_poll_delay: Some(0),
             ..POLLED
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(of(CompletionMode::SqPollPoll, (5, 10), hybrid), slept);
         assert_eq!(of(CompletionMode::Poll, (5, 10), POLLED), None);
         assert_eq!(of(CompletionMode::Poll, (6, 1), hybrid), None);
-        // An unknown value does not count against the mode.
+        // An unknown value is not evidence against the mode.
         assert_eq!(of(CompletionMode::Poll, (6, 18), Queue::default()), None);
     }
 

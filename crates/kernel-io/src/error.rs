@@ -1,11 +1,11 @@
-//! Errors before and beside a request.
+//! Errors of files and engines.
 
 use crate::LockHolder;
 use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;
 use std::path::PathBuf;
 
-/// A file or device that cannot be used, and what to do about it.
+/// Error of a file or device that cannot be used, with the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectFileError {
@@ -17,13 +17,13 @@ pub enum DirectFileError {
         /// Error of the kernel.
         source: Errno,
     },
-    /// Something else has the device.
+    /// The device is in use by something else.
     #[error("{}: in use: unmount it, and stop what has it (md, device mapper, swap)", path.display())]
     InUse {
         /// The device.
         path: PathBuf,
     },
-    /// A loop device has the same data.
+    /// A loop device shares the data of the file or device.
     #[error("{}: /dev/{device} shares its data, and writing here would damage what is on it: unmount it, and losetup -d /dev/{device}", path.display())]
     UnderLoop {
         /// The file or device.
@@ -39,19 +39,19 @@ pub enum DirectFileError {
         /// Process that holds the lock.
         holder: LockHolder,
     },
-    /// The device takes no writes.
+    /// The device is read-only.
     #[error("{}: read-only: blockdev --setrw makes it writable, if the device is", path.display())]
     ReadOnly {
         /// The device.
         path: PathBuf,
     },
-    /// Neither a block device nor a file.
+    /// The path is neither a block device nor a file.
     #[error("{}: neither a block device nor a regular file", path.display())]
     Kind {
         /// The path.
         path: PathBuf,
     },
-    /// Direct I/O, past the page cache, is not possible.
+    /// Direct I/O, which bypasses the page cache, is not possible.
     #[error("{}: no direct I/O (O_DIRECT) here: {source}: use a block device, or a file on ext4, xfs or btrfs", path.display())]
     NoDirect {
         /// The file.
@@ -67,7 +67,7 @@ pub enum DirectFileError {
     },
 }
 
-/// An engine that cannot be made, or that stopped.
+/// Error of an engine that cannot be created, or that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelEngineError {
@@ -81,7 +81,7 @@ pub enum KernelEngineError {
         /// Reason.
         missing: Missing,
     },
-    /// A policy takes steps that a ring has not.
+    /// A policy uses steps that a ring does not support.
     #[error("io_uring: {policy} waits by steps that a ring or this machine does not have")]
     Policy {
         /// Name of the policy.
@@ -94,10 +94,10 @@ pub enum KernelEngineError {
         engine: EngineName,
         /// Queue depth requested.
         requested: usize,
-        /// Greatest queue depth.
+        /// Largest queue depth.
         limit: usize,
     },
-    /// More requests than the depth.
+    /// There are as many outstanding requests as the queue depth.
     #[error("{engine}: {depth} requests are outstanding, as many as its queue depth")]
     Full {
         /// The engine.
@@ -115,7 +115,7 @@ pub enum KernelEngineError {
         /// The buffer's bytes.
         buffer: usize,
     },
-    /// A request that cannot be one command.
+    /// A request does not fit into one command.
     #[error(
         "io_uring_cmd: no command for {len} bytes at {offset}: it sends reads and writes of whole blocks within the namespace, of {max} bytes at most, and flushes"
     )]
@@ -124,7 +124,7 @@ pub enum KernelEngineError {
         offset: u64,
         /// Number of bytes.
         len: u32,
-        /// The most bytes of a command.
+        /// Largest number of bytes of a command.
         max: u32,
     },
     /// The system has no memory for buffers.
@@ -140,7 +140,7 @@ pub enum KernelEngineError {
     /// The kernel refused a call that it should not refuse.
     #[error("{call}: {source}")]
     Call {
-        /// The system call, and what for.
+        /// Name of the system call, and its purpose.
         call: &'static str,
         /// Error of the call.
         source: Errno,
@@ -151,35 +151,35 @@ pub enum KernelEngineError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
-    /// ENOSYS.
+    /// ENOSYS: the kernel does not have the call.
     #[error("this kernel is built without it, or a sandbox hides it")]
     NoSuchCall,
     /// The administrator switched io_uring off.
     #[error("kernel.io_uring_disabled is {0}: sysctl kernel.io_uring_disabled=0")]
     Disabled(u32),
-    /// EPERM, and io_uring is not switched off.
+    /// EPERM, although io_uring is not switched off.
     #[error(
         "not permitted: a sandbox (seccomp) forbids it, or sqpoll before Linux 5.13 wants root"
     )]
     Forbidden,
-    /// The kernel does not know the flag.
+    /// The kernel does not support the flag.
     #[error("this kernel does not know it: Linux {0} or newer does")]
     TooOld(crate::Release),
     /// The engine has no such completion mode.
     #[error("{0} has only {modes}", modes = .0.completion_modes())]
     NotThisEngine(EngineName),
-    /// The engine is the user-space driver.
+    /// The engine is the user-space driver, which cannot use the kernel's devices.
     #[error("the user-space driver takes pcie:ADDRESS, after joulio bind")]
     NotTheKernels,
-    /// EOPNOTSUPP on a polled read.
+    /// EOPNOTSUPP on a polled read: the device has no poll queues.
     #[error(
         "the device has no queues to poll: nvme.poll_queues=N on the kernel's command line gives an NVMe device some"
     )]
     NoPollQueues,
-    /// The CPU that the kernel's thread was to stay on.
+    /// The CPU for the kernel's thread is offline.
     #[error("CPU {0} is not online")]
     Cpu(u32),
-    /// ENOMEM for a ring or registered memory.
+    /// ENOMEM for a ring or for registered memory.
     #[error("not enough memory may be locked: raise ulimit -l")]
     Memory,
     /// EINVAL for buffers to register.
@@ -195,7 +195,7 @@ pub enum Missing {
     NoContexts,
 }
 
-/// Reason why a namespace takes no commands by its character device.
+/// Reason why a namespace accepts no commands through its character device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPassthrough {
@@ -204,7 +204,7 @@ pub enum NoPassthrough {
         "commands go to a whole NVMe namespace (/dev/nvme0n1), not to a file, a partition or another disk: --engine io_uring"
     )]
     NotNvme,
-    /// Blocks have metadata, for which a command needs room of its own.
+    /// Blocks have metadata, for which a command would need a separate buffer.
     #[error(
         "the namespace has metadata beside its blocks: --engine io_uring, or nvme format --ms 0"
     )]

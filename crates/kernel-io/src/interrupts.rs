@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// A line: an interrupt and how often each CPU took it.
+/// A line: an interrupt, and its count for each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterruptLine {
     /// Number, or a name such as `LOC`.
@@ -28,7 +28,7 @@ impl Interrupts {
     /// Reads the counts below `root`: `/`, or a captured file tree.
     ///
     /// # Errors
-    /// proc/interrupts cannot be read, or has another form.
+    /// proc/interrupts cannot be read, or has another format.
     pub fn read(root: impl Into<PathBuf>) -> Result<Interrupts, StatsError> {
         let path = root.into().join("proc/interrupts");
         match fs::read_to_string(&path) {
@@ -37,13 +37,13 @@ impl Interrupts {
         }
     }
 
-    /// Returns every line.
+    /// Returns all lines.
     pub fn lines(&self) -> &[InterruptLine] {
         &self.lines
     }
 
-    /// Returns the interrupts since `earlier`, line by line: counters of 32 bits wrap around, each CPU's by itself.
-    /// If CPUs came or went in between, a line has one sum.
+    /// Returns the interrupts since `earlier`, line by line; the counters of 32 bits wrap around, each CPU's by
+    /// itself. If CPUs were added or removed in between, each line has one sum.
     #[must_use]
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
         let before = earlier.lines.iter();
@@ -64,13 +64,13 @@ impl Interrupts {
         }
     }
 
-    /// Returns the interrupts of the I/O queues of `disk`, on all CPUs. `None` if no line is known as the disk's: it
+    /// Returns the interrupts of the I/O queues of `disk`, on all CPUs. `None` if no line belongs to the disk: it
     /// has none of its own (loop, md, device mapper), or its driver uses other names.
     pub fn of_disk(&self, disk: &Disk) -> Option<u64> {
         total(self.lines_of_disk(disk))
     }
 
-    /// The lines of the I/O queues of `disk`.
+    /// Returns the lines of the I/O queues of `disk`.
     pub fn lines_of_disk<'a>(&'a self, disk: &'a Disk) -> impl Iterator<Item = &'a InterruptLine> {
         self.lines.iter().filter(|line| {
             let mut words = line.description.split([' ', '\t', ',']);
@@ -78,7 +78,8 @@ impl Interrupts {
         })
     }
 
-    /// Returns the interrupts of the CPUs' own timers (`LOC`), on all CPUs. `None` on machines without such a line.
+    /// Returns the interrupts of the CPUs' local timers (`LOC`), on all CPUs. `None` on machines without such a
+    /// line.
     pub fn timer(&self) -> Option<u64> {
         total(self.lines.iter().filter(|line| line.label == "LOC"))
     }
@@ -94,7 +95,8 @@ fn sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
 }
 
-/// `nvme0q1` of nvme0, but not its admin queue `nvme0q0`; `virtio1-req.0` of virtio1.
+/// Returns true for an I/O queue of `controller`: `nvme0q1` of nvme0 (but not its admin queue `nvme0q0`), or
+/// `virtio1-req.0` of virtio1.
 fn is_io_queue(word: &str, controller: &str) -> bool {
     let Some(queue) = word.strip_prefix(controller) else {
         return false;
@@ -107,8 +109,8 @@ fn is_io_queue(word: &str, controller: &str) -> bool {
     }
 }
 
-/// The first line names the CPUs; each other is a label, a count for each of them (fewer for
-/// totals such as `ERR`), and a description. The error is the number of a line of another form.
+/// Parses the file. The first line names the CPUs; each other line is a label, a count for each CPU (fewer for
+/// totals such as `ERR`), and a description. The error is the number of a line with another format.
 fn parse(text: &str) -> Result<Interrupts, usize> {
     let mut lines = text.lines().enumerate();
     let (_, header) = lines.next().ok_or(1_usize)?;
@@ -195,7 +197,7 @@ ERR:          0
         assert_eq!(came.of_disk(&nvme), Some(13));
         let new = of("4 10").since(&Interrupts::default());
         assert_eq!(new.of_disk(&nvme), Some(14));
-        // A CPU went away: its column is gone.
+        // A CPU was removed: its column is gone.
         let fewer = parse("  CPU0\n 31: 20 PCI-MSIX nvme0q1\n").unwrap();
         assert_eq!(fewer.since(&of("10 5")).of_disk(&nvme), Some(5));
         assert_eq!(fewer.since(&of("10 50")).of_disk(&nvme), Some(0));

@@ -21,21 +21,21 @@ pub struct DiskUse {
     pub write_bytes: u64,
     /// Length of the interval in seconds.
     pub seconds: f64,
-    /// Mean milliseconds of an I/O, its time in a queue included; none without I/Os.
+    /// Mean milliseconds of an I/O, including its time in a queue; `None` without I/Os.
     pub await_ms: Option<f64>,
-    /// Mean milliseconds of a read; none without reads.
+    /// Mean milliseconds of a read; `None` without reads.
     pub read_await_ms: Option<f64>,
-    /// Mean milliseconds of a write; none without writes.
+    /// Mean milliseconds of a write; `None` without writes.
     pub write_await_ms: Option<f64>,
-    /// Mean I/Os outstanding.
+    /// Mean number of I/Os in flight.
     pub queue: f64,
-    /// Fraction of the interval in which any I/O was outstanding, 0 to 1; not a measure of load for a device that
-    /// works on several at once.
+    /// Fraction of the interval in which at least one I/O was in flight, 0 to 1; not a measure of load for a device
+    /// that works on several I/Os at once.
     pub utilisation: f64,
 }
 
 impl DiskUse {
-    /// I/O from `before` to `after`, `length` apart.
+    /// Returns the I/O from `before` to `after`, `length` apart.
     pub fn between(before: &DiskStats, after: &DiskStats, length: Nanos) -> DiskUse {
         let seconds = length.seconds();
         let reads = since(before.reads, after.reads);
@@ -62,22 +62,22 @@ impl DiskUse {
             read_await_ms: mean(read_ms, reads),
             write_await_ms: mean(write_ms, writes),
             queue: per_second(since(before.weighted_ms, after.weighted_ms)),
-            // The counter is sampled: it may be a little ahead.
+            // The counter is sampled, so that it may be slightly ahead.
             utilisation: per_second(busy).min(1.0),
         }
     }
 
-    /// I/Os per second.
+    /// Returns the I/Os per second.
     pub fn iops(&self) -> f64 {
         self.rate(self.ios)
     }
 
-    /// Bytes per second, reads and writes.
+    /// Returns the bytes per second of reads and writes.
     pub fn bytes_per_second(&self) -> f64 {
         self.rate(self.read_bytes.saturating_add(self.write_bytes))
     }
 
-    /// `count` of the interval per second.
+    /// Returns `count` of the interval as a rate per second.
     pub fn rate(&self, count: u64) -> f64 {
         if self.seconds > 0.0 {
             count as f64 / self.seconds
@@ -91,12 +91,12 @@ fn mean(sum: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| sum as f64 / of as f64)
 }
 
-/// The increase of a counter that wraps at 2^32, or that began again because the device did.
+/// Returns the increase of a counter that wraps at 2^32, or that restarted with its device.
 pub(crate) fn since(before: u64, after: u64) -> u64 {
     const WRAP: u64 = 1 << 32;
     match after.checked_sub(before) {
         Some(increase) => increase,
-        // Near the end before, near the beginning after: it went round.
+        // Near the maximum before and near zero after: the counter wrapped around.
         None if before < WRAP && WRAP - before + after < WRAP / 2 => WRAP - before + after,
         None => after,
     }

@@ -1,12 +1,12 @@
-//! The process that has a file locked by flock(2), as /proc/locks names it (proc_locks(5)).
+//! The process that holds a file's lock of flock(2), from /proc/locks (proc_locks(5)).
 
 use rustix::fs::{fstat, major, minor};
 use std::fmt;
 use std::fs;
 use std::os::fd::AsFd;
 
-/// Holder of a file's lock, as a message names it: `another joulio (process 708)`, or without the
-/// process where the system does not say.
+/// Holder of a file's lock, in the form for messages: `another joulio (process 708)`, without the process if it is
+/// not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Process identifier, if it is in /proc/locks.
@@ -14,7 +14,7 @@ pub struct LockHolder {
 }
 
 impl LockHolder {
-    /// Returns the holder of a lock of `file`; of several readers the first.
+    /// Returns the holder of a lock on `file`; the first of several readers.
     pub fn of(file: impl AsFd) -> LockHolder {
         let process = fstat(file).ok().and_then(|stat| {
             let device = (major(stat.st_dev), minor(stat.st_dev));
@@ -34,8 +34,8 @@ impl fmt::Display for LockHolder {
     }
 }
 
-/// Finds a line such as `1: FLOCK  ADVISORY  WRITE 708 fe:00:1573 0 EOF`. A process that only waits
-/// has `->` before the kind; one of another PID namespace has no positive number.
+/// Finds a line such as `1: FLOCK  ADVISORY  WRITE 708 fe:00:1573 0 EOF`. For a process that only waits, `->`
+/// precedes the kind; for one of another PID namespace the number is not positive.
 fn holder(locks: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     let file = format!("{:02x}:{:02x}:{inode}", device.0, device.1);
     locks.lines().find_map(|line| {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_line_of_proc_locks_names_the_holder() {
         assert_eq!(holder(LOCKS, (0xfe, 0), 1573), Some(708));
-        // Not those of another namespace, of one that waits, and of other devices.
+        // Not the locks of another PID namespace, of a process that waits, or on other devices.
         assert_eq!(holder(LOCKS, (0xfe, 0), 20), None);
         assert_eq!(holder(LOCKS, (0xfe, 0), 1574), None);
         assert_eq!(holder(LOCKS, (0xfe, 1), 1573), None);
@@ -74,7 +74,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(LockHolder::of(&file).to_string(), "another joulio");
         flock(&file, FlockOperation::LockExclusive).unwrap();
-        // Some file systems have another device number in /proc/locks than in stat(2).
+        // Some file systems have a different device number in /proc/locks than in stat(2).
         if let Some(process) = LockHolder::of(&file).process {
             assert_eq!(process, std::process::id());
         }

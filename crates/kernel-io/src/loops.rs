@@ -1,5 +1,5 @@
-//! Loop devices, which make a disk of a file or of another disk. Writing to the file or disk beneath damages the data
-//! of the loop device, and the kernel does not prevent it.
+//! Loop devices, which make a disk out of a file or another disk. Writing to that file or disk damages the data of
+//! the loop device, and the kernel does not prevent it.
 
 mod status;
 
@@ -10,17 +10,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// File or device that a loop device stands on.
+/// File or device on which a loop device is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backing {
-    /// A file, by its file system and inode.
+    /// A file: its file system and inode.
     File(u64, u64),
-    /// A disk or a partition, by its number.
+    /// Major and minor number of a disk or a partition.
     Block(u32, u32),
 }
 
 impl Backing {
-    /// Returns what `path` is; `None`: neither a file nor a block device, or it does not exist.
+    /// Returns the identity of `path`; `None` if it does not exist, or is neither a file nor a block device.
     fn of(path: &Path) -> Option<Backing> {
         let found = stat(path).ok()?;
         match FileType::from_raw_mode(found.st_mode) {
@@ -34,12 +34,12 @@ impl Backing {
 }
 
 impl Blocks {
-    /// A loop device that has the data of `path`, a file or a block device: it stands on it, or
-    /// both stand on the same. `path` itself is none.
+    /// Returns a loop device that shares the data of `path`, a file or a block device: it is set up on `path`, or
+    /// both are on the same file or device. The result is never `path` itself.
     pub fn loop_sharing(&self, path: &Path) -> Option<String> {
         let mut others = self.loops();
         let mut shared = vec![Backing::of(path)?];
-        // Backing of `path`, if it is a loop device, and the backing of that.
+        // The backing of `path`, if `path` is a loop device, and the backing of that.
         while let Some(Backing::Block(major, minor)) = shared.last().copied() {
             let name = self.disk(major, minor).map(|disk| disk.name);
             let own: Vec<_> = others
@@ -55,14 +55,14 @@ impl Blocks {
         found.map(|(name, _)| name.clone())
     }
 
-    /// Returns every loop device with its backing: found by the path in /sys, and by the kernel's device and inode
-    /// numbers, which hold where that path was moved or is of another mount namespace.
+    /// Returns every loop device with its backing, found through the path in /sys, and through the kernel's device
+    /// and inode numbers, which are right even if that path was moved or belongs to another mount namespace.
     fn loops(&self) -> Vec<(String, Backing)> {
         let entries = fs::read_dir(self.root().join("sys/block"));
         let entries = entries.into_iter().flatten().flatten();
         let backings = |entry: fs::DirEntry| {
             let text = fs::read(entry.path().join("loop/backing_file")).ok()?;
-            // Any bytes but zero may be in a name.
+            // A name may contain any bytes except zero.
             let path = Path::new(OsStr::from_bytes(text.strip_suffix(b"\n").unwrap_or(&text)));
             let name = entry.file_name().into_string().ok()?;
             let by_number = status::backing(&self.root().join("dev").join(&name));
@@ -75,7 +75,7 @@ impl Blocks {
         loops
     }
 
-    /// Reports whether two backings are the same file or device, or a disk and a partition of it.
+    /// Returns true if two backings are the same file or device, or a disk and a partition of it.
     fn overlap(&self, one: Backing, other: Backing) -> bool {
         let (Backing::Block(major, minor), Backing::Block(other_major, other_minor)) = (one, other)
         else {
@@ -95,7 +95,7 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// A tree with loop devices on these.
+    /// Creates a tree of files with loop devices on these paths.
     fn tree(loops: &[(&str, &Path)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (name, backing) in loops {

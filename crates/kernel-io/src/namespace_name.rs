@@ -1,19 +1,19 @@
-//! Names of the two files of an NVMe namespace: the block device `nvme0n1`, and `ng0n1`, which takes
-//! commands.
+//! Names of the two device files of an NVMe namespace: the block device `nvme0n1`, and the character device
+//! `ng0n1`, which accepts commands.
 
-/// Name of the character device of the namespace whose block device is `block`; `None`: it is no whole
-/// namespace's.
+/// Returns the name of the character device of the namespace whose block device is `block`; `None`: `block` is not
+/// a whole namespace.
 pub fn character_device_of(block: &str) -> Option<String> {
     numbers(block.strip_prefix("nvme")?).map(|numbers| format!("ng{numbers}"))
 }
 
-/// Name of the block device of the namespace whose character device is `character`; `None`: it is no
-/// namespace's.
+/// Returns the name of the block device of the namespace whose character device is `character`; `None`: `character`
+/// is not a namespace.
 pub fn block_device_of(character: &str) -> Option<String> {
     numbers(character.strip_prefix("ng")?).map(|numbers| format!("nvme{numbers}"))
 }
 
-/// `text`, if it is the numbers of a controller and of its namespace: `0n1`.
+/// Returns `text` if it has the numbers of a controller and of its namespace: `0n1`.
 fn numbers(text: &str) -> Option<&str> {
     let (controller, namespace) = text.split_once('n')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

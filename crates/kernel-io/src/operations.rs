@@ -1,34 +1,34 @@
-//! Operations that an engine can do on a file, beside reads and writes.
+//! Operations, other than reads and writes, that an engine can do on a file.
 
 use crate::{DirectFile, FileKind, Release};
 use joulio_job::EngineName;
 use joulio_units::Operation;
 use rustix::io::Errno;
 
-/// The first release whose io_uring discards on block devices (50c52250e2d7).
+/// First release whose io_uring can discard on block devices (50c52250e2d7).
 const RING_DISCARDS: Release = Release::new(6, 12);
-/// The first release whose io_submit(2) takes flushes, by its page of the manual.
+/// First release whose io_submit(2) supports flushes, according to its manual page.
 const AIO_FLUSHES: Release = Release::new(4, 18);
 
 /// Reason why an engine cannot do an operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoOperation {
-    /// The block device takes no discards.
+    /// The block device does not support discards.
     #[error("the device takes no discards: its queue/discard_max_bytes is 0")]
     NoDiscards,
-    /// The file system makes no holes.
+    /// The file system does not support holes.
     #[error("no holes can be made in a file here (fallocate, FALLOC_FL_PUNCH_HOLE): {0}")]
     NoHoles(Errno),
-    /// The kernel's io_uring is older than discards by it.
+    /// The kernel's io_uring cannot discard on block devices yet.
     #[error(
         "io_uring discards on block devices since Linux {RING_DISCARDS}, this is {0}: --engine psync does by BLKDISCARD"
     )]
     RingTooOld(Release),
-    /// Trims are not among the commands that are sent.
+    /// The NVMe commands that are sent do not include trims.
     #[error("it sends reads, writes and flushes: --engine io_uring trims")]
     NotACommand,
-    /// The kernel's asynchronous I/O is older than flushes by it.
+    /// The kernel's asynchronous I/O does not support flushes yet.
     #[error(
         "io_submit flushes since Linux {AIO_FLUSHES}, this is {0}: --engine psync does by fsync"
     )]
@@ -36,7 +36,7 @@ pub enum NoOperation {
 }
 
 /// Checks that `engine` can do `operation` on `file`, which is open for writing, with a kernel of `release`. An
-/// unknown value (`None`) is no reason to refuse: the run will show.
+/// unknown value (`None`) is taken to allow it: the run will show.
 ///
 /// # Errors
 /// [`NoOperation`], with the reason.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Release of a kernel: the two numbers by which features come and go.
+/// Release of a kernel: the two numbers on which features depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// Major number: 6 of 6.18.
@@ -12,7 +12,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Release of the running kernel; none if it does not begin with two numbers.
+    /// Returns the release of the running kernel; `None` if it does not begin with two numbers.
     pub fn running() -> Option<Release> {
         Release::parse(&rustix::system::uname().release().to_string_lossy())
     }
@@ -27,7 +27,7 @@ impl Release {
         Some(Release { major, minor })
     }
 
-    /// The release `major.minor`.
+    /// Returns the release `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Release {
         Release { major, minor }
     }

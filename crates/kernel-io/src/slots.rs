@@ -1,4 +1,4 @@
-//! The requests that are outstanding in an engine, and their buffers.
+//! The outstanding requests of an engine, and their buffers.
 
 use crate::{AlignedBuffer, KernelCompletion, KernelEngineError, KernelRequestError};
 use joulio_engine::Request;
@@ -9,23 +9,23 @@ use std::mem;
 /// The highest error number of the kernel (include/linux/err.h).
 const MAX_ERRNO: i64 = 4095;
 
-/// A request that the kernel has, or is about to get.
+/// A request that the kernel has, or will get.
 struct Held {
     tag: u64,
-    /// Bytes that are to be read or written.
+    /// Number of bytes to read or write.
     moved: u32,
     buffer: AlignedBuffer,
 }
 
 struct Slot {
-    /// Goes up with each request: a completion of an earlier one is known by it.
+    /// Number that increases with each request, so that a completion of an earlier request is detected.
     sequence: u32,
     held: Option<Held>,
 }
 
-/// Slots for as many requests as the depth. An identifier is a slot and a sequence, so that stale, doubled and
-/// unknown completions are counted and never delivered. Buffers held when this is dropped may still be written by the
-/// kernel, and are leaked.
+/// Slots for as many requests as the queue depth. A request's identifier is its slot and a sequence number, so that
+/// stale, duplicate and unknown completions are counted and never delivered. When the slots are dropped, the kernel
+/// may still write to the buffers that they hold, so that those are leaked.
 pub(crate) struct Slots {
     engine: EngineName,
     slots: Vec<Slot>,
@@ -58,7 +58,7 @@ impl Slots {
         })
     }
 
-    /// Takes a request's buffer; its identifier for the kernel.
+    /// Stores a request's buffer; returns the request's identifier for the kernel.
     #[inline]
     pub(crate) fn hold(
         &mut self,
@@ -82,13 +82,13 @@ impl Slots {
         Ok(u64::from(slot.sequence) << 32 | u64::from(index))
     }
 
-    /// The request `id` ended with the kernel's `result`: bytes, or a negative error number.
+    /// Ends the request `id` with the kernel's `result`: a number of bytes, or a negative error number.
     #[inline]
     pub(crate) fn end(&mut self, id: u64, result: i64) -> Option<KernelCompletion> {
         self.end_by(id, |moved| outcome(result, moved))
     }
 
-    /// The request `id` ended, by `outcome` of the bytes that were to be read or written.
+    /// Ends the request `id`; `outcome` gets the number of bytes to read or write.
     #[inline]
     pub(crate) fn end_by(
         &mut self,
@@ -113,24 +113,24 @@ impl Slots {
         })
     }
 
-    /// Frees what is held: the kernel has none of it any more.
+    /// Frees all buffers: the kernel does not use them any more.
     pub(crate) fn clear(&mut self) {
         for slot in &mut self.slots {
             slot.held = None;
         }
     }
 
-    /// The most that can be held.
+    /// Returns the largest number of requests.
     pub(crate) fn depth(&self) -> usize {
         self.slots.len()
     }
 
-    /// Requests that are held.
+    /// Returns the number of outstanding requests.
     pub(crate) fn outstanding(&self) -> usize {
         self.depth() - self.free.len()
     }
 
-    /// Completions that belonged to none.
+    /// Returns the number of completions that belonged to no request.
     pub(crate) fn strange(&self) -> u64 {
         self.strange
     }
@@ -144,7 +144,7 @@ impl Drop for Slots {
     }
 }
 
-/// The buffer holds the request.
+/// Checks that the buffer is long enough for the request.
 #[inline]
 pub(crate) fn fits(
     engine: EngineName,

@@ -5,9 +5,8 @@ use std::fs;
 use std::path::Path;
 
 impl Disks {
-    /// Block devices that `name` stands on directly: those of a device mapper or RAID device
-    /// (`slaves` in /sys/block), and the paths of an NVMe namespace that has several. A loop
-    /// device's file is not followed.
+    /// Returns the block devices directly below `name`: those of a device mapper or RAID device (`slaves` in
+    /// /sys/block), or the paths of a multipath NVMe namespace. The file of a loop device is not included.
     pub fn beneath(&self, name: &str) -> Vec<String> {
         let mut beneath = names(&self.block(name).join("slaves"));
         let paths = names(&self.blocks());
@@ -16,49 +15,49 @@ impl Disks {
         beneath
     }
 
-    /// Disk of the partition `name`; none when it is no partition.
+    /// Returns the disk of the partition `name`; `None` if it is not a partition.
     pub fn disk_of(&self, name: &str) -> Option<String> {
         let partition = name.replace('/', "!");
         let number = |disk: &String| self.block(disk).join(&partition).join("partition").exists();
         names(&self.blocks()).into_iter().find(number)
     }
 
-    /// Reports whether `name` is a drive, or looks like one to a guest: it has a device beneath, which loop
-    /// devices, the device mapper's, RAID and memory have not.
+    /// Returns true if `name` is a drive, or looks like one to a guest: it has a `device` in /sys, unlike loop
+    /// devices, device mapper, RAID and memory disks.
     pub fn is_drive(&self, name: &str) -> bool {
         self.block(name).join("device").exists()
     }
 
-    /// Model name of the drive `name`; none where it has none, as virtio's.
+    /// Returns the model name of the drive `name`; `None` if it has none, such as virtio's.
     pub fn model(&self, name: &str) -> Option<String> {
         let text = fs::read(self.block(name).join("device/model")).ok()?;
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns whether `name` may be a rotating disk: the kernel does not report it as one without seeks.
-    /// Hypervisors' drives are often reported as rotating, whatever their backing.
+    /// Returns true if `name` may be a rotating disk: the kernel does not report it as non-rotational. Hypervisors
+    /// often report their drives as rotating, whatever is behind them.
     pub fn may_rotate(&self, name: &str) -> bool {
         let text = fs::read_to_string(self.block(name).join("queue/rotational"));
         !text.is_ok_and(|text| text.trim() == "0")
     }
 
-    /// Reports whether `name` is a loop device, whose I/Os are those of a file.
+    /// Returns true if `name` is a loop device, whose I/Os are also those of a file.
     pub fn is_loop(&self, name: &str) -> bool {
         self.block(name).join("loop").is_dir()
     }
 
-    /// Reports whether `name` is reached by the NVMe controller `controller` (nvme0), or by it
-    /// among others.
+    /// Returns true if the NVMe controller `controller` (nvme0) reaches `name`, alone or among others.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         let device = self.block(name).join("device");
-        // With multipath it leads to the subsystem, which has its controllers in it.
+        // With multipath, `device` is the subsystem, which contains its controllers.
         last(&device).is_some_and(|last| last == controller)
             || device.join(controller).symlink_metadata().is_ok()
     }
 }
 
-/// `nvme0c1n2` is a path of `nvme0n2` (nvme_mpath_set_disk_name in the kernel's drivers/nvme).
+/// Returns true if `path`, such as `nvme0c1n2`, is a path of `name`, such as `nvme0n2` (nvme_mpath_set_disk_name in
+/// the kernel's drivers/nvme).
 fn is_path_of(path: &str, name: &str) -> bool {
     let (Some((path, of)), Some((subsystem, namespace))) = (split(path), split(name)) else {
         return false;
@@ -67,12 +66,12 @@ fn is_path_of(path: &str, name: &str) -> bool {
     of == namespace && subsystem_of_path == Some(subsystem)
 }
 
-/// `nvme0n2` into `0` and `2`.
+/// Splits `nvme0n2` into `0` and `2`.
 fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("nvme")?.split_once('n')
 }
 
-/// The names in a folder; none if it is not there.
+/// Returns the names in a folder; none if it does not exist.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     // Slashes in names are `!` in sysfs.

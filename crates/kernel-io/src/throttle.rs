@@ -1,4 +1,4 @@
-//! CPUs that were too hot: /sys/devices/system/cpu/cpuN/thermal_throttle
+//! Throttling of CPUs that were too hot: /sys/devices/system/cpu/cpuN/thermal_throttle
 //! (drivers/thermal/intel/therm_throt.c).
 
 use crate::cpuidle::numbered;
@@ -37,10 +37,10 @@ pub enum Throttled {
 }
 
 impl Throttles {
-    /// Reads those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Reads the counts below `root`: `/`, or a captured file tree.
     ///
     /// # Errors
-    /// The system does not count them.
+    /// The system does not count throttling.
     pub fn read(root: impl Into<PathBuf>) -> Result<Throttles, NoThrottles> {
         let mut counts = BTreeMap::new();
         let cpus = root.into().join("sys/devices/system/cpu");
@@ -65,7 +65,7 @@ impl Throttles {
         Ok(Throttles { counts })
     }
 
-    /// Reports whether any counter rose since `earlier`.
+    /// Returns whether any counter rose since `earlier`.
     pub fn since(&self, earlier: &Throttles) -> Throttled {
         let rose = |(name, now): (&String, &u64)| earlier.counts.get(name).is_some_and(|t| now > t);
         if self.counts.iter().any(rose) {
@@ -79,7 +79,7 @@ impl Throttles {
 }
 
 impl Throttled {
-    /// Compares two readings, of which either may have found no counters.
+    /// Compares two readings, either of which may be missing.
     pub fn between<E>(earlier: &Result<Throttles, E>, later: &Result<Throttles, E>) -> Throttled {
         match (earlier, later) {
             (Ok(earlier), Ok(later)) => later.since(earlier),

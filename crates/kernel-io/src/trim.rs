@@ -1,8 +1,8 @@
-//! Trims by calls that wait for their end: holes in files (fallocate(2)), discards of block devices
+//! Trims through calls that block until their end: holes in files (fallocate(2)), discards of block devices
 //! (BLKDISCARD).
 //!
-//! What makes this sound: BLKDISCARD reads two 64-bit integers, a range's offset and length, which
-//! live through the call; it writes no memory.
+//! What makes this sound: BLKDISCARD reads two 64-bit integers, the offset and the length of a range, which are
+//! valid during the call; it writes no memory.
 #![allow(unsafe_code)]
 
 use crate::{DirectFile, FileKind};
@@ -10,7 +10,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 
-/// A hole in a file that keeps its size.
+/// Flags for a hole in a file that keeps its size.
 const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
 /// Mode of fallocate(2) that makes a hole in a file that keeps its size.
@@ -20,11 +20,11 @@ pub(crate) const PUNCH_HOLE: i32 = HOLE.bits() as i32;
 const BLKDISCARD: Opcode = opcode::none(0x12, 119);
 
 impl DirectFile {
-    /// Gives up `len` bytes from `offset` on: their data is lost. Files read as zeroes there, block
-    /// devices as they will.
+    /// Discards `len` bytes from `offset` on: their data is lost. Files then read as zeroes there; block devices
+    /// may return anything.
     ///
     /// # Errors
-    /// The kernel's: `OPNOTSUPP` where the device or the file system has no such thing.
+    /// The kernel's error: `OPNOTSUPP` if the device or the file system does not support it.
     pub fn trim(&self, offset: u64, len: u32) -> Result<(), Errno> {
         let len = u64::from(len);
         match self.kind() {
@@ -36,7 +36,7 @@ impl DirectFile {
         }
     }
 
-    /// Returns whether holes can be punched in the file. Tried after its end, where there is no data to lose.
+    /// Checks that holes can be punched in the file. The attempt is after its end, where there is no data to lose.
     pub(crate) fn takes_holes(&self) -> Result<(), Errno> {
         let end = self.size().next_multiple_of(1 << 20);
         fallocate(self, HOLE, end, 1 << 12)

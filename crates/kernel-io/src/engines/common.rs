@@ -28,43 +28,42 @@ pub enum KernelRequestError {
 /// A request that ended.
 pub type KernelCompletion = joulio_engine::Completion<AlignedBuffer, KernelRequestError>;
 
-/// Calls and requests of an engine since it was made.
+/// Counts of an engine's calls and requests since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// System calls that submit, that wait, and that wake the kernel's thread.
+    /// System calls that submit, wait, or wake the kernel's thread.
     pub system_calls: u64,
-    /// Calls of [`Engine::submit`] that had something to send.
+    /// Calls of [`Engine::submit`] that had something to submit.
     pub submits: u64,
-    /// Requests sent.
+    /// Requests submitted.
     pub submitted: u64,
     /// Calls of [`Engine::reap`].
     pub reaps: u64,
-    /// Requests that ended.
+    /// Requests that have ended.
     pub completed: u64,
-    /// Completions that belong to no outstanding request. Never delivered.
+    /// Completions that belong to no outstanding request; they are never delivered.
     pub strange: u64,
-    /// Waits: `blocks` are waits in the kernel for an interrupt, `polls` this thread's polls for a completion; what
-    /// the kernel does within one call is not visible.
+    /// Counters of waits: `blocks` are waits in the kernel for an interrupt, `polls` are this thread's polls for a
+    /// completion. What the kernel does within one call is not visible.
     pub waiting: WaitCounters,
 }
 
-/// An engine of the kernel's, on one [`DirectFile`](crate::DirectFile).
+/// An engine of the kernel, on one [`DirectFile`](crate::DirectFile).
 ///
-/// When an engine is dropped with requests outstanding it waits for them, unless they were given up
-/// ([`Engine::abandon`]). [`IoUring`] waits up to five seconds and leaks the buffers of those that
-/// have not ended then; no memory that the kernel may still write is ever freed. With nothing
-/// outstanding, [`Engine::reap`] sleeps until the deadline, except that it returns at once when
-/// that is [`Nanos::MAX`].
+/// When an engine is dropped with requests outstanding, it waits for them, unless they were abandoned
+/// ([`Engine::abandon`]). [`IoUring`] waits for five seconds at most, and leaks the buffers of requests that have
+/// not ended by then: memory that the kernel may still write is never freed. With nothing outstanding,
+/// [`Engine::reap`] sleeps until the deadline; if that is [`Nanos::MAX`], it returns at once.
 ///
 /// [`IoUring`]: crate::IoUring
 pub trait KernelEngine:
     Engine<Buffer = AlignedBuffer, Failure = KernelRequestError, Error = KernelEngineError>
 {
-    /// Calls and requests since the engine was made.
+    /// Returns the counts of calls and requests since the engine was created.
     fn calls(&self) -> Calls;
 }
 
-/// Sleeps until `deadline`: nothing is outstanding. Returns at once when there is none.
+/// Sleeps until `deadline`, as nothing is outstanding; returns at once if it is [`Nanos::MAX`].
 pub(crate) fn idle_until(deadline: Nanos) {
     if deadline != Nanos::MAX {
         let left = deadline - joulio_wait::now();

@@ -1,5 +1,5 @@
-//! The kernel's engines, and the one table of them: a new engine is a name in `joulio-job`, a file
-//! beside this one, and its line in [`ENGINES`] and [`open`].
+//! The kernel's engines, and their only table: a new engine needs a name in `joulio-job`, a file beside this one,
+//! and an entry in [`ENGINES`] and [`open`].
 
 mod aio;
 mod common;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Largest queue depth of the asynchronous engines: that of io_uring (IORING_MAX_ENTRIES).
 const MAX_DEPTH: usize = 32768;
 
-/// The kernel's engines, each with the greatest queue depth of a job.
+/// The kernel's engines, each with the largest queue depth of a job.
 pub const ENGINES: [(EngineName, usize); 4] = [
     (EngineName::Psync, 1),
     (EngineName::Libaio, MAX_DEPTH),
@@ -32,16 +32,15 @@ pub trait EngineUser {
     /// Result of the use.
     type Output;
 
-    /// Policy of a thread that waits by `mode` and can take `steps`; `None`: the kernel alone waits
-    /// by that mode.
+    /// Returns the policy for a thread that waits with `mode` and can take `steps`; `None`: only the kernel waits
+    /// in that mode.
     fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy>;
 
-    /// Uses the engine, or the reason why there is none.
+    /// Uses the engine, or the error if it is unavailable.
     fn run<E: KernelEngine>(self, engine: Result<E, KernelEngineError>) -> Self::Output;
 }
 
-/// Opens the engine of `method` on `file`, with a queue of `depth`, for `user`; `ring` is for
-/// io_uring.
+/// Opens the engine of `method` on `file`, with a queue of `depth`, for `user`; `ring` has the options of io_uring.
 pub fn open<U: EngineUser>(
     method: Method,
     file: Arc<DirectFile>,

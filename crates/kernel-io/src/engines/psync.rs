@@ -1,4 +1,4 @@
-//! preadv2(2), pwritev2(2) and their neighbours, one request at a time.
+//! An engine on preadv2(2), pwritev2(2) and other synchronous calls, with one request at a time.
 
 use crate::engines::common::idle_until;
 use crate::slots::{fits, outcome};
@@ -14,8 +14,8 @@ use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 use std::sync::Arc;
 
-/// Engine of one synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, so that no
-/// deadline ends it.
+/// Engine with one synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, which no
+/// deadline ends.
 pub struct Psync {
     file: Arc<DirectFile>,
     mode: CompletionMode,
@@ -26,11 +26,11 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// Makes an engine on `file`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll and, for hybrid,
-    /// queue/io_poll_delay; [`expect`](crate::expect) tells whether the kernel honours it.
+    /// Creates an engine on `file`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll and, for hybrid
+    /// polling, queue/io_poll_delay; [`expect`](crate::expect) reports whether the kernel honours it.
     ///
     /// # Errors
-    /// The depth is not 1, or the mode needs a thread of the kernel.
+    /// The depth is not 1, or the mode needs a kernel thread.
     pub fn new(
         file: Arc<DirectFile>,
         depth: usize,

@@ -1,7 +1,7 @@
 //! LOOP_GET_STATUS64 (loop(4)): the backing of a loop device, as the kernel reports it.
 //!
-//! Why this is sound: the call writes one `struct loop_info64`, which [`LoopInfo`] is, of integers only; the
-//! descriptor lives through it.
+//! Why this is sound: the call writes one `struct loop_info64`, whose type here is [`LoopInfo`] and has only
+//! integers; the descriptor is open during the call.
 #![allow(unsafe_code)]
 
 use super::Backing;
@@ -32,8 +32,8 @@ struct LoopInfo {
 
 const _: () = assert!(size_of::<LoopInfo>() == 232);
 
-/// The file or device that the loop device `node` stands on; none where it cannot be opened, or
-/// stands on nothing.
+/// Returns the file or device on which the loop device `node` is set up; `None` if the node cannot be opened, or
+/// the device is not set up.
 pub(super) fn backing(node: &Path) -> Option<Backing> {
     let fd = open(node, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`; other devices refuse the call.

@@ -1,8 +1,8 @@
-//! The system calls of io_setup(2), and the requests that are with the kernel.
+//! The system calls of a context of io_setup(2), and its requests in the kernel.
 //!
-//! What makes this sound: a control block is only submitted with the buffer of a slot, which keeps
-//! the buffer until the kernel's event of that very request, or leaks it. The kernel copies a
-//! control block when it is submitted. io_destroy(2) returns when no request is left.
+//! What makes this sound: a control block is only submitted with the buffer of a slot, which keeps the buffer until
+//! the kernel's event of that request, or leaks it. The kernel copies a control block when it is submitted.
+//! io_destroy(2) returns when no request is left.
 #![allow(unsafe_code)]
 
 use crate::slots::Slots;
@@ -52,26 +52,26 @@ struct Event {
 
 const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 32);
 
-/// A context of the kernel's, its outstanding requests, and the file they go to.
+/// A context of the kernel, its outstanding requests, and the file they are for.
 pub(super) struct Context {
     id: libc::c_ulong,
     /// Requests that are not submitted yet, the oldest first.
     staged: Vec<ControlBlock>,
-    /// Trims, which are no requests of the kernel's: identifier, offset and length.
+    /// Trims, which the kernel cannot do as requests: identifier, offset and length.
     trims: VecDeque<(u64, u64, u32)>,
     pointers: Vec<*mut ControlBlock>,
     events: Vec<Event>,
     slots: Slots,
     file: Arc<DirectFile>,
-    /// Requests that are with the kernel are not waited for.
+    /// True if the requests in the kernel are not waited for.
     abandoned: bool,
 }
 
-// SAFETY: the pointers are made again for each call, from `staged`.
+// SAFETY: the pointers are set anew for each call, from `staged`.
 unsafe impl Send for Context {}
 
 impl Context {
-    /// io_setup(2).
+    /// Creates a context with io_setup(2).
     pub(super) fn new(file: Arc<DirectFile>, slots: Slots) -> Result<Context, Errno> {
         let depth = slots.depth();
         let mut id: libc::c_ulong = 0;
@@ -90,7 +90,7 @@ impl Context {
         })
     }
 
-    /// Takes a request; it is not submitted yet.
+    /// Accepts a request, without submitting it.
     pub(super) fn prepare(
         &mut self,
         request: &Request,
@@ -124,7 +124,7 @@ impl Context {
         Ok(())
     }
 
-    /// Executes the next staged trim with a call that waits for its end; `None`: no trim is staged.
+    /// Executes the next staged trim with a call that blocks until its end; `None`: no trim is staged.
     pub(super) fn trim(&mut self) -> Option<KernelCompletion> {
         let (id, offset, len) = self.trims.pop_front()?;
         let result = match self.file.trim(offset, len) {
@@ -134,7 +134,8 @@ impl Context {
         self.slots.end(id, result)
     }
 
-    /// Calls io_submit(2); returns how many of the staged requests the kernel took, or why it refused the first.
+    /// Calls io_submit(2). Returns how many of the staged requests the kernel accepted, or why it refused the
+    /// first.
     pub(super) fn submit(&mut self) -> Result<usize, Errno> {
         let Context {
             staged, pointers, ..
@@ -150,7 +151,7 @@ impl Context {
         Ok(taken)
     }
 
-    /// Takes back the first staged request: the kernel refused it with `errno`.
+    /// Removes and returns the first staged request, which the kernel refused with `errno`.
     pub(super) fn refuse_first(&mut self, errno: Errno) -> Option<KernelCompletion> {
         if self.staged.is_empty() {
             return None;
@@ -160,8 +161,8 @@ impl Context {
         self.slots.end(block.data, result)
     }
 
-    /// Calls io_getevents(2): waits for `min` completions, at most for `timeout`, and hands out those that came;
-    /// returns their number.
+    /// Calls io_getevents(2): waits for `min` completions, for `timeout` at most, and delivers those that came.
+    /// Returns their number.
     pub(super) fn events(
         &mut self,
         min: usize,
@@ -188,28 +189,28 @@ impl Context {
         Ok(delivered)
     }
 
-    /// Requests that were taken and have not ended.
+    /// Returns the number of requests that were accepted and have not ended.
     pub(super) fn outstanding(&self) -> usize {
         self.slots.outstanding()
     }
 
-    /// Requests that were taken and are not submitted.
+    /// Returns the number of requests that were accepted and are not submitted.
     pub(super) fn staged(&self) -> usize {
         self.staged.len() + self.trims.len()
     }
 
-    /// Requests that io_submit(2) takes and that are not submitted.
+    /// Returns the number of requests for io_submit(2) that are not submitted.
     pub(super) fn unsubmitted(&self) -> usize {
         self.staged.len()
     }
 
-    /// Leaves the context to the process's end when it is dropped with requests outstanding:
-    /// io_destroy(2) would wait for them.
+    /// Leaves the context to the end of the process if it is dropped with requests outstanding: io_destroy(2) would
+    /// wait for them.
     pub(super) fn abandon(&mut self) {
         self.abandoned = true;
     }
 
-    /// Completions that belonged to no request.
+    /// Returns the number of completions that belonged to no request.
     pub(super) fn strange(&self) -> u64 {
         self.slots.strange()
     }
@@ -220,7 +221,7 @@ impl Drop for Context {
         if self.abandoned && self.outstanding() > self.staged() {
             return;
         }
-        // SAFETY: the context is ours, and what its requests use is in `slots`.
+        // SAFETY: the context is ours, and the memory that its requests use is in `slots`.
         let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
         if destroyed == 0 {
             self.slots.clear();

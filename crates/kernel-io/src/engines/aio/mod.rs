@@ -1,4 +1,4 @@
-//! io_submit(2) and io_getevents(2), which libaio wraps, as an engine.
+//! An engine on io_submit(2) and io_getevents(2), the system calls that libaio wraps.
 
 mod context;
 
@@ -16,34 +16,35 @@ use joulio_wait::{WaitCounters, now};
 use rustix::io::Errno;
 use std::sync::Arc;
 
-/// Greatest depth of a context; all contexts together have fs.aio-max-nr.
+/// Largest depth of a context; all contexts together are limited by fs.aio-max-nr.
 const MAX_DEPTH: usize = 65536;
-/// Time between two calls of io_submit(2) while the kernel has no resources and no request of ours to get them from.
+/// Time between two calls of io_submit(2) while the kernel has no resources and no request of this engine will free
+/// some.
 const RETRY_INTERVAL: Nanos = Nanos::from_micros(100);
 /// Time after which requests for which the kernel has no resources, with none of ours in flight, fail; as in fio's
 /// libaio.
 const MAX_STARVATION: Nanos = Nanos::from_millis(30_000);
 
-/// A context of the kernel's asynchronous I/O on a file. It waits for interrupts only. The kernel has
-/// no asynchronous trim here: [`Engine::submit`] does each by a call that waits for its end, as fio's
+/// A context of the kernel's asynchronous I/O on a file. It only waits for interrupts. The kernel has no
+/// asynchronous trim here: [`Engine::submit`] executes each trim with a call that blocks until its end, as fio's
 /// libaio does.
 pub struct Libaio {
     context: Context,
-    /// Requests that ended when they were submitted: trims, and what the kernel refused.
+    /// Requests that ended when they were submitted: trims, and requests that the kernel refused.
     ended: Vec<KernelCompletion>,
-    /// Requests that the kernel had no resources for when they were submitted (EAGAIN): they are submitted again once
-    /// others have ended.
+    /// Number of requests for which the kernel had no resources (EAGAIN): they are submitted again once others have
+    /// ended.
     starved: usize,
-    /// Since when it has none, with no request in flight.
+    /// Time since which the kernel has had none while no request was in flight.
     starved_since: Option<Nanos>,
     calls: Calls,
 }
 
 impl Libaio {
-    /// Makes a context of `depth`; `mode` must be [`CompletionMode::Interrupt`].
+    /// Creates a context of `depth`; `mode` must be [`CompletionMode::Interrupt`].
     ///
     /// # Errors
-    /// The mode or the depth is not libaio's, or the kernel has no contexts left.
+    /// libaio does not support the mode or the depth, or the kernel has no contexts left.
     pub fn new(
         file: Arc<DirectFile>,
         depth: usize,
@@ -110,7 +111,7 @@ impl Libaio {
         }
     }
 
-    /// io_submit(2) for what is staged, as far as the kernel has resources for it.
+    /// Submits the staged requests with io_submit(2), as far as the kernel has resources for them.
     fn send(&mut self) {
         self.starved = 0;
         while self.context.unsubmitted() > 0 {
@@ -127,7 +128,8 @@ impl Libaio {
         }
     }
 
-    /// True if the kernel may have resources later: it gets them back from requests that end, ours or others'.
+    /// Returns true if the kernel may have resources later, freed by requests that end, of this engine or of
+    /// others.
     fn may_try_again(&mut self) -> bool {
         if self.sent() > 0 {
             self.starved_since = None;
@@ -137,14 +139,14 @@ impl Libaio {
         at - *self.starved_since.get_or_insert(at) < MAX_STARVATION
     }
 
-    /// Hands out what ended when it was submitted; how many.
+    /// Delivers the requests that ended when they were submitted; returns their number.
     fn hand_out(&mut self, sink: impl FnMut(KernelCompletion)) -> usize {
         let count = self.ended.len();
         self.ended.drain(..).for_each(sink);
         count
     }
 
-    /// Requests that will end.
+    /// Returns the number of requests in the kernel.
     fn sent(&self) -> usize {
         self.context.outstanding() - self.context.staged()
     }
@@ -206,7 +208,7 @@ impl Engine for Libaio {
                 }
                 (0, _) => idle_until(deadline.min(now() + RETRY_INTERVAL)),
                 (wanted, 0) => delivered += self.wait(wanted, deadline, &mut sink)?,
-                // The next that ends may make room for another.
+                // The next request that ends may free resources for another.
                 _ => delivered += self.wait(1, deadline, &mut sink)?,
             }
             if self.starved > 0 {

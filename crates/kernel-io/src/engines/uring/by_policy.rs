@@ -1,5 +1,5 @@
-//! io_uring(7) waited for by a policy: a ring completed by interrupts, and one that polls if the device has poll
-//! queues.
+//! io_uring(7) with waits by a policy, on two rings: one completed by interrupts, and one that polls if the device
+//! has poll queues.
 
 use super::requests::Requests;
 use super::{FileRequests, IoUring, NvmeCommands, RingOptions};
@@ -20,14 +20,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time between two polls of a ring that no interrupt completes, where the policy would block.
+/// Time between two polls of a polled ring when the policy would block, since no interrupt completes it.
 const BETWEEN_POLLS: Nanos = Nanos::from_micros(50);
 
-/// Two rings on a file or a namespace, and the policy by which one thread waits for both.
+/// Two rings on a file or a namespace, and the policy with which one thread waits for both.
 ///
-/// A request goes to the polled ring if its plan watches for it, to the other ring if the thread is to block at once.
-/// Spinning on the other ring takes no system call: the kernel sets a flag in memory when an interrupt has come
-/// (IORING_SQ_TASKRUN, Linux 5.19), or writes the completion there.
+/// A request goes to the polled ring if the policy's plan polls for it, and to the other ring if the thread should
+/// block at once. Spinning on the other ring takes no system call: when an interrupt has come, the kernel sets a
+/// flag in memory (IORING_SQ_TASKRUN, Linux 5.19), or writes the completion there.
 pub struct PolicyUring<R: Requests = FileRequests> {
     blocking: IoUring<R>,
     polled: Option<IoUring<R>>,
@@ -38,18 +38,18 @@ pub struct PolicyUring<R: Requests = FileRequests> {
     can: StepSet,
     /// Calls of [`Engine::reap`].
     reaps: u64,
-    /// Counters of the steps that the waiter does not count.
+    /// Counters of the steps that the rings carry out instead of the waiter.
     counters: WaitCounters,
-    /// System calls beside the rings'.
+    /// System calls in addition to those of the rings.
     system_calls: u64,
 }
 
 impl PolicyUring {
-    /// Makes the rings for `depth` requests that are waited for by `policy`.
+    /// Creates the rings for `depth` requests, for which `policy` waits.
     ///
     /// # Errors
     /// io_uring, the depth, an option or a step of the policy is unavailable; the error gives the reason. A device
-    /// without poll queues is no error.
+    /// without poll queues is not an error.
     pub fn new(
         file: Arc<DirectFile>,
         depth: usize,
@@ -60,8 +60,8 @@ impl PolicyUring {
         PolicyUring::of(open, depth, policy)
     }
 
-    /// Steps that a thread can wait for a ring by on this machine: there is no cache line to watch, as a
-    /// completion may be announced in either of two, and a user interrupt is a driver's own.
+    /// Returns the steps with which a thread can wait for the rings on this machine: no monitor, as a completion
+    /// may be announced in either of two cache lines, and no user interrupt, which only a user-space driver has.
     pub fn steps() -> StepSet {
         let can = Waiter::new().can();
         can.without(StepKind::Monitor)
@@ -70,10 +70,11 @@ impl PolicyUring {
 }
 
 impl PolicyUring<NvmeCommands> {
-    /// Makes the rings for `depth` commands to the namespace that `file` is, waited for by `policy`.
+    /// Creates the rings for `depth` commands to the namespace of `file`, for which `policy` waits.
     ///
     /// # Errors
-    /// As [`PolicyUring::new`]; and `file` is no whole NVMe namespace, or takes no such commands.
+    /// As [`PolicyUring::new`]; also if `file` is not a whole NVMe namespace, or the namespace accepts no such
+    /// commands.
     pub fn passthrough(
         file: Arc<DirectFile>,
         depth: usize,
@@ -119,16 +120,16 @@ impl<R: Requests> PolicyUring<R> {
         })
     }
 
-    /// True if the device has queues to poll, and requests may go there.
+    /// Returns true if the device has poll queues, so that requests may go there.
     pub fn polls_device(&self) -> bool {
         self.polled.is_some()
     }
 
-    /// The ring for a request of `class`.
+    /// Returns the ring for a request of `class`.
     fn ring(&mut self, class: Class) -> &mut IoUring<R> {
         let planned = self.policy.planned(class);
         let watched = planned.is_none_or(|plan| {
-            // Who blocks for it first needs an interrupt, even if it watches later.
+            // A thread that first blocks needs an interrupt, even if it polls later.
             let blocks = plan.loose.is_some_and(|(kind, _)| kind == StepKind::Block);
             !blocks && plan.watch_until > Nanos::ZERO
         });
@@ -138,7 +139,7 @@ impl<R: Requests> PolicyUring<R> {
         }
     }
 
-    /// Hands out the completions, and reports them to the policy.
+    /// Delivers the completions, and reports them to the policy.
     fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let rings = [Some(&mut self.blocking), self.polled.as_mut()];
         let (policy, out) = (&mut self.policy, &mut self.out);
@@ -146,7 +147,7 @@ impl<R: Requests> PolicyUring<R> {
         let mut delivered = 0;
         for ring in rings.into_iter().flatten() {
             delivered += ring.take(|mut completion| {
-                // Slots deliver what was held only, under its tag.
+                // The slots deliver only requests that they hold, with their tags.
                 let Some(sent) = out.end(completion.tag) else {
                     return;
                 };
@@ -186,7 +187,7 @@ impl<R: Requests> PolicyUring<R> {
                 Ok(errno) => self.blocking.refusal("io_uring_enter(wait)", *errno),
                 Err(_) => self.blocking.refusal("io_uring_enter(wait)", Errno::IO),
             },
-            // The policy was made with steps of this machine.
+            // The policy was created with the steps of this machine.
             _ => self.blocking.refusal("a wait", Errno::NOTSUP),
         })?;
         if step.kind == StepKind::Sleep {
@@ -209,9 +210,9 @@ impl<R: Requests> PolicyUring<R> {
         self.counters.overslept += end - step.until;
     }
 
-    /// Returns whether a completion was there after a sleep.
+    /// Returns whether the sleep was longer than the I/O: whether a completion is there.
     fn is_over(&mut self) -> Slept {
-        // A failure shows at the next wait.
+        // A failure is reported by the next wait.
         let there = |ring: &mut IoUring<R>| ring.has_completion().unwrap_or(false);
         match self.rings().any(there) {
             true => Slept::Over,
@@ -263,7 +264,7 @@ impl<R: Requests> Engine for PolicyUring<R> {
         let held = Request { tag, ..request };
         let ring = match request.operation.moves_data() {
             true => self.ring(class),
-            // A ring that polls takes reads and writes alone.
+            // A polled ring accepts only reads and writes.
             false => &mut self.blocking,
         };
         if let Err(error) = ring.prepare(held, buffer) {
@@ -344,7 +345,7 @@ impl<R: Requests> KernelEngine for PolicyUring<R> {
     }
 }
 
-/// Both rings during one wait.
+/// The two rings during one wait.
 struct Rings<'a, R: Requests> {
     blocking: &'a mut IoUring<R>,
     polled: Option<&'a mut IoUring<R>>,
@@ -371,7 +372,7 @@ impl<R: Requests> Watched for Rings<'_, R> {
         false
     }
 
-    /// A ring's interrupts are never held back.
+    /// Returns at once: the interrupts of a ring are always enabled.
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         Ok(())
     }
@@ -379,7 +380,7 @@ impl<R: Requests> Watched for Rings<'_, R> {
     fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
         let polled = self.polled.as_ref().is_some_and(|ring| ring.sent() > 0);
         if polled {
-            // Nothing wakes a thread for what is in that ring.
+            // Nothing wakes a thread when a request of the polled ring completes.
             let began = now();
             let end = until.min(began + BETWEEN_POLLS);
             sleep(Duration::from_nanos((end - began).0));
@@ -400,16 +401,16 @@ impl<R: Requests> Watched for Rings<'_, R> {
     }
 }
 
-/// A request that is out.
+/// A request in flight.
 #[derive(Clone, Copy)]
 struct Sent {
-    /// The tag that its sender gave it.
+    /// The caller's tag.
     tag: u64,
     class: Class,
     at: Nanos,
 }
 
-/// The requests that are out, each by a tag of its own.
+/// The requests in flight, each with a tag of its own.
 struct InFlight {
     sent: Vec<Option<Sent>>,
     free: Vec<usize>,
@@ -423,14 +424,14 @@ impl InFlight {
         }
     }
 
-    /// Takes a request of `tag`; `None` when there is no room for it.
+    /// Adds a request with the caller's `tag`, and returns its own tag; `None` if there is no room for it.
     fn begin(&mut self, tag: u64, class: Class, at: Nanos) -> Option<u64> {
         let index = self.free.pop()?;
         self.sent[index] = Some(Sent { tag, class, at });
         Some(index as u64)
     }
 
-    /// The request that [`InFlight::begin`] gave this tag has ended.
+    /// Removes and returns the request to which [`InFlight::begin`] gave this tag.
     fn end(&mut self, tag: u64) -> Option<Sent> {
         let index = usize::try_from(tag).ok()?;
         let sent = self.sent.get_mut(index)?.take()?;

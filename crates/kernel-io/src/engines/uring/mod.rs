@@ -32,36 +32,36 @@ use setup::Opened;
 use std::sync::Arc;
 use std::thread::yield_now;
 
-/// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
+/// Longest time for which a ring that is dropped waits for its requests, and that a probing read may take.
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
-/// A ring on a file, or on an NVMe namespace by commands. It can be made in one thread and used in another,
-/// but the thread that first submits keeps it.
+/// A ring on a file, or for commands to an NVMe namespace. It can be created in one thread and used in another, but
+/// only the thread that first submits may use it afterwards.
 ///
-/// Interrupt mode waits in io_uring_enter(2). The polling modes spin there as well, and a deadline
-/// cannot end that call: a kernel polls until a completion comes, or another thread wants the core.
-/// So the kernel spins only while the deadline is 10 ms away or more; nearer ones are kept by calls
-/// that poll once. A device that does not answer holds the thread until the kernel's own timeout
-/// (30 s for NVMe). In the sqpoll modes the caller polls the ring in user space, as fio does.
+/// Interrupt mode waits in io_uring_enter(2). The polling modes spin there too, and a deadline cannot end that
+/// call: the kernel polls until a completion comes, or another thread needs the core. So the kernel spins only
+/// while the deadline is at least 10 ms away; nearer deadlines are kept with calls that poll once. A device that
+/// does not answer holds the thread until the kernel's own timeout (30 s for NVMe). In the sqpoll modes the caller
+/// polls the ring in user space, as fio does.
 pub struct IoUring<R: Requests = FileRequests> {
     ring: Ring<R>,
-    /// The kernel's thread.
+    /// Identifier of the kernel's thread.
     poller: Option<i32>,
     mode: CompletionMode,
     options: RingOptions,
-    /// Made disabled, and not yet enabled.
+    /// True while the ring is created and not yet enabled.
     disabled: bool,
-    /// The kernel ends waits by a timeout.
+    /// True if the kernel supports a timeout for waits.
     timeouts: bool,
-    /// Requests in flight are not waited for.
+    /// True if requests in flight are not waited for.
     abandoned: bool,
     calls: Calls,
 }
 
 impl IoUring {
-    /// Makes a ring of `depth` with `mode`. For a mode that polls, one block is read first, since
-    /// the kernel reports only then that a device has no queues to poll; older kernels do not
-    /// report it, and complete the read by interrupt.
+    /// Creates a ring of `depth` with `mode`. For a mode that polls, one block is read first, because only then the
+    /// kernel reports that a device has no poll queues; older kernels do not report it, and complete the read by an
+    /// interrupt.
     ///
     /// # Errors
     /// io_uring, the mode, the depth or an option is unavailable; the error gives the reason.
@@ -77,10 +77,11 @@ impl IoUring {
 }
 
 impl IoUring<NvmeCommands> {
-    /// Makes a ring of `depth` with `mode` for commands to the namespace that `file` is.
+    /// Creates a ring of `depth` with `mode` for commands to the namespace of `file`.
     ///
     /// # Errors
-    /// As [`IoUring::new`]; and `file` is no whole NVMe namespace, or takes no such commands.
+    /// As [`IoUring::new`]; also if `file` is not a whole NVMe namespace, or the namespace accepts no such
+    /// commands.
     pub fn passthrough(
         file: Arc<DirectFile>,
         depth: usize,
@@ -166,7 +167,7 @@ impl<R: Requests> IoUring<R> {
         }
     }
 
-    /// Registers `buffers`, where that is an option and none are registered.
+    /// Registers `buffers`, if that option is on and none are registered.
     fn register(&mut self, buffers: &[AlignedBuffer]) -> Result<(), KernelEngineError> {
         if self.options.fixed_buffers && !self.ring.has_registered() {
             let registered = self.ring.register(buffers);
@@ -203,7 +204,7 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
-    /// Lets the kernel's thread go on, which ends requests before it gives their entries back.
+    /// Yields the core, so that the kernel's thread can free entries, which it does after it has ended their requests.
     #[cold]
     fn wait_for_entries(&mut self) -> Result<(), KernelEngineError> {
         self.wake_poller()?;
@@ -212,8 +213,8 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
-    /// Submits everything in the ring to the kernel. Requests for which it has no room now it takes after others have
-    /// ended, at the next wait.
+    /// Submits all requests in the ring to the kernel. Those for which the kernel has no room now it takes at the
+    /// next wait, after others have ended.
     fn hand_over(&mut self) -> Result<(), KernelEngineError> {
         while self.ring.untaken() > 0 {
             let errno = match self.enter(0, EnterFlags::empty(), None) {
@@ -236,7 +237,7 @@ impl<R: Requests> Engine for IoUring<R> {
     type Failure = KernelRequestError;
     type Error = KernelEngineError;
 
-    /// Allocates buffers. With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
+    /// Allocates buffers. With fixed buffers the first call registers its buffers, at most 16384 (1024 before Linux
     /// 5.13); those of later calls are ordinary ones.
     fn buffers(
         &mut self,

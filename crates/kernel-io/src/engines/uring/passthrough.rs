@@ -1,4 +1,4 @@
-//! Commands to an NVMe namespace by its character device: the block layer's part of the way is left out
+//! Commands to an NVMe namespace through its character device, which bypass the block layer
 //! (drivers/nvme/host/ioctl.c, nvme_uring_cmd_io; since Linux 5.19).
 
 use super::raw_ring::errno;
@@ -30,10 +30,10 @@ const FLUSH: u8 = 0x00;
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 
-/// The most blocks of a command: NLB has 16 bits and counts from 0.
+/// Largest number of blocks of a command: NLB has 16 bits and counts from 0.
 const MAX_BLOCKS: u32 = 1 << 16;
 
-/// Reads, writes and flushes of a whole namespace, as commands.
+/// Reads, writes and flushes of a whole namespace, as NVMe commands.
 ///
 /// The block device stays open too, since it reports the sizes and excludes other writers.
 #[derive(Clone, Debug)]
@@ -41,14 +41,14 @@ pub struct NvmeCommands {
     file: Arc<DirectFile>,
     device: Arc<OwnedFd>,
     nsid: u32,
-    /// Bytes of a logical block as a power of two.
+    /// Base-2 logarithm of the bytes of a logical block.
     shift: u32,
-    /// Longest transfer in bytes: nothing splits a command.
+    /// Longest transfer in bytes, since commands are not split.
     max_transfer: u32,
 }
 
 impl NvmeCommands {
-    /// Opens the character device of the namespace that `file` is.
+    /// Opens the character device of the namespace of `file`.
     ///
     /// # Errors
     /// The file is not a whole NVMe namespace, or the namespace accepts no such commands; the error gives the reason.
@@ -63,7 +63,7 @@ impl NvmeCommands {
         };
         let refused = |why| missing(Missing::Passthrough(why));
         let disk = whole_namespace(&file).ok_or_else(|| refused(NoPassthrough::NotNvme))?;
-        // The kernel completes by interrupt what was to be polled, and does not say so.
+        // The kernel would complete the requests by interrupts, without reporting it.
         if mode.polls_device() && disk.queue.io_poll == Some(false) {
             return Err(missing(Missing::NoPollQueues));
         }
@@ -87,7 +87,7 @@ impl NvmeCommands {
     }
 }
 
-/// The disk of `file`, if `file` is all of it and its name is an NVMe namespace's.
+/// Returns the disk of `file`, if `file` is the whole disk and has the name of an NVMe namespace.
 fn whole_namespace(file: &DirectFile) -> Option<&Disk> {
     let disk = file.disk()?;
     let (major, minor) = file.device();
@@ -96,7 +96,7 @@ fn whole_namespace(file: &DirectFile) -> Option<&Disk> {
     (whole && character_device_of(&disk.name).is_some()).then_some(disk)
 }
 
-/// Opens the character device of a namespace's `disk`, found in /sys by the disk's name.
+/// Opens the character device of a namespace, which is found in /sys by the name of its `disk`.
 fn character_device(disk: &Disk, may_write: bool) -> Result<OwnedFd, NoPassthrough> {
     let name = character_device_of(&disk.name).ok_or(NoPassthrough::NotNvme)?;
     let access = match may_write {
@@ -160,7 +160,7 @@ impl Requests for NvmeCommands {
             .checked_add(len.into())
             .is_some_and(|end| end <= self.file.size());
         match request.operation {
-            // A privileged process's commands would be let pass, however the device is open.
+            // The kernel would let a privileged process write even if the device is open for reading only.
             Operation::Write if !self.file.may_write() => Err(KernelEngineError::Call {
                 call: "a write to what was opened to be read",
                 source: Errno::BADF,
@@ -216,14 +216,14 @@ impl Requests for NvmeCommands {
     }
 }
 
-/// Fields of a `struct nvme_uring_cmd` (include/uapi/linux/nvme_ioctl.h) that are not zero.
+/// The fields of a `struct nvme_uring_cmd` (include/uapi/linux/nvme_ioctl.h) that are not zero.
 struct Command {
     opcode: u8,
     nsid: u32,
     address: u64,
     len: u32,
     slba: u64,
-    /// Blocks but one (NLB).
+    /// Number of blocks less one (NLB).
     blocks: u32,
 }
 
@@ -236,7 +236,7 @@ impl Command {
         bytes[4..8].copy_from_slice(&self.nsid.to_ne_bytes());
         bytes[24..32].copy_from_slice(&self.address.to_ne_bytes());
         bytes[36..40].copy_from_slice(&self.len.to_ne_bytes());
-        // Command dwords 10 and 11, and 12.
+        // Command dwords 10, 11 and 12.
         bytes[40..44].copy_from_slice(&(self.slba as u32).to_ne_bytes());
         bytes[44..48].copy_from_slice(&((self.slba >> 32) as u32).to_ne_bytes());
         bytes[48..52].copy_from_slice(&self.blocks.to_ne_bytes());

@@ -1,5 +1,5 @@
-//! The kernel's thread of a ring that has one: `iou-sqp-TID` among this process's threads. The
-//! ring's fdinfo names it as well, but not while it is busy.
+//! The kernel's thread of a ring that has one: `iou-sqp-TID` among this process's threads. The ring's fdinfo names
+//! it too, but not while the thread is busy.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Most checks for a thread that has just been made: it names itself when it first runs.
+/// Largest number of checks for a new thread, which gets its name when it first runs.
 const MAX_CHECKS: usize = 200;
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Two rings that are made at once would not know whose new thread is whose.
+/// Held while a ring is created: of two rings that are created at the same time, the threads could not be told
+/// apart.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// Threads of the process before a ring is made. No other thread is made in between.
+/// Threads of the process before a ring is created. No other ring is created until it is dropped.
 pub(super) struct Before {
     threads: BTreeSet<i32>,
     _alone: MutexGuard<'static, ()>,
@@ -29,8 +30,8 @@ impl Before {
         }
     }
 
-    /// Returns the thread that was added since then. `None` on kernels before Linux 5.12, where it is not a thread of
-    /// the process.
+    /// Returns the thread that was added since then. `None` on kernels before Linux 5.12, where it is not a thread
+    /// of the process.
     pub(super) fn newcomer(self) -> Option<i32> {
         for _ in 0..MAX_CHECKS {
             if let Some(new) = pollers().difference(&self.threads).next() {

@@ -1,7 +1,7 @@
-//! io_uring_setup(2) with flags that the crate's builder does not have.
+//! io_uring_setup(2) with flags that the builder of the crate io_uring does not have.
 //!
 //! What makes this sound: the kernel reads and writes one `struct io_uring_params`, whose layout is asserted, and
-//! the descriptor that it returns is handed over to the ring.
+//! the returned descriptor is passed on to the ring.
 #![allow(unsafe_code)]
 
 use io_uring::{IoUring, Parameters};
@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use std::io;
 use std::mem::transmute;
 
-/// `struct io_uring_params` (include/uapi/linux/io_uring.h). The crate keeps its own private and
-/// its builder cannot set every flag.
+/// `struct io_uring_params` (include/uapi/linux/io_uring.h). That of the crate io_uring is private, and its builder
+/// cannot set every flag.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Params {
@@ -28,7 +28,7 @@ struct Params {
 
 const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
 
-/// io_uring_setup(2).
+/// Creates a ring with io_uring_setup(2).
 pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<IoUring, Errno> {
     let mut params = Params {
         flags,
@@ -42,16 +42,16 @@ pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<
     if fd < 0 {
         return Err(errno(&io::Error::last_os_error()));
     }
-    // SAFETY: `Parameters` is a transparent wrapper of the same C structure, as its documentation
-    // promises, and every bit pattern is one.
+    // SAFETY: `Parameters` is a transparent wrapper of the same C structure, as its documentation promises, and
+    // every bit pattern is valid.
     let parameters = unsafe { transmute::<Params, Parameters>(params) };
-    // SAFETY: the descriptor is new, a ring's, and handed over; the parameters are the ones that
-    // the kernel filled in for it.
+    // SAFETY: the descriptor is a new ring's, and is passed on; the parameters are those that the kernel filled in
+    // for it.
     let ring = unsafe { IoUring::from_fd(fd as i32, parameters) };
     ring.map_err(|error| errno(&error))
 }
 
-/// Error number of `error`; EIO where it has none.
+/// Returns the error number of `error`; EIO if it has none.
 pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

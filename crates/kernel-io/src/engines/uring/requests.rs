@@ -1,4 +1,4 @@
-//! Ways to write a request as an entry of a ring, and to read how it ended.
+//! Forms of a request as an entry of a ring, and of its result.
 
 use super::raw_ring::setup;
 use crate::{DirectFile, FileKind, KernelEngineError, KernelRequestError, slots, trim::PUNCH_HOLE};
@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// A ring with nothing in it.
+/// An empty ring.
 pub(super) type RawRing<R> = IoUring<<R as Requests>::Entry, <R as Requests>::End>;
 
-/// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the range's length is
-/// the first word of the command, its offset the address.
+/// BLOCK_URING_CMD_DISCARD (include/uapi/linux/blkdev.h, since Linux 6.12): the first word of the command is the
+/// length of the range, the address is its offset.
 const DISCARD: u32 = 0x1200;
 
 /// Requests of a ring: to a file, or to an NVMe namespace as commands.
@@ -25,13 +25,13 @@ pub trait Requests: Sized {
     type Entry: squeue::EntryMarker;
     /// Entry of the completion queue.
     type End: cqueue::EntryMarker;
-    /// The engine whose requests they are.
+    /// The engine to which the requests belong.
     const ENGINE: EngineName;
 
-    /// io_uring_setup(2) for such entries.
+    /// Creates a ring for such entries with io_uring_setup(2).
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing<Self>, Errno>;
 
     /// Returns the descriptor of the file, which stays open as long as the ring.
@@ -46,8 +46,8 @@ pub trait Requests: Sized {
         Ok(())
     }
 
-    /// The entry of `request` to `fd`, which has the flags that say whether it is registered; its bytes are
-    /// at `address`, in registered buffer `fixed` if they are in one.
+    /// Returns the entry of `request` to `fd`, whose flags say whether the file is registered. The data is at
+    /// `address`, in registered buffer `fixed` if it is in one.
     fn entry(
         &self,
         request: &Request,
@@ -67,12 +67,12 @@ pub struct FileRequests {
 }
 
 impl FileRequests {
-    /// Requests to `file`.
+    /// Returns requests to `file`.
     pub(super) fn new(file: Arc<DirectFile>) -> FileRequests {
         FileRequests { file }
     }
 
-    /// A trim: of a file a hole (IORING_OP_FALLOCATE), of a block device a discard.
+    /// Returns a trim: a hole in a file (IORING_OP_FALLOCATE), or a discard of a block device.
     fn trim(&self, fd: Fd, at: u64, len: u64) -> Entry {
         match self.file.kind() {
             FileKind::Regular => opcode::Fallocate::new(fd, len)

@@ -1,8 +1,8 @@
 //! The ring that is shared with the kernel, and the requests in it.
 //!
-//! What makes this sound: an entry is only pushed with the buffer of a slot, which keeps the
-//! buffer until the kernel's completion of that very request, or leaks it; the file stays
-//! open as long as the ring; registered memory is held by `fixed`.
+//! What makes this sound: an entry is only pushed with the buffer of a slot, which keeps the buffer until the
+//! kernel's completion of that request, or leaks it; the file stays open as long as the ring; `fixed` keeps
+//! registered memory mapped.
 #![allow(unsafe_code)]
 
 use super::raw_ring::errno;
@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A ring, its outstanding requests, and the file they go to.
+/// A ring, its outstanding requests, and the file they are for.
 pub(super) struct Ring<R: Requests> {
     ring: RawRing<R>,
     /// Requests that are not in the ring yet, since the kernel's thread would take them at once.
@@ -39,7 +39,7 @@ impl<R: Requests> Ring<R> {
         register_file: bool,
     ) -> Result<Ring<R>, Errno> {
         let nonfixed = ring.params().is_feature_sqpoll_nonfixed();
-        // Before Linux 5.11 the kernel's thread knows registered files only.
+        // Before Linux 5.11 the kernel's thread supports only registered files.
         let registered_file = register_file || ring.params().is_setup_sqpoll() && !nonfixed;
         if registered_file {
             let files = [requests.fd().as_raw_fd()];
@@ -56,7 +56,7 @@ impl<R: Requests> Ring<R> {
         })
     }
 
-    /// Registers the memory of `buffers`, all of one region; once for a ring.
+    /// Registers the memory of `buffers`, which are all of one region; once per ring.
     pub(super) fn register(&mut self, buffers: &[AlignedBuffer]) -> Result<(), Errno> {
         let parts: Vec<_> = buffers
             .iter()
@@ -72,18 +72,18 @@ impl<R: Requests> Ring<R> {
         Ok(())
     }
 
-    /// Memory is registered.
+    /// Returns true if memory is registered.
     pub(super) fn has_registered(&self) -> bool {
         self.fixed.is_some()
     }
 
-    /// Lets a ring that was made disabled be used, by this thread.
+    /// Enables a ring that was created disabled, for use by this thread.
     pub(super) fn enable(&mut self) -> Result<(), Errno> {
         let enabled = self.ring.submitter().register_enable_rings();
         enabled.map_err(|error| errno(&error))
     }
 
-    /// Takes a request; it is not in the ring yet.
+    /// Accepts a request, without adding it to the ring.
     #[inline]
     pub(super) fn prepare(
         &mut self,
@@ -107,8 +107,8 @@ impl<R: Requests> Ring<R> {
         Ok(())
     }
 
-    /// Puts the staged requests into the ring; returns their number. The ring has an entry for every slot, but the
-    /// kernel's thread may have ended requests whose entries it has not given back yet: then 0.
+    /// Adds the staged requests to the ring; returns their number. The ring has an entry for every slot, but the
+    /// kernel's thread may have ended requests whose entries it has not freed yet: then the result is 0.
     #[inline]
     pub(super) fn publish(&mut self) -> usize {
         let count = self.staged.len();
@@ -122,25 +122,25 @@ impl<R: Requests> Ring<R> {
         count
     }
 
-    /// Entries in the ring that the kernel has not taken.
+    /// Returns the number of entries in the ring that the kernel has not taken.
     #[inline]
     pub(super) fn untaken(&mut self) -> usize {
         self.ring.submission().len()
     }
 
-    /// The kernel's thread sleeps, and must be woken.
+    /// Returns true if the kernel's thread sleeps and must be woken.
     #[inline]
     pub(super) fn needs_wakeup(&mut self) -> bool {
         self.ring.submission().need_wakeup()
     }
 
-    /// A completion waits to be put into the ring by the next call; of a ring that announces such.
+    /// Returns true if a completion is ready that the next call adds to the ring; only for rings with that notice.
     #[inline]
     pub(super) fn announces(&mut self) -> bool {
         self.ring.submission().taskrun()
     }
 
-    /// io_uring_enter(2). A `timeout` needs [`Ring::has_timeouts`].
+    /// Calls io_uring_enter(2). A `timeout` requires [`Ring::has_timeouts`].
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -165,18 +165,18 @@ impl<R: Requests> Ring<R> {
         done.map_err(|error| errno(&error))
     }
 
-    /// A wait can have a timeout (Linux 5.11).
+    /// Returns true if a wait can have a timeout (Linux 5.11).
     pub(super) fn has_timeouts(&self) -> bool {
         self.ring.params().is_feature_ext_arg()
     }
 
-    /// Returns whether the ring has no completion.
+    /// Returns true if the ring has no completion.
     #[inline]
     pub(super) fn is_empty(&mut self) -> bool {
         self.ring.completion().is_empty()
     }
 
-    /// Hands out the completions that are in the ring; returns their number.
+    /// Delivers the completions in the ring; returns their number.
     #[inline]
     pub(super) fn take(&mut self, mut sink: impl FnMut(KernelCompletion)) -> usize {
         let mut delivered = 0;
@@ -192,36 +192,36 @@ impl<R: Requests> Ring<R> {
         delivered
     }
 
-    /// Takes a request that the kernel never gets, as if its device never completed it.
+    /// Accepts a request that the kernel never gets, as if its device never completed it.
     #[cfg(test)]
     pub(super) fn lose(&mut self, request: &Request, buffer: AlignedBuffer) {
         self.slots.hold(request, buffer).expect("room for it");
     }
 
-    /// Ends a request that is in the ring, and that the kernel has not taken.
+    /// Ends a request that is in the ring, although the kernel has not taken it.
     #[cfg(test)]
     pub(super) fn end_early(&mut self, id: u64) -> Option<KernelCompletion> {
         self.slots.end(id, 0)
     }
 
-    /// Drops what never went into the ring.
+    /// Drops the requests that were never added to the ring.
     pub(super) fn unstage(&mut self) {
         for entry in self.staged.drain(..) {
             drop(self.slots.end(entry.get_user_data(), 0));
         }
     }
 
-    /// Requests that were taken and have not ended.
+    /// Returns the number of requests that were accepted and have not ended.
     pub(super) fn outstanding(&self) -> usize {
         self.slots.outstanding()
     }
 
-    /// Requests that were taken and are not in the ring.
+    /// Returns the number of requests that were accepted and are not in the ring.
     pub(super) fn staged(&self) -> usize {
         self.staged.len()
     }
 
-    /// Completions that belonged to no request.
+    /// Returns the number of completions that belonged to no request.
     pub(super) fn strange(&self) -> u64 {
         self.slots.strange()
     }

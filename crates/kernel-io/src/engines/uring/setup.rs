@@ -1,4 +1,4 @@
-//! Making a ring, and the reasons why one is unavailable.
+//! Creation of a ring, and the reasons why one is unavailable.
 
 use super::requests::RawRing;
 use super::requests::Requests;
@@ -7,26 +7,26 @@ use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;
 use std::fs;
 
-/// The call that makes a ring.
+/// The system call that creates a ring.
 const SETUP: &str = "io_uring_setup";
 /// The call that registers buffers.
 pub(super) const REGISTER_BUFFERS: &str = "io_uring_register(buffers)";
 /// The first release with commands to NVMe namespaces (456cba386e94).
 const PASSTHROUGH_SINCE: Release = Release::new(5, 19);
-/// Most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
+/// Largest number of entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
 pub(super) const MAX_DEPTH: usize = 32768;
 
-/// Options of a ring beside its completion mode.
+/// Options of a ring in addition to its completion mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingOptions {
-    /// Milliseconds without requests after which the kernel's thread sleeps; zero is its default,
-    /// a second. For the sqpoll modes.
+    /// Milliseconds without requests after which the kernel's thread sleeps; zero is the kernel's default, a
+    /// second. For the sqpoll modes.
     pub poller_idle_ms: u32,
-    /// The CPU that the kernel's thread stays on. For the sqpoll modes.
+    /// The CPU to which the kernel's thread is bound. For the sqpoll modes.
     pub poller_cpu: Option<u32>,
-    /// Buffers are registered: the kernel does not look up their pages at each request.
+    /// True if buffers are registered, so that the kernel does not look up their pages for each request.
     pub fixed_buffers: bool,
-    /// The file is registered: the kernel does not take and drop a reference at each request.
+    /// True if the file is registered, so that the kernel does not take and drop a reference for each request.
     pub registered_file: bool,
 }
 
@@ -41,21 +41,21 @@ const SINGLE_ISSUER: u32 = 1 << 12;
 const DEFER_TASKRUN: u32 = 1 << 13;
 const HYBRID_IOPOLL: u32 = 1 << 17;
 
-/// Completions are handed over when the thread asks, without an interprocessor interrupt: fio's setup, if the kernel
-/// supports it (6.1). The ring belongs to the thread that enables it, so that it can be made in one and used in
-/// another. Completions that wait to be handed over are announced in memory, so that a thread that spins need not
-/// ask.
+/// The kernel delivers completions only when the thread asks for them, without an interprocessor interrupt: fio's
+/// setup, if the kernel supports it (6.1). The ring belongs to the thread that enables it, so that it can be
+/// created in one thread and used in another. A flag in memory announces completions that are ready for delivery,
+/// so that a thread that spins makes no system call.
 pub(super) const BY_ONE_THREAD: u32 =
     COOP_TASKRUN | TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
 
-/// A ring as it was made.
+/// A new ring.
 pub(super) struct Opened<R: Requests> {
     pub(super) ring: RawRing<R>,
     /// True if the thread that uses the ring must enable it first.
     pub(super) disabled: bool,
 }
 
-/// Makes a ring of `depth` with `mode`.
+/// Creates a ring of `depth` with `mode`.
 pub(super) fn open<R: Requests>(
     depth: usize,
     mode: CompletionMode,
@@ -81,7 +81,7 @@ pub(super) fn open<R: Requests>(
     made.map_err(|errno| refusal(R::ENGINE, SETUP, errno, mode, options))
 }
 
-/// Error that an errno of a call on a ring means.
+/// Returns the error that an errno of a call on a ring stands for.
 pub(super) fn refusal(
     engine: EngineName,
     call: &'static str,
@@ -122,7 +122,7 @@ pub(super) fn refusal(
     }
 }
 
-/// The administrator's switch, or something else.
+/// Returns the reason for EPERM: io_uring is switched off, or something else.
 fn forbidden() -> Missing {
     let switch = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok();
     match switch.and_then(|text| text.trim().parse().ok()) {

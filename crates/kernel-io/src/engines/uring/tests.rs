@@ -1,11 +1,11 @@
-//! Tests of behaviour that only some kernels have, forced here.
+//! Tests of behaviour that only some kernels have, which the tests force.
 
 use super::*;
 use crate::Access;
 use joulio_job::{CompletionMode, EngineName};
 use std::io::Write;
 
-/// A file beside this program.
+/// Returns a file beside this program.
 fn file() -> Arc<DirectFile> {
     let program = std::env::current_exe().unwrap();
     let mut file = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
@@ -23,8 +23,8 @@ fn read(tag: u64) -> Request {
     }
 }
 
-/// Creates a ring as before Linux 5.11: no timeout in io_uring_enter, no handing over. `None` if io_uring is switched
-/// off.
+/// Creates a ring as before Linux 5.11: without timeouts in io_uring_enter, and without deferred delivery. `None`
+/// if io_uring is switched off.
 fn old_ring(depth: usize) -> Option<IoUring> {
     let ring = match raw_ring::setup(depth as u32, 0, 0, 0) {
         Ok(ring) => ring,
@@ -83,7 +83,7 @@ fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
     assert!(now() - began < MAX_WAIT);
 }
 
-/// The kernel's thread ends a request before it gives its entry back. Here it sleeps in between.
+/// The kernel's thread ends a request before it frees its entry. Here the thread sleeps in between.
 #[test]
 fn a_request_for_whose_entry_there_is_no_room_yet_is_sent_and_ends() {
     let options = RingOptions {
@@ -112,7 +112,7 @@ fn a_request_for_whose_entry_there_is_no_room_yet_is_sent_and_ends() {
     let end = now() + Nanos::from_millis(30_000);
     let reaped = ring.reap(1, end, |done| ended.push(done.tag));
     assert_eq!((reaped.unwrap(), ended), (1, vec![1]));
-    // The kernel has the first one's buffer until it ends that too.
+    // The kernel has the first request's buffer until it ends that request too.
     while ring.calls().strange == 0 {
         ring.reap(0, now(), |_| {}).unwrap();
     }

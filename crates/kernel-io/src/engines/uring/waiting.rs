@@ -13,15 +13,15 @@ use rustix::io::Errno;
 use std::hint::spin_loop;
 use std::thread::yield_now;
 
-/// Least time to a deadline for which the kernel spins, which does not know the deadline.
+/// Least time to a deadline for which the kernel may spin, since it does not know the deadline.
 const MIN_KERNEL_SPIN: Nanos = Nanos::from_millis(10);
-/// Polls of the ring between two reads of the clock.
+/// Number of polls of the ring between two readings of the clock.
 const POLLS_PER_CLOCK_READ: u64 = 64;
-/// Empty polls before the core is yielded: the kernel's thread may need it.
+/// Number of empty polls after which the core is yielded, since the kernel's thread may need it.
 const POLLS_PER_YIELD: u64 = 4096;
 
 impl<R: Requests> IoUring<R> {
-    /// Hands out what ended until `min` have or `deadline` is there.
+    /// Delivers completions until there were `min`, or until `deadline`.
     pub(super) fn wait_for(
         &mut self,
         min: usize,
@@ -30,7 +30,7 @@ impl<R: Requests> IoUring<R> {
     ) -> Result<usize, Errno> {
         let mut delivered = self.take(&mut sink);
         if delivered == 0 && min == 0 && self.sent() > 0 && !self.mode.has_poller_thread() {
-            // Completions are handed over, and devices polled, inside this call only.
+            // Only this call delivers completions and polls devices.
             self.get_events(0, None)?;
             delivered = self.take(&mut sink);
         }
@@ -49,8 +49,8 @@ impl<R: Requests> IoUring<R> {
         Ok(delivered)
     }
 
-    /// Drops what ends until nothing is outstanding or `end` is there. Not by the kernel's
-    /// spinning, which would not come back from a device that does not answer.
+    /// Drops completions until nothing is outstanding, or until `end`. The kernel does not spin meanwhile, since it
+    /// would not return if a device did not answer.
     pub(super) fn drain(&mut self, end: Nanos) {
         while self.sent() > 0 && now() < end {
             let near = Nanos(MIN_KERNEL_SPIN.0 / 2);
@@ -74,7 +74,7 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
-    /// Blocks up to now.
+    /// Returns the number of blocks so far.
     pub(super) fn blocks(&self) -> u64 {
         self.calls.waiting.blocks
     }
@@ -96,8 +96,8 @@ impl<R: Requests> IoUring<R> {
         Ok(())
     }
 
-    /// A wait inside the kernel, or one poll; ends early for a signal, or when the kernel has too
-    /// little room to go on before something is taken out of the ring.
+    /// Waits inside the kernel, or polls once; ends early for a signal, or if the kernel has too little room before
+    /// completions are taken out of the ring.
     fn get_events(&mut self, min: usize, timeout: Option<Nanos>) -> Result<(), Errno> {
         match self.enter(min, EnterFlags::GETEVENTS, timeout) {
             Ok(_) | Err(Errno::INTR | Errno::TIME | Errno::AGAIN | Errno::BUSY) => Ok(()),
@@ -105,7 +105,7 @@ impl<R: Requests> IoUring<R> {
         }
     }
 
-    /// Polls until something is in the ring: the kernel's thread puts it there.
+    /// Polls the ring, to which the kernel's thread adds completions, until it is not empty.
     fn watch_ring(&mut self, deadline: Nanos) {
         let mut polls = 0;
         while self.ring.is_empty() {
@@ -129,8 +129,8 @@ impl<R: Requests> IoUring<R> {
         delivered
     }
 
-    /// Looks for a completion: the device is polled where the ring polls; a ring that interrupts
-    /// complete is asked for it only once it has announced one.
+    /// Checks for a completion. A polled ring polls the device; a ring that interrupts complete makes a system call
+    /// only after a notice of a completion.
     pub(super) fn has_completion(&mut self) -> Result<bool, Errno> {
         if !self.ring.is_empty() {
             return Ok(true);
@@ -145,7 +145,7 @@ impl<R: Requests> IoUring<R> {
         Ok(ask && !self.ring.is_empty())
     }
 
-    /// Requests that will end.
+    /// Returns the number of requests in the kernel.
     pub(super) fn sent(&self) -> usize {
         self.ring.outstanding() - self.ring.staged()
     }

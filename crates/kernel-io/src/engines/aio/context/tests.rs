@@ -1,4 +1,4 @@
-//! A context that is full: the kernel has no resources for another request (EAGAIN).
+//! Tests with a context that is full: the kernel has no resources for another request (EAGAIN).
 
 use super::*;
 use crate::engines::aio::Libaio;
@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 // include/uapi/linux/aio_abi.h
 const POLL: u16 = 5;
 
-/// Requests of nobody that take all of a context's room, until `writer` is written to.
+/// Requests without a user that fill a context, until `writer` is written to.
 struct Filling {
     id: libc::c_ulong,
     count: usize,
@@ -21,7 +21,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// Fills the context of `engine`; `None` where the kernel has no such requests.
+    /// Fills the context of `engine`; `None` if the kernel does not support such requests.
     fn of(engine: &Libaio) -> Option<Filling> {
         let (reader, writer) = UnixStream::pair().unwrap();
         let id = engine.context.id;
@@ -53,7 +53,7 @@ impl Filling {
         })
     }
 
-    /// Ends the requests and takes their events.
+    /// Ends the requests and reads their events.
     fn empty(mut self) {
         self.writer.write_all(&[0]).unwrap();
         let mut events = vec![Event::default(); self.count];
@@ -74,8 +74,8 @@ impl Filling {
     }
 }
 
-/// An engine on a file beside this program, for a thread that stays on one CPU: each has some of a
-/// context's room for itself.
+/// Returns an engine on a file beside this program, and binds the thread to one CPU, since each CPU has a part of a
+/// context's space of its own.
 fn engine(depth: usize) -> Libaio {
     let allowed = sched_getaffinity(None).unwrap();
     let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu));
@@ -102,7 +102,7 @@ fn submit_read(engine: &mut Libaio, tag: u64) {
     engine.submit().unwrap();
 }
 
-/// Tags of up to `min` reads that end, none of them with an error.
+/// Returns the tags of up to `min` reads that complete; none may fail.
 fn reaped(engine: &mut Libaio, min: usize, deadline: Nanos) -> Vec<u64> {
     let mut tags = Vec::new();
     let count = engine.reap(min, deadline, |one| {
@@ -121,7 +121,7 @@ fn a_request_without_resources_goes_out_when_there_are_some() {
         return;
     };
     submit_read(&mut engine, 0);
-    // A retry each: the deadline is over.
+    // One retry each, since the deadline has passed.
     for min in [1, 0] {
         assert_eq!(reaped(&mut engine, min, Nanos(1)), [0; 0]);
     }
@@ -130,7 +130,7 @@ fn a_request_without_resources_goes_out_when_there_are_some() {
         (calls.submits, calls.submitted, calls.system_calls),
         (1, 1, 3)
     );
-    // Nor does another call of it send it twice.
+    // Another call does not submit it twice either.
     engine.submit().unwrap();
     filling.empty();
     assert_eq!(reaped(&mut engine, 1, Nanos::MAX), [0]);

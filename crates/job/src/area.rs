@@ -3,37 +3,38 @@
 use crate::{BlockSizeSplit, Job, JobError, RandomDistribution, Verify};
 use std::ops::Range;
 
-/// Verification keeps 4 bytes a block in memory: 1 GiB at most.
+/// Largest number of verified blocks: verification keeps 4 bytes per block in memory, 1 GiB at most.
 const MAX_VERIFIED: u64 = 1 << 28;
 
-/// The part of a device that the jobs on it use.
+/// The part of a device that its jobs use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Bytes of the device before it, a multiple of every size of the job's blocks.
+    /// Bytes of the device before the area, a multiple of every block size of the job.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// Unit in bytes in which jobs share the area, a multiple of every block size; `None`: each has the whole area.
+    /// Unit in bytes in which the jobs share the area, a multiple of every block size; `None`: each job has the
+    /// whole area.
     unit: Option<u64>,
 }
 
 impl Area {
-    /// The blocks of `bs` bytes that job `at` of the `jobs` on the device uses: all of them, or its
-    /// share when data is verified, so that no job overwrites what another is to find. Blocks are counted from the
-    /// device's start.
+    /// Returns the blocks of `bs` bytes that job `at` of the `jobs` on the device uses: all of them, or, if data is
+    /// verified, its share, so that no job overwrites data that another verifies. Blocks are counted from the start
+    /// of the device.
     pub fn share(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
         let before = self.offset / bs;
         let own = self.own(at, jobs, bs);
         before + own.start..before + own.end
     }
 
-    /// True if some bytes of the device are in both.
+    /// True if some bytes of the device belong to both areas.
     pub fn overlaps(self, other: Area) -> bool {
         let end = |area: Area| area.offset.saturating_add(area.bytes);
         self.offset < end(other) && other.offset < end(self)
     }
 
-    /// Blocks as [`Area::share`] has them, counted from the area's start.
+    /// Returns the blocks of [`Area::share`], counted from the start of the area.
     fn own(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
         let Some(unit) = self.unit else {
             return 0..self.bytes / bs;
@@ -49,11 +50,11 @@ impl Area {
     }
 }
 
-/// Largest I/O in bytes. Larger than a device's transfer, it is split into parts.
+/// Largest I/O in bytes. An I/O that is longer than the device's largest transfer is split into parts.
 pub const MAX_IO: u32 = 1 << 30;
 
 impl Job {
-    /// The part that this job uses of a device of `size` bytes in logical blocks of `block` bytes.
+    /// Returns the area that this job uses on a device of `size` bytes in logical blocks of `block` bytes.
     ///
     /// # Errors
     /// [`JobError`], if the job does not fit the device.
@@ -153,8 +154,7 @@ impl Job {
         })
     }
 
-    /// Returns the unit in which `bytes` are shared; refused where a job's share were too small or
-    /// too large.
+    /// Returns the unit in which the jobs share `bytes`; fails if a job's share would be too small or too large.
     fn unit(&self, bytes: u64) -> Result<u64, JobError> {
         let wrong = |flag, problem| Err(JobError { flag, problem });
         let Some(unit) = self.bs.common_multiple() else {
@@ -243,7 +243,7 @@ mod tests {
         let random = job(ReadWrite::RandRead, Some(4096));
         let area = random.area(100 * 4096 + 512, 512).unwrap();
         assert_eq!(area.share(0, 1, random.spacing(0)), 0..100);
-        // In sequential order one follows the other, as in fio.
+        // Sequential I/Os follow each other without a gap, as in fio.
         assert_eq!(job(ReadWrite::Read, Some(4096)).spacing(0), 512);
         let refused = |job: Job, bytes| job.area(bytes, 512).unwrap_err().flag;
         assert_eq!(
@@ -297,7 +297,7 @@ mod tests {
                 let bs = job.bs.of_job(index);
                 let share = area.share(index, numjobs, bs);
                 prop_assert!(share.end - share.start >= iodepth as u64, "job {index}: {share:?}");
-                // The bytes of one begin where those of the one before ended.
+                // The bytes of each job begin where those of the job before end.
                 prop_assert_eq!(share.start * bs, end);
                 end = share.end * bs;
             }

@@ -1,25 +1,25 @@
-//! Arrivals of I/Os: closed and open loops, bursts, rates that change.
+//! Arrivals of I/Os: closed and open loops, and bursts.
 
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Arrivals of a workload's I/Os, at each job on each of its devices.
+/// Arrivals of a workload's I/Os, for each job on each of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
-    /// Closed loop: as soon as one I/O completes, the next goes out.
+    /// Closed loop: the next I/O is submitted as soon as one completes.
     Closed,
-    /// Closed loop that stalls, as fio's `thinktime`: after a number of I/Os, once none is in flight, the next is
-    /// submitted a while later.
+    /// Closed loop that stalls, as with fio's `thinktime`: after a number of I/Os, and once none is in flight, the
+    /// next is submitted some time later.
     Think {
         /// Nanoseconds of a stall.
         time: Nanos,
         /// I/Os from one stall to the next.
         blocks: u32,
     },
-    /// Open loop at a fixed interval, whether the last I/O has completed or not. Latency counts
-    /// from the arrival.
+    /// Open loop at a fixed interval, whether or not the last I/O has completed. Latency is counted from the
+    /// arrival.
     Every(Nanos),
-    /// Open loop at random: a Poisson process with this mean interval.
+    /// Open loop at random times: a Poisson process with this mean interval.
     Poisson(Nanos),
     /// Open loop in bursts: several I/Os at once, at a fixed interval.
     Bursts {
@@ -31,7 +31,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// True for a closed loop, where I/Os arrive when they are made.
+    /// True for a closed loop, in which I/Os arrive when they are created.
     pub fn is_closed(self) -> bool {
         matches!(self, Arrivals::Closed | Arrivals::Think { .. })
     }

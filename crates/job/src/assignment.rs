@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 pub struct Assignment {
     /// Number of the device, from 0.
     pub device: usize,
-    /// Number of this work among all of the run, from 0. It seeds random numbers, so that a device gets the same I/Os
-    /// from a job of its own and from a job with several devices.
+    /// Number of this work in the whole run, from 0. It seeds the random numbers, so that a device gets the same
+    /// I/Os from a job of its own and from a job with several devices.
     pub index: usize,
-    /// Place among the jobs on the device, from 0.
+    /// Index among the jobs on the device, from 0.
     pub at: usize,
     /// Number of jobs on the device.
     pub jobs: usize,
 }
 
 impl Job {
-    /// Assignments of job `job` where there are `devices`, at least one of each. With as many jobs
-    /// as devices or more, job i has device i modulo their number; with fewer, device i has job i
-    /// modulo theirs, and a job does on each of its devices what it would do on it alone: queue
-    /// depth, arrivals and number of I/Os are of each device.
+    /// Returns the assignments of job `job` on `devices` devices; there is at least one of each. If there are as
+    /// many jobs as devices or more, job i has device i modulo the number of devices. If there are fewer jobs,
+    /// device i belongs to job i modulo the number of jobs, and a job does on each of its devices what it would do
+    /// on it alone: queue depth, arrivals and number of I/Os are per device.
     pub fn assignments(&self, job: usize, devices: usize) -> Vec<Assignment> {
         if devices <= self.numjobs {
             let devices = devices.max(1);
@@ -43,7 +43,7 @@ impl Job {
         .collect()
     }
 
-    /// Number of jobs on device `device` of `devices`.
+    /// Returns the number of jobs on device `device` of `devices`.
     pub fn jobs_on(&self, device: usize, devices: usize) -> usize {
         match devices <= self.numjobs {
             true => (self.numjobs + devices - 1 - device) / devices.max(1),

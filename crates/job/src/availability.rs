@@ -1,12 +1,12 @@
-//! Availability of a completion mode: effective, or unavailable and why.
+//! Availability of a completion mode: effective, or unavailable for a reason.
 
 use serde::{Deserialize, Serialize};
 
-/// Effective completion mode of a job, or why it has none.
+/// Effective completion mode of a job, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Availability {
     /// The effective completion mode.
     Effective(String),
-    /// The job has no completion mode, for this reason.
+    /// The requested mode is unavailable, for this reason.
     Unavailable(String),
 }

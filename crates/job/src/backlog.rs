@@ -1,20 +1,18 @@
-//! Arrivals that are left at the end of an open loop, and whether they mean that the device is too
-//! slow for them.
+//! Arrivals that are left at the end of an open loop, and whether they show that the device is too slow.
 
 use crate::{Arrivals, Job};
 
-/// Standard errors of a number of arrivals within which chance leaves it, 95 times of 100.
+/// Number of standard errors within which chance keeps a number of arrivals 95 times out of 100.
 const CHANCE: f64 = 2.0;
 
 impl Job {
-    /// Returns true if the `devices` fell behind the arrivals, of which `ios` were issued and `left`
-    /// were not.
+    /// Returns true if the `devices` fell behind the arrivals, of which `ios` were issued and `left` were not.
     ///
-    /// A device that keeps up leaves some too, when the end comes just after several arrived at once, but their
-    /// number does not grow with the run. So a device falls behind only if more are left than all jobs have in flight
-    /// at once, and if the number issued is below the number that arrived by more than the standard error of a count
-    /// of random arrivals, singly or in bursts. Regular arrivals have a smaller error; the rest allows for service
-    /// times that vary as much.
+    /// A device that keeps up also leaves some arrivals, if the end comes just after several at once, but their
+    /// number does not grow with the run. So a device falls behind only if more are left than all jobs may have in
+    /// flight, and if the number issued is below the number that arrived by more than the standard error of a count
+    /// of random arrivals, singly or in bursts. Regular arrivals have a smaller error; the difference allows for
+    /// service times that vary as much.
     pub fn falls_behind(&self, devices: usize, ios: u64, left: u64) -> bool {
         let in_flight = (self.iodepth * self.numjobs.max(devices)) as u64;
         let together = self.loads(0).into_iter().map(|load| match load.arrivals {
@@ -65,7 +63,7 @@ mod tests {
     fn a_burst_just_before_the_end_is_chance() {
         let every = Nanos(1_000_000);
         let bursts = job(1, Arrivals::Bursts { ios: 100, every });
-        // 10 bursts, the last of them not begun.
+        // 10 bursts, the last of which has not been issued.
         assert!(!bursts.falls_behind(1, 900, 100));
         assert!(bursts.falls_behind(1, 2_000, 8_000));
     }

@@ -1,4 +1,4 @@
-//! Block sizes that each I/O draws, as fio's `bssplit` and `bsrange`.
+//! Block sizes that are drawn for each I/O, as with fio's `bssplit` and `bsrange`.
 
 use crate::parse_size;
 use crate::quantity::format_size;
@@ -6,41 +6,41 @@ use rand_distr::weighted::WeightedAliasIndex;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most sizes of a split.
+/// Largest number of sizes of a split.
 const MAX_SIZES: u64 = 256;
 
-/// Sizes that each I/O draws: by their percents (`4k/60:8k/40`), or all multiples of the smallest alike
-/// (`4k-64k`).
+/// Sizes that are drawn for each I/O: by percentages (`4k/60:8k/40`), or all multiples of the smallest with equal
+/// probability (`4k-64k`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSizeSplit {
-    /// Bytes of an I/O, and its weight; at least one.
+    /// Bytes of an I/O, with the weight of that size; at least one.
     sizes: Vec<(u64, u8)>,
-    /// The text is a range.
+    /// True if the text is a range.
     range: bool,
 }
 
 impl BlockSizeSplit {
-    /// True if `text` is meant as one.
+    /// True if `text` has the form of a split or a range.
     pub(crate) fn is_meant_by(text: &str) -> bool {
         text.contains(['/', '-'])
     }
 
-    /// Sizes in bytes, in the order of the text.
+    /// Returns the sizes in bytes, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         self.sizes.iter().map(|(bytes, _)| *bytes)
     }
 
-    /// Bytes of the longest I/O.
+    /// Returns the bytes of the longest I/O.
     pub fn max(&self) -> u64 {
         self.iter().max().unwrap_or_default()
     }
 
-    /// The largest length that every size is a multiple of.
+    /// Returns the largest length of which every size is a multiple.
     pub fn common_divisor(&self) -> u64 {
         self.iter().fold(0, common_divisor)
     }
 
-    /// Name of fio's option that takes its text.
+    /// Returns the name of fio's option that takes the text.
     pub fn fio_option(&self) -> &'static str {
         match self.range {
             true => "bsrange",
@@ -48,14 +48,14 @@ impl BlockSizeSplit {
         }
     }
 
-    /// The draw of a size's place.
+    /// Returns the distribution from which the index of a size is drawn.
     pub(crate) fn draw(&self) -> Option<WeightedAliasIndex<u32>> {
         let weights = self.sizes.iter().map(|(_, weight)| u32::from(*weight));
         WeightedAliasIndex::new(weights.collect()).ok()
     }
 }
 
-/// Euclid's.
+/// Returns the greatest common divisor, by Euclid's algorithm.
 pub(crate) fn common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -112,7 +112,7 @@ impl FromStr for BlockSizeSplit {
         let left = 100u32.checked_sub(given);
         let each = match (left, open) {
             (Some(0), 0) => 0,
-            // Those without a percent share what is left, as in fio.
+            // Sizes without a percentage share the rest equally, as in fio.
             (Some(left), open) if open > 0 && left >= open => left / open,
             _ => {
                 return Err(format!(

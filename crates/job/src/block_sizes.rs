@@ -32,19 +32,19 @@ enum OneOrMore {
 }
 
 impl BlockSizes {
-    /// Sizes, in the order of the jobs, or of those that are drawn.
+    /// Returns the sizes, in the order of the jobs, or those that are drawn.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         let split = self.split.iter().flat_map(BlockSizeSplit::iter);
         let in_turn = once(self.first).chain(self.rest.iter().copied());
         split.chain(in_turn.filter(|_| self.split.is_none()))
     }
 
-    /// The sizes that each I/O draws; `None`: a job has one.
+    /// Returns the sizes that are drawn for each I/O; `None`: each job has one size.
     pub fn split(&self) -> Option<&BlockSizeSplit> {
         self.split.as_ref()
     }
 
-    /// The size of job `index`, its longest.
+    /// Returns the size of job `index`, the longest if it draws several.
     pub fn of_job(&self, index: usize) -> u64 {
         match index % self.count() {
             0 => self.first,
@@ -52,12 +52,12 @@ impl BlockSizes {
         }
     }
 
-    /// Number of sizes that jobs take in turn.
+    /// Returns the number of sizes that the jobs take in turn.
     pub fn count(&self) -> usize {
         1 + self.rest.len()
     }
 
-    /// The shortest length that is a whole number of blocks of every size; `None` past 64 bits.
+    /// Returns the shortest length that is a whole number of blocks of every size; `None` beyond 64 bits.
     pub(crate) fn common_multiple(&self) -> Option<u64> {
         let mut sizes = self.iter();
         sizes.try_fold(1, |multiple: u64, size| {

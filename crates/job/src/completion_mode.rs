@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Completion mode of a job, as `--completion` takes it.
+/// Completion mode of a job, as the value of `--completion`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum CompletionMode {
@@ -20,18 +20,17 @@ pub enum CompletionMode {
     PollPause(u32),
     /// Block until the device raises an interrupt.
     Interrupt,
-    /// Sleep for half the mean time, learnt, then spin.
+    /// Sleep for half the mean latency, which is learnt, then spin.
     Hybrid,
     /// Sleep for a fixed time, then spin.
     HybridFixed(Nanos),
-    /// Sleep for half the least time ever seen, then spin: io_uring's hybrid rule.
+    /// Sleep for half the shortest latency seen so far, then spin: io_uring's hybrid policy.
     UringHybrid,
-    /// Sleep until just before the least time of the last epoch, then spin; interrupts for slow
-    /// I/Os.
+    /// Sleep until just before the shortest latency of the last epoch, then spin; block for slow I/Os.
     Ehp,
-    /// Sleep, each time longer or shorter by how the last sleeps went, then spin.
+    /// Sleep, for longer or shorter depending on how the last sleeps ended, then spin.
     Pas,
-    /// Pas, spinning or interrupts, as the load is; the depth above which it goes to interrupts.
+    /// `Pas`, spin or block, depending on the load; above this queue depth it blocks.
     Dpas(u32),
     /// Spin for a time, then block.
     SkiRental(Nanos),
@@ -47,22 +46,22 @@ pub enum CompletionMode {
     UintrBlock(Nanos),
     /// Pause until the completion is predicted or the device's interrupt comes, then spin.
     HybridUintr,
-    /// `Uintr` by SPDK+'s own mechanism, to be compared with.
+    /// `Uintr` with SPDK+'s own mechanism, for comparison.
     SpdkPlus,
     /// `Uintr` while no other thread is runnable on the CPU, otherwise block.
     ActiveCheck,
     /// Spin while no other thread is runnable on the CPU, otherwise block.
     ActiveCheckPoll,
-    /// The least energy within a promise.
+    /// The plan with the least energy that keeps a promise.
     Adaptive,
-    /// A thread of the kernel submits; the device's interrupt completes.
+    /// A kernel thread submits; the device's interrupts announce completions.
     SqPoll,
-    /// A thread of the kernel submits and spins for completions.
+    /// A kernel thread submits, and spins for completions.
     SqPollPoll,
 }
 
 impl CompletionMode {
-    /// All modes, each with its default parameter where it has one.
+    /// All modes, each with its default parameter if it has one.
     pub const ALL: [CompletionMode; 21] = [
         CompletionMode::Poll,
         CompletionMode::PollPause(PollPause::PAUSES),
@@ -110,8 +109,8 @@ impl CompletionMode {
         matches!(self, CompletionMode::SqPoll | CompletionMode::SqPollPoll)
     }
 
-    /// A new policy for a queue of the user-space driver; `None` for the modes that only the kernel
-    /// has. The adaptive one knows nothing of the machine.
+    /// Returns a new policy for a queue of the user-space driver; `None` for the modes that only the kernel
+    /// has. The adaptive policy gets generic costs, not those of the machine.
     pub fn policy(self) -> Option<AnyPolicy> {
         Some(match self {
             CompletionMode::Poll => AnyPolicy::POLL,
@@ -156,7 +155,7 @@ impl FromStr for CompletionMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CompletionMode, String> {
-        // The name in HotStorage'22.
+        // The paper at HotStorage'22 calls polling "classic".
         let text = if text == "classic" { "poll" } else { text };
         match text.split_once('=') {
             Some(("active-check", "poll")) => Ok(CompletionMode::ActiveCheckPoll),

@@ -82,12 +82,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// I/Os that failed, flushes among them.
+    /// Returns the number of I/Os that failed, including flushes.
     pub fn errors(&self) -> u64 {
         self.all.errors + self.sync.as_ref().map_or(0, |sync| sync.errors)
     }
 
-    /// Interrupts that the jobs took, or, where the kernel takes them, those of the device; `None`:
+    /// Returns the interrupts that the jobs took, or those of the device if the kernel handles them; `None`:
     /// not counted.
     pub fn interrupts(&self) -> Option<u64> {
         match self.system_calls {

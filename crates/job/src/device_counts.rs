@@ -19,7 +19,7 @@ pub struct DeviceCounts {
 }
 
 impl DeviceCounts {
-    /// Figures of `device`, whose reads, writes and other I/Os were counted in `window`.
+    /// Returns the figures of `device`, whose reads, writes and other I/Os were counted in `window`.
     pub fn new(
         device: String,
         read: &IoStatistics,

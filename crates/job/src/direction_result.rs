@@ -21,7 +21,7 @@ pub struct DirectionResult {
 }
 
 impl DirectionResult {
-    /// Result of `statistics` that were counted in `window`, with the parts that `detail` requests.
+    /// Returns the result of `statistics` that were counted in `window`, with the parts that `detail` requests.
     pub fn detailed(
         statistics: &IoStatistics,
         window: Nanos,
@@ -34,7 +34,7 @@ impl DirectionResult {
         }
     }
 
-    /// Result of `statistics` that were counted in `window`.
+    /// Returns the result of `statistics` that were counted in `window`.
     pub fn new(statistics: &IoStatistics, window: Nanos) -> DirectionResult {
         let per_second = |n: u64| {
             if window == Nanos::ZERO {

@@ -1,12 +1,13 @@
-//! Choice of one energy figure among several: never a part of something that another shows as a whole.
+//! Choice of one energy figure among several: never that of a part if there is one of the whole.
 
 use crate::{Counts, EnergyResult};
 use joulio_units::Boundary;
 
 impl EnergyResult {
-    /// Rank among figures of different boundaries: the lower, the better a figure shows what the
-    /// machine draws. Measured ones that have the processor's packages in them come first, the wider
-    /// before the narrower, then the model's, then the other meters; of several packages their sum.
+    /// Returns the rank among figures of different boundaries: the lower it is, the better the figure shows the
+    /// power of the machine. Measured figures that include the processor's packages come first, the wider before
+    /// the narrower; then the model's, then the other meters'. The sum of several packages comes before each of
+    /// them.
     pub fn rank(&self) -> (u8, usize, bool) {
         let boundary = Boundary::ALL.iter().position(|b| *b == self.boundary);
         let wide = matches!(
@@ -26,8 +27,8 @@ impl EnergyResult {
         )
     }
 
-    /// True for one of several figures that stand side by side, with a sum in one of `runs`, or a
-    /// reason why there is none.
+    /// True for one of several figures of separate parts that have a sum in one of `runs`, or a reason why there is
+    /// none.
     pub fn is_part_in(&self, runs: &[&Counts]) -> bool {
         let sums = runs.iter().flat_map(|counts| {
             let had = counts.energy.iter().map(|figure| &figure.zone);
@@ -48,7 +49,7 @@ impl Counts {
         });
         match boundary {
             None => there.min_by_key(|figure| figure.rank()),
-            // If a meter of an emulated device and the model have one, the meter's.
+            // If both a meter of an emulated device and the model have one, the meter's comes first.
             Some(_) => {
                 there.min_by_key(|figure| (figure.modelled, figure.is_model(), figure.rank().2))
             }

@@ -52,7 +52,7 @@ pub struct Unmetered {
     pub too_short: bool,
 }
 
-/// I/Os that a run's joules were spent on.
+/// Work on which a run's joules were spent.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkDone {
     /// I/Os that succeeded.
@@ -64,7 +64,7 @@ pub struct WorkDone {
 }
 
 impl EnergyResult {
-    /// Figure of `energy` in the units of a result, with its shares of the `work`.
+    /// Returns the figure of `energy` in the units of a result, with its ratios to the `work`.
     pub fn new(energy: &Energy, work: WorkDone) -> EnergyResult {
         let watts = energy.watts().0;
         let joules = watts * work.window.seconds();

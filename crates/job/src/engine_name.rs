@@ -48,7 +48,7 @@ impl EngineName {
         EngineName::DbBenchJoulio,
     ];
 
-    /// Name, as `--engine` takes it.
+    /// Returns the name, which `--engine` takes.
     pub fn name(self) -> &'static str {
         match self {
             EngineName::Nvme => "nvme",
@@ -64,7 +64,7 @@ impl EngineName {
         }
     }
 
-    /// Names of the completion modes that the engine has, the kernel's on some kernel.
+    /// Returns the names of the completion modes that the engine has; the kernel's need a kernel that has them.
     pub fn completion_modes(self) -> &'static str {
         match self {
             EngineName::Nvme | EngineName::DbBenchJoulio => "the modes of a policy",
@@ -77,7 +77,7 @@ impl EngineName {
         }
     }
 
-    /// Returns true if the engine has `mode`, one of the kernel's on some kernel.
+    /// Returns true if the engine has `mode`; a mode of the kernel needs a kernel that has it.
     pub fn takes(self, mode: CompletionMode) -> bool {
         use CompletionMode as Mode;
         match self {
@@ -110,7 +110,7 @@ impl EngineName {
         }
     }
 
-    /// True for the kernel's engines: not the user-space driver, and no other program.
+    /// Returns true for the kernel's engines: not the user-space driver, and not another program.
     pub fn is_kernel(self) -> bool {
         matches!(
             self,
@@ -118,17 +118,17 @@ impl EngineName {
         )
     }
 
-    /// True for the engines on a ring of io_uring(7), which options of a ring are for.
+    /// Returns true for the engines on a ring of io_uring(7), to which the options of a ring apply.
     pub fn has_ring(self) -> bool {
         matches!(self, EngineName::IoUring | EngineName::IoUringCmd)
     }
 
-    /// True for the engines that are fio.
+    /// Returns true for the engines that run fio.
     pub fn is_fio(self) -> bool {
         matches!(self, EngineName::Fio | EngineName::FioPosixAio)
     }
 
-    /// True if another program does the I/O, whose figures are taken as it reports them.
+    /// Returns true if another program does the I/O and reports its figures.
     pub fn is_external(self) -> bool {
         matches!(
             self,
@@ -140,7 +140,7 @@ impl EngineName {
         )
     }
 
-    /// True if the engine works on block devices and files, false if on controllers.
+    /// Returns true if the engine works on block devices and files, false if it works on controllers.
     pub fn takes_block_devices(self) -> bool {
         !matches!(
             self,
@@ -159,7 +159,7 @@ impl FromStr for EngineName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // fio's pvsync2 is what it calls preadv2.
+        // fio's name for the engine with preadv2 is pvsync2.
         let text = if text == "pvsync2" { "psync" } else { text };
         let known = Self::ALL.into_iter().find(|engine| engine.name() == text);
         known.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Description of a job, in fio's words.
+//! Description of a job with fio's options.
 
 use crate::{
     Arrivals, Batches, BlockSizeSplit, BlockSizes, Flushes, JobError, JobKind, LatencyDetail, Load,
@@ -8,14 +8,14 @@ use joulio_units::{Direction, MIN_WINDOW, Nanos, Operation};
 use joulio_wait::Goal;
 use serde::{Deserialize, Serialize};
 
-/// A workload, valid for any device once [`Job::area`] has accepted it.
+/// A workload; any device on which [`Job::area`] accepts it can run it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Pattern and direction.
     pub rw: ReadWrite,
     /// Percent of reads in a mixed workload.
     pub rwmixread: u8,
-    /// Bytes of an I/O.
+    /// Bytes per I/O.
     pub bs: BlockSizes,
     /// Priority classes of the jobs' submission queues; `None`: the controller serves all queues alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,25 +26,25 @@ pub struct Job {
     pub numjobs: usize,
     /// Threads or processes.
     pub kind: JobKind,
-    /// Blocks that random I/Os prefer.
+    /// Distribution of random I/Os over the blocks.
     #[serde(default)]
     pub random_distribution: RandomDistribution,
-    /// Bytes between places where random I/Os may begin; `None`: the size of an I/O.
+    /// Distance in bytes between the places where random I/Os may begin; `None`: the size of an I/O.
     #[serde(default)]
     pub block_align: Option<u64>,
-    /// Bytes of the device before the first that is used.
+    /// Bytes at the start of the device that are not used.
     #[serde(default)]
     pub offset: u64,
-    /// Bytes of the device that are used, from `offset`; `None` is all the rest.
+    /// Bytes of the device that are used, from `offset` on; `None`: the rest of the device.
     pub size: Option<u64>,
-    /// Nanoseconds to run, the ramp not included; `None` is until `number_ios` are done.
+    /// Nanoseconds to run, without the ramp; `None`: until `number_ios` are done.
     pub runtime: Option<Nanos>,
-    /// I/Os of each job on each of its devices, the ramp's not counted; `None` is until `runtime` is over.
+    /// I/Os of each job on each of its devices, without those of the ramp; `None`: until `runtime` is over.
     pub number_ios: Option<u64>,
     /// Nanoseconds for which energy is counted, from the beginning of the measured part: a run that is done earlier
-    /// races to idle. `None`: to the end of the work. Used with `number_ios`.
+    /// is then idle. `None`: to the end of the work. Used with `number_ios`.
     pub window: Option<Nanos>,
-    /// Nanoseconds from the start of the run to that of the job.
+    /// Nanoseconds from the start of the run to the start of the job.
     #[serde(default)]
     pub start_delay: Nanos,
     /// Nanoseconds to run before measuring.
@@ -54,28 +54,28 @@ pub struct Job {
     /// Loads that alternate, over and over, in place of `rw`, `rwmixread`, `bs` and `arrivals`; empty: those apply
     /// all the time. `rw` still determines whether blocks are random or sequential.
     pub phases: Vec<Phase>,
-    /// CPUs for the jobs' threads, in turn; empty is anywhere.
+    /// CPUs for the jobs' threads, in turn; empty: any CPU.
     pub cpus_allowed: Vec<usize>,
-    /// NUMA node of the jobs' memory; `None`: as the kernel chooses.
+    /// NUMA node of the jobs' memory; `None`: the kernel chooses.
     #[serde(default)]
     pub numa_node: Option<u32>,
     /// Data verification.
     pub verify: Verify,
-    /// Seed of every random number.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Goal of the completion mode `adaptive`.
     #[serde(default)]
     pub goal: Goal,
-    /// Latencies that the result has beside the usual figures.
+    /// Latency figures of the result in addition to the usual ones.
     #[serde(default)]
     pub latency: LatencyDetail,
-    /// I/Os that go out or come back together.
+    /// I/Os that are submitted or completed together.
     #[serde(default)]
     pub batches: Batches,
     /// Flushes between and after the writes.
     #[serde(default)]
     pub flushes: Flushes,
-    /// Steady state that ends the run early; `None`: nothing does.
+    /// Steady state that ends the run early; `None`: no steady state is detected.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
     /// True if the end of the first job ends all others of the run.
@@ -122,10 +122,10 @@ impl Job {
         }
     }
 
-    /// Checks what does not depend on the device.
+    /// Checks everything that does not depend on the device.
     ///
     /// # Errors
-    /// [`JobError`], naming the first flag that makes no sense.
+    /// [`JobError`], which names the first invalid flag.
     pub fn check(&self) -> Result<(), JobError> {
         let wrong = |flag, problem: &str| {
             Err(JobError {
@@ -278,12 +278,12 @@ impl Job {
         Ok(())
     }
 
-    /// Sizes that each I/O draws; `None`: a load has one.
+    /// Returns the sizes that are drawn for each I/O; `None`: each load has one size.
     pub fn split(&self) -> Option<&BlockSizeSplit> {
         self.bs.split().filter(|_| self.phases.is_empty())
     }
 
-    /// Loads of job `index`, at least one: in turn, or drawn by their sizes' weights.
+    /// Returns the loads of job `index`, at least one: they take turns, or are drawn by the weights of their sizes.
     pub fn loads(&self, index: usize) -> Vec<Load> {
         if self.phases.is_empty() {
             let of_job = self.bs.of_job(index);
@@ -291,7 +291,7 @@ impl Job {
             let sizes: Vec<u64> = drawn.unwrap_or_else(|| vec![of_job]);
             let load = |bytes| Load {
                 read_percent: self.read_percent(),
-                // Every device refuses what is longer.
+                // Every device refuses I/Os that are longer.
                 bs: u32::try_from(bytes).unwrap_or(u32::MAX),
                 arrivals: self.arrivals,
             };
@@ -300,7 +300,7 @@ impl Job {
         self.phases.iter().map(|phase| phase.load).collect()
     }
 
-    /// Loads of all jobs: those of job `index` stand together, from [`Job::first_load`] on.
+    /// Returns the loads of all jobs: those of job `index` are adjacent, from [`Job::first_load`] on.
     pub fn all_loads(&self) -> Vec<Load> {
         let sizes = match self.phases.is_empty() {
             true => self.bs.count(),
@@ -309,7 +309,7 @@ impl Job {
         (0..sizes).flat_map(|index| self.loads(index)).collect()
     }
 
-    /// Place of the first load of job `index` in [`Job::all_loads`].
+    /// Returns the index of the first load of job `index` in [`Job::all_loads`].
     pub fn first_load(&self, index: usize) -> usize {
         match self.phases.is_empty() {
             true => index % self.bs.count(),
@@ -317,7 +317,7 @@ impl Job {
         }
     }
 
-    /// Bytes of the I/Os of the job, one size or more.
+    /// Returns the bytes of the job's I/Os, one size or more.
     pub(crate) fn sizes(&self) -> Vec<u64> {
         match self.phases.as_slice() {
             [] => self.bs.iter().collect(),
@@ -325,20 +325,20 @@ impl Job {
         }
     }
 
-    /// Bytes of the longest I/O of job `index`.
+    /// Returns the bytes of the longest I/O of job `index`.
     pub fn max_bs(&self, index: usize) -> u64 {
         let sizes = self.phases.iter().map(|phase| phase.load.bs.into());
         sizes.max().unwrap_or_else(|| self.bs.of_job(index))
     }
 
-    /// Bytes between places where I/Os of job `index` may begin.
+    /// Returns the distance in bytes between the places where I/Os of job `index` may begin.
     pub fn spacing(&self, index: usize) -> u64 {
         let split = || self.split().map(BlockSizeSplit::common_divisor);
         let align = self.block_align.filter(|_| self.rw.is_random());
         align.or_else(split).unwrap_or_else(|| self.max_bs(index))
     }
 
-    /// Returns true if some I/Os of the job are of `direction`.
+    /// Returns true if some I/Os of the job have `direction`.
     pub fn does(&self, direction: Direction) -> bool {
         let percent = |phase: &Phase| match direction {
             Direction::Read => phase.load.read_percent,
@@ -351,7 +351,7 @@ impl Job {
         }
     }
 
-    /// True if some of the job's requests are `operation`.
+    /// Returns true if some of the job's requests are `operation`.
     pub fn has(&self, operation: Operation) -> bool {
         let writes = self.does(Direction::Write) && !self.rw.only_trims();
         match operation {
@@ -366,13 +366,13 @@ impl Job {
         }
     }
 
-    /// True if some of the job's requests move no data: trims and flushes.
+    /// Returns true if some of the job's requests transfer no data: trims and flushes.
     pub fn has_dataless(&self) -> bool {
         let mut all = Operation::ALL.into_iter();
         all.any(|operation| !operation.moves_data() && self.has(operation))
     }
 
-    /// True if some of the job's requests are flushes.
+    /// Returns true if some of the job's requests are flushes.
     pub fn has_flushes(&self) -> bool {
         self.has(Operation::Sync) || self.has(Operation::DataSync)
     }
@@ -382,7 +382,7 @@ impl Job {
         self.rw.read_percent(self.rwmixread)
     }
 
-    /// Name of the loop in results: `closed`, `open`, or `closed and open` in phases.
+    /// Returns the name of the loop in results: `closed`, `open`, or `closed and open` if phases differ.
     pub fn loop_name(&self) -> &'static str {
         let loads = self.loads(0).into_iter();
         let (closed, open): (Vec<_>, Vec<_>) = loads.partition(|load| load.arrivals.is_closed());
@@ -481,7 +481,7 @@ pub(crate) mod tests {
         };
         assert!(job.does(Direction::Write));
         assert_eq!(job.max_bs(3), 8192);
-        // Nor do sizes that phases replace.
+        // Sizes that phases replace are not used either.
         job.bs = "512/50:1k/50".parse().unwrap();
         assert!(job.split().is_none() && job.spacing(0) == 8192);
         assert_eq!(job.loop_name(), "closed");

@@ -21,7 +21,7 @@ pub struct JobCounts {
 }
 
 impl JobCounts {
-    /// Figures of a job of I/Os of `bs` bytes, which were counted in `window`.
+    /// Returns the figures of a job with I/Os of `bs` bytes, which were counted in `window`.
     pub fn new(bs: u64, all: &IoStatistics, window: Nanos) -> JobCounts {
         let latency = LatencySummary::new(all);
         let seconds = window.seconds();
@@ -38,15 +38,15 @@ impl JobCounts {
         }
     }
 
-    /// Jain's index of fairness of the jobs' rates, 1 / n to 1: (sum x)^2 / (n x sum x^2) (Jain, Chiu and
-    /// Hawe, DEC-TR-301, 1984). `None` of fewer than two jobs, or where nothing was done.
+    /// Returns Jain's index of fairness of the jobs' rates, from 1 / n to 1: (sum x)^2 / (n x sum x^2) (Jain, Chiu
+    /// and Hawe, DEC-TR-301, 1984). `None` for fewer than two jobs, or if no I/O was done.
     pub fn jain(jobs: &[JobCounts]) -> Option<f64> {
         let sum: f64 = jobs.iter().map(|job| job.iops).sum();
         let squares: f64 = jobs.iter().map(|job| job.iops * job.iops).sum();
         (jobs.len() > 1 && squares > 0.0).then(|| sum * sum / (jobs.len() as f64 * squares))
     }
 
-    /// The jobs of the shortest I/Os, which a heavy neighbour may push aside.
+    /// Returns the jobs with the shortest I/Os, which a job with longer I/Os may slow down.
     pub fn lightest(jobs: &[JobCounts]) -> impl Iterator<Item = &JobCounts> {
         let least = jobs.iter().map(|job| job.bs).min();
         jobs.iter().filter(move |job| Some(job.bs) == least)

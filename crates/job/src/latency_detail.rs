@@ -1,20 +1,20 @@
-//! Percentiles of one's own choice, and whole histograms.
+//! Percentiles that the user chooses, and whole histograms.
 
 use serde::{Deserialize, Serialize};
 
-/// Most percentiles of a list, as fio's.
+/// Largest number of percentiles in a list, as in fio.
 const MAX_PERCENTILES: usize = 20;
 
-/// Figures of latencies that a result has beside the usual ones.
+/// Latency figures of a result in addition to the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyDetail {
     /// Percentiles, above 0 and up to 100.
     pub percentiles: Vec<f64>,
-    /// True if the histogram's classes are kept.
+    /// True if the result has the histogram's classes.
     pub bins: bool,
 }
 
-/// Parses percentiles as fio's `percentile_list` has them: `50:90:99.9`.
+/// Parses percentiles in the form of fio's `percentile_list`: `50:90:99.9`.
 ///
 /// # Errors
 /// Text that describes the mistake.

@@ -40,7 +40,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// The percentiles that promises are about, the lowest first.
+    /// The percentiles that a promise may have, the lowest first.
     pub const PERCENTILES: [Percentile; 4] = [
         Percentile::P50,
         Percentile::P90,
@@ -48,7 +48,7 @@ impl LatencySummary {
         Percentile::P99_9,
     ];
 
-    /// Nanoseconds of one of these percentiles; `None` of any other.
+    /// Returns one of these percentiles in nanoseconds; `None` for any other percentile.
     pub fn percentile(&self, percentile: Percentile) -> Option<u64> {
         let values = [self.p50, self.p90, self.p99, self.p999];
         let mut all = LatencySummary::PERCENTILES.into_iter().zip(values);
@@ -56,7 +56,7 @@ impl LatencySummary {
             .map(|(_, value)| value)
     }
 
-    /// Summary of the latencies of `statistics`.
+    /// Returns a summary of the latencies of `statistics`.
     pub fn new(statistics: &IoStatistics) -> LatencySummary {
         let h = &statistics.latency;
         let quantile = |q| {

@@ -1,4 +1,4 @@
-//! Single I/Os of a run, as its log has them.
+//! Single I/Os of a run, as entries of its log.
 
 use joulio_units::{Nanos, Operation};
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// An I/O that succeeded in the measured part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedIo {
-    /// Time from the beginning of the measured part to its completion.
+    /// Time from the beginning of the measured part to the completion of the I/O.
     pub at: Nanos,
-    /// Time from its arrival to its completion.
+    /// Time from the arrival of the I/O to its completion.
     pub latency: Nanos,
     /// Read, write or trim.
     pub operation: Operation,

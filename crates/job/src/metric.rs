@@ -1,4 +1,4 @@
-//! Figures of a run by name, with unit and direction: what tables, plots and comparisons are about.
+//! Metrics: figures of a run by name, with unit and direction, for tables, plots and comparisons.
 
 use crate::{Counts, DirectionResult, JobCounts, RunResult};
 use joulio_units::Boundary;
@@ -10,45 +10,45 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
-    /// I/Os a second.
+    /// I/Os per second.
     Iops(Side),
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond(Side),
-    /// Microseconds of an I/O.
+    /// Latency in microseconds.
     Latency(Side, LatencyStatistic),
-    /// Percent of a CPU that each job takes, with the kernel's threads that poll for it.
+    /// Percent of a CPU that each job uses, including the kernel's threads that poll for it.
     CpuPercent,
-    /// Percent of a CPU that all jobs take together.
+    /// Percent of a CPU that all jobs use together.
     CpuPercentAll,
-    /// Percent of a CPU that all jobs take together in the kernel.
+    /// Percent of a CPU that all jobs use together in the kernel.
     SystemPercentAll,
-    /// CPU microseconds an I/O.
+    /// CPU microseconds per I/O.
     CpuUs,
-    /// Times an I/O that a job gave its CPU away.
+    /// Voluntary context switches of a job per I/O.
     Switches,
-    /// Times a second that the jobs gave their CPUs away.
+    /// Voluntary context switches of all jobs per second.
     SwitchesPerSecond,
-    /// Device interrupts a second.
+    /// Device interrupts per second.
     Interrupts,
-    /// Device interrupts an I/O.
+    /// Device interrupts per I/O.
     InterruptsPerIo,
-    /// Polls an I/O.
+    /// Polls per I/O.
     Polls,
     /// Percent of polls that found a completion.
     UsefulPolls,
-    /// Percent of the jobs' CPUs in which these did not wait; in virtual time alone.
+    /// Percent of the time of the jobs' CPUs in which the jobs did not wait; only in virtual time.
     UsefulCpu,
-    /// Sleeps an I/O.
+    /// Sleeps per I/O.
     Sleeps,
     /// Jain's index of fairness of the jobs' rates.
     Jain,
-    /// Lowest rate of a job, of those with the shortest I/Os.
+    /// Lowest rate of the jobs with the shortest I/Os.
     LeastIops,
-    /// Longest 99th percentile of a job, of those with the shortest I/Os, in microseconds.
+    /// Highest 99th percentile, in microseconds, of the jobs with the shortest I/Os.
     WorstP99,
-    /// Percent of the jobs' CPUs that busy threads beside them had.
+    /// Percent of the time of the jobs' CPUs that busy threads of other programs had.
     NeighbourPercent,
-    /// Energy figure; without a boundary at the one that shows the machine's power best, which
+    /// Energy figure; without a boundary, the one that best shows the power of the machine, which
     /// [`MetricValue::energy`] names.
     Energy(EnergyMetric, Option<Boundary>),
 }
@@ -94,9 +94,9 @@ pub enum EnergyMetric {
     Watts,
     /// I/Os per joule: IOPS per watt, as in SNIA Emerald.
     IosPerJoule,
-    /// Bytes a joule.
+    /// Bytes per joule.
     BytesPerJoule,
-    /// Joules of a million I/Os.
+    /// Joules per million I/Os.
     JoulesPerMillion,
 }
 
@@ -116,15 +116,15 @@ pub struct MetricValue {
     pub value: f64,
     /// True for a model's value, false for a measured one.
     pub modelled: bool,
-    /// The value with the model's parameters at the ends of their bands, the lower first; `None`:
-    /// measured, or not of energy.
+    /// The value with the model's parameters at the lower and at the upper ends of their bands; `None` for a
+    /// measured value, or one that is not an energy.
     pub band: Option<(f64, f64)>,
-    /// Boundary and source of an energy figure; `None` of other metrics. Values of unlike ones are
-    /// never compared.
+    /// Boundary and source of an energy figure; `None` for other metrics. Values whose boundaries or sources differ
+    /// are never compared.
     pub energy: Option<(Boundary, String)>,
 }
 
-/// A name that no metric has.
+/// Error: no metric has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no metric '{0}': there are {known}", known = known())]
 pub struct UnknownMetric(pub String);
@@ -174,7 +174,7 @@ const ENERGY: [(EnergyMetric, &str, &str); 4] = [
 ];
 
 impl Metric {
-    /// Returns every metric with its name, those of the widest boundary before those of a named one.
+    /// Returns all metrics with their names; energy figures without a boundary come before those with one.
     pub fn all() -> Vec<(Metric, String)> {
         let mut all = Vec::new();
         for (side, prefix) in SIDES {
@@ -227,7 +227,7 @@ impl Metric {
         }
     }
 
-    /// Direction in which it is better; `None` where neither is by itself.
+    /// Returns the direction in which the metric is better; `None` if neither is better by itself.
     pub fn better(self) -> Option<Better> {
         match self {
             Metric::Iops(_) | Metric::BytesPerSecond(_) => Some(Better::Higher),
@@ -241,7 +241,7 @@ impl Metric {
         }
     }
 
-    /// Value in `run`; `None` where nothing was run, no I/O was done, or there is no such figure.
+    /// Returns the value in `run`; `None` if nothing was run, no I/O was done, or the run has no such figure.
     pub fn of(self, run: &RunResult) -> Option<MetricValue> {
         let counts = run.counts.as_ref()?;
         match self {
@@ -252,7 +252,7 @@ impl Metric {
                 band: None,
                 energy: None,
             }),
-            // Other programs do not report them, and a zero would be none.
+            // Other programs do not report these counts, and a zero would be wrong.
             waiting if run.is_external() && waiting.is_of_waiting() => None,
             plain => Some(MetricValue {
                 value: plain.plain(counts, run.numjobs)?,
@@ -263,7 +263,7 @@ impl Metric {
         }
     }
 
-    /// True for what joulio counts of how its own threads wait.
+    /// Returns true for counts of how joulio's own threads wait.
     fn is_of_waiting(self) -> bool {
         matches!(
             self,
@@ -323,7 +323,7 @@ impl Metric {
 }
 
 impl Side {
-    /// The I/Os of this side; `None` if there were none.
+    /// Returns the I/Os of this side; `None` if there were none.
     pub fn of(self, counts: &Counts) -> Option<&DirectionResult> {
         let side = match self {
             Side::All => &counts.all,
@@ -335,7 +335,7 @@ impl Side {
 }
 
 impl LatencyStatistic {
-    /// The statistic of `side` in nanoseconds; `None` where it was not kept.
+    /// Returns the statistic of `side` in nanoseconds; `None` if it was not kept.
     fn nanoseconds(self, side: &DirectionResult) -> Option<f64> {
         let latency = &side.latency_ns;
         Some(match self {
@@ -379,7 +379,7 @@ impl EnergyMetric {
     }
 }
 
-/// Names of all metrics, for the message of a wrong one: those of a side or a boundary by example.
+/// Returns the names of all metrics for an error message; of names with a side or a boundary, one example each.
 fn known() -> String {
     let plain = Metric::all().into_iter().filter_map(|(metric, name)| {
         let common = match metric {

@@ -1,4 +1,4 @@
-//! Workloads that change over time.
+//! Loads that alternate over time.
 
 use crate::Arrivals;
 use joulio_units::Nanos;
@@ -15,10 +15,10 @@ pub struct Load {
     pub arrivals: Arrivals,
 }
 
-/// A load that holds for a time.
+/// A load that applies for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Nanoseconds that the load holds for.
+    /// Nanoseconds for which the load applies.
     pub length: Nanos,
     /// The load.
     pub load: Load,

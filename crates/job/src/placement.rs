@@ -39,7 +39,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Adds the places of another job.
+    /// Adds the placement of another job.
     pub fn add(&mut self, other: &Placement) {
         self.cpu_nodes.extend(&other.cpu_nodes);
         self.memory_nodes.extend(&other.memory_nodes);
@@ -52,8 +52,8 @@ impl Placement {
         }
     }
 
-    /// Returns whether CPUs, memory and devices are on more than one NUMA node, among those with a known node: each
-    /// I/O then crosses the link between nodes.
+    /// Returns true if CPUs, memory and devices are on more than one NUMA node, among those whose node is known:
+    /// each I/O then crosses the link between nodes.
     pub fn is_split(&self) -> bool {
         let nodes = [&self.cpu_nodes, &self.memory_nodes, &self.device_nodes];
         nodes.into_iter().flatten().collect::<BTreeSet<_>>().len() > 1

@@ -1,8 +1,8 @@
-//! fio's spellings of sizes, times and counts, and promises of latencies.
+//! Sizes, times and counts in fio's notation, and promises of latencies.
 
 use joulio_units::{Nanos, Percentile, Slo, SloError, SloLimit};
 
-/// Parses bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
+/// Parses a number of bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as in fio by default.
 ///
 /// # Errors
 /// Text that explains how a size is written.
@@ -18,7 +18,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     })
 }
 
-/// `bytes` as [`parse_size`] takes it: `4k`, `1M`, `1000`.
+/// Returns `bytes` in the notation of [`parse_size`]: `4k`, `1M`, `1000`.
 pub(crate) fn format_size(bytes: u64) -> String {
     match bytes {
         n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
@@ -37,8 +37,8 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Parses a time in nanoseconds: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; without a suffix in
-/// units of `plain` nanoseconds (fio: seconds for runtimes, microseconds for think times).
+/// Parses a time in nanoseconds: a number with `ns`, `us`, `ms`, `s`, `m` or `h`. A number without a suffix is in
+/// units of `plain` nanoseconds (in fio, seconds for runtimes and microseconds for think times).
 ///
 /// # Errors
 /// Text that explains how a time is written.
@@ -48,7 +48,7 @@ pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
     })
 }
 
-/// A time with or without decimals, if it is a whole number of nanoseconds.
+/// Parses a time with or without decimals; `None` if it is not a whole number of nanoseconds.
 fn time(text: &str, plain: u64) -> Option<u64> {
     let unit = |suffix: &str| match suffix {
         "" => Some(plain),
@@ -74,8 +74,8 @@ fn time(text: &str, plain: u64) -> Option<u64> {
         .then(|| whole.checked_add(parts / scale))?
 }
 
-/// Parses a promise of latencies: `p99=15us,p99.9=40us`, numbers without a unit in microseconds; a
-/// time alone is the 99th percentile's.
+/// Parses a promise of latencies: `p99=15us,p99.9=40us`. Numbers without a unit are in microseconds; a single time
+/// is the limit of the 99th percentile.
 ///
 /// # Errors
 /// Text that describes the mistake.

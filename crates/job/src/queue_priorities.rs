@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// `--queue_priority`: priority classes of the jobs' submission queues, one or several. Jobs take them in turn, as they
-/// take the sizes of [`BlockSizes`](crate::BlockSizes). In JSON a text, as `high:low`.
+/// `--queue_priority`: priority classes of the jobs' submission queues, one or several. Jobs take them in turn, as
+/// they take the sizes of [`BlockSizes`](crate::BlockSizes). In JSON a string, such as `high:low`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct QueuePriorities(Vec<QueuePriority>);
@@ -20,12 +20,12 @@ const NAMES: [(QueuePriority, &str); 4] = [
 ];
 
 impl QueuePriorities {
-    /// The class of job `index`.
+    /// Returns the class of job `index`.
     pub fn of_job(&self, index: usize) -> QueuePriority {
         self.0[index % self.0.len()]
     }
 
-    /// Number of classes in the list, at least 1.
+    /// Returns the number of classes in the list, at least 1.
     pub fn count(&self) -> usize {
         self.0.len()
     }

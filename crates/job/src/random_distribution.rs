@@ -1,22 +1,25 @@
-//! Distributions of random blocks, as fio has them.
+//! Distributions of random blocks, as in fio.
 
 use crate::{RandomZones, RandomZonesAbs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// `--random_distribution`: which of the blocks random I/Os prefer. In JSON a text, as `zipf:1.2`.
+/// `--random_distribution`: the blocks that random I/Os prefer. In JSON a string, such as `zipf:1.2`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RandomDistribution {
     /// Uniform over all blocks: `random`.
     #[default]
     Uniform,
-    /// Zipf's law: the block of rank k is chosen in proportion to 1 / k^theta; above 0, and not 1.
+    /// Zipf's law: the block of rank k is chosen with a probability proportional to 1 / k^theta; theta is above 0,
+    /// and not 1.
     Zipf(f64),
-    /// Pareto's: a part h of the blocks has 1 - h of the I/Os; above 0 and below 1, as 0.2.
+    /// Pareto's law: a fraction h of the blocks gets the fraction 1 - h of the I/Os; h is above 0 and below 1, such
+    /// as 0.2.
     Pareto(f64),
-    /// The middle of the area most: standard deviation in percent of the area, above 0 up to 100.
+    /// Normal distribution around the middle of the area: its standard deviation in percent of the area, above 0 up
+    /// to 100.
     Normal(f64),
     /// Parts of the area, each with a share of the I/Os.
     Zoned(RandomZones),

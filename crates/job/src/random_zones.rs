@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Most zones.
+/// Largest number of zones.
 pub(crate) const MAX_ZONES: usize = 256;
 
-/// Percents that are taken for 100 together.
+/// Sums of percentages that count as 100.
 const WHOLE: Range<f64> = 99.999..100.001;
 
 /// A part of the area.
@@ -15,16 +15,16 @@ const WHOLE: Range<f64> = 99.999..100.001;
 pub struct RandomZone {
     /// Percent of the I/Os that begin in the zone.
     pub access: f64,
-    /// Percent of the area that the zone is.
+    /// Size of the zone in percent of the area.
     pub span: f64,
 }
 
-/// Zones of an area, from its start on: together all of it, and all of the I/Os (`60/10:30/20:10/70`).
+/// Zones of an area, from its start on. Together they have all of it, and all I/Os (`60/10:30/20:10/70`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomZones(Vec<RandomZone>);
 
 impl RandomZones {
-    /// The zones from the area's start on, at least one.
+    /// Returns the zones from the start of the area on, at least one.
     pub fn zones(&self) -> &[RandomZone] {
         &self.0
     }
@@ -96,7 +96,7 @@ impl FromStr for RandomZones {
     }
 }
 
-/// A percent; `None`: what is left.
+/// Parses a percentage; `None` if it is left out.
 pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -108,7 +108,7 @@ pub(crate) fn percent(part: &str, text: &str) -> Result<Option<f64>, String> {
         .ok_or_else(|| format!("'{part}' is not a percent of the I/Os and one of the area: 60/10"))
 }
 
-/// The percents of `what`: those that were left out share what the others leave, as in fio.
+/// Returns the percentages of `what`: those that were left out share the rest, as in fio.
 pub(crate) fn filled(percents: Vec<Option<f64>>, what: &str) -> Result<Vec<f64>, String> {
     let given: f64 = percents.iter().flatten().sum();
     let open = percents.iter().filter(|percent| percent.is_none()).count();

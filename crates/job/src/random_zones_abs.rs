@@ -21,12 +21,12 @@ pub struct RandomZoneAbs {
 pub struct RandomZonesAbs(Vec<RandomZoneAbs>);
 
 impl RandomZonesAbs {
-    /// The zones from the area's start on, at least one.
+    /// Returns the zones from the start of the area on, at least one.
     pub fn zones(&self) -> &[RandomZoneAbs] {
         &self.0
     }
 
-    /// Bytes of all zones together.
+    /// Returns the bytes of all zones together.
     pub fn bytes(&self) -> u64 {
         let zones = self.0.iter();
         zones.fold(0, |sum, zone| sum.saturating_add(zone.bytes))

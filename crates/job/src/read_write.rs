@@ -46,7 +46,7 @@ impl ReadWrite {
         (ReadWrite::RandTrimWrite, "randtrimwrite"),
     ];
 
-    /// Random I/Os of `direction`; reads, where it is neither reading nor writing.
+    /// Returns random I/Os of `direction`; reads, if it is neither reading nor writing.
     pub fn random(direction: Direction) -> ReadWrite {
         match direction {
             Direction::Write => ReadWrite::RandWrite,
@@ -54,7 +54,7 @@ impl ReadWrite {
         }
     }
 
-    /// Random I/Os, `read_percent` percent of which, 0 to 100, are reads.
+    /// Returns random I/Os of which `read_percent` percent, 0 to 100, are reads.
     pub fn random_mix(read_percent: u8) -> ReadWrite {
         match read_percent {
             0 => ReadWrite::RandWrite,
@@ -63,7 +63,7 @@ impl ReadWrite {
         }
     }
 
-    /// True for random offsets, false for sequential ones.
+    /// Returns true for random offsets, false for sequential ones.
     pub fn is_random(self) -> bool {
         matches!(
             self,
@@ -75,7 +75,7 @@ impl ReadWrite {
         )
     }
 
-    /// True if some of the I/Os go in `direction`. A trim counts as a write: data is lost by it.
+    /// Returns true if some of the I/Os have `direction`. A trim counts as a write, since it destroys data.
     pub fn does(self, direction: Direction) -> bool {
         let reads = matches!(
             self,
@@ -88,27 +88,27 @@ impl ReadWrite {
         }
     }
 
-    /// True if some of the I/Os are trims.
+    /// Returns true if some of the I/Os are trims.
     pub fn trims(self) -> bool {
         self.only_trims() || self.trims_and_writes()
     }
 
-    /// True if all I/Os are trims.
+    /// Returns true if all I/Os are trims.
     pub fn only_trims(self) -> bool {
         matches!(self, ReadWrite::Trim | ReadWrite::RandTrim)
     }
 
-    /// True if each block is trimmed and then written.
+    /// Returns true if each block is trimmed and then written.
     pub fn trims_and_writes(self) -> bool {
         matches!(self, ReadWrite::TrimWrite | ReadWrite::RandTrimWrite)
     }
 
-    /// I/Os that count as one where I/Os are numbered, as in fio: a trim and the write of its block do.
+    /// Returns how many I/Os count as one in a number of I/Os, as in fio: a trim and the write of its block do.
     pub fn ios_of_one(self) -> u64 {
         1 + u64::from(self.trims_and_writes())
     }
 
-    /// Percentage of reads, 0 to 100, where `mix` of a mixed workload are.
+    /// Returns the percentage of reads, 0 to 100; a mixed workload has `mix` percent.
     pub fn read_percent(self, mix: u8) -> u8 {
         match (self.does(Direction::Read), self.does(Direction::Write)) {
             (true, true) => mix,

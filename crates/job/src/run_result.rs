@@ -1,4 +1,4 @@
-//! The result of a run: the shape of `--output json`.
+//! The result of a run, in the form of `--output json`.
 
 use crate::{
     BlockSizes, CompletionResult, Counts, EngineName, Job, JobKind, Method, ReadWrite, Spoiled,
@@ -78,8 +78,8 @@ pub struct SectionResult {
 }
 
 impl RunResult {
-    /// Result of `job` by `method` on `devices`, with `counts` in the effective completion mode, or without. By
-    /// default it was neither ended early nor spoiled, and was measured.
+    /// Returns the result of `job` with `method` on `devices`; `counts` are its figures in the effective completion
+    /// mode, if there is one. By default the run was measured, and neither ended early nor spoiled.
     pub fn new(
         job: &Job,
         method: Method,
@@ -111,13 +111,13 @@ impl RunResult {
         }
     }
 
-    /// True if another program did the I/O.
+    /// Returns true if another program did the I/O.
     pub fn is_external(&self) -> bool {
         self.engine.is_some_and(EngineName::is_external)
     }
 
-    /// Result of `sections`, at least one, on `devices`, with `counts` of all together: what they do not have in
-    /// common is `None`.
+    /// Returns the result of `sections`, at least one, on `devices`; `counts` are the figures of all together.
+    /// Fields in which the sections differ are `None`.
     pub fn of_sections(
         sections: Vec<SectionResult>,
         devices: Vec<String>,
@@ -155,10 +155,10 @@ impl RunResult {
     }
 }
 
-/// Number of names that are listed, where there are many sections.
+/// Largest number of sections whose names are all listed.
 const FEW: usize = 4;
 
-/// Name of `sections` together: `a+b`, or the first and the number of the others.
+/// Returns the name of `sections` together: `a+b`, or the first name and the number of the others.
 pub fn section_name(sections: &[String]) -> String {
     match sections {
         [first, rest @ ..] if rest.len() >= FEW => format!("{first} and {} more", rest.len()),
@@ -166,7 +166,7 @@ pub fn section_name(sections: &[String]) -> String {
     }
 }
 
-/// The value that all `values` have in common.
+/// Returns the value that all `values` have in common, if there is one.
 fn common<T: PartialEq>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let all: Option<Vec<T>> = values.collect();
     let mut all = all?.into_iter();
@@ -174,7 +174,7 @@ fn common<T: PartialEq>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
     all.all(|other| other == first).then_some(first)
 }
 
-/// The completion modes of `sections`, each once; with the engines where these differ.
+/// Returns the completion modes of `sections`, each once; with the engines if these differ.
 fn completion(sections: &[SectionResult]) -> CompletionResult {
     let runs = || sections.iter().map(|section| &section.result);
     let alike = common(runs().map(|run| run.engine)).is_some();

@@ -1,4 +1,4 @@
-//! Schedule of a job: each I/O's arrival, direction and place.
+//! Schedule of a job: the arrival, direction, size and load of each I/O.
 
 use crate::{Arrivals, Assignment, BlockSizeSplit, Job, Load};
 use joulio_units::{Direction, Nanos};
@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use std::iter::repeat;
 
-/// Arrivals that [`Schedule::left`] draws one by one; the rest are one draw.
+/// Number of arrivals that [`Schedule::left`] draws one by one; the number of the others is one draw.
 const MAX_DRAWN: u64 = 1 << 20;
 
 /// An I/O that is due.
@@ -18,19 +18,19 @@ pub struct Due {
     pub direction: Direction,
     /// Bytes of the I/O.
     pub len: u32,
-    /// Time that latency counts from.
+    /// Time from which its latency is counted.
     pub arrival: Nanos,
-    /// True in a closed loop, where an I/O arrives when it is made.
+    /// True in a closed loop, in which an I/O arrives when it is created.
     pub closed: bool,
-    /// Index of the load that the I/O is of.
+    /// Index of the load to which the I/O belongs.
     pub load: usize,
 }
 
-/// A load, ready to draw from.
+/// A load with its distributions.
 #[derive(Clone, Debug)]
 struct Drawn {
     load: Load,
-    /// Time that the load lasts.
+    /// Time for which the load applies.
     length: Nanos,
     reads: Bernoulli,
 }
@@ -40,39 +40,40 @@ impl Drawn {
         let reads = f64::from(load.read_percent.min(100)) / 100.0;
         Drawn {
             load,
-            // A load without length would never be over.
+            // A load of length zero would never end.
             length: length.max(Nanos(1)),
             reads: Bernoulli::new(reads).expect("at most 1"),
         }
     }
 }
 
-/// A job's I/Os in the order of their arrivals, by one load or several in turn. The random choices for the nth I/O
-/// are the same however the run waits, as long as one load lasts, and the same in a real run as in virtual time.
+/// A job's I/Os in the order of their arrivals, for one load or several in turn. As long as one load applies, the
+/// random choices for the nth I/O do not depend on how the run waits, and are the same in a real run and in virtual
+/// time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     loads: Vec<Drawn>,
-    /// The load that holds.
+    /// Index of the load that applies.
     turn: usize,
     /// End of that load.
     until: Nanos,
     next_arrival: Nanos,
-    /// I/Os that are left of a burst, or before a stall.
+    /// I/Os left in a burst, or before a stall.
     burst: u32,
-    /// The draw of each I/O's load; `None`: the loads take turns.
+    /// Distribution from which each I/O's load is drawn; `None`: the loads take turns.
     sizes: Option<WeightedAliasIndex<u32>>,
-    /// The job stalls, or its I/Os draw their sizes.
+    /// True if the job stalls, or draws the size of each I/O.
     is_rare: bool,
     random: Pcg64Mcg,
 }
 
 impl Schedule {
-    /// Schedule of job `index` of `job`, which has one device, from `start` on.
+    /// Returns the schedule of job `index` of `job`, which has one device, from `start` on.
     pub fn new(job: &Job, index: usize, start: Nanos) -> Schedule {
         Schedule::seeded(job, index, index, start)
     }
 
-    /// Schedule of job `index` of `job` on one of its devices, from `start` on.
+    /// Returns the schedule of job `index` of `job` on one of its devices, from `start` on.
     pub fn of_assignment(
         job: &Job,
         index: usize,
@@ -105,7 +106,7 @@ impl Schedule {
         schedule
     }
 
-    /// The next I/O, if it is due at `at`; in a closed loop one always is.
+    /// Returns the next I/O, if it is due at `at`; in a closed loop one always is.
     #[inline(always)]
     pub fn due(&mut self, at: Nanos) -> Option<Due> {
         match self.is_rare {
@@ -114,12 +115,12 @@ impl Schedule {
         }
     }
 
-    /// True if the job neither stalls nor draws sizes.
+    /// Returns true if the job neither stalls nor draws sizes.
     pub fn is_plain(&self) -> bool {
         !self.is_rare
     }
 
-    /// [`Schedule::due`] of a job that [is plain](Schedule::is_plain).
+    /// [`Schedule::due`] for a job that [is plain](Schedule::is_plain).
     #[inline(always)]
     pub fn due_plain(&mut self, at: Nanos) -> Option<Due> {
         while at >= self.until && self.next_arrival >= self.until {
@@ -146,7 +147,7 @@ impl Schedule {
         })
     }
 
-    /// The next I/O of a job that stalls, or whose I/Os draw their sizes.
+    /// Returns the next I/O of a job that stalls, or that draws the size of each I/O.
     #[cold]
     fn due_rarely(&mut self, at: Nanos) -> Option<Due> {
         let mut due = self.due_plain(at)?;
@@ -154,7 +155,7 @@ impl Schedule {
             (due.closed, due.arrival) = (true, at);
             self.burst -= 1;
             if self.burst == 0 {
-                // Until nothing is in flight.
+                // Until no I/O is in flight.
                 self.next_arrival = Nanos::MAX;
             }
         }
@@ -165,13 +166,13 @@ impl Schedule {
         Some(due)
     }
 
-    /// True if the job stalls now and then, and [`Schedule::drained`] is to be called.
+    /// Returns true if the job stalls at times, so that [`Schedule::drained`] must be called.
     #[inline]
     pub fn stalls(&self) -> bool {
         self.is_rare && matches!(self.loads[self.turn].load.arrivals, Arrivals::Think { .. })
     }
 
-    /// Reports that nothing is in flight at `at`: a stall begins, if it is its turn.
+    /// Reports that no I/O is in flight at `at`: a stall begins, if one is due.
     pub fn drained(&mut self, at: Nanos) {
         if let Arrivals::Think { time, blocks } = self.loads[self.turn].load.arrivals
             && self.burst == 0
@@ -181,8 +182,8 @@ impl Schedule {
         }
     }
 
-    /// Arrival of an open loop's next I/O, or the end of its load if that comes first; the end of a stall;
-    /// [`Nanos::MAX`] in a closed loop without one.
+    /// Returns the arrival of an open loop's next I/O, or the end of its load if that comes first; the end of a
+    /// stall; [`Nanos::MAX`] in a closed loop without a stall.
     pub fn next(&self) -> Nanos {
         match self.loads[self.turn].load.arrivals {
             Arrivals::Closed => Nanos::MAX,
@@ -190,7 +191,7 @@ impl Schedule {
         }
     }
 
-    /// Number of I/Os of open loops that arrive before `end`, from the next on; at most `max`.
+    /// Returns the number of I/Os of open loops that arrive before `end`, from the next one on; at most `max`.
     pub fn left(mut self, end: Nanos, max: u64) -> u64 {
         let mut left = self.left_of_load(end, max);
         while left < max && self.until < end {
@@ -200,7 +201,7 @@ impl Schedule {
         left.min(max)
     }
 
-    /// Number of I/Os of the load that holds which arrive before `end`.
+    /// Returns the number of I/Os of the present load that arrive before `end`.
     fn left_of_load(&mut self, end: Nanos, max: u64) -> u64 {
         let end = end.min(self.until);
         let left = end - self.next_arrival;
@@ -224,7 +225,7 @@ impl Schedule {
                 if self.next_arrival >= end || drawn >= max {
                     return drawn;
                 }
-                // The number of arrivals after the next is independent of those before.
+                // The number of arrivals after the next does not depend on those before.
                 let more = (end - self.next_arrival).0 as f64 / mean.0.max(1) as f64;
                 let more = Poisson::new(more).map(|more| more.sample(&mut self.random));
                 (drawn + 1).saturating_add(more.unwrap_or(0.0) as u64)
@@ -232,7 +233,7 @@ impl Schedule {
         }
     }
 
-    /// Begins the load after the current one, at the time when the current one ends.
+    /// Begins the next load, at the time when the present one ends.
     fn next_load(&mut self) {
         self.turn = (self.turn + 1) % self.loads.len();
         let start = self.until;
@@ -240,10 +241,10 @@ impl Schedule {
         self.begin(start);
     }
 
-    /// A load begins at `start`.
+    /// Begins a load at `start`.
     fn begin(&mut self, start: Nanos) {
         let arrivals = self.loads[self.turn].load.arrivals;
-        // A closed loop goes on until its time is over.
+        // A closed loop ends when the time of its load is over.
         let closed = arrivals == Arrivals::Closed;
         self.next_arrival = if closed { self.until } else { start };
         if let Arrivals::Bursts { ios, .. } | Arrivals::Think { blocks: ios, .. } = arrivals {
@@ -251,11 +252,11 @@ impl Schedule {
         }
     }
 
-    /// An I/O has been taken.
+    /// Computes the next arrival after an I/O was taken.
     #[inline]
     fn advance(&mut self, arrivals: Arrivals) {
         match arrivals {
-            // A stall is begun elsewhere.
+            // The function `drained` begins a stall.
             Arrivals::Closed | Arrivals::Think { .. } => {}
             Arrivals::Every(interval) => self.next_arrival += interval,
             Arrivals::Poisson(mean) => {
@@ -297,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Load and arrival of all that is due by `at`, in microseconds.
+    /// Returns the load and the arrival, in microseconds, of all I/Os that are due by `at`.
     fn taken(schedule: &mut Schedule, at: u64) -> Vec<(usize, u64)> {
         let at = Nanos::from_micros(at);
         let mut taken = Vec::new();
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(taken(&mut schedule, 0), [(0, 0); 3]);
         assert_eq!(schedule.next(), us(10));
         assert_eq!(taken(&mut schedule, 14), [(0, 10); 3]);
-        // The end of the load, though no burst is due before 20.
+        // The end of the load, although no burst is due before 20.
         assert_eq!(schedule.next(), us(15));
         assert_eq!(taken(&mut schedule, 24), [(1, 15), (1, 19), (1, 23)]);
         assert_eq!(taken(&mut schedule, 25), [(0, 25); 3]);
@@ -420,7 +421,7 @@ mod tests {
         assert_eq!((schedule.due(us(9)), schedule.next()), (None, Nanos::MAX));
         schedule.drained(us(10));
         assert_eq!((schedule.due(us(59)), schedule.next()), (None, us(60)));
-        // A stall goes on though nothing is in flight.
+        // A stall goes on even if nothing is in flight.
         schedule.drained(us(20));
         assert_eq!(schedule.next(), us(60));
         let due = schedule.due(us(61)).expect("it is over");

@@ -1,4 +1,4 @@
-//! Runs whose figures are the machine's doing.
+//! Runs whose figures show a disturbance of the machine.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -4,10 +4,10 @@ use hdrhistogram::Histogram;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The longest latency that is recorded, in nanoseconds: a minute. A longer one counts as that.
+/// Longest latency that is recorded, in nanoseconds: a minute. Longer ones are recorded as a minute.
 const MAX_LATENCY: u64 = 60_000_000_000;
 
-/// A histogram of latencies with three significant digits.
+/// Returns a histogram of latencies with three significant digits.
 fn latencies() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_LATENCY, 3).expect("bounds are constants")
 }
@@ -29,7 +29,7 @@ pub struct IoStatistics {
 }
 
 impl IoStatistics {
-    /// Statistics of no I/O.
+    /// Returns the statistics of no I/O.
     pub fn new() -> IoStatistics {
         IoStatistics {
             ios: 0,
@@ -58,7 +58,7 @@ impl IoStatistics {
         self.latency.add(&other.latency).expect("equal bounds");
     }
 
-    /// Forgets all I/Os.
+    /// Discards all I/Os.
     pub fn clear(&mut self) {
         self.ios = 0;
         self.errors = 0;
@@ -67,7 +67,7 @@ impl IoStatistics {
         self.latency.reset();
     }
 
-    /// Mean latency in nanoseconds; `None` if no I/O succeeded.
+    /// Returns the mean latency in nanoseconds; `None` if no I/O succeeded.
     pub fn mean(&self) -> Option<f64> {
         (self.ios > 0).then(|| self.total_latency.0 as f64 / self.ios as f64)
     }
@@ -79,7 +79,7 @@ impl Default for IoStatistics {
     }
 }
 
-/// Histograms as the values that they have recorded and how often.
+/// Histograms in serialized form: recorded values, and their counts.
 mod recorded {
     use super::latencies;
     use hdrhistogram::Histogram;

@@ -16,10 +16,10 @@ pub struct Steadiness {
 }
 
 impl Steadiness {
-    /// Fewest intervals that are judged: SNIA's measurement window has five rounds.
+    /// Least number of intervals that are judged: SNIA's measurement window has five rounds.
     pub const MIN_INTERVALS: usize = 5;
 
-    /// Slope of the straight line through `rates`, from one to the next; 0 of fewer than two.
+    /// Returns the slope of the straight line through `rates`, per interval; 0 for fewer than two rates.
     pub(crate) fn slope(rates: &[f64]) -> f64 {
         let n = rates.len() as f64;
         let mean = rates.iter().sum::<f64>() / n;
@@ -33,7 +33,7 @@ impl Steadiness {
         }
     }
 
-    /// Steadiness of `rates`, one an interval; `None`: too few, or nothing was done.
+    /// Returns the steadiness of `rates`, one per interval; `None` if there are too few, or no I/O was done.
     pub fn of(rates: &[f64]) -> Option<Steadiness> {
         let n = rates.len() as f64;
         let mean = rates.iter().sum::<f64>() / n;

@@ -1,4 +1,4 @@
-//! Runs that end when their rate is steady, as fio's `steadystate` has them.
+//! Runs that end when their rate is steady, as with fio's `steadystate`.
 
 use crate::{Steadiness, parse_size};
 use joulio_units::Nanos;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Rate that is to be steady.
+/// Rate that should be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SteadyRate {
-    /// I/Os a second.
+    /// I/Os per second.
     Iops,
-    /// Bytes a second.
+    /// Bytes per second.
     Bw,
 }
 
@@ -21,25 +21,25 @@ pub enum SteadyRate {
 pub struct SteadyCriterion {
     /// Rate that is judged.
     pub rate: SteadyRate,
-    /// True: the slope of the line through the window's rates counts, from one to the next; false: the
-    /// greatest distance of a rate from their mean.
+    /// True if the criterion is the slope of the line through the window's rates, per rate; false if it is the
+    /// largest difference between a rate and their mean.
     pub slope: bool,
-    /// Value that has to be undercut.
+    /// Limit below which the value must be.
     pub limit: f64,
-    /// True if the value is in percent of the mean.
+    /// True if the limit is in percent of the mean.
     pub percent: bool,
 }
 
-/// Steady state that a run ends at.
+/// Steady state at which a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
     /// Criterion.
     pub criterion: SteadyCriterion,
-    /// Length of the window that rolls along the run and is judged.
+    /// Length of the rolling window that is judged.
     pub duration: Nanos,
     /// Time of the measured part before the first window begins.
     pub ramp_time: Nanos,
-    /// Time that a rate of the window is taken over.
+    /// Time over which each rate is measured.
     pub check_interval: Nanos,
 }
 
@@ -60,7 +60,7 @@ pub struct SteadyStateResult {
 }
 
 impl SteadyCriterion {
-    /// Value of `rates`, one an interval, that is to be below the limit; `None`: nothing was done.
+    /// Returns the value of `rates`, one per interval, which is compared with the limit; `None` if no I/O was done.
     pub fn value(&self, rates: &[f64]) -> Option<f64> {
         let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
         if mean <= 0.0 {
@@ -80,12 +80,12 @@ impl SteadyCriterion {
 }
 
 impl SteadyState {
-    /// Number of the rates of a window.
+    /// Returns the number of rates in a window.
     pub fn rates(&self) -> usize {
         (self.duration.0 / self.check_interval.0.max(1)) as usize
     }
 
-    /// Problem of these times in a run of `runtime`, if there is one.
+    /// Returns what is invalid in these times for a run of `runtime`, if anything is.
     pub(crate) fn problem(&self, runtime: Option<Nanos>) -> Option<&'static str> {
         if self.check_interval < SteadyState::MIN_INTERVAL {
             return Some("rates are taken over at least 100ms: raise --steadystate_check_interval");
@@ -101,7 +101,7 @@ impl SteadyState {
         )
     }
 
-    /// Shortest time that a rate is taken over.
+    /// Shortest time over which a rate is measured.
     pub const MIN_INTERVAL: Nanos = Nanos::from_millis(100);
 }
 

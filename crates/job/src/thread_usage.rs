@@ -19,7 +19,7 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
-    /// Usage since `earlier`.
+    /// Returns the usage since `earlier`.
     pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
         ThreadUsage {
             threads: self.threads,

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Verification of data, as fio's `verify`.
+/// Verification of data, as with fio's `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
-    /// No verification: data that was read is not checked.
+    /// Data is not verified.
     #[default]
     None,
-    /// A header in each block, with where and when it was written, and a CRC-32C.
+    /// A header in each block, which contains where and when it was written, and a CRC-32C.
     Crc32c,
 }
 

@@ -5,21 +5,21 @@ use serde::Serialize;
 use crate::catalogue::{Profile, parse, text_of};
 use crate::{Census, DeviceProfile, MachineProfile, ProfileError};
 
-/// A machine's profile or a device's.
+/// Profile of a machine or of a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AnyProfile {
-    /// A machine's.
+    /// Profile of a machine.
     Machine(Box<MachineProfile>),
-    /// A device's.
+    /// Profile of a device.
     Device(Box<DeviceProfile>),
 }
 
 impl AnyProfile {
-    /// The built-in profiles and their texts: machines, then devices.
+    /// Returns the built-in profiles with their texts: machines, then devices.
     ///
     /// # Errors
-    /// [`ProfileError`]: a built-in profile is wrong, which is a bug of joulio.
+    /// [`ProfileError`]: a built-in profile is invalid, which is a bug of joulio.
     pub fn builtin() -> Result<Vec<(AnyProfile, &'static str)>, ProfileError> {
         let machines = MachineProfile::BUILTIN.iter();
         let devices = DeviceProfile::BUILTIN.iter();
@@ -28,13 +28,13 @@ impl AnyProfile {
         machines.chain(devices).collect()
     }
 
-    /// The profile in the file at `path`: a device's has `[service]`.
+    /// Reads the profile in the file at `path`; that of a device has a table `[service]`.
     ///
     /// # Errors
     /// [`ProfileError`]: the file cannot be read, or is not a profile.
     pub fn read(path: &str) -> Result<AnyProfile, ProfileError> {
         let text = text_of(path)?;
-        // Text that is not TOML is refused by either kind, with the line.
+        // Text that is not TOML is refused below, with the line.
         let table = text.parse::<toml::Table>().unwrap_or_default();
         if table.contains_key("service") {
             AnyProfile::device(&text, path)
@@ -51,7 +51,7 @@ impl AnyProfile {
         Ok(AnyProfile::Device(Box::new(parse(text, origin)?)))
     }
 
-    /// `machine` or `device`.
+    /// Returns `machine` or `device`.
     pub fn what(&self) -> &'static str {
         match self {
             AnyProfile::Machine(_) => MachineProfile::WHAT,
@@ -59,7 +59,7 @@ impl AnyProfile {
         }
     }
 
-    /// The name it is requested by.
+    /// Returns the profile's name.
     pub fn name(&self) -> &str {
         match self {
             AnyProfile::Machine(machine) => &machine.name,

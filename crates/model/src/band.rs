@@ -1,22 +1,22 @@
-//! The ends of a figure's band, and the band of an energy that follows from them.
+//! The ends of a figure's band, and the band of a computed energy.
 
 use joulio_units::{Band, Joules, Watts};
 
 use crate::Figure;
 
-/// Number of its band at which every figure is taken.
+/// Choice of one number of each figure's band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pick {
-    /// The end that makes the energy least.
+    /// The end that gives the least energy.
     Low,
     /// The figure's own value.
     Value,
-    /// The end that makes the energy most.
+    /// The end that gives the most energy.
     High,
 }
 
 impl Pick {
-    /// The band of an energy, from what `joules` gives for the low and the high end.
+    /// Returns the band of an energy, which `joules` computes with all figures at the low end and at the high end.
     pub fn band(joules: impl Fn(Pick) -> Joules) -> Band {
         Band {
             low: joules(Pick::Low),
@@ -24,7 +24,8 @@ impl Pick {
         }
     }
 
-    /// Returns the other end of the band, for a figure that is subtracted: the effect on the energy is then the same.
+    /// Returns the other end of the band, for a figure that is subtracted, so that the effect on the energy is the
+    /// same.
     pub(crate) fn opposite(self) -> Pick {
         match self {
             Pick::Low => Pick::High,
@@ -40,7 +41,7 @@ impl Pick {
 }
 
 impl Figure {
-    /// Returns the number of the figure's band that `pick` names; without a band its value.
+    /// Returns the number of the figure's band for `pick`; its value if it has no band.
     pub fn at(&self, pick: Pick) -> f64 {
         let [low, high] = self.band.unwrap_or([self.value; 2]);
         match pick {

@@ -1,4 +1,4 @@
-//! Finding a profile: by a built-in name, or by a path to a `.toml` file.
+//! Finds a profile by a built-in name, or by the path of a `.toml` file.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,14 @@ use joulio_units::nearest;
 pub(crate) trait Profile: DeserializeOwned {
     /// The name of this kind in an error message: `device` or `machine`.
     const WHAT: &'static str;
-    /// The built-in names and their texts, in the order they are listed.
+    /// The built-in names with their texts, in the order in which they are listed.
     const BUILTIN: &'static [(&'static str, &'static str)];
 
-    /// Refuses a profile whose numbers make no sense.
+    /// Refuses a profile with invalid numbers.
     fn check(&self, origin: &str) -> Result<(), ProfileError>;
 }
 
-/// The profile in `text`, which came from `origin`.
+/// Parses the profile in `text`, which came from `origin`.
 pub(crate) fn parse<P: Profile>(text: &str, origin: &str) -> Result<P, ProfileError> {
     let profile: P = toml::from_str(text).map_err(|error| {
         let before = error
@@ -35,10 +35,10 @@ pub(crate) fn parse<P: Profile>(text: &str, origin: &str) -> Result<P, ProfileEr
     Ok(profile)
 }
 
-/// Fields that older profiles have, with their present names.
+/// Old names of fields in older profiles, with their present names.
 const RENAMED: [(&str, &str); 2] = [("look_ns", "poll_ns"), ("cold_most_ns", "cold_max_ns")];
 
-/// Returns `message` in one line, or the present name of the field that it does not know.
+/// Returns `message` in one line, or, for an old name of a field, the present name.
 fn problem(message: &str) -> String {
     for (old, new) in RENAMED {
         if message.starts_with(&format!("unknown field `{old}`")) {
@@ -48,7 +48,7 @@ fn problem(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
 }
 
-/// The built-in profile `name`.
+/// Returns the built-in profile `name`.
 pub(crate) fn builtin<P: Profile>(name: &str) -> Result<P, ProfileError> {
     let Some((_, text)) = P::BUILTIN.iter().find(|(known, _)| *known == name) else {
         return Err(ProfileError::Unknown {
@@ -61,7 +61,7 @@ pub(crate) fn builtin<P: Profile>(name: &str) -> Result<P, ProfileError> {
     parse(text, name)
 }
 
-/// The built-in profile of that name, or the one in the file if it ends in `.toml`.
+/// Returns the built-in profile of that name, or the one in the file if the name ends in `.toml`.
 pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
     if !name_or_path.ends_with(".toml") {
         return builtin(name_or_path);
@@ -69,10 +69,10 @@ pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
     parse(&text_of(name_or_path)?, name_or_path)
 }
 
-/// Many times what any profile takes.
+/// Largest size of a file in bytes, many times that of any profile.
 const LARGEST: u64 = 4 << 20;
 
-/// Reads the file at `path`. Not every file ends, nor begins.
+/// Reads the file at `path`; refuses one that is too large or not regular, since a device or a pipe may never end.
 pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
     let read = || {
         let meta = fs::metadata(path)?;
@@ -91,7 +91,7 @@ pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
     })
 }
 
-/// The names of the built-in profiles.
+/// Returns the names of the built-in profiles.
 pub(crate) fn names<P: Profile>() -> impl Iterator<Item = &'static str> {
     P::BUILTIN.iter().map(|(name, _)| *name)
 }

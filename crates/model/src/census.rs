@@ -1,4 +1,4 @@
-//! The kinds of a profile's figures, counted.
+//! Numbers of a profile's figures by kind.
 
 use serde::Serialize;
 use toml::Value;

@@ -1,18 +1,18 @@
-//! The rules a profile's numbers obey, in the words of its error messages.
+//! The rules for a profile's numbers, with their error messages.
 
 use crate::range::Range;
 use crate::{Figure, ProfileError};
 
 /// Checks the fields of one profile; every error names the profile and the field.
 pub(crate) struct FigureCheck<'a> {
-    /// The file or the built-in name.
+    /// Name of the file, or the built-in name.
     pub(crate) origin: &'a str,
 }
 
 type Checked = Result<(), ProfileError>;
 
 impl FigureCheck<'_> {
-    /// A refusal of `field`.
+    /// Returns an error about `field`.
     pub(crate) fn refuse(&self, field: &str, problem: impl Into<String>) -> ProfileError {
         ProfileError::Invalid {
             origin: self.origin.to_owned(),
@@ -21,7 +21,7 @@ impl FigureCheck<'_> {
         }
     }
 
-    /// `problem` about `field` unless `held`.
+    /// Returns an error with `problem` about `field`, unless the rule is `held`.
     pub(crate) fn rule(&self, held: bool, field: &str, problem: &str) -> Checked {
         if held {
             Ok(())
@@ -35,7 +35,7 @@ impl FigureCheck<'_> {
         self.rule(!text.trim().is_empty(), field, "is empty: say what it is")
     }
 
-    /// A finite number with a source, inside its band if it has one.
+    /// Checks that the number is finite, has a source, and is inside its band if it has one.
     fn sound(&self, field: &str, figure: &Figure) -> Checked {
         let value = figure.value;
         if !value.is_finite() {
@@ -52,8 +52,8 @@ impl FigureCheck<'_> {
         }
     }
 
-    /// A sound figure of which the value, and both ends of its band, are `right`; `must` is the
-    /// rule in words.
+    /// Checks that a figure is sound, and that its value and both ends of its band are `right`; `must` is the rule
+    /// in words.
     fn all(
         &self,
         field: &str,
@@ -74,13 +74,13 @@ impl FigureCheck<'_> {
         }
     }
 
-    /// Inside `range`.
+    /// Checks that a figure is inside `range`.
     pub(crate) fn inside(&self, field: &str, figure: &Figure, range: Range) -> Checked {
         let must = format!("be {range}");
         self.all(field, figure, &must, |x| range.holds(x))
     }
 
-    /// Inside `range`, or zero, which means `zero`.
+    /// Checks that a figure is inside `range`, or zero, which means `zero`.
     pub(crate) fn zero_or_inside(
         &self,
         field: &str,
@@ -92,12 +92,12 @@ impl FigureCheck<'_> {
         self.all(field, figure, &must, |x| x == 0.0 || range.holds(x))
     }
 
-    /// Checks that a count or a share, which has no unit, is from `low` to `high`, both included.
+    /// Checks that a count or a fraction, which has no unit, is from `low` to `high`, both included.
     pub(crate) fn within(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
         self.inside(field, figure, Range::of(low, high, ""))
     }
 
-    /// A whole number from `low` to `high`, both included.
+    /// Checks that a figure is a whole number from `low` to `high`, both included.
     pub(crate) fn whole(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
         self.within(field, figure, low, high)?;
         if figure.value.fract() != 0.0 {

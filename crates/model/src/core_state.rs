@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The states of a core.
+/// State of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreState {

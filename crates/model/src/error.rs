@@ -1,8 +1,8 @@
-//! Reasons why a profile cannot be loaded: each message is one line that says what to correct.
+//! Errors of loading a profile: each message is one line that says what to correct.
 
 use std::path::PathBuf;
 
-/// Why a profile was refused.
+/// Error of a profile that is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// The name is not built in and is not a path to a `.toml` file.
@@ -13,7 +13,7 @@ pub enum ProfileError {
         what: &'static str,
         /// The name as given.
         name: String,
-        /// The built-in name that is most like it, if one is.
+        /// Most similar built-in name, if one is similar.
         near: Option<String>,
         /// The built-in names, separated by commas.
         known: String,
@@ -26,24 +26,24 @@ pub enum ProfileError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The text is not TOML, lacks a field, or has an unknown one.
+    /// The text is not TOML, or a field is missing or unknown.
     #[error("{origin}:{line}: {problem}")]
     Syntax {
         /// The file or the built-in name.
         origin: String,
-        /// The line it happened on, counted from 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// The problem there.
+        /// Description of the problem.
         problem: String,
     },
-    /// A field is there but its value makes no sense.
+    /// A field has an invalid value.
     #[error("{origin}: {field} {problem}")]
     Invalid {
         /// The file or the built-in name.
         origin: String,
-        /// The field's path in the TOML, as `service.read[1].us`.
+        /// Path of the field in the TOML, such as `service.read[1].us`.
         field: String,
-        /// The allowed values, and the value.
+        /// Allowed values, and the value.
         problem: String,
     },
 }

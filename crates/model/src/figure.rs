@@ -1,25 +1,25 @@
-//! A number that carries where it came from.
+//! Numbers with their source.
 
 use joulio_units::{Joules, Watts};
 use serde::{Deserialize, Serialize};
 
-/// The trust that a [`Figure`] deserves.
+/// Reliability of a [`Figure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FigureKind {
-    /// Printed by the maker, or measured and printed by someone else, for this very thing.
+    /// Published, by the maker or by someone who measured it, for this very device or machine.
     Published,
-    /// Arithmetic on published numbers; the source shows the arithmetic.
+    /// Computed from published numbers; the source shows the arithmetic.
     Derived,
-    /// Measured on this very machine; the source describes how.
+    /// Measured on this very device or machine; the source describes how.
     Measured,
-    /// Chosen so that the model meets a measurement; the source names the measurement.
+    /// Chosen so that the model reproduces a measurement, which the source names.
     Fitted,
-    /// Not published; the source names the basis of the guess.
+    /// Not published; the source gives the basis of the guess.
     Guess,
 }
 
-/// A number of a profile, with its source. The unit stands in the field's name (`idle_watts`).
+/// A number of a profile, with its source. Its unit is part of the field's name (`idle_watts`).
 ///
 /// ```toml
 /// idle_watts = { value = 5.0, kind = "derived", source = "34 W - 29 W", band = [4.0, 6.0] }
@@ -30,29 +30,29 @@ pub enum FigureKind {
     expecting = "a figure, as { value = 5.0, kind = \"guess\", source = \"why\" }"
 )]
 pub struct Figure {
-    /// The number the models use.
+    /// Number that the models use.
     pub value: f64,
     /// Origin of the figure.
     pub kind: FigureKind,
-    /// Source of the figure; never empty.
+    /// Source of the figure, which is never empty.
     pub source: String,
-    /// The least and the most it may plausibly be; the value lies inside.
+    /// Plausible range of the number, which contains the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<[f64; 2]>,
 }
 
 impl Figure {
-    /// The value as a power; for fields named `..._watts`.
+    /// Returns the value as a power, for fields named `..._watts`.
     pub fn watts(&self) -> Watts {
         Watts(self.value)
     }
 
-    /// The value as an energy; for fields named `..._joules`.
+    /// Returns the value as an energy, for fields named `..._joules`.
     pub fn joules(&self) -> Joules {
         Joules(self.value)
     }
 
-    /// The value as a count; for fields that a profile's rules hold to whole numbers.
+    /// Returns the value as a count, for fields whose rules allow only whole numbers.
     pub fn count(&self) -> u64 {
         self.value as u64
     }

@@ -1,4 +1,4 @@
-//! The growth of a device's latency with the size of a request.
+//! The dependence of a device's latency on the size of a request.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,34 +13,35 @@ use crate::range::Range;
 pub struct LatencyPoint {
     /// The size of the request in bytes.
     pub bytes: u32,
-    /// The mean time in microseconds that the device needs for it, alone on the device.
+    /// Mean time in microseconds that the device needs for the request if it has no other.
     pub us: Figure,
 }
 
-/// A latency table as the sampler uses it: straight lines between the points.
+/// A table of latencies for the sampler, with straight lines between its points.
 ///
-/// Below the first point a request costs as much as the first: the time of the command remains. Beyond the last point
-/// the last line goes on, but no flatter than the slope given to [`LatencyCurve::new`], which is the link's, and the
-/// only slope of a table with one point.
+/// A request smaller than the first point takes as long as the first: the time of the command remains. Beyond the
+/// last point the last line continues, but with at least the slope given to [`LatencyCurve::new`], which is the
+/// link's and the only slope of a table with one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyCurve {
-    /// Bytes and nanoseconds, by rising bytes.
+    /// Bytes and nanoseconds, in the order of the bytes.
     points: Box<[(f64, f64)]>,
     /// Nanoseconds per byte beyond the last point.
     beyond: f64,
 }
 
 impl LatencyCurve {
-    /// The curve through `points`, which a profile's rules hold sorted; no points are no latency.
+    /// Returns the curve through `points`, which a profile's rules keep sorted; without points all latencies are
+    /// zero.
     ///
-    /// `lone_slope` is in nanoseconds per byte: the least slope beyond the last point.
+    /// `lone_slope` is the least slope beyond the last point, in nanoseconds per byte.
     pub fn new(points: &[LatencyPoint], lone_slope: f64) -> LatencyCurve {
         let points: Box<[(f64, f64)]> = points
             .iter()
             .map(|point| (f64::from(point.bytes), point.us.value * 1e3))
             .collect();
         let beyond = match *points {
-            // More data never take less time on the link.
+            // More data never takes less time on the link.
             [.., (low, low_ns), (high, high_ns)] => {
                 ((high_ns - low_ns) / (high - low)).max(lone_slope)
             }
@@ -49,7 +50,7 @@ impl LatencyCurve {
         LatencyCurve { points, beyond }
     }
 
-    /// The mean service time in nanoseconds of a request of `bytes`.
+    /// Returns the mean service time in nanoseconds of a request of `bytes`.
     pub fn mean_ns(&self, bytes: u32) -> f64 {
         let bytes = f64::from(bytes);
         let next = self.points.partition_point(|&(at, _)| at < bytes);
@@ -66,7 +67,7 @@ impl LatencyCurve {
         }
     }
 
-    /// Returns whether every request of any size takes no time.
+    /// Returns true if requests of all sizes take no time.
     pub fn is_zero(&self) -> bool {
         self.beyond == 0.0 && self.points.iter().all(|&(_, ns)| ns == 0.0)
     }
@@ -76,7 +77,7 @@ impl LatencyCurve {
 /// (PCI Express Base Specification 6.0, section 4.2).
 const FASTEST_LINK: f64 = 32e9;
 
-/// Refuses a table that is empty, unsorted, or falls faster than any link carries data.
+/// Refuses a table that is empty or unsorted, or that is quicker than any link carries the data.
 pub(crate) fn check(
     check: &FigureCheck<'_>,
     field: &str,
@@ -102,8 +103,8 @@ pub(crate) fn check(
             &format!("{field}[{i}].bytes"),
             "must be more than the row before it: sort the table by size",
         )?;
-        // A drive that reads several channels at once may well be quicker with a larger request, but
-        // no link carries it in no time.
+        // A drive that reads several channels at once may be quicker with a larger request, but no link transfers
+        // the data in no time.
         let carried = f64::from(point.bytes) / FASTEST_LINK * 1e6;
         check.rule(
             before.us.value <= point.us.value || carried <= point.us.value,

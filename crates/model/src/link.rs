@@ -1,4 +1,4 @@
-//! The link of a machine that devices are on.
+//! The link by which a machine attaches a device.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,30 +8,30 @@ use crate::{Figure, ProfileError};
 
 /// The PCIe link that a machine has for each device.
 ///
-/// A device that could move more has to keep to it.
+/// It limits devices that could transfer more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Generation of PCI Express, from 1 to 6.
     pub generation: Figure,
-    /// Lanes: 1, 2, 4, 8 or 16.
+    /// Number of lanes: 1, 2, 4, 8 or 16.
     pub lanes: Figure,
     /// Usable bytes per second in one direction, after encoding, packet headers and flow control.
     pub bytes_per_second: Figure,
 }
 
-/// Bytes per second of a lane after encoding, by generation from 1 on (PCI Express Base
-/// Specification 6.0, section 4.2): 8b/10b, from generation 3 on 128b/130b, 1b/1b in flits at last.
+/// Bytes per second of a lane after encoding, by generation from 1 on (PCI Express Base Specification 6.0, section
+/// 4.2): 8b/10b, from generation 3 on 128b/130b, and in generation 6 1b/1b in flits.
 const LANE: [f64; 6] = [0.25e9, 0.5e9, 0.9846e9, 1.9692e9, 3.9385e9, 8e9];
 
 impl Link {
-    /// Nanoseconds per byte.
+    /// Returns the nanoseconds per byte.
     pub fn ns_per_byte(&self) -> f64 {
         1e9 / self.bytes_per_second.value
     }
 }
 
-/// Refuses a link that carries more than its lanes do.
+/// Refuses a link that carries more than its lanes can.
 pub(crate) fn check(check: &FigureCheck<'_>, link: &Link) -> Result<(), ProfileError> {
     let generations = LANE.len() as f64;
     check.whole("link.generation", &link.generation, 1.0, generations)?;

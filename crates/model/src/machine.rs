@@ -1,5 +1,4 @@
-//! The profile of a machine: the power of the box and of its cores by state, and the cost of waking
-//! one.
+//! The profile of a machine: the power of the box, the power of its cores by state, and the cost of waking a core.
 
 pub mod costs;
 mod rules;
@@ -11,15 +10,15 @@ use crate::catalogue::{self, Profile};
 use crate::power::residency::Residency;
 use crate::{CoreState, Figure, Frequency, FrequencyRatio, Link, Pick, ProfileError};
 
-/// A machine, as the power model sees it.
+/// A machine, as the power model uses it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineProfile {
-    /// The name it is requested by.
+    /// Name of the profile.
     pub name: String,
-    /// Sentence on what is modelled, and at which boundary the watts were measured.
+    /// Description of what is modelled and at which boundary the watts were measured, in a sentence.
     pub description: String,
-    /// Parts of the names of the processors that it is a profile of; none: of no one machine.
+    /// Parts of the names of the processors that the profile describes; empty: no particular machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<String>,
     /// Boundary of the profile's watts; the whole box by default.
@@ -27,29 +26,29 @@ pub struct MachineProfile {
     pub boundary: MeteredAt,
     /// Number of physical cores.
     pub cores: Figure,
-    /// Watts that its processor package is sold to draw for long: its thermal design power; absent
-    /// where the machine is of no one part.
+    /// Watts that the processor package may draw for long: its thermal design power; absent if the machine has no
+    /// particular processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdp_watts: Option<Figure>,
-    /// Watts of the whole box, or of the `boundary`, with every core in C6 and no storage device under test.
+    /// Watts of the whole box, or within the `boundary`, with every core in C6 and without the storage devices
+    /// under test.
     pub base_watts: Figure,
-    /// Watts that the package draws on top while any core keeps it from its own deep idle state;
-    /// absent when that is nothing.
+    /// Additional watts of the package while any core keeps it from its own deep idle state; absent if there are
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncore_watts: Option<Figure>,
-    /// Watts that it draws on top of those with every core busy, and a share of them with some;
+    /// Additional watts of the package with every core busy, proportionally less with some;
     /// absent when that is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncore_active_watts: Option<Figure>,
     /// Watts of one core by state.
     pub core_watts: CoreWatts,
-    /// Law by which they follow the core's frequency; absent when that is not known, and then they
-    /// do not.
+    /// Law by which the watts depend on the core's frequency; absent if it is not known, so that they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// Cost of waking a core.
+    /// Energy of waking a core.
     pub wake: WakeEnergy,
-    /// The link that each device is on; absent: it limits no device.
+    /// The link of each device; absent: it limits no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// Times of the software around an I/O, for the twin; absent if they are unknown.
@@ -57,14 +56,14 @@ pub struct MachineProfile {
     pub costs: Option<costs::Costs>,
 }
 
-/// Place at which the watts of a machine were taken.
+/// Boundary at which the watts of a machine were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeteredAt {
-    /// The plug: `base_watts` is of the box, and devices add to it.
+    /// The plug: `base_watts` is that of the box, and devices add to it.
     #[default]
     Wall,
-    /// The processor package: neither the rest of the box nor devices are in it.
+    /// The processor package: neither the rest of the box nor devices are included.
     Package,
 }
 
@@ -74,61 +73,61 @@ impl MeteredAt {
     }
 }
 
-/// Watts of one physical core by its activity; all in full, C6 not subtracted.
+/// Watts of one physical core by its activity: all of them, without subtracting those in C6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreWatts {
     /// Polling memory in a tight loop, or running the driver and the workload.
     pub spin: Figure,
-    /// Running in the kernel.
+    /// Running code of the kernel.
     pub kernel: Figure,
-    /// Waiting in `tpause` C0.1; absent when the CPU has no WAITPKG.
+    /// Waiting in `tpause` C0.1; absent if the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c01: Option<Figure>,
-    /// Waiting in `tpause` C0.2; absent when the CPU has no WAITPKG.
+    /// Waiting in `tpause` C0.2; absent if the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c02: Option<Figure>,
-    /// Waiting in `mwaitx` on a cache line; absent when the CPU cannot. A CPU with WAITPKG draws `pause_c02` instead:
-    /// `umwait` enters the same C0.2 as `tpause`.
+    /// Waiting in `mwaitx` on a cache line; absent if the CPU does not have it. For a CPU with WAITPKG `pause_c02`
+    /// applies instead: `umwait` enters the same C0.2 as `tpause`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Figure>,
     /// Halted in C1.
     pub c1: Figure,
     /// Halted in C1E: C1 at the lowest frequency and voltage.
     pub c1e: Figure,
-    /// Powered off in C6; `base_watts` already holds this for every core.
+    /// Powered off in C6; `base_watts` already includes this for every core.
     pub c6: Figure,
 }
 
 impl CoreWatts {
-    /// Watts of one core that monitors a cache line; `None` when the CPU cannot.
+    /// Returns the watts of a core that monitors a cache line; `None` if the CPU cannot.
     pub fn monitored(&self) -> Option<&Figure> {
         self.pause_c02.as_ref().or(self.monitor.as_ref())
     }
 }
 
-/// Joules of a wake-up that no time in a state accounts for: leaving the idle state.
+/// Joules of a wake-up in addition to the time in states: those of leaving the idle state.
 ///
-/// The code that then runs (interrupt handler, scheduler) is time, and paid for as `kernel`.
+/// The code that then runs (interrupt handler, scheduler) takes time, which counts as `kernel`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WakeEnergy {
     /// Joules of one wake-up by a device's interrupt.
     pub interrupt_joules: Figure,
-    /// Joules of one wake-up by the kernel's timer, setting the timer included.
+    /// Joules of one wake-up by the kernel's timer, including those of setting it.
     pub timer_joules: Figure,
 }
 
 impl MachineProfile {
-    /// The profile that is taken when none is named.
+    /// Name of the profile that is used if none is named.
     pub const DEFAULT: &'static str = "generic-server";
 
-    /// The names of the built-in profiles.
+    /// Returns the names of the built-in profiles.
     pub fn names() -> impl Iterator<Item = &'static str> {
         catalogue::names::<MachineProfile>()
     }
 
-    /// The built-in profile `name`.
+    /// Returns the built-in profile `name`.
     ///
     /// # Errors
     /// [`ProfileError`]: no built-in profile has the name.
@@ -136,7 +135,7 @@ impl MachineProfile {
         catalogue::builtin(name)
     }
 
-    /// The built-in profile of that name, or the one in the file if it ends in `.toml`.
+    /// Returns the built-in profile of that name, or the one in the file if the name ends in `.toml`.
     ///
     /// # Errors
     /// [`ProfileError`]: no built-in profile has the name, or the file cannot be read or is not a profile.
@@ -144,34 +143,34 @@ impl MachineProfile {
         catalogue::load(name_or_path)
     }
 
-    /// The built-in profile of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    /// Returns the built-in profile of a machine whose processor is called `model_name` in /proc/cpuinfo.
     pub fn fitting(model_name: &str) -> Option<MachineProfile> {
         let mut all = MachineProfile::names().filter_map(|name| MachineProfile::builtin(name).ok());
         all.find(|profile| profile.fits(model_name))
     }
 
-    /// Returns whether the profile is of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    /// Returns true if the profile describes a machine whose processor is called `model_name` in /proc/cpuinfo.
     pub fn fits(&self, model_name: &str) -> bool {
         self.processors.iter().any(|part| model_name.contains(part))
     }
 
-    /// The profile in `text`; errors call it `origin`.
+    /// Parses the profile in `text`; errors name `origin`.
     ///
     /// # Errors
-    /// [`ProfileError`]: the text is not a profile, or its numbers make no sense.
+    /// [`ProfileError`]: the text is not a profile, or a number is invalid.
     pub fn parse(text: &str, origin: &str) -> Result<MachineProfile, ProfileError> {
         catalogue::parse(text, origin)
     }
 
-    /// Refuses numbers that make no sense; every function that loads a profile has done this.
+    /// Checks all numbers; functions that load a profile do this.
     ///
     /// # Errors
-    /// [`ProfileError`]: the first number that makes no sense.
+    /// [`ProfileError`]: the first invalid number.
     pub fn validate(&self) -> Result<(), ProfileError> {
         self.check(&self.name)
     }
 
-    /// Hardware threads of all cores, at least 1; one a core where the profile has no costs.
+    /// Returns the number of hardware threads of all cores, at least 1; one per core if the profile has no costs.
     pub fn cpus(&self) -> usize {
         let threads = self
             .costs
@@ -180,18 +179,19 @@ impl MachineProfile {
         self.cores.count().max(1) as usize * threads.max(1) as usize
     }
 
-    /// Power of one core in `state` at the reference frequency.
+    /// Returns the power of one core in `state` at the reference frequency.
     ///
-    /// A pause or a monitor that the CPU does not have costs what spinning costs: it saves nothing.
+    /// A pause or a monitor that the CPU does not have takes the power of a spin.
     pub fn core_watts(&self, state: CoreState) -> Watts {
         self.core_watts_at(state, None, Pick::Value)
     }
 
-    /// Power of one core in `state` at `frequency` of the reference, and at either end of the band.
+    /// Returns the power of one core in `state` at the ratio `frequency` to the reference, with figures at `pick`
+    /// of their bands.
     ///
-    /// Running and pausing follow the frequency, by one law: the saving of C0.2 over spinning was
-    /// found the same at 2 GHz and at 800 MHz. A halted core draws what it does at the reference,
-    /// for its clock stands still, but no more than if it spun.
+    /// Running and pausing depend on the frequency by the same law: the saving of C0.2 over spinning was measured
+    /// to be equal at 2 GHz and at 800 MHz. A halted core draws what it does at the reference, since its clock
+    /// stands still, but no more than a spinning core.
     pub fn core_watts_at(
         &self,
         state: CoreState,
@@ -215,15 +215,15 @@ impl MachineProfile {
         })
     }
 
-    /// The ratio of `hertz` to the reference of this profile; `None` where it has none, and for a
-    /// frequency that no clock runs at.
+    /// Returns the ratio of `hertz` to the reference of this profile; `None` if it has no reference, or no clock
+    /// runs at that frequency.
     pub fn frequency_ratio(&self, hertz: f64) -> Option<FrequencyRatio> {
         let reference = self.frequency.as_ref()?.reference_hertz.value;
         FrequencyRatio::new(hertz / reference)
     }
 
-    /// The caveat of an energy of `run_cores`, if they were paid for at the reference frequency
-    /// for want of a better one; one line.
+    /// Returns a note for an energy of `run_cores`, in one line, if the reference frequency was used for lack of
+    /// the actual one.
     pub fn frequency_note(&self, run_cores: &[Residency]) -> Option<String> {
         let name = &self.name;
         let known = |core: &Residency| core.frequency.is_some();

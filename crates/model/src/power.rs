@@ -1,18 +1,18 @@
-//! Joules from the activity of cores and device: pure arithmetic on a window.
+//! Joules from the activity of cores and devices in a window: arithmetic only.
 //!
-//! The boundary is the whole box, or, if the machine's profile has the package's watts, the package, without the
-//! devices. It is the sum of five parts that do not overlap:
+//! The boundary is the whole box, or, if the machine's profile has the package's watts, the package without the
+//! devices. The energy is the sum of five parts that do not overlap:
 //!
-//! | part | is |
+//! | part | energy |
 //! |---|---|
 //! | base | `base_watts` x window: the box, with every core in C6 |
-//! | cores | for each core of the run, watts of its state *above C6* x time in it |
-//! | uncore | what the cores share, by how long it is awake and how busy they are |
-//! | wakes | joules of each wake-up beyond the time it takes |
-//! | device | idle watts x window, or those of its power states, and more as it works |
+//! | cores | for each core of the run, watts of its states *above C6* x the time in each |
+//! | uncore | parts that the cores share, by the time they are awake and by how busy the cores are |
+//! | wakes | joules of each wake-up in addition to the time it takes |
+//! | device | idle watts x window, or those of its power states, plus more for its work |
 //!
 //! Cores that the run does not use sleep in C6, which is part of the base. Each function takes the figures at their
-//! value or at an end of their bands, chosen by [`Pick`].
+//! value or at an end of their bands, as [`Pick`] says.
 
 mod cores;
 mod counted;
@@ -33,28 +33,30 @@ pub use device::{DeviceActivity, TransferTotals, device};
 pub use residency::Residency;
 pub use tdp::{package, past_tdp};
 
-/// The joules of a window by where they went.
+/// The joules of a window by the part of the machine that used them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnergyParts {
     /// The box.
     pub base: Joules,
     /// The cores of the run, above C6.
     pub cores: Joules,
-    /// Energy of the parts that the cores share.
+    /// The parts that the cores share.
     pub uncore: Joules,
-    /// Joules of the cores' wake-ups.
+    /// Wake-ups of the cores.
     pub wakes: Joules,
     /// The devices.
     pub device: Joules,
 }
 
 impl EnergyParts {
-    /// Sum of all parts: the reading of a meter at the wall, where the machine's watts are of the box.
+    /// Returns the sum of all parts: the reading of a meter at the wall, if the machine's watts are those of the
+    /// box.
     pub fn total(&self) -> Joules {
         self.without_devices() + self.device
     }
 
-    /// Sum without the devices: the reading of a meter at the package, where the machine's watts are of the package.
+    /// Returns the sum without the devices: the reading of a meter at the package, if the machine's watts are those
+    /// of it.
     pub fn without_devices(&self) -> Joules {
         self.base + self.cores + self.uncore + self.wakes
     }
@@ -73,7 +75,7 @@ impl Add for EnergyParts {
     }
 }
 
-/// The energy of `window`, in which `run_cores` drove `devices`.
+/// Returns the energy of `window`, in which `run_cores` used `devices`.
 pub fn energy(
     machine: &MachineProfile,
     devices: &[(&DeviceProfile, DeviceActivity)],
@@ -93,7 +95,7 @@ pub fn energy(
     }
 }
 
-/// The box over `window`.
+/// Returns the energy of the box in `window`, with every core in C6.
 pub fn base(machine: &MachineProfile, window: Nanos, pick: Pick) -> Joules {
     machine.base_watts.watts_at(pick) * window
 }

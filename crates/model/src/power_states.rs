@@ -1,51 +1,51 @@
-//! NVMe power states as behaviour (Base 8.15): the state of a device, the cost of leaving it, and the time in each
-//! state.
+//! The behaviour of NVMe power states (Base 8.15): the state of a device, the cost of leaving it, and the time in
+//! each state.
 
 use joulio_units::{Direction, Joules, Nanos, Watts};
 
 use crate::DeviceProfile;
 use crate::device::{DevicePower, PowerState};
 
-/// The most power states of a controller.
+/// Largest number of power states of a controller.
 const MAX_STATES: usize = 32;
 
-/// The entry of feature 0Ch, Autonomous Power State Transition, for one power state.
+/// Entry of feature 0Ch, Autonomous Power State Transition, for one power state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The power state to go to (ITPS).
+    /// Target power state (ITPS).
     pub to: u8,
     /// Idle time in this state after which the transition begins (ITPT); zero: never.
     pub after: Nanos,
 }
 
-/// The table of feature 0Ch, by power state.
+/// The table of feature 0Ch, with one entry per power state.
 pub type Transitions = [Option<Transition>; MAX_STATES];
 
-/// The power states of one device over time.
+/// Power states of one device over time.
 ///
-/// It has no clock: its user reports when I/Os come and end, and the host's requests. Times must not decrease; an
-/// earlier one counts as the latest. Autonomous transitions need no timer: they are made up for at the next report.
+/// There is no clock: the user reports the beginnings and ends of I/Os, and the host's requests. Times must not
+/// decrease; an earlier one counts as the latest. Autonomous transitions need no timer: the next report makes those
+/// that are due.
 ///
 /// - A transition from state a to state b takes a's exit latency and b's entry latency (Base 8.15),
 ///   and begins when the one before it is over.
-/// - A state that does no I/O is entered when the last I/O is over, and left for the last state
-///   that did when one comes. The I/O starts when that transition is over; so it waits for the rest
-///   of an entry, too.
-/// - Transitions by idle time run from the later of the last I/O's end and the state's entry. Only
-///   those to deeper states that do no I/O are followed: others could go round for ever.
-/// - The time of a transition is charged to the shallower of its two states: it draws more.
+/// - A non-operational state is entered when the last I/O is over. When an I/O comes, the device returns to the last
+///   operational state, and the I/O starts at the end of that transition; so it also waits for the rest of an entry.
+/// - Idle time is counted from the end of the last I/O or from the entry of the state, whichever is later. Only
+///   transitions to deeper non-operational states are made: others could form an endless cycle.
+/// - The time of a transition is charged to the shallower of its two states, which draws more.
 #[derive(Clone, Debug)]
 pub struct PowerStates {
     states: Box<[State]>,
     transitions: Transitions,
     autonomous: bool,
-    /// The state it is in, or in transition to.
+    /// The present state, or the target of the transition under way.
     current: u8,
-    /// The state it comes from.
+    /// The state before that.
     left: u8,
-    /// The last state that did I/O.
+    /// The last operational state.
     operational: u8,
-    /// The state that the latest transition is charged to.
+    /// The state to which the latest transition is charged.
     charged: u8,
     /// End of the transition before the latest.
     before: Nanos,
@@ -55,12 +55,12 @@ pub struct PowerStates {
     settled: Nanos,
     /// End of the last I/O.
     idle: Nanos,
-    /// The time up to which `residency` counts.
+    /// Time up to which `residency` is counted.
     counted: Nanos,
     residency: [Nanos; MAX_STATES],
 }
 
-/// The figures that are needed of one power state.
+/// Figures of one power state.
 #[derive(Clone, Copy, Debug)]
 struct State {
     operational: bool,
@@ -72,7 +72,7 @@ struct State {
 }
 
 impl PowerStates {
-    /// A device that is switched on at `start`: in power state 0, idle.
+    /// Returns the states of a device that is switched on at `start`: in power state 0, idle.
     pub fn new(profile: &DeviceProfile, start: Nanos) -> PowerStates {
         let power = &profile.power;
         let states = power.states.iter().take(MAX_STATES);
@@ -93,13 +93,13 @@ impl PowerStates {
         }
     }
 
-    /// The power state it is in at `at`, or in transition to: what Get Features 02h shows.
+    /// Returns the power state at `at`, or the target of a transition under way, which Get Features 02h reports.
     pub fn current(&mut self, at: Nanos) -> u8 {
         self.advance(at);
         self.current
     }
 
-    /// An I/O comes at `at`: when the device can start it, `at` or later.
+    /// Reports that an I/O comes at `at`; returns the time at which the device can start it, `at` or later.
     #[inline]
     pub fn submitted(&mut self, at: Nanos) -> Nanos {
         if self.autonomous {
@@ -111,13 +111,14 @@ impl PowerStates {
         at.max(self.settled)
     }
 
-    /// Reports that every I/O so far ends by `at`, which may lie in the future.
+    /// Reports that all I/Os so far end by `at`, which may be in the future.
     #[inline]
     pub fn idle_since(&mut self, at: Nanos) {
         self.idle = self.idle.max(at);
     }
 
-    /// The host requests power state `ps` at `at`. `false`: there is none, and nothing happens.
+    /// Requests power state `ps` at `at`, for the host. Returns `false`, without effect, if the device has no such
+    /// state.
     pub fn set(&mut self, ps: u8, at: Nanos) -> bool {
         if usize::from(ps) >= self.states.len() {
             return false;
@@ -130,7 +131,8 @@ impl PowerStates {
         true
     }
 
-    /// The host sets the table of transitions by idle time at `at`; all `None` turns them off.
+    /// Sets the table of transitions by idle time at `at`, for the host; if all are `None`, there are no
+    /// transitions.
     pub fn apst(&mut self, transitions: &Transitions, at: Nanos) {
         self.advance(at);
         self.transitions = *transitions;
@@ -144,7 +146,7 @@ impl PowerStates {
         self.autonomous = self.transitions.iter().any(Option::is_some);
     }
 
-    /// Resets the controller at `at`: it is at once in power state 0, without a table. Times of states before that
+    /// Resets the controller at `at`: it is in power state 0 at once, and has no table. Earlier times in states
     /// still count.
     pub fn reset(&mut self, at: Nanos) {
         self.advance(at);
@@ -158,7 +160,8 @@ impl PowerStates {
     /// Returns the factor on the time of an I/O in the current operational state; 1 in power state 0.
     ///
     /// A state that may draw only a fraction of the device's watts in power state 0 serves only that fraction of
-    /// I/Os. This is a model, since no vendor publishes how a device keeps its cap. A cap of zero watts is unknown.
+    /// I/Os. This is a model, since no vendor publishes how a device keeps its limit. A limit of zero watts means
+    /// that it is unknown.
     #[inline]
     pub fn stretch(&self, direction: Direction) -> f64 {
         let state = self.states.get(usize::from(self.operational));
@@ -169,16 +172,15 @@ impl PowerStates {
         }
     }
 
-    /// Time in each state until `at`; together the time since the device was switched on.
+    /// Returns the time in each state until `at`; their sum is the time since the device was switched on.
     pub fn residency(&self, at: Nanos) -> [Nanos; MAX_STATES] {
         let mut then = self.clone();
         then.advance(at);
         then.residency
     }
 
-    /// Energy until `at` had there been no I/O: each state's idle power over the time in
-    /// it. That is the profile's IDLP; else MP, where that is less than the idle power of power
-    /// state 0.
+    /// Returns the energy until `at` without any I/O: each state's idle power times the time in it. The idle power
+    /// is the profile's IDLP, or else MP, if that is less than the idle power of power state 0.
     pub fn idle_energy(&self, at: Nanos) -> Joules {
         let residency = self.residency(at);
         let energies = self.states.iter().zip(residency);
@@ -192,7 +194,7 @@ impl PowerStates {
         state.is_none_or(|state| state.operational)
     }
 
-    /// Makes the transitions that are due by `to`, and counts residency up to it.
+    /// Makes the transitions that are due by `to`, and counts residency up to then.
     fn advance(&mut self, to: Nanos) {
         while let Some(transition) = self.transitions[usize::from(self.current)] {
             let due = self.idle.max(self.settled) + transition.after;
@@ -209,7 +211,7 @@ impl PowerStates {
         self.count(at);
         let at = self.counted;
         if at < self.begun {
-            // It waited for I/O to end and has not begun: nothing is lost.
+            // The transition waited for the end of I/O and has not begun: it is cancelled.
             (self.current, self.begun, self.settled) = (self.left, at, self.before);
         }
         if target == self.current {
@@ -234,7 +236,7 @@ impl PowerStates {
         exit + entry
     }
 
-    /// Counts the time up to `to`.
+    /// Counts residency up to `to`.
     fn count(&mut self, to: Nanos) {
         let to = to.max(self.counted);
         let moving = to.min(self.settled).since(self.counted);

@@ -1,4 +1,4 @@
-//! Service times of a device's I/Os: a few servers behind one serial link in each direction.
+//! Service times of a device's I/Os: several servers behind a serial link for each direction.
 
 mod collection;
 mod spread;
@@ -12,37 +12,38 @@ use spread::Spread;
 
 use crate::{DeviceProfile, LatencyCurve, Link};
 
-/// Samples when a modelled device finishes each I/O it is given.
+/// Draws the times at which a modelled device finishes its I/Os.
 ///
-/// An I/O waits in arrival order for the first free of the profile's servers (its `parallelism`)
-/// and holds that server until it finishes. It needs its service time there, and its bytes need
-/// their turn on the link of its direction, which carries one transfer at a time from the moment
-/// the server takes the I/O: it finishes when both are over. So a closed loop of small requests
-/// saturates at `parallelism / service time` or at `bandwidth / size`, whichever is less.
+/// An I/O waits in the order of arrival for the first free server of the profile's (its `parallelism`), and holds
+/// that server until it finishes. It needs its service time there, and its bytes need a turn on the link of its
+/// direction, which carries one transfer at a time. Both begin when the server takes the I/O, and it finishes when
+/// both are over. So a closed loop of small requests saturates at `parallelism / service time` or at `bandwidth /
+/// size`, whichever is less.
 ///
-/// With a `channel_share` conflicts are modelled: each I/O takes its turn on the link first, then
-/// the server that has its data, which is any of them by chance, holds that for the share of its
-/// service time, and is finished when what is left of its service time is over. So what is in
-/// flight together collides now and then, and throughput bends before it saturates.
+/// With a `channel_share`, conflicts are modelled. Each I/O first takes its turn on the link. Then it waits for the
+/// server that has its data, a random one, and holds that for the given share of its service time; it finishes at
+/// the end of its service time. So I/Os in flight sometimes need the same server, and the throughput grows less
+/// before it saturates.
 ///
-/// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
-/// profile's `spread` as sigma. Thus the mean is the profile's, and no draw goes under the floor.
-/// With a `tail`, that fraction of reads takes so much longer, and the other draws are scaled down
-/// so that the mean of all reads is still the profile's.
+/// A service time is `mean x (floor + (1 - floor) x L)`, where L is lognormal with mean 1 and the profile's
+/// `spread` as sigma. So the mean is the profile's, and no time is below the floor. With a `tail`, that fraction of
+/// reads takes longer by its `us`, and the others are scaled down so that the mean of all reads is still the
+/// profile's.
 ///
-/// With `garbage_collection`, every so many bytes written begin a burst. Of the I/Os that a server
-/// takes during it the profile's fraction, drawn by the seed, wait in their servers for its end.
+/// With `garbage_collection`, a burst begins each time a number of bytes has been written. Of the I/Os that a
+/// server takes during a burst, the profile's fraction, drawn at random, waits in its server for the end of the
+/// burst.
 ///
-/// A flush takes the flush latency from now: it holds no server and waits for no earlier I/O, for
-/// NVMe's Flush covers only commands that completed before it.
+/// A flush takes the flush latency from now on: it holds no server and waits for no earlier I/O, since NVMe's Flush
+/// only covers commands that completed before it.
 ///
-/// The same profile and seed give the same times. After `new` nothing allocates.
+/// The same profile and seed give the same times. Nothing is allocated after `new`.
 #[derive(Clone, Debug)]
 pub struct ServiceModel {
     read: Path,
     write: Path,
     flush_ns: f64,
-    /// Time when each server becomes free, the earliest on top.
+    /// Times at which the servers become free, the earliest on top.
     servers: BinaryHeap<Reverse<Nanos>>,
     channels: Option<Channels>,
     spread: Spread,
@@ -50,12 +51,12 @@ pub struct ServiceModel {
     instant: bool,
 }
 
-/// Servers of which each has its own data.
+/// Servers that each have data of their own.
 #[derive(Clone, Debug)]
 struct Channels {
-    /// Time when each channel becomes free.
+    /// Time at which each channel becomes free.
     free: Box<[Nanos]>,
-    /// The share of a service time for which an I/O holds one.
+    /// Fraction of a service time for which an I/O holds a channel.
     share: f64,
 }
 
@@ -63,13 +64,13 @@ struct Channels {
 #[derive(Clone, Debug)]
 struct Path {
     curve: LatencyCurve,
-    /// Nanoseconds per byte that the machine's link takes longer than the device's own.
+    /// Additional nanoseconds per byte of the machine's link over the device's own.
     slower: f64,
-    /// The size requested last: most workloads have one.
+    /// The size requested last: most workloads have only one.
     last: RequestSize,
-    /// The link's nanoseconds per byte; 0 when it is not a limit.
+    /// Nanoseconds per byte on the link; 0 if it is not a limit.
     link_ns_per_byte: f64,
-    /// Time when the link becomes free.
+    /// Time at which the link becomes free.
     link_free: Nanos,
 }
 
@@ -79,13 +80,13 @@ struct RequestSize {
     bytes: u32,
     /// Mean service time in nanoseconds.
     mean_ns: f64,
-    /// Nanoseconds on the link, and the same as a time.
+    /// Nanoseconds on the link, as a number and as a time.
     link_ns: f64,
     link: Nanos,
 }
 
 impl RequestSize {
-    /// Time on the link of a device that is slowed down by `stretch`.
+    /// Returns the time on the link of a device that is slowed down by `stretch`.
     #[inline]
     fn takes(&self, stretch: f64) -> Nanos {
         match stretch == 1.0 {
@@ -96,15 +97,15 @@ impl RequestSize {
 }
 
 impl ServiceModel {
-    /// A device that has done nothing yet.
+    /// Returns the model of a device without I/Os yet.
     pub fn new(profile: &DeviceProfile, seed: u64) -> ServiceModel {
         ServiceModel::on_link(profile, seed, None)
     }
 
-    /// A device that has done nothing yet, on a machine's link.
+    /// Returns the model of a device without I/Os yet, on a machine's link.
     ///
-    /// Of the device's bandwidth and the link's the lesser holds. Where that is the link's, each
-    /// byte takes so much longer.
+    /// The lesser of the bandwidths of the device and of the link applies. If that is the link's, each byte takes
+    /// longer accordingly.
     pub fn on_link(profile: &DeviceProfile, seed: u64, link: Option<&Link>) -> ServiceModel {
         let service = &profile.service;
         let path = |points, own| Path::new(points, own, link);
@@ -131,7 +132,7 @@ impl ServiceModel {
 
     /// Starts an I/O at `now` and returns when the device finishes it, never before `now`.
     ///
-    /// `now` should not fall from call to call; an I/O given out of order queues all the same.
+    /// `now` should not decrease from call to call; an I/O that is given out of order still queues.
     pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
         self.begin(now, direction, bytes, 1.0)
     }
@@ -148,7 +149,7 @@ impl ServiceModel {
         self.begin(now, direction, bytes, stretch)
     }
 
-    /// Common body of both functions; for a device that is not slowed down it multiplies nothing.
+    /// Common body of both functions; for a device that is not slowed down nothing is multiplied.
     #[inline(always)]
     fn begin(&mut self, now: Nanos, direction: Direction, bytes: u32, stretch: f64) -> Nanos {
         if self.instant {
@@ -203,8 +204,8 @@ impl ServiceModel {
         finish
     }
 
-    /// The mean service time of an I/O alone on the device and its own link; the profile's figure,
-    /// to which waiting for a burst of garbage collection does not count.
+    /// Returns the mean service time of an I/O that is alone on the device and its own link. This is the profile's
+    /// figure, which does not include waits for bursts of garbage collection.
     pub fn mean(&self, direction: Direction, bytes: u32) -> Nanos {
         Nanos::nearest(match direction {
             Direction::Read => self.read.curve.mean_ns(bytes),
@@ -243,7 +244,7 @@ impl Path {
         self.curve.is_zero() && self.link_ns_per_byte == 0.0
     }
 
-    /// Mean service time, and time on the link, of a request of `bytes`.
+    /// Returns the mean service time of a request of `bytes`, and its time on the link.
     #[inline]
     fn size(&mut self, bytes: u32) -> &RequestSize {
         if self.last.bytes != bytes {
@@ -264,7 +265,8 @@ impl Path {
         }
     }
 
-    /// Takes the link's next turn from `from` on, for the time that the transfer `takes`; returns when it ends.
+    /// Takes the next turn on the link from `from` on, for a transfer that `takes` so long; returns the end of the
+    /// turn.
     #[inline]
     fn transfer(&mut self, from: Nanos, takes: Nanos) -> Nanos {
         if self.link_ns_per_byte == 0.0 {

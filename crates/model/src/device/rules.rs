@@ -1,4 +1,4 @@
-//! The rules of a sound device profile.
+//! The rules for the numbers of a device profile.
 
 use super::{DevicePower, DeviceProfile, GarbageCollection, Lba, PowerState, Service, Tail};
 use crate::catalogue::Profile;
@@ -6,11 +6,12 @@ use crate::check::FigureCheck;
 use crate::range::Range;
 use crate::{ProfileError, latency};
 
-/// The smallest memory page of NVMe (CAP.MPSMIN = 0), which MDTS counts in.
+/// Smallest memory page of NVMe (CAP.MPSMIN = 0), which is the unit of MDTS.
 pub(super) const PAGE_BYTES: u32 = 4096;
-/// More servers than any device has queue slots for; keeps a slip of the pen from eating memory.
+/// Limit of the number of servers: more than any device has queue slots, and so few that a typing error uses little
+/// memory.
 pub(super) const MAX_PARALLELISM: usize = 1 << 16;
-/// Identify Controller's MN field, in bytes.
+/// Length in bytes of Identify Controller's field MN.
 const MODEL_BYTES: usize = 40;
 /// Largest value of a 16-bit zero-based entry count.
 const MAX_ENTRIES: f64 = 65_536.0;
@@ -102,7 +103,7 @@ impl Profile for DeviceProfile {
 }
 
 fn sizes(check: &FigureCheck<'_>, device: &DeviceProfile) -> Result<(), ProfileError> {
-    // Above 2^53 a float no longer distinguishes bytes.
+    // Above 2^53, a float cannot represent every number of bytes.
     check.whole(
         "capacity_bytes",
         &device.capacity_bytes,
@@ -170,7 +171,7 @@ fn service(check: &FigureCheck<'_>, service: &Service) -> Result<(), ProfileErro
     latency::check(check, "service.read", &service.read)?;
     latency::check(check, "service.write", &service.write)?;
     check.inside("service.flush_us", &service.flush_us, Range::SERVICE_US)?;
-    // Sigma 4 already puts the 99th percentile at four times and the median at 1/3000 of the mean.
+    // With sigma 4 the 99th percentile is already four times the mean, and the median 1/3000 of it.
     check.within("service.spread", &service.spread, 0.0, 4.0)?;
     check.within("service.floor", &service.floor, 0.0, 1.0)?;
     check.whole(
@@ -202,8 +203,8 @@ fn service(check: &FigureCheck<'_>, service: &Service) -> Result<(), ProfileErro
 fn tail(check: &FigureCheck<'_>, tail: &Tail, service: &Service) -> Result<(), ProfileError> {
     check.within("service.tail.probability", &tail.probability, 0.0, 1.0)?;
     check.inside("service.tail.us", &tail.us, Range::SERVICE_US)?;
-    // The slow reads are part of the mean: the quick ones have to be so much quicker, and may not
-    // go under the floor for it.
+    // The slow reads are part of the mean: the others must be quicker by as much, and still not fall below the
+    // floor.
     let least = service.read.iter().map(|point| point.us.value);
     let above = (1.0 - service.floor.value) * least.fold(f64::INFINITY, f64::min);
     check.rule(
@@ -218,7 +219,7 @@ fn garbage_collection(
     check: &FigureCheck<'_>,
     collection: &GarbageCollection,
 ) -> Result<(), ProfileError> {
-    // A byte at least; and what a float counts exactly.
+    // At least one byte, and at most what a float counts exactly.
     check.whole(
         "service.garbage_collection.bytes",
         &collection.bytes,

@@ -11,84 +11,85 @@ use crate::check::FigureCheck;
 use crate::range::Range;
 use crate::{Figure, ProfileError};
 
-/// The CPU time of each step of an I/O, and what idle states cost to leave.
+/// CPU time of each step of an I/O, and times of the idle states.
 ///
-/// Nanoseconds of one core at its reference frequency, with the other thread of the core idle.
+/// Nanoseconds of one core at its reference frequency, while the other hardware thread of the core is idle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// The workload's own time between a completion and the next submission.
+    /// Time of the workload itself between a completion and the next submission.
     pub app_ns: Figure,
-    /// User mode to kernel and back, once a system call.
+    /// Time from user mode to the kernel and back, for one system call.
     pub crossing_ns: Figure,
     /// Poll of a completion queue that finds nothing.
     pub poll_ns: Figure,
-    /// Moving, checking or mapping data, by KiB of the I/O.
+    /// Time to copy, check or map data, per KiB of the I/O.
     pub kib_ns: Figure,
-    /// Giving the core away: the scheduler's path from the thread to idle.
+    /// Time to give up the core: the scheduler's path from the thread to the idle task.
     pub switch_ns: Figure,
     /// Nanoseconds from the device's interrupt to the end of its handler, on a core that is awake.
     pub interrupt_ns: Figure,
     /// Nanoseconds from the handler's end to the thread's next instruction.
     pub wake_ns: Figure,
-    /// Setting a timer of the kernel and taking its interrupt.
+    /// Time to set a timer of the kernel, and to handle its interrupt.
     pub timer_ns: Figure,
-    /// Nanoseconds by which a timer may fire later than requested; the kernel uses all of it.
+    /// Nanoseconds by which a timer may fire later than requested; the kernel always uses all of them.
     pub timer_slack_ns: Figure,
     /// Nanoseconds that the thread loses after its core was idle: cold caches and predictors.
     pub cold_ns: Figure,
-    /// Nanoseconds that this grows to as the core is idle for longer; absent: it does not.
+    /// Largest value to which `cold_ns` grows if the core is idle for longer; absent: it does not grow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_max_ns: Option<Figure>,
-    /// The idle time after which half of the growth is there.
+    /// Idle time after which `cold_ns` has grown by half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_half_ns: Option<Figure>,
-    /// Factor on the time of a request's scheduler on a core that was idle; absent: 1.
+    /// Factor on the time of the request scheduler on a core that was idle; absent: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_slowdown: Option<Figure>,
-    /// Share of switch and wake-up that the system charges to the thread: the rest runs as the idle task's, and is in
-    /// no CPU figure of the thread. Absent: all of it.
+    /// Fraction of switch and wake-up that the system charges to the thread: the rest runs in the idle task, and is
+    /// in no CPU figure of the thread. Absent: all of it is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charged_share: Option<Figure>,
-    /// Nanoseconds of CPU time after which a thread that does not give its CPU away has had its turn
-    /// while others wait: the scheduler's base slice.
+    /// Nanoseconds of CPU time after which the turn of a thread ends if others wait: the scheduler's base slice.
     pub slice_ns: Figure,
-    /// Nanoseconds between two ticks of the kernel (1 s / CONFIG_HZ), at which the end of a turn is
-    /// seen; absent: 4 ms.
+    /// Nanoseconds between two ticks of the kernel (1 s / CONFIG_HZ), at which the end of a turn is noticed;
+    /// absent: 4 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ns: Option<Figure>,
-    /// Factor on the time of code while the other thread of its core runs.
+    /// Factor on the time of code while the other hardware thread of its core runs.
     pub smt_slowdown: Figure,
-    /// Factor on the time of code while the other thread of its core spins; absent: as `smt_slowdown`.
+    /// Factor on the time of code while the other hardware thread of its core spins; absent: that of
+    /// `smt_slowdown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_spin_slowdown: Option<Figure>,
-    /// Additional watts while both threads of a core run, as a share of those of one thread, 0 to 1; absent: nothing.
+    /// Additional watts while both hardware threads of a core run, as a fraction of those of one thread, 0 to 1;
+    /// absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_watts_share: Option<Figure>,
-    /// Hardware threads of a core.
+    /// Number of hardware threads per core.
     pub threads_per_core: Figure,
-    /// Nanoseconds that a file system adds to a path of the kernel; absent: they are in that path's
+    /// Nanoseconds that a file system adds to a path of the kernel; absent: they are included in that path's
     /// figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system_ns: Option<Figure>,
-    /// Nanoseconds from the device's interrupt to the thread's next instruction, where it is
-    /// delivered to the program without the kernel; absent when the CPU cannot.
+    /// Nanoseconds from the device's interrupt to the thread's next instruction, if the interrupt is delivered to
+    /// the program without the kernel; absent if the CPU cannot do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_interrupt_ns: Option<Figure>,
-    /// Leaving `tpause` or `umwait`: C0.2; absent: nothing.
+    /// Nanoseconds to leave `tpause` or `umwait` in C0.2; absent: zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_exit_ns: Option<Figure>,
-    /// The kernel's path: a system call an I/O.
+    /// The kernel's path, with a system call per I/O.
     pub kernel: PathCosts,
-    /// io_uring's: one system call to submit, one to wait; absent: as the kernel's.
+    /// The path of io_uring, with one system call to submit and one to wait; absent: that of `kernel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uring: Option<PathCosts>,
-    /// io_uring's with a thread of the kernel that submits and polls; absent: as io_uring's.
+    /// The path of io_uring with a kernel thread that submits and polls; absent: that of `uring`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sqpoll: Option<PathCosts>,
     /// The user-space driver's path.
     pub user: PathCosts,
-    /// The schedulers of requests that the machine's kernel has, by name; `none` costs nothing.
+    /// Request schedulers of the machine's kernel, by name; `none` takes no time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scheduler: BTreeMap<String, SchedulerCosts>,
     /// The idle states, from the shallowest to the deepest.
@@ -101,26 +102,25 @@ pub struct Costs {
 pub struct PathCosts {
     /// Nanoseconds from the caller to the doorbell.
     pub submit_ns: Figure,
-    /// Nanoseconds from the completion seen to the caller.
+    /// Nanoseconds from the time the completion is seen to the caller.
     pub complete_ns: Figure,
-    /// Nanoseconds of a block for an interrupt beyond handler and wake-up: an eventfd and its
-    /// system call.
+    /// Nanoseconds of a block for an interrupt in addition to handler and wake-up: an eventfd and its system call.
     pub block_ns: Figure,
-    /// Nanoseconds that the core takes longer out of an idle state where the kernel does not know
-    /// that the thread waits for I/O, and lets it idle deeper; absent: no longer.
+    /// Additional nanoseconds to leave an idle state if the kernel does not know that the thread waits for I/O, and
+    /// lets the core idle deeper; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_ns: Option<Figure>,
 }
 
-/// A scheduler of requests: inserting, choosing and ending one, on a core that was busy.
+/// A request scheduler: the times to insert, choose and end a request on a core that was busy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulerCosts {
-    /// A read, from insertion to completion.
+    /// Nanoseconds for a read, from insertion to completion.
     pub read_ns: Figure,
-    /// A write.
+    /// Nanoseconds for a write, from insertion to completion.
     pub write_ns: Figure,
-    /// The part of it under the lock that all queues of a device share.
+    /// Fraction of these times that is spent under the lock that all queues of a device share.
     pub locked_share: Figure,
 }
 
@@ -128,23 +128,23 @@ pub struct SchedulerCosts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleCosts {
-    /// The state by which its power is counted.
+    /// State by which the power is counted.
     pub state: IdleState,
-    /// Nanoseconds of entering it (the governor's accounts, the clocks), which the system charges
-    /// to the thread that went to sleep; absent: none.
+    /// Nanoseconds to enter the state (the governor's bookkeeping, the clocks), which the system charges to the
+    /// thread that went to sleep; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enter_ns: Option<Figure>,
     /// Nanoseconds from the interrupt to the first instruction.
     pub exit_ns: Figure,
-    /// Nanoseconds that the core has to stay for the state to pay.
+    /// Nanoseconds in the state after which it pays.
     pub residency_ns: Figure,
-    /// The expected idle time from which the governor chooses it; absent: where it pays.
+    /// Expected idle time from which the governor chooses the state; absent: `residency_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_ns: Option<Figure>,
 }
 
 impl IdleCosts {
-    /// The expected idle time from which the governor chooses it.
+    /// Returns the expected idle time from which the governor chooses the state.
     pub fn chosen(&self) -> &Figure {
         self.chosen_ns.as_ref().unwrap_or(&self.residency_ns)
     }
@@ -154,7 +154,7 @@ impl IdleCosts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleState {
-    /// Running: the idle task polls for work (drivers/cpuidle/poll_state.c). Draws as much as spinning.
+    /// Running: the idle task polls for work (drivers/cpuidle/poll_state.c), with the power of a spin.
     Poll,
     /// Halted.
     C1,
@@ -201,7 +201,7 @@ impl fmt::Display for IdleState {
     }
 }
 
-/// Reads a name of any case; `C0` is `POLL`.
+/// Parses a name in any case; `C0` is `POLL`.
 impl FromStr for IdleState {
     type Err = String;
 
@@ -215,8 +215,7 @@ impl FromStr for IdleState {
 }
 
 impl Costs {
-    /// The idle states of a CPU that may enter none deeper than `max`: the shallowest is always one
-    /// of them.
+    /// Returns the idle states of a CPU that may enter none deeper than `max`; the shallowest is always included.
     pub fn idle_up_to(&self, max: Option<IdleState>) -> &[IdleCosts] {
         let deeper = |costs: &IdleCosts| max.is_some_and(|max| costs.state > max);
         let allowed = self.idle.iter().position(deeper);
@@ -224,7 +223,7 @@ impl Costs {
     }
 }
 
-/// Refuses costs that make no sense.
+/// Refuses invalid costs.
 pub(super) fn check(check: &FigureCheck<'_>, costs: &Costs) -> Result<(), ProfileError> {
     for (field, figure) in [
         ("costs.app_ns", &costs.app_ns),
@@ -293,7 +292,7 @@ fn path(check: &FigureCheck<'_>, name: &str, path: &PathCosts) -> Result<(), Pro
     }
 }
 
-/// A cold start that grows, and shares that are shares.
+/// Checks the growth of the cold start, and that fractions are fractions.
 fn cold(check: &FigureCheck<'_>, costs: &Costs) -> Result<(), ProfileError> {
     if let Some(max) = &costs.cold_max_ns {
         check.inside("costs.cold_max_ns", max, Range::STEP_NS)?;
@@ -333,12 +332,12 @@ fn scheduler(
     check.within(&field("locked_share"), &costs.locked_share, 0.0, 1.0)
 }
 
-/// A poll takes time, or polling all the time would never end.
+/// A poll must take time, or endless polling would make no progress in virtual time.
 const POLL_NS: Range = Range::of(1.0, 1e9, "nanoseconds");
-/// A slice and a tick are longer than a switch.
+/// A slice and a tick must be longer than a switch.
 const SLICE_NS: Range = Range::of(1e3, 1e9, "nanoseconds");
 
-/// States that deepen, and of which each pays before it is left.
+/// Checks that the states become deeper, and that each pays before the next one does.
 fn idle(check: &FigureCheck<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
     let any = !states.is_empty();
     check.rule(any, "costs.idle", "is empty: give at least one state")?;
@@ -381,7 +380,7 @@ mod tests {
 
     const XEON: &str = include_str!("../../profiles/machines/xeon-e3-1230v5.toml");
 
-    /// The error message of the profile with `value` at `path`, its band left out.
+    /// Returns the error message for the profile with `value` at `path`, without a band.
     fn refusal(path: &str, value: f64) -> String {
         refusal_of(XEON, path, value)
     }

@@ -1,11 +1,11 @@
-//! The rules that a machine's numbers obey.
+//! The rules for a machine's numbers.
 
 use super::{CoreWatts, MachineProfile};
 use crate::check::FigureCheck;
 use crate::range::Range;
 use crate::{Frequency, ProfileError, link};
 
-/// Refuses a machine whose numbers make no sense.
+/// Refuses a machine with invalid numbers.
 pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), ProfileError> {
     let check = &FigureCheck { origin };
     check.text("name", &machine.name)?;
@@ -45,7 +45,7 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
     }
 }
 
-/// A law by which more frequency never costs less.
+/// Checks that by the law a higher frequency never takes less power.
 fn frequency(check: &FigureCheck<'_>, law: &Frequency) -> Result<(), ProfileError> {
     check.inside(
         "frequency.reference_hertz",
@@ -56,7 +56,7 @@ fn frequency(check: &FigureCheck<'_>, law: &Frequency) -> Result<(), ProfileErro
     check.within("frequency.exponent", &law.exponent, 0.0, 4.0)
 }
 
-/// Checks that every state draws more than nothing and at least as much as C6, and an idle one no more than spin.
+/// Checks that every state draws more than nothing and at least as much as C6, and an idle one no more than a spin.
 fn core_watts(check: &FigureCheck<'_>, watts: &CoreWatts) -> Result<(), ProfileError> {
     let states = [
         ("core_watts.spin", Some(&watts.spin)),

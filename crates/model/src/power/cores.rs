@@ -1,4 +1,4 @@
-//! Joules of the run's cores, of the parts that they share, and of waking them.
+//! Joules of the run's cores, of the parts that they share, and of their wake-ups.
 
 use joulio_units::{Joules, Nanos, Watts};
 
@@ -6,16 +6,16 @@ use super::Residency;
 use crate::machine::MachineProfile;
 use crate::{Figure, Pick};
 
-/// The time of the run's cores, above the C6 that base already paid.
+/// Returns the energy of the run's cores above C6, which the base already includes.
 ///
-/// The base's C6 is what is taken off, so that the least energy has the most of it. Less than C6
-/// a state never costs, be its band and that of C6 what they may.
+/// C6 is subtracted, so that the least energy has C6 at the high end of its band. A state never takes less than C6,
+/// whatever their bands are.
 pub fn cores(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {
     let floor = machine.core_watts.c6.at(pick.opposite());
     above(floor, machine, run_cores, pick)
 }
 
-/// Energy of the cores with their C6 watts: what a meter at the cores would read.
+/// Returns the energy of the cores including C6: the reading of a meter at the cores.
 pub fn cores_in_full(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {
     above(0.0, machine, run_cores, pick)
 }
@@ -32,9 +32,9 @@ fn above(floor: f64, machine: &MachineProfile, run_cores: &[Residency], pick: Pi
 
 /// Returns the energy of the parts that the cores share: ring or mesh, last-level cache, memory.
 ///
-/// The uncore is awake as long as the longest-serving core is anywhere but in C6, and draws more as cores
-/// are busy: `uncore_watts x awake + uncore_active_watts x (sum of the cores' busy times / cores
-/// of the machine)`. More threads than cores do not make it busier than all cores do.
+/// The uncore is awake for as long as the core that is out of C6 for the longest, and draws more as cores are busy:
+/// `uncore_watts x awake + uncore_active_watts x (sum of the cores' busy times / cores of the machine)`. More
+/// threads than cores do not make it busier than all cores do.
 pub fn uncore(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {
     let awake = run_cores.iter().map(Residency::total).max();
     let awake = awake.unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn uncore(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> 
     idling + Joules(watts(&machine.uncore_active_watts) * busy)
 }
 
-/// The wake-ups of the run's cores.
+/// Returns the energy of the wake-ups of the run's cores.
 pub fn wakes(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {
     let wake = &machine.wake;
     run_cores.iter().fold(Joules::default(), |sum, core| {

@@ -1,28 +1,28 @@
-//! Activity of a device, by the counters of a kernel.
+//! Activity of a device, from the kernel's counters.
 
 use joulio_units::{Direction, Nanos};
 
 use super::{DeviceActivity, TransferTotals};
 use crate::{DeviceProfile, ServiceModel};
 
-/// I/Os of one direction as a kernel counts them in a window, which sees when an I/O began and ended
-/// and not when the device worked on it.
+/// I/Os of one direction in a window, by the kernel's count. The kernel sees the beginning and the end of an I/O,
+/// and not when the device works on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedIos {
     /// I/Os finished.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Time for which they were outstanding, summed over I/Os; waiting in a queue is part of it.
+    /// Time for which they were in flight, summed over I/Os; time in a queue is included.
     pub outstanding: Nanos,
 }
 
 impl DeviceActivity {
-    /// Work of a device of `profile` in `window`, in which a kernel counted `read` and `write`.
+    /// Returns the work of a device with `profile` in `window`, in which the kernel counted `read` and `write`.
     ///
-    /// The device worked on each for the profile's time for an I/O of the mean size, as in virtual time,
-    /// but for no longer than the I/Os were outstanding: a cache may have answered. Power states are not
-    /// counted: it idled awake.
+    /// For each I/O the device worked for the profile's mean time for an I/O of the mean size, as in virtual time,
+    /// but not for longer than the I/Os were in flight: a cache may have answered. Power states are not counted:
+    /// the device is taken to idle in power state 0.
     pub fn counted(
         profile: &DeviceProfile,
         window: Nanos,
@@ -52,7 +52,7 @@ fn transfer(
         outstanding,
     } = counted;
     let mean = bytes.checked_div(ios).unwrap_or(0);
-    // A request larger than the largest command is sent as several.
+    // A request that is larger than the largest command is split.
     let part = mean.min(u64::from(profile.max_transfer())).max(1);
     let commands = ios.saturating_mul(mean.div_ceil(part).max(1));
     let alone = model.mean(direction, u32::try_from(part).unwrap_or(u32::MAX));

@@ -1,21 +1,21 @@
-//! Joules of a device by how busy it was.
+//! Joules of a device, from its utilisation.
 
 use joulio_units::{Joules, Nanos};
 
 use crate::{DeviceProfile, Pick};
 
-/// The transfers of one direction in a window.
+/// Transfers of one direction in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransferTotals {
     /// I/Os finished.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Time that the device worked on them, summed over I/Os; waiting in a queue is none.
+    /// Time for which the device worked on them, summed over I/Os; time in a queue is not included.
     pub service: Nanos,
 }
 
-/// The work of a device in a window.
+/// Work of a device in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceActivity {
     /// The length of the window.
@@ -24,23 +24,23 @@ pub struct DeviceActivity {
     pub read: TransferTotals,
     /// Writes.
     pub write: TransferTotals,
-    /// Energy without any I/O, if the device reports it: the watts of its power states by the
-    /// time in each. Idle watts x window otherwise.
+    /// Energy without any I/O, if the device reports it: the watts of its power states over the time in each.
+    /// `None`: idle watts x window.
     pub idle: Option<Joules>,
 }
 
-/// The device over its window:
+/// Returns the energy of the device in its window:
 ///
 /// `idling + (u_r (read_active - idle) + u_w (write_active - idle)) x window`
 ///
-/// Idling is idle watts x window, or less where power states were used.
+/// `idling` is idle watts x window, or less if power states were used.
 ///
-/// A direction's utilisation u is that of its busiest resource, the servers or the link:
-/// `max(service / (parallelism x window), bytes / (bandwidth x window))`. Should the two together
-/// pass 1 they are scaled back to 1: a device that is all busy is not busier.
+/// The utilisation u of a direction is that of its busiest resource, the servers or the link: `max(service /
+/// (parallelism x window), bytes / (bandwidth x window))`. If the two add up to more than 1, they are scaled down
+/// to 1: a device cannot be busier than busy.
 ///
-/// At an end of the bands the joules of power states, which were counted at the figures' values,
-/// are taken to be wrong by as much as the idle watts are.
+/// The joules of power states were computed with the figures' values. At an end of the bands they are assumed to
+/// differ by the same factor as the idle watts.
 pub fn device(profile: &DeviceProfile, activity: &DeviceActivity, pick: Pick) -> Joules {
     let window = activity.window.seconds();
     if window == 0.0 {
@@ -60,7 +60,7 @@ pub fn device(profile: &DeviceProfile, activity: &DeviceActivity, pick: Pick) ->
 
     let power = &profile.power;
     let idle = &power.idle_watts;
-    // The same sum, ordered by figures: each counts once, so that its effect on the energy is plain.
+    // The same sum, ordered by figures: each figure occurs once, so that its effect on the energy is clear.
     let working =
         power.read_active_watts.at(pick) * reading + power.write_active_watts.at(pick) * writing;
     let fixed = activity.idle.filter(|_| idle.value == 0.0);

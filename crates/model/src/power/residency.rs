@@ -4,19 +4,18 @@ use joulio_units::Nanos;
 
 use crate::{CoreState, FrequencyRatio};
 
-/// The time of one core in a window by state, and its wake-ups.
+/// Time of one core in a window by state, and its wake-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residency {
-    /// Polling, or running the driver and the workload; as [`CoreState::Spin`].
+    /// Polling, or running the driver and the workload; counted as [`CoreState::Spin`].
     pub spin: Nanos,
-    /// Running in the kernel; as [`CoreState::Kernel`].
+    /// Running in the kernel; counted as [`CoreState::Kernel`].
     pub kernel: Nanos,
-    /// Blocked until an interrupt; as [`CoreState::C1e`], the deepest state that pays within the
-    /// microseconds of an I/O (Linux gives it a target residency of 4 us on Sapphire Rapids, and
-    /// C6 one of 800 us).
+    /// Blocked until an interrupt; counted as [`CoreState::C1e`], the deepest state that pays within the
+    /// microseconds of an I/O (on Sapphire Rapids Linux gives it a target residency of 4 us, and C6 one of 800 us).
     pub blocked: Nanos,
-    /// Asleep until a timer; as [`CoreState::C1`], since such a sleep is a fraction of an I/O and
-    /// its known end keeps the kernel from a deeper state.
+    /// Asleep until a timer; counted as [`CoreState::C1`], since such a sleep is a fraction of an I/O and its known
+    /// end keeps the kernel from choosing a deeper state.
     pub slept: Nanos,
     /// Waiting in `tpause`; counted as [`CoreState::PauseC02`], which Linux allows unless configured otherwise.
     pub paused: Nanos,
@@ -26,25 +25,25 @@ pub struct Residency {
     pub wakes: u64,
     /// Wake-ups by a timer.
     pub timer_wakes: u64,
-    /// Mean frequency of the core while it ran; `None` if unknown: then the reference is used
-    /// ([`crate::MachineProfile::frequency_note`] says so).
+    /// Mean frequency of the core while it ran; `None` if unknown: then the reference is used, and
+    /// [`crate::MachineProfile::frequency_note`] says so.
     pub frequency: Option<FrequencyRatio>,
 }
 
 impl Residency {
-    /// The time accounted for.
+    /// Returns the sum of all times.
     pub fn total(&self) -> Nanos {
         self.by_state()
             .into_iter()
             .fold(Nanos::ZERO, |sum, (_, time)| sum + time)
     }
 
-    /// The time in which the core executed instructions.
+    /// Returns the time in which the core executed instructions.
     pub fn busy(&self) -> Nanos {
         self.spin + self.kernel
     }
 
-    /// The time in each state, with the state it is paid for as.
+    /// Returns the time in each state, with the state as which it is counted.
     pub(super) fn by_state(&self) -> [(CoreState, Nanos); 6] {
         [
             (CoreState::Spin, self.spin),

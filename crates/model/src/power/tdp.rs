@@ -1,4 +1,4 @@
-//! The processor package, and what it is sold to draw.
+//! The power of the processor package, compared with its thermal design power.
 
 use joulio_units::{Joules, Nanos, PastTdp};
 
@@ -6,8 +6,8 @@ use super::EnergyParts;
 use crate::machine::MachineProfile;
 use crate::{CoreState, MeteredAt, Pick};
 
-/// Power of the package above its thermal design power, in a run of `window` whose energy went into
-/// `parts`; `None` where the package keeps its TDP, or the profile has none.
+/// Returns the power of the package if it is above its thermal design power, in a run of `window` whose energy is
+/// `parts`; `None` if the package keeps its TDP, or the profile has none.
 pub fn past_tdp(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) -> Option<PastTdp> {
     let tdp_watts = machine.tdp_watts.as_ref()?.value;
     let package_watts = package(machine, parts, window, Pick::Value).0 / window.seconds();
@@ -17,9 +17,9 @@ pub fn past_tdp(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) ->
     })
 }
 
-/// Computes the package's share of `parts` in `window`, with all figures at `pick`: its cores, the parts that they
-/// share beyond the idle state, and wake-ups, with the supply's loss if the watts are the wall's. If the machine's
-/// watts are the package's, it is everything without the devices.
+/// Returns the package's energy among `parts` in `window`, with all figures at `pick`: its cores, the parts that
+/// they share while awake, and wake-ups, including the loss of the power supply if the watts are the wall's.
+/// If the machine's watts are the package's, it is everything except the devices.
 pub fn package(machine: &MachineProfile, parts: &EnergyParts, window: Nanos, pick: Pick) -> Joules {
     if machine.boundary == MeteredAt::Package {
         return parts.without_devices();

@@ -8,9 +8,9 @@ use crate::device::GarbageCollection;
 
 /// Bursts of garbage collection: bytes until the next, and end of the latest.
 ///
-/// A burst begins when the write that completes `bytes` is taken, and reaches the I/Os after it. A burst that is due
-/// during another prolongs it to its own end: other dies collect meanwhile, and no debt piles up beyond one burst. So
-/// a flood of writes sees at most one long burst, and I/Os after `us` of silence see none.
+/// A burst begins when the write that completes `bytes` is taken, and affects the I/Os after it. A burst that
+/// becomes due during another prolongs it to its own end: other dies collect at the same time, and no more than one
+/// burst is ever owed. So a flood of writes sees at most one long burst, and I/Os after a pause of `us` see none.
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     every: u64,
@@ -31,7 +31,7 @@ impl Collection {
         })
     }
 
-    /// Returns when an I/O that is taken at `taken` reaches the medium.
+    /// Returns the time at which an I/O that is taken at `taken` reaches the medium.
     pub(super) fn reach(&self, taken: Nanos, spread: &mut Spread) -> Nanos {
         if taken < self.until && spread.happens(self.chance) {
             self.until

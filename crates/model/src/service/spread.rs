@@ -6,23 +6,23 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::device::{Service, Tail};
 
-/// The randomness of one device: all of it comes from one seed.
+/// Random numbers of one device, all from one seed.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     random: Pcg64,
     floor: f64,
-    /// A lognormal of mean 1; absent when nothing spreads, so that no number is drawn for it.
+    /// Lognormal distribution of mean 1; absent if there is no spread, so that no number is drawn for it.
     above: Option<LogNormal<f64>>,
     tail: Option<SlowReads>,
 }
 
-/// The tail of reads.
+/// Tail of the read latencies.
 #[derive(Clone, Debug)]
 struct SlowReads {
     chance: Bernoulli,
-    /// Nanoseconds that a slow one takes longer.
+    /// Additional nanoseconds of a slow read.
     extra_ns: f64,
-    /// Nanoseconds that they add to the mean.
+    /// Nanoseconds that slow reads add to the mean.
     share_ns: f64,
 }
 
@@ -30,7 +30,7 @@ impl Spread {
     pub(super) fn new(service: &Service, seed: u64) -> Spread {
         let (spread, floor) = (service.spread.value, service.floor.value);
         let spreads = spread != 0.0 && floor < 1.0;
-        // exp(mu + sigma^2 / 2) is a lognormal's mean; this mu makes it 1.
+        // The mean of a lognormal distribution is exp(mu + sigma^2 / 2); this mu makes it 1.
         let above = spreads.then(|| LogNormal::new(-spread * spread / 2.0, spread).ok());
         Spread {
             random: Pcg64::seed_from_u64(seed),
@@ -40,13 +40,13 @@ impl Spread {
         }
     }
 
-    /// The nanoseconds of one I/O whose mean is `mean_ns`.
+    /// Draws the nanoseconds of one I/O whose mean is `mean_ns`.
     #[inline]
     pub(super) fn draw(&mut self, mean_ns: f64) -> f64 {
         self.around(mean_ns, 0.0)
     }
 
-    /// Draws the time of a read, which may be one of the slow ones.
+    /// Draws the nanoseconds of a read, which may be a slow one.
     #[inline]
     pub(super) fn draw_read(&mut self, mean_ns: f64) -> f64 {
         let Some(tail) = &self.tail else {
@@ -61,18 +61,19 @@ impl Spread {
         }
     }
 
-    /// Returns whether an event of this `chance` happens now.
+    /// Returns true if an event with this `chance` happens.
     pub(super) fn happens(&mut self, chance: Bernoulli) -> bool {
         chance.sample(&mut self.random)
     }
 
-    /// Returns one of `count` places, each equally likely.
+    /// Returns one of `count` indices, each with the same probability.
     pub(super) fn any_of(&mut self, count: usize) -> usize {
         // The high bits of a product: no division, and no bias that a run could show.
         ((u128::from(self.random.next_u64()) * count as u128) >> 64) as usize
     }
 
-    /// A draw about `mean_ns` less `elsewhere`: never under the floor, which is the whole mean's.
+    /// Draws a time around `mean_ns` less `elsewhere`, never below the floor, which is a fraction of the whole
+    /// mean.
     #[inline(always)]
     fn around(&mut self, mean_ns: f64, elsewhere: f64) -> f64 {
         let Some(above) = &self.above else {

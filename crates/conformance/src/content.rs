@@ -1,9 +1,9 @@
-//! Block contents that identify the block.
+//! Contents of blocks, which identify the block.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The content of a logical block: a function of seed, block and generation.
+/// Content of a logical block: a function of seed, block and generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The run's seed.
@@ -25,7 +25,7 @@ impl Content {
         Pcg64Mcg::seed_from_u64(seed).fill_bytes(&mut block[24..]);
     }
 
-    /// Whether every byte of `block` is this content.
+    /// Returns true if every byte of `block` is this content.
     pub fn is(self, block: &[u8]) -> bool {
         let mut wanted = vec![0; block.len()];
         self.fill(&mut wanted);
@@ -33,8 +33,8 @@ impl Content {
     }
 }
 
-/// Returns the blocks that the last claim stamps, for a check of the backing file from outside: every 37th, so that the
-/// blocks between are unchanged.
+/// Returns the blocks that the last claim stamps, for a check of the backing file from outside: every 37th, so that
+/// the blocks between them are unchanged.
 pub fn stamp_lba(index: u64) -> u64 {
     index * 37
 }

@@ -20,19 +20,19 @@ pub struct Endured {
     pub commands: u64,
     /// Commands that succeeded, including reads with wrong data.
     pub completed: u64,
-    /// Reads that succeeded with data that was never written there.
+    /// Reads that succeeded with data that was never written to the block.
     pub wrong_reads: u64,
     /// Commands that ended with an error, by its status.
     pub failed: HashMap<Status, u64>,
-    /// Buffers that a device kept that does not let go of its memory.
+    /// Buffers that the device kept because it did not release its memory.
     pub kept: u64,
-    /// Bad completions that the driver reported.
+    /// Faulty completions that the driver reported.
     pub reported: u64,
     /// Faults that the queue counted.
     pub faults: Faults,
     /// Counters of the waits of the queue's core.
     pub counters: WaitCounters,
-    /// Reason why the run ended before all commands were issued: there is no controller any more.
+    /// Reason why the run ended before all commands were issued: the controller can no longer be used.
     pub ended: Option<NvmeError>,
 }
 
@@ -49,14 +49,14 @@ const SPAN: u64 = 1024;
 struct InFlight {
     lba: u64,
     write: bool,
-    /// Device address of the command's buffer, which must be returned.
+    /// Device address of the command's buffer, which must come back.
     buffer: Iova,
 }
 
 struct Run<'a, D: Device> {
     bench: &'a Bench<D>,
     rng: Pcg64Mcg,
-    /// Last content by block, if it is known.
+    /// Last content of each block, if it is known.
     generations: HashMap<u64, Option<u64>>,
     written: u64,
     busy: HashSet<u64>,
@@ -105,7 +105,7 @@ pub fn endure<D: Device>(
     Ok(run.endured)
 }
 
-/// Reaps what the device still posts unrequested, and counts all of it as bad.
+/// Reaps what the device still posts without a command, and counts all of it as faulty.
 fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<()> {
     let mut idle_polls = 0;
     while idle_polls < 3 {
@@ -174,7 +174,7 @@ impl<D: Device> Run<'_, D> {
             self.content(lba, self.written).fill(&mut self.data);
             buffer.write(0, &self.data);
             queue.write(namespace, lba, 1, buffer, tag)?;
-            // Until it has succeeded the block's content is not known.
+            // The content of the block is not known until the write has succeeded.
             self.generations.insert(lba, None);
         } else {
             buffer.write(0, &vec![0xa5; self.data.len()]);
@@ -220,7 +220,7 @@ impl<D: Device> Run<'_, D> {
 
     fn succeed(&mut self, io: &InFlight, buffer: &DmaBuffer) {
         if io.write {
-            // The written data is still in the buffer.
+            // The buffer still has the written data.
             buffer.read(0, &mut self.data);
             let mut generation = [0; 8];
             generation.copy_from_slice(&self.data[16..24]);

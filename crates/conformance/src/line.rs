@@ -1,4 +1,4 @@
-//! One cache line that the interrupts of several queues write.
+//! One cache line to which the interrupts of several queues write.
 
 use crate::Bench;
 use crate::awaited::awaited;
@@ -6,8 +6,9 @@ use anyhow::{Result, anyhow, bail, ensure};
 use joulio_device::Device;
 use joulio_nvme::PollGroup;
 
-/// Reads one block at a time on two queues of each controller, `each` times on every queue. Every completion must write
-/// its queue's word of the one line, and no other, after the completion is visible; and no eventfd may be signalled.
+/// Reads one block at a time on two queues of each controller, `each` times on every queue. Every completion must
+/// write the word of its queue in the one line, and no other, after the completion is visible; and no eventfd may
+/// be signalled.
 pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
     let mut queues = Vec::new();
     let mut of = Vec::new();

@@ -1,4 +1,4 @@
-//! Mixed reads, writes and flushes of many sizes, every byte checked.
+//! Mixed reads, writes and flushes of many sizes; every byte is checked.
 
 use crate::turns::{Turns, arm};
 use crate::{Bench, Content, QueueMode};
@@ -31,7 +31,7 @@ struct Mixed<'a, D: Device> {
     max_blocks: u64,
 }
 
-/// Runs `ios` I/Os at `depth` on a queue pair of its own and returns its counters.
+/// Runs `ios` I/Os at `depth` on a new queue pair; returns its counters.
 pub fn mixed<D: Device>(
     bench: &Bench<D>,
     mode: QueueMode,
@@ -180,7 +180,7 @@ impl<D: Device> Mixed<'_, D> {
         Ok(())
     }
 
-    /// Checks that blocks which this run has written have their last content; that of others is not known.
+    /// Checks that blocks which this run has written have their last content; the content of others is not known.
     fn check_data(&self, buffer: &DmaBuffer, range: Range<u64>) -> Result<()> {
         let block = self.bench.namespace.block_size() as usize;
         let mut data = vec![0; block];

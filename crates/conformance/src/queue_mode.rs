@@ -10,7 +10,7 @@ pub enum QueueMode {
     Poll,
     /// Interrupts.
     Interrupt,
-    /// Poll, interrupt and poll again in turns, with commands in flight.
+    /// Polling and interrupts in turn, with commands in flight.
     Switching,
     /// A fixed sleep, then polling.
     Hybrid,
@@ -20,21 +20,21 @@ pub enum QueueMode {
     Ehp,
     /// Adaptive sleeps.
     Pas,
-    /// Adaptive sleeps, polling or interrupts.
+    /// Adaptive sleeps, polling, or interrupts, depending on the load.
     Dpas,
     /// Polling for a while, then interrupts.
     SkiRental,
 }
 
 impl QueueMode {
-    /// Modes that lead a queue through every step and back.
+    /// Modes in which a queue goes through every step and back.
     pub const ALL: [QueueMode; 4] = [
         QueueMode::Poll,
         QueueMode::Interrupt,
         QueueMode::Switching,
         QueueMode::Hybrid,
     ];
-    /// Published policies, which decide by earlier completions.
+    /// Published policies, which decide by the completions so far.
     pub const PUBLISHED: [QueueMode; 5] = [
         QueueMode::UringHybrid,
         QueueMode::Ehp,

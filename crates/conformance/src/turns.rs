@@ -1,4 +1,4 @@
-//! Turns of a run's completion modes.
+//! The completion modes of a run in turn.
 
 use crate::QueueMode;
 use anyhow::{Result, ensure};
@@ -7,7 +7,7 @@ use joulio_nvme::PollGroup;
 use joulio_nvme::wait::{AnyPolicy, now};
 use joulio_units::Nanos;
 
-/// Completions between two switches of [`QueueMode::Switching`].
+/// Number of completions between two switches of [`QueueMode::Switching`].
 const SWITCH: u64 = 97;
 
 /// The turns of a mode in a run, on the first queue of a group.
@@ -18,7 +18,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Begins the first turn, with nothing outstanding yet.
+    /// Begins the first turn; nothing may be in flight.
     pub(crate) fn begin<D: Device>(mode: QueueMode, group: &mut PollGroup<D>) -> Result<Turns> {
         if mode == QueueMode::Interrupt {
             arm(group)?;
@@ -30,7 +30,7 @@ impl Turns {
         })
     }
 
-    /// Switches if it is time to after `done` completions; returns `true` if to interrupts.
+    /// Switches if it is time after `done` completions; returns true if the switch is to interrupts.
     pub(crate) fn go_on<D: Device>(&mut self, done: u64, group: &mut PollGroup<D>) -> Result<bool> {
         if !self.switching || done < self.next {
             return Ok(false);
@@ -47,10 +47,10 @@ impl Turns {
     }
 }
 
-/// Waits once in a group with nothing outstanding, so that its vectors are unmasked.
+/// Waits once in a group with nothing in flight, so that its vectors are unmasked.
 ///
-/// A queue unmasks its vector when it first blocks, and never blocks for a device that is done by the first poll:
-/// without this, whether a run sees interrupts depends on chance.
+/// A queue unmasks its vector when it first blocks, and never blocks if the device has completed everything by the
+/// first poll: without this, it would depend on chance whether a run sees interrupts.
 pub(crate) fn arm<D: Device>(group: &mut PollGroup<D>) -> Result<()> {
     ensure!(group.outstanding() == 0, "there is work to wait for");
     let delivered = group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;

@@ -1,4 +1,4 @@
-//! Drivers: reapers for the futures of a queue.
+//! Drivers, which reap completions for the futures of a queue.
 
 use crate::state::{Shared, State};
 use crate::wakers::{Wakers, wake_all};
@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Completions that [`Driver::run`] takes at once.
+/// Largest number of completions that [`Driver::run`] takes at once.
 const BATCH: usize = 256;
 
-/// Reaper for the futures of an [`AsyncQueue`](crate::AsyncQueue), which wakes them. The order is
-/// [`Driver::arm`], wait for the descriptor, [`Driver::reap`], and again, as for an
+/// Reaps completions for the futures of an [`AsyncQueue`](crate::AsyncQueue), and wakes those futures. The sequence
+/// is [`Driver::arm`], a wait for the descriptor, [`Driver::reap`], and again, as for an
 /// [`EventGroup`](joulio_nvme::EventGroup):
 ///
 /// ```no_run
@@ -39,7 +39,7 @@ const BATCH: usize = 256;
 /// }
 /// ```
 ///
-/// Dropped, it leaves the queue to its futures, which poll it themselves.
+/// When the driver is dropped, the futures poll the queue themselves.
 pub struct Driver<D: Device> {
     shared: Arc<Shared<D>>,
     /// The group's descriptor.
@@ -65,23 +65,23 @@ impl<D: Device> Driver<D> {
         })
     }
 
-    /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
-    /// something does, or the queue is to be checked; `false`: there is something to reap, the queue's
-    /// policy never blocks, so that it is to be polled, or [`Driver::is_closed`].
+    /// Enables interrupts. If the result is `true`, nothing has completed, and the descriptor becomes readable once
+    /// a command completes, or once the queue must be checked. If it is `false`, there are completions to reap, or
+    /// the queue must be polled because its policy never blocks, or [`Driver::is_closed`].
     ///
     /// # Errors
-    /// The controller is used no more.
+    /// The controller can no longer be used.
     pub fn arm(&mut self) -> Result<bool, Arc<NvmeError>> {
         self.shared.with(&mut self.wake, State::arm)
     }
 
-    /// Rings the doorbell once for all commands that were written since the driver woke, as [`Driver::arm`] and
-    /// [`Driver::reap`] do too.
+    /// Rings the doorbell once for all commands that were written since the driver woke; [`Driver::arm`] and
+    /// [`Driver::reap`] do that too.
     pub fn ring(&mut self) {
         self.shared.lock().ring();
     }
 
-    /// Takes in up to `max` completions, without waiting, and wakes their futures; returns their number.
+    /// Takes up to `max` completions, without waiting, and wakes their futures; returns their number.
     ///
     /// # Errors
     /// The controller can no longer be used: all futures end with this error.
@@ -98,15 +98,15 @@ impl<D: Device> Driver<D> {
         }
     }
 
-    /// Returns whether the queue has no handle left and no command outstanding.
+    /// Returns true if the queue has no handle left and no command in flight.
     pub fn is_closed(&self) -> bool {
         self.shared.lock().is_closed()
     }
 
-    /// Drives the queue in the calling thread, a thread of its own, until [`Driver::is_closed`].
+    /// Drives the queue in the calling thread, which should do nothing else, until [`Driver::is_closed`].
     ///
     /// # Errors
-    /// The controller is used no more.
+    /// The controller can no longer be used.
     pub fn run(mut self) -> Result<(), Arc<NvmeError>> {
         while !self.is_closed() {
             if self.arm()? {
@@ -120,7 +120,7 @@ impl<D: Device> Driver<D> {
         Ok(())
     }
 
-    /// Reason that the controller is used no more, when it is so.
+    /// Returns the reason why the controller can no longer be used; called only if it cannot.
     #[cold]
     fn ended(&self) -> Arc<NvmeError> {
         let state = self.shared.lock();
@@ -156,7 +156,7 @@ impl<D: Device> Drop for Driver<D> {
     }
 }
 
-/// Waits until no command is outstanding.
+/// Waits until no command is in flight.
 pub(crate) async fn drain<D: Device>(shared: &Arc<Shared<D>>) -> Result<(), IoError> {
     poll_fn(|cx| {
         let (ended, outstanding) = shared.with(&mut Wakers::new(), |state, wake| {
@@ -174,7 +174,7 @@ pub(crate) async fn drain<D: Device>(shared: &Arc<Shared<D>>) -> Result<(), IoEr
         if outstanding == 0 {
             return Poll::Ready(Ok(()));
         }
-        // No completion is this one's: it asks again.
+        // No completion wakes this future, so that it asks to be polled again.
         cx.waker().wake_by_ref();
         Poll::Pending
     })

@@ -1,19 +1,19 @@
-//! Failures of a command, with the buffers that it had.
+//! Errors of a command, with its buffers.
 
 use joulio_nvme::spec::Status;
 use joulio_nvme::{BufferList, NvmeError, SubmitError};
 use std::fmt;
 use std::sync::Arc;
 
-/// A command that failed, and its buffers, the caller's again.
+/// Error of a command, with its buffers, which belong to the caller again.
 pub struct IoError {
     /// Reason.
     pub reason: IoFailure,
-    /// Buffers of the command: empty where the device kept them, or it had none.
+    /// Buffers of the command; empty if the device kept them, or the command had none.
     pub buffers: BufferList,
 }
 
-/// Reason that a command failed.
+/// Reason why a command failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoFailure {
@@ -23,7 +23,7 @@ pub enum IoFailure {
     /// The command was refused before it was submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
-    /// The controller is used no more.
+    /// The controller can no longer be used.
     #[error(transparent)]
     Controller(Arc<NvmeError>),
 }

@@ -1,10 +1,10 @@
-//! Results of commands that succeeded.
+//! Results of successful commands.
 
 use joulio_nvme::{BufferList, Completed, DmaBuffer};
 
-/// Result of a command that succeeded: its buffer, its buffers, nothing, or the whole completion.
+/// Result of a successful command: its buffer, its buffers, nothing, or the whole completion.
 pub trait FromCompleted: Sized {
-    /// The result of `completed`, which succeeded.
+    /// Returns the result of `completed`, which was successful.
     fn of(completed: Completed) -> Self;
 }
 

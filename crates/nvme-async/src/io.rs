@@ -13,8 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// The future of a command: submitted when it is first polled, as soon as the queue has room. Dropped
-/// before it is done, it leaves the command with the device ([`AsyncQueue::reclaim`](crate::AsyncQueue::reclaim)).
+/// The future of a command, which is submitted when the future is first polled, or as soon as the queue has room. A
+/// future that is dropped before its command completes leaves the command with the device
+/// ([`AsyncQueue::reclaim`](crate::AsyncQueue::reclaim)).
 #[must_use = "a command is submitted when its future is polled"]
 pub struct Io<'a, D: Device, T> {
     shared: &'a Shared<D>,
@@ -22,22 +23,22 @@ pub struct Io<'a, D: Device, T> {
     outcome: PhantomData<fn() -> T>,
 }
 
-/// A command and how far it is.
+/// A command, and how far it has got.
 struct Progress<'a> {
     stage: Stage,
     request: Request<'a>,
 }
 
-/// Progress of a future.
+/// Stage of a command.
 #[derive(Clone, Copy)]
 enum Stage {
     /// Not submitted yet.
     New,
-    /// Not submitted; the future waits for room in the queue, with this ticket.
+    /// Not submitted; the future waits with this ticket until the queue has room.
     InLine(u64),
-    /// With the device, or completed: index of the operation.
+    /// In flight, or completed; with the index of the operation.
     Submitted(u32),
-    /// Ended: the result was taken.
+    /// Ended: the result has been taken.
     Ended,
 }
 
@@ -77,11 +78,11 @@ impl<D: Device, T: FromCompleted> Future for Io<'_, D, T> {
     }
 }
 
-// The common cases, in few instructions (`benches/instructions`): what they return fits into registers. The
+// The common cases, in few instructions (`benches/instructions`): their return values fit into registers. The
 // compiler inlines them where a program awaits once.
 impl<D: Device, T: FromCompleted> Io<'_, D, T> {
-    /// Submits the command if the queue has a driver that is awake and does the rest; returns whether it was
-    /// submitted.
+    /// Submits the command if the queue has a driver that is awake and does the rest; returns true if the command
+    /// was submitted.
     #[inline]
     fn begin(&mut self, waker: &Waker) -> bool {
         let mut state = self.shared.lock();
@@ -113,7 +114,7 @@ impl<D: Device, T: FromCompleted> Io<'_, D, T> {
         }
     }
 
-    /// Result of the operation, if it has come and is a success.
+    /// Returns the result of the operation, if it has completed successfully.
     #[inline]
     fn finish(&mut self, operation: u32) -> Option<T> {
         let mut state = self.shared.lock();
@@ -122,7 +123,7 @@ impl<D: Device, T: FromCompleted> Io<'_, D, T> {
         Some(T::of(completed))
     }
 
-    /// Polls the future in every case that the quick path leaves.
+    /// Polls the future in all cases that the quick path leaves.
     #[cold]
     #[inline(never)]
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<T, IoError>> {
@@ -140,7 +141,7 @@ impl<D: Device, T: FromCompleted> Io<'_, D, T> {
     }
 }
 
-/// Forgets an operation that the queue has refused; its next poll returns the same error.
+/// Removes an operation that the queue has refused; its next poll returns the same error.
 #[cold]
 #[inline(never)]
 fn forget<D: Device>(mut state: MutexGuard<'_, State<D>>, operation: u32) -> bool {
@@ -151,7 +152,7 @@ fn forget<D: Device>(mut state: MutexGuard<'_, State<D>>, operation: u32) -> boo
 }
 
 impl Progress<'_> {
-    /// Submits a command that is not the most common one, as [`Io::begin`] does.
+    /// Submits a command of a less common kind, as [`Io::begin`] does.
     #[inline(never)]
     fn begin_other<D: Device>(
         &mut self,
@@ -226,7 +227,7 @@ impl Progress<'_> {
         wait_on(operation, state, waker, later)
     }
 
-    /// Outcome of a command that the queue did not accept: it waits for room, or has failed.
+    /// Handles a command that the queue did not accept: it waits for room, or has failed.
     fn not_submitted<D: Device>(
         &mut self,
         reason: SubmitError,
@@ -253,7 +254,7 @@ impl Progress<'_> {
     }
 }
 
-/// Wakers to be woken, and some to be dropped, when no lock is held.
+/// Wakers to wake, and values to drop, once no lock is held.
 #[derive(Default)]
 struct Later {
     wake: Wakers,
@@ -290,7 +291,7 @@ fn wait_on<D: Device>(
     let Some(ended) = &state.ended else {
         return Poll::Pending;
     };
-    // The device keeps the command and its buffer for ever.
+    // The device keeps the command and its buffer forever.
     let reason = IoFailure::Controller(Arc::clone(ended));
     later.dropped.extend(state.operations.cancel(operation).1);
     let buffers = BufferList::new();

@@ -1,4 +1,4 @@
-//! Commands that futures wait for, by the tags that they were submitted with.
+//! Commands for which futures wait, by the tags with which they were submitted.
 
 use crate::wakers::Wakers;
 use joulio_nvme::spec::Status;
@@ -6,16 +6,16 @@ use joulio_nvme::{Completed, DmaBuffer};
 use std::mem;
 use std::task::Waker;
 
-/// Completion of a command, which its future takes.
+/// Completion of a command that its future has not taken yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     No,
-    /// A success.
+    /// The command was successful.
     Good,
     Bad,
 }
 
-/// A command of a future.
+/// The command of a future.
 ///
 /// | waker | done | |
 /// |---|---|---|
@@ -23,24 +23,25 @@ enum Done {
 /// | none | good, bad | completed |
 /// | none | no | with the device, and its future was dropped; or nobody's |
 struct Operation {
-    /// Wakes its future.
+    /// Wakes the future.
     waker: Option<Waker>,
     /// Buffer of a command that has completed.
     buffer: Option<DmaBuffer>,
     done: Done,
     /// Status of a command that has completed.
     status: Status,
-    /// Dword 0 of a command that has completed; of a free operation the one that was freed before it, or [`NONE`].
+    /// Dword 0 of a completed command; in a free operation, the index of the one that was freed before it, or
+    /// [`NONE`].
     word: u32,
 }
 
-/// Index of no operation.
+/// Index for no operation.
 const NONE: u32 = u32::MAX;
 
-/// Commands of one queue: with the device, or completed and not taken yet.
+/// Commands of one queue, in flight, or completed and not taken yet.
 pub(crate) struct Operations {
     all: Vec<Operation>,
-    /// Operation that was freed last, or [`NONE`].
+    /// Index of the operation that was freed last, or [`NONE`].
     free: u32,
 }
 
@@ -52,7 +53,7 @@ impl Operations {
         }
     }
 
-    /// Begins a command whose completion wakes `waker`; its index.
+    /// Adds a command whose completion wakes `waker`; returns its index.
     #[inline(always)]
     pub(crate) fn begin(&mut self, waker: Waker) -> u32 {
         let index = self.free;
@@ -60,7 +61,7 @@ impl Operations {
             return self.begin_new(waker);
         };
         self.free = operation.word;
-        // A free one has none: nothing is dropped here.
+        // A free operation has no waker: nothing is dropped here.
         mem::forget(operation.waker.replace(waker));
         index
     }
@@ -83,7 +84,7 @@ impl Operations {
         self.all[index as usize].word = mem::replace(&mut self.free, index);
     }
 
-    /// Forgets a command that was not submitted. Its waker, to be dropped when no lock is held.
+    /// Removes a command that was not submitted. Returns its waker, to be dropped when no lock is held.
     pub(crate) fn forget(&mut self, index: u32) -> Option<Waker> {
         self.release(index);
         self.all[index as usize].waker.take()
@@ -115,8 +116,8 @@ impl Operations {
         })
     }
 
-    /// Sets the waker that the completion of `index` wakes. Returns the old waker if it is another, to be dropped
-    /// when no lock is held.
+    /// Sets the waker that the completion of `index` wakes. Returns the old waker if it differs, to be dropped when
+    /// no lock is held.
     pub(crate) fn wake_by(&mut self, index: u32, waker: &Waker) -> Option<Waker> {
         match &mut self.all[index as usize].waker {
             Some(old) if !old.will_wake(waker) => Some(mem::replace(old, waker.clone())),
@@ -124,7 +125,7 @@ impl Operations {
         }
     }
 
-    /// Notes that the future of `index` is gone. The completion, if it has come, and the waker, to be
+    /// Notes that the future of `index` was dropped. Returns the completion, if it has come, and the waker, to be
     /// dropped when no lock is held.
     pub(crate) fn cancel(&mut self, index: u32) -> (Option<Completed>, Option<Waker>) {
         match self.take(index) {
@@ -133,8 +134,8 @@ impl Operations {
         }
     }
 
-    /// Takes in a completion, and leaves the waker of its future in `wake`. The buffers of one whose future is
-    /// gone are `reclaimed`.
+    /// Accepts a completion, and adds the waker of its future to `wake`. If the future was dropped, the buffers are
+    /// put into `reclaimed`.
     #[inline(always)]
     pub(crate) fn complete(
         &mut self,
@@ -142,7 +143,7 @@ impl Operations {
         wake: &mut Wakers,
         reclaimed: &mut Vec<DmaBuffer>,
     ) {
-        // It was made of an index.
+        // The tag was made from an index.
         let operation = &mut self.all[completed.tag as u32 as usize];
         let Some(waker) = operation.waker.take() else {
             return self.reclaim(completed, reclaimed);
@@ -152,7 +153,7 @@ impl Operations {
             false => Done::Bad,
         };
         (operation.status, operation.word) = (completed.status, completed.dw0);
-        // An operation that waits has no buffer: nothing is dropped here.
+        // The operation of a command in flight has no buffer: nothing is dropped here.
         mem::forget(mem::replace(&mut operation.buffer, completed.buffer));
         wake.push(waker);
     }
@@ -164,7 +165,7 @@ impl Operations {
         reclaimed.extend(completed.into_buffers());
     }
 
-    /// Wakers of all commands with the device, which keep them.
+    /// Returns clones of the wakers of all commands in flight.
     pub(crate) fn wakers(&self) -> Vec<Waker> {
         let all = self.all.iter();
         all.filter_map(|operation| operation.waker.clone())

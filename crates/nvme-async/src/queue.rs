@@ -13,9 +13,9 @@ use joulio_nvme::{
 };
 use std::sync::Arc;
 
-/// A queue pair whose commands are futures, for any number of tasks and threads. A clone is the same queue.
+/// A queue pair whose commands are futures, for any number of tasks and threads. A clone refers to the same queue.
 ///
-/// Commands that are more than the queue is deep wait for room, in their order.
+/// Commands beyond the queue's depth wait for room, in the order of their submission.
 pub struct AsyncQueue<D: Device> {
     shared: Arc<Shared<D>>,
     _handle: Arc<Handle<D>>,
@@ -30,7 +30,7 @@ impl<D: Device> Clone for AsyncQueue<D> {
     }
 }
 
-/// Ends a driver when it goes.
+/// Handle of the queue; when the last is dropped, the driver ends.
 struct Handle<D: Device>(Arc<Shared<D>>);
 
 impl<D: Device> Drop for Handle<D> {
@@ -43,13 +43,13 @@ impl<D: Device> Drop for Handle<D> {
 }
 
 impl<D: Device> AsyncQueue<D> {
-    /// Makes `queue` one whose commands are futures. It keeps its policy.
+    /// Makes the commands of `queue` futures. The queue keeps its policy.
     ///
     /// # Errors
-    /// No descriptor is left ([`NvmeError::Device`]).
+    /// The process has no descriptors left ([`NvmeError::Device`]).
     ///
     /// # Panics
-    /// When `queue` has commands outstanding.
+    /// If `queue` has commands in flight.
     pub fn new(queue: QueuePair<D>) -> Result<AsyncQueue<D>, NvmeError> {
         assert_eq!(queue.outstanding(), 0, "commands are outstanding");
         let depth = queue.depth();
@@ -61,13 +61,13 @@ impl<D: Device> AsyncQueue<D> {
         })
     }
 
-    /// Creates the driver, which reaps for the futures instead of each that is polled. There is one at a time.
+    /// Creates the driver, which reaps completions so that the futures need not. A queue has at most one at a time.
     ///
     /// # Errors
-    /// No descriptor is left.
+    /// The process has no descriptors left.
     ///
     /// # Panics
-    /// When there is one.
+    /// If the queue has a driver.
     pub fn driver(&self) -> Result<Driver<D>, NvmeError> {
         Driver::new(&self.shared)
     }
@@ -84,7 +84,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Read, namespace, (lba, blocks), Some(buffer.into()))
     }
 
-    /// Reads to `offset` of `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
+    /// Reads to `offset` in `buffer`, a multiple of 4 ([`QueuePair::read_at`]).
     pub fn read_at<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -109,7 +109,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Write, namespace, (lba, blocks), Some(buffer.into()))
     }
 
-    /// Writes from `offset` of `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
+    /// Writes from `offset` in `buffer`, a multiple of 4 ([`QueuePair::write_at`]).
     pub fn write_at<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -134,7 +134,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(kind, namespace, (lba, blocks), Some(buffer.into()))
     }
 
-    /// Reads into the parts of `buffers`, one after the other ([`QueuePair::readv`]).
+    /// Reads into the buffers of `buffers`, one after the other ([`QueuePair::readv`]).
     pub fn readv<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -145,7 +145,7 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Readv, namespace, (lba, blocks), buffers.into_chain())
     }
 
-    /// Writes from the parts of `buffers`, one after the other ([`QueuePair::writev`]).
+    /// Writes from the buffers of `buffers`, one after the other ([`QueuePair::writev`]).
     pub fn writev<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -156,15 +156,14 @@ impl<D: Device> AsyncQueue<D> {
         self.transfer(Kind::Writev, namespace, (lba, blocks), buffers.into_chain())
     }
 
-    /// Commits the namespace's writes that completed before to non-volatile media
-    /// ([`QueuePair::flush`]).
+    /// Commits writes of the namespace that have completed to non-volatile media ([`QueuePair::flush`]).
     pub fn flush<'a>(&'a self, namespace: &'a Namespace) -> Io<'a, D, ()> {
         self.transfer(Kind::Flush, namespace, (0, 0), None)
     }
 
-    /// Submits any other command that the caller has built ([`QueuePair::submit`], [`QueuePair::submit_with_list`]);
-    /// `buffers` is empty for one that moves no data. The result is the whole completion: the meaning of dword 0
-    /// depends on the command.
+    /// Submits a command that the caller has built ([`QueuePair::submit`], [`QueuePair::submit_with_list`]);
+    /// `buffers` is empty for a command without data. The result is the whole completion, since the meaning of
+    /// dword 0 depends on the command.
     pub fn command<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -194,28 +193,28 @@ impl<D: Device> AsyncQueue<D> {
         Io::new(&self.shared, request)
     }
 
-    /// Takes a buffer of a command whose future was dropped, once the command has completed.
+    /// Returns a buffer of a command whose future was dropped, once the command has completed.
     pub fn reclaim(&self) -> Option<DmaBuffer> {
         self.shared.with(&mut Wakers::new(), |state, wake| {
             if state.reclaimed.is_empty() && !state.is_driven() {
-                // Nobody else may ever look.
+                // Without a driver, no future may ever poll the queue again.
                 state.reap(usize::MAX, wake);
             }
             state.reclaimed.pop()
         })
     }
 
-    /// Commands that the device has, those whose future was dropped included.
+    /// Returns the number of commands in flight, including those whose future was dropped.
     pub fn outstanding(&self) -> usize {
         let mut state = self.shared.lock();
         state.events.group().outstanding()
     }
 
-    /// Changes the policy, with commands outstanding or not ([`QueuePair::set_policy`]). A driver of a
-    /// queue whose policy never blocks polls.
+    /// Changes the policy, with or without commands in flight ([`QueuePair::set_policy`]). If the policy never
+    /// blocks, the driver of the queue polls.
     ///
     /// # Errors
-    /// As [`QueuePair::set_policy`]; the policy stays as it was.
+    /// As [`QueuePair::set_policy`]; the policy is then unchanged.
     pub fn set_policy(&self, policy: AnyPolicy) -> Result<(), PolicyError> {
         self.shared.with(&mut Wakers::new(), |state, wake| {
             let set = state.queue().set_policy(policy);
@@ -224,15 +223,15 @@ impl<D: Device> AsyncQueue<D> {
         })
     }
 
-    /// Counters of the queue and its core so far ([`PollGroup::counters`]).
+    /// Returns the counters of the queue and its core so far ([`PollGroup::counters`]).
     pub fn counters(&self) -> WaitCounters {
         self.shared.lock().events.group().counters()
     }
 
-    /// Waits until no command is outstanding, also none whose future was dropped.
+    /// Waits until no command is in flight, including those whose future was dropped.
     ///
     /// # Errors
-    /// The controller is used no more.
+    /// The controller can no longer be used.
     pub async fn drain(&self) -> Result<(), IoError> {
         crate::driver::drain(&self.shared).await
     }

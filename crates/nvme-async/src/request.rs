@@ -1,4 +1,4 @@
-//! Commands as futures keep them until they are submitted.
+//! Commands that their futures keep until they are submitted.
 
 use joulio_device::Device;
 use joulio_nvme::spec::Command;
@@ -6,30 +6,30 @@ use joulio_nvme::{BufferList, DmaBuffer, Namespace, QueuePair, SubmitError, Tran
 
 /// Kind of a command.
 pub(crate) enum Kind {
-    /// Read of a whole buffer, the usual kind.
+    /// Read into a whole buffer, the usual kind.
     Read,
     Write,
-    /// Transfer from an offset in the buffer, in bytes.
+    /// Transfer from or to an offset in the buffer, in bytes.
     At(Transfer, usize),
     Readv,
     Writev,
     Flush,
-    /// The caller's own.
+    /// A command that the caller has built.
     Raw(Box<Command>),
 }
 
-/// A command to be submitted. Stays in its future; the buffers alone leave it.
+/// A command that is not submitted yet. It stays in its future; only the buffers leave it.
 pub(crate) struct Request<'a> {
     pub(crate) kind: Kind,
     pub(crate) namespace: &'a Namespace,
     pub(crate) lba: u64,
     pub(crate) blocks: u32,
-    /// Buffer, or the first of a list, until it was submitted.
+    /// The buffer, or the first of a list, until the command is submitted.
     pub(crate) buffer: Option<DmaBuffer>,
 }
 
 impl Request<'_> {
-    /// Takes the buffer of a read or a write of all of it, and which of them it is.
+    /// Takes the buffer of a command that reads or writes a whole buffer; returns it with the direction.
     #[inline(always)]
     pub(crate) fn take_whole(&mut self) -> Option<(Transfer, DmaBuffer)> {
         let kind = match self.kind {
@@ -40,7 +40,7 @@ impl Request<'_> {
         Some((kind, self.buffer.take()?))
     }
 
-    /// Submits it as `tag`; with a refusal it has its buffers again.
+    /// Submits the command with `tag`; if it is refused, it has its buffers again.
     pub(crate) fn submit<D: Device>(
         &mut self,
         queue: &mut QueuePair<D>,

@@ -1,7 +1,7 @@
-//! The queue behind its futures and its driver: one lock, and what happens under it.
+//! The queue behind its futures and its driver: one lock, and the work under it.
 //!
-//! No waker is woken or dropped under the lock: either may run other code, which may drop a future of this very
-//! queue. Wakers are handed out instead ([`Wakers`]).
+//! No waker is woken or dropped under the lock: either may run other code, which may drop a future of the same
+//! queue. The functions return wakers instead ([`Wakers`]).
 
 use crate::operations::Operations;
 use crate::wakers::{Wakers, wake_all};
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Reaps that find completions until the queue is checked nevertheless.
+/// Number of reaps with completions after which the queue is checked.
 const MAX_UNCHECKED: u32 = 64;
 
-/// The queue, for its futures and its driver.
+/// The queue, shared by its futures and its driver.
 pub(crate) struct Shared<D: Device>(Mutex<State<D>>);
 
 impl<D: Device> Shared<D> {
@@ -39,7 +39,7 @@ impl<D: Device> Shared<D> {
         self.0.lock()
     }
 
-    /// Runs `work` under the lock, and afterwards wakes the wakers that it leaves in `wake`.
+    /// Runs `work` under the lock; afterwards wakes the wakers that it has put into `wake`.
     #[inline]
     pub(crate) fn with<T>(
         &self,
@@ -52,47 +52,46 @@ impl<D: Device> Shared<D> {
     }
 }
 
-/// Task that takes in the completions of a queue.
+/// Task that takes the completions of a queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaper {
     /// Each future when it is polled: there is no driver.
     Futures,
-    /// The driver, which is awake, and rings the doorbell for commands that are submitted until it waits.
+    /// The driver, which is awake, and rings the doorbell for submitted commands until it waits.
     Driver,
-    /// The driver, which waits for the descriptor: what is submitted to an idle queue is to be armed.
+    /// The driver, which waits for the descriptor: a command for an idle queue must arm the interrupts.
     Parked,
 }
 
-/// The queue, locked.
+/// The queue under its lock.
 pub(crate) struct State<D: Device> {
     pub(crate) events: EventGroup<D>,
     pub(crate) operations: Operations,
     /// Wakers of the futures that wait for room in the queue, by ticket; `None`: the future was woken, as there is
-    /// room for it. A future has a claim to a place before all with later tickets and all new ones.
+    /// room for it. A future comes before all with later tickets, and before all new ones.
     waiting: BTreeMap<u64, Option<Waker>>,
     next_ticket: u64,
-    /// Buffers of commands whose future was dropped, and which have completed.
+    /// Buffers of completed commands whose future was dropped.
     pub(crate) reclaimed: Vec<DmaBuffer>,
     reaper: Reaper,
-    /// Commands were written that the device was not rung for: the driver, which is awake, does that.
+    /// True if commands were written whose doorbell has not been rung: the driver, which is awake, will do that.
     unrung: bool,
-    /// Reaps since the queue was checked, each of which found completions.
+    /// Number of reaps since the queue was last checked; all have found completions.
     unchecked: u32,
     /// True if no handle of the queue is left.
     pub(crate) closed: bool,
-    /// Reason that the controller is used no more.
+    /// Reason why the controller can no longer be used.
     pub(crate) ended: Option<Arc<NvmeError>>,
 }
 
 impl<D: Device> State<D> {
-    /// The queue pair, to be given commands.
+    /// Returns the queue pair, to submit commands.
     #[inline]
     pub(crate) fn queue(&mut self) -> &mut QueuePair<D> {
         &mut self.events.group().queues()[0]
     }
 
-    /// Takes in up to `max` completions; returns their number. There are none if the controller can no longer be
-    /// used: `ended`.
+    /// Takes up to `max` completions; returns their number: 0 if the controller can no longer be used (`ended`).
     #[inline(never)]
     pub(crate) fn reap(&mut self, max: usize, wake: &mut Wakers) -> usize {
         if self.ended.is_some() {
@@ -101,9 +100,10 @@ impl<D: Device> State<D> {
         self.ring();
         let (operations, reclaimed) = (&mut self.operations, &mut self.reclaimed);
         let mut count = 0;
-        // The only queue. Since this is a loop, the compiler takes a completion's code for frequent, and inlines it.
+        // There is only one queue. Since this is a loop, the compiler takes a completion's code for frequent, and
+        // inlines it.
         for queue in self.events.group().queues() {
-            // The queue has counted the fault, and skipped the entry.
+            // The queue has counted a fault, and skipped its entry.
             let _ = queue.reap(max, |completed| {
                 count += 1;
                 operations.complete(completed, wake, reclaimed);
@@ -119,9 +119,9 @@ impl<D: Device> State<D> {
         count
     }
 
-    /// Checks the queue, if that is due; returns how many commands ended by it. A reap that finds completions needs
-    /// no check, and so no reading of the clock, except now and then: while a stuck command is waited for, reaps find
-    /// nothing, and [`EventGroup::arm`] does not allow a wait while a check is due.
+    /// Checks the queue, if that is due; returns the number of commands that this ended. A reap that finds
+    /// completions needs no check, and so no reading of the clock, except from time to time. While a stuck command
+    /// is in flight, reaps find nothing, and [`EventGroup::arm`] does not allow a wait while a check is due.
     #[inline(never)]
     fn check(&mut self, wake: &mut Wakers) -> usize {
         self.unchecked = 0;
@@ -140,7 +140,7 @@ impl<D: Device> State<D> {
         count
     }
 
-    /// Wakes the futures that there is room for.
+    /// Wakes as many waiting futures as there is room for.
     #[cold]
     fn wake_waiting(&mut self, wake: &mut Wakers) {
         let room = self.room();
@@ -148,14 +148,14 @@ impl<D: Device> State<D> {
         wake.extend(first.filter_map(Option::take));
     }
 
-    /// Number of commands that the queue has room for.
+    /// Returns the number of commands for which the queue has room.
     fn room(&mut self) -> usize {
         let queue = self.queue();
         queue.depth() - queue.outstanding()
     }
 
-    /// Returns whether a future that has `ticket`, or is new, may submit. A driver wakes futures in the order in
-    /// which they wait for room; one that submits again and again must not overtake them each time.
+    /// Returns true if a future with `ticket`, or a new one, may submit. A driver wakes futures in the order in
+    /// which they wait for room; a future that submits again and again must not overtake them each time.
     pub(crate) fn has_turn(&mut self, ticket: Option<u64>) -> bool {
         if self.waiting.is_empty() || !self.is_driven() {
             return true;
@@ -176,26 +176,26 @@ impl<D: Device> State<D> {
         ended
     }
 
-    /// Wakes every future that waits, so that it is polled again.
+    /// Wakes all futures that wait, so that they are polled again.
     pub(crate) fn wake_all(&mut self, wake: &mut Wakers) {
         wake.extend(self.operations.wakers());
         wake.extend(std::mem::take(&mut self.waiting).into_values().flatten());
     }
 
-    /// Returns whether the queue has no handle left and no command outstanding.
+    /// Returns true if the queue has no handle left and no command in flight.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.closed && self.queue().outstanding() == 0
     }
 
-    /// Lets interrupts through. `true`: nothing has completed, and the descriptor becomes readable once
-    /// something does; `false`: there is something to reap, the queue's policy never blocks, so that it is
-    /// to be polled, or nothing will ever complete.
+    /// Enables interrupts. If the result is `true`, nothing has completed, and the descriptor becomes readable once
+    /// a command completes. If it is `false`, there are completions to reap, or the queue must be polled because
+    /// its policy never blocks, or nothing will ever complete.
     pub(crate) fn arm(&mut self, wake: &mut Wakers) -> Result<bool, Arc<NvmeError>> {
         if let Some(ended) = &self.ended {
             return Err(Arc::clone(ended));
         }
         if self.is_closed() {
-            // Arming would lose the wake by the last handle.
+            // Arming would lose the last handle's signal to the driver.
             return Ok(false);
         }
         self.ring();
@@ -212,7 +212,7 @@ impl<D: Device> State<D> {
         Ok(armed)
     }
 
-    /// Returns whether the queue has a driver.
+    /// Returns true if the queue has a driver.
     #[inline]
     pub(crate) fn is_driven(&self) -> bool {
         self.reaper != Reaper::Futures
@@ -224,14 +224,14 @@ impl<D: Device> State<D> {
         self.reaper = Reaper::Driver;
     }
 
-    /// Leaves reaping to the futures from now on: there is no driver any more.
+    /// Makes the futures reap from now on: there is no driver any more.
     pub(crate) fn leave_to_futures(&mut self, wake: &mut Wakers) {
         self.ring();
         self.reaper = Reaper::Futures;
         self.wake_all(wake);
     }
 
-    /// Returns whether a command that is written now needs nothing else, and then counts it as written: there is a
+    /// Returns true if a command that is written now needs nothing else, and then counts it as written: there is a
     /// driver, which is awake and rings the doorbell, and no future waits for room.
     #[inline]
     pub(crate) fn is_easy(&mut self) -> bool {
@@ -243,8 +243,8 @@ impl<D: Device> State<D> {
     }
 
     /// Rings the doorbell for a command that was just written, or leaves that to the driver: a driver that is awake
-    /// rings for all commands written until then, and one that waits may have to be woken. Returns whether there is a
-    /// driver.
+    /// rings for all commands written until then, and one that waits may have to be woken. Returns true if there is
+    /// a driver.
     #[inline]
     pub(crate) fn submitted(&mut self, wake: &mut Wakers) -> bool {
         self.unrung = true;
@@ -261,7 +261,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Rings for the commands that were written since the last time.
+    /// Rings the doorbell for the commands that were written since the last time.
     #[inline]
     pub(crate) fn ring(&mut self) {
         if std::mem::take(&mut self.unrung) {
@@ -269,12 +269,13 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Tells a driver that waits for the descriptor that the queue, idle until now, has a command.
+    /// Arms the interrupts for a driver that waits for the descriptor, since the queue, idle until now, has a
+    /// command.
     #[cold]
     fn arm_for_driver(&mut self, wake: &mut Wakers) {
         // The error is also in `ended`, where every future finds it.
         if !self.arm(wake).is_ok_and(|armed| armed) {
-            // It completed already, or is to be polled for; or there is that error.
+            // The command has completed already, or must be polled for; or there was that error.
             self.wake_driver(wake);
         }
     }
@@ -290,8 +291,8 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Waits for room in the queue: `ticket` is the place in the line, from the last time or none. The
-    /// waker that had it, to be dropped when no lock is held.
+    /// Waits for room in the queue; `ticket` is the future's earlier place in the line, if it has one. Returns the
+    /// waker that was there, to be dropped when no lock is held.
     pub(crate) fn wait_for_room(
         &mut self,
         ticket: Option<u64>,
@@ -304,12 +305,12 @@ impl<D: Device> State<D> {
         (ticket, self.waiting.insert(ticket, Some(waker)).flatten())
     }
 
-    /// Leaves the line to submit. The waker that it had, to be dropped when no lock is held.
+    /// Leaves the line to submit. Returns the waker that was there, to be dropped when no lock is held.
     pub(crate) fn take_turn(&mut self, ticket: u64) -> Option<Waker> {
         self.waiting.remove(&ticket).flatten()
     }
 
-    /// Gives up the ticket without submitting: another future, for which there is room now, is woken.
+    /// Gives up the ticket without submitting; wakes another future, for which there is room now.
     pub(crate) fn leave_line(&mut self, ticket: u64, wake: &mut Wakers) -> Option<Waker> {
         let waiting = self.take_turn(ticket);
         self.wake_waiting(wake);

@@ -1,11 +1,11 @@
-//! Costs of waits, by I/O.
+//! Energy of waits, charged to I/Os.
 
 use crate::{Timeline, WaitKind};
 use joulio_units::{Joules, Nanos};
 
 impl Timeline {
-    /// Charges the joules of the waits to the planned I/Os that were out, in equal shares; `energy`
-    /// is what a wait of some kind takes in so long.
+    /// Charges the joules of the waits to the planned I/Os in flight, in equal shares; `energy` returns the joules
+    /// of a wait of the given kind and length.
     pub fn charge(&mut self, energy: impl Fn(WaitKind, Nanos) -> Joules) {
         let mut realised = vec![Joules(0.0); self.ios.len()];
         for (index, core) in self.cores.iter().enumerate() {
@@ -19,7 +19,7 @@ impl Timeline {
                 let Some((begin, end)) = wait.span() else {
                     continue;
                 };
-                // Of two at one time the wait counts as the later.
+                // At equal times a wait counts as later than a submission or a completion.
                 while let Some((place, _, completed)) = next.filter(|next| next.1 <= begin) {
                     out.push((place, completed));
                     next = ios.next();
@@ -109,7 +109,7 @@ mod tests {
             WaitKind::Sleep => Joules(time.0 as f64),
             _ => Joules(4.0 * time.0 as f64),
         });
-        // 100 asleep, and half of 20 spun at four times that.
+        // A sleep of 100, and half of a spin of 20 at four times the power.
         let realised = |io: usize| timeline.ios[io].plan.map(|plan| plan.realised);
         assert_eq!(realised(0), Some(Some(Joules(140.0))));
         // The second has no plan, and its share is the other half.

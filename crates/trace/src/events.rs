@@ -1,4 +1,4 @@
-//! The list of all events.
+//! All kinds of events.
 
 use crate::WaitKind;
 use joulio_units::{Direction, Nanos};
@@ -14,11 +14,11 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-// Written on the path of an I/O when tracing: small enough that two and a half share a cache line.
+// Events are written on the path of an I/O while tracing: two and a half fit into a cache line.
 const _: () = assert!(size_of::<Event>() == 24);
 
 impl Event {
-    /// Filler of the unused places of a ring; never read.
+    /// Filler of the unused entries of a ring; never read.
     pub(crate) const NONE: Event = Event {
         at: Nanos::ZERO,
         queue: 0,
@@ -44,10 +44,10 @@ pub enum EventKind {
         /// Commands written since the last doorbell.
         commands: u32,
     },
-    /// The plan by which the policy waited for a command, before its completion. Times count from the
+    /// The plan with which the policy waited for a command, recorded before its completion. Times count from the
     /// submission, in nanoseconds, at most `u32::MAX`.
     Plan {
-        /// Kind of the rest, if there is one.
+        /// Kind of the rest; `None`: the plan has no rest.
         rest: Option<WaitKind>,
         /// CID.
         cid: u16,
@@ -56,7 +56,7 @@ pub enum EventKind {
         /// End of the close watch, after which the core blocks.
         watch_ns: u32,
     },
-    /// The loose watch of that plan, between its rest and its close watch: it sees a completion a little later.
+    /// The loose watch of that plan, between its rest and its close watch, which sees a completion slightly later.
     Loose {
         /// Kind of the watch.
         wait: WaitKind,
@@ -65,31 +65,31 @@ pub enum EventKind {
         /// End of the watch.
         loose_ns: u32,
     },
-    /// Joules that the plan was expected to cost.
+    /// Expected joules of the plan.
     Expected {
         /// CID.
         cid: u16,
         /// Nanojoules of the core.
         nanojoules: u32,
-        /// Nanoseconds from the completion to its sight, in the mean.
+        /// Mean nanoseconds from the completion until the core sees it.
         delay_ns: u32,
     },
     /// A completion was taken from the completion queue and delivered.
     Complete {
         /// CID.
         cid: u16,
-        /// Status field of 15 bits, phase tag not included (Base figure 92).
+        /// Status field of 15 bits, without the phase tag (Base figure 92).
         status: u16,
     },
-    /// Begin of a sleep by a kernel timer.
+    /// Begin of a sleep with a kernel timer.
     SleepBegin,
-    /// End of a sleep by a kernel timer.
+    /// End of a sleep with a kernel timer.
     SleepEnd,
     /// Begin of a block for an interrupt.
     BlockBegin,
     /// End of a block for an interrupt.
     BlockEnd {
-        /// True: an interrupt ended the block; false: its deadline or a signal did.
+        /// True if an interrupt ended the block; false if its deadline or a signal did.
         interrupted: bool,
     },
     /// Begin of a spin on the completion queues.
@@ -106,7 +106,7 @@ pub enum EventKind {
         /// Polls of the completion queues, at most `u32::MAX`.
         polls: u32,
     },
-    /// A command was outstanding for longer than its time.
+    /// A command was in flight for longer than its time limit.
     Timeout {
         /// CID.
         cid: u16,
@@ -118,9 +118,9 @@ pub enum EventKind {
     },
     /// A reset of the controller.
     Reset,
-    /// A completion was there, and its interrupt never came.
+    /// A completion was found, but its interrupt never came.
     LostInterrupt,
-    /// A completion that belongs to no outstanding command; it was not delivered.
+    /// A completion that belongs to no command in flight; it was not delivered.
     Fault {
         /// Kind of the fault.
         fault: FaultKind,
@@ -129,12 +129,12 @@ pub enum EventKind {
     },
 }
 
-/// Why a completion belongs to no outstanding command.
+/// Reason why a completion belongs to no command in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// A completion for a slot that has been used again since.
+    /// A completion for a slot that has been reused since.
     Stale,
-    /// A second completion of a command.
+    /// A second completion of the same command.
     Doubled,
     /// A completion for a slot that does not exist, or of another queue.
     Unknown,

@@ -1,4 +1,4 @@
-//! The timeline for programs.
+//! The timeline as JSON.
 
 use crate::text::words::{mark, operation};
 use crate::{Core, PlanOfIo, Timeline, TraceMark, TracedIo, Wait, WaitKind, WokenBy};
@@ -6,8 +6,8 @@ use joulio_units::Nanos;
 use serde::Serialize;
 use std::io::{Error, Write};
 
-/// Writes `timeline` as JSON. Times are nanoseconds of the clock of the recording, lengths are nanoseconds; a value
-/// that was not recorded is `null`.
+/// Writes `timeline` as JSON. Times are nanoseconds of the recording's clock, lengths are nanoseconds; a value that
+/// was not recorded is `null`.
 ///
 /// # Errors
 /// `to` cannot be written.
@@ -56,7 +56,7 @@ struct IoView {
     complete_ns: Option<u64>,
     total_ns: Option<u64>,
     status: Option<u16>,
-    /// A completion of a command that had been completed before.
+    /// True if it is the second completion of a command.
     doubled: bool,
     meanwhile: Option<MeanwhileView>,
     /// Plan of the policy for the wait; times count from the submission.
@@ -132,7 +132,7 @@ impl WaitView {
     }
 }
 
-/// A wait's name, the same in every output for programs.
+/// Returns the name of a kind of wait, the same in all machine-readable output.
 pub(crate) fn wait_name(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Sleep => "sleep",

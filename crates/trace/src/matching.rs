@@ -1,4 +1,4 @@
-//! Finding the halves of I/Os and waits among the events of one thread.
+//! Matches the two halves of I/Os and of waits among the events of one thread.
 
 use crate::timeline::{
     CompletedIo, Core, PlanOfIo, Ring, Submitted, Thread, Timeline, TraceMark, TracedIo,
@@ -7,14 +7,14 @@ use crate::{Event, EventKind, Meanwhile, Recorded, Wait, WaitKind};
 use joulio_units::{Joules, Nanos};
 use std::collections::HashMap;
 
-/// A queue: two controllers may both have a queue 1, but each queue has a recorder of its own.
+/// Number of the recorder, and QID: two controllers may both have a queue 1, but each queue has its own recorder.
 type Queue = (usize, u16);
 
-/// Meaning of a command identifier.
+/// State of a command identifier.
 enum Slot {
-    /// The I/O of this index is outstanding.
+    /// The I/O with this index is in flight.
     Outstanding(usize),
-    /// The command was completed, and its identifier not submitted since.
+    /// The command has completed, and its identifier has not been submitted again.
     Done,
 }
 
@@ -28,16 +28,16 @@ impl Timeline {
         for (index, thread) in threads.iter().enumerate() {
             Matching::of(index, thread).join(&mut timeline);
         }
-        // Stable: what one thread did at one time stays in its order.
+        // A stable sort: events of one thread at the same time stay in order.
         timeline.ios.sort_by_key(TracedIo::first);
         timeline.marks.sort_by_key(|mark| mark.at);
         timeline
     }
 }
 
-/// Returns the events of a thread, each with the number of its ring, from the time on from which no ring has lost
-/// any. Before that, waits may be missing, or the I/Os that shared them: the remaining events would show a core that
-/// did something else, and I/Os that are charged for all of it.
+/// Returns the events of a thread, each with the number of its ring, from the time since which no ring has lost
+/// any. Before that time, waits or I/Os may be missing: the other events would show a core that did something else,
+/// or I/Os that are charged for all of a wait.
 fn kept(thread: &Thread) -> impl Iterator<Item = (usize, &Event)> {
     let rings = || thread.recorded.iter().enumerate();
     let lost = rings().filter(|(_, recorded)| recorded.overwritten > 0);
@@ -47,14 +47,14 @@ fn kept(thread: &Thread) -> impl Iterator<Item = (usize, &Event)> {
     all.filter(move |(_, event)| event.at >= from)
 }
 
-/// The events of one thread, halfway to a timeline.
+/// The events of one thread, on their way to a timeline.
 pub(crate) struct Matching {
     index: usize,
     core: Core,
     ios: Vec<TracedIo>,
     marks: Vec<TraceMark>,
     slots: HashMap<(Queue, u16), Slot>,
-    /// I/Os that no doorbell was rung for yet.
+    /// I/Os whose doorbell has not been rung yet.
     unrung: HashMap<Queue, Vec<usize>>,
     /// The wait that has begun and not ended.
     waiting: Option<(WaitKind, Nanos)>,
@@ -66,7 +66,7 @@ impl Matching {
         let mut events: Vec<(usize, &Event)> = kept(thread).collect();
         let all = |recorded: &Recorded| recorded.overwritten + recorded.events.len() as u64;
         let recorded: u64 = thread.recorded.iter().map(all).sum();
-        // Each ring is in the order of time already; stable, so that equal times stay as recorded.
+        // Each ring is in the order of time already; a stable sort keeps the recorded order of equal times.
         events.sort_by_key(|(_, event)| event.at);
         let mut matching = Matching {
             index,
@@ -89,7 +89,7 @@ impl Matching {
         matching
     }
 
-    /// Adds what was found to `timeline`.
+    /// Adds the I/Os, waits and marks that were found to `timeline`.
     pub(crate) fn join(mut self, timeline: &mut Timeline) {
         for io in &mut self.ios {
             if let Some((submitted, completed)) = io.whole() {
@@ -191,14 +191,14 @@ impl Matching {
         }
     }
 
-    /// Notes the plan of an I/O that is outstanding.
+    /// Notes the plan of an I/O in flight.
     fn planned(&mut self, queue: Queue, cid: u16, note: impl FnOnce(&mut TracedIo)) {
         if let Some(Slot::Outstanding(index)) = self.slots.get(&(queue, cid)) {
             note(&mut self.ios[*index]);
         }
     }
 
-    /// An I/O that has this identifier already stays as it is, without a completion.
+    /// Adds an I/O that is submitted. If another still has this identifier, it stays without a completion.
     fn submit(&mut self, queue: Queue, cid: u16, submitted: Submitted) {
         let index = self.ios.len();
         self.ios.push(TracedIo {
@@ -217,7 +217,7 @@ impl Matching {
         });
         for index in self.unrung.entry(queue).or_default().drain(..) {
             let io = &mut self.ios[index];
-            // A device may see a command before its doorbell; then the doorbell was not for it.
+            // A device may see a command before its doorbell; then the doorbell was not for this command.
             if io.completed.is_none() {
                 io.doorbell = Some(at);
             }
@@ -258,7 +258,7 @@ impl Matching {
         });
     }
 
-    /// The end of the wait that has begun was not recorded.
+    /// Ends the wait that has begun, whose end was not recorded.
     fn forget_wait(&mut self) {
         if let Some((kind, begin)) = self.waiting.take() {
             self.core.waits.push(Wait {

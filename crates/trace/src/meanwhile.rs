@@ -1,4 +1,4 @@
-//! Activity of a core while an I/O was outstanding.
+//! Activity of a core while an I/O was in flight.
 
 use crate::{Wait, WaitKind};
 use joulio_units::Nanos;
@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 /// Time of a core during one I/O, by kind of wait; in the rest of it the core ran other code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meanwhile {
-    /// Time asleep by a kernel timer.
+    /// Time asleep with a kernel timer.
     pub slept: Nanos,
     /// Time blocked for an interrupt.
     pub blocked: Nanos,
@@ -14,7 +14,7 @@ pub struct Meanwhile {
     pub polled: Nanos,
     /// Time in user-level waits.
     pub paused: Nanos,
-    /// Polls in all waits that overlap with the I/O, each wait counted whole.
+    /// Number of polls in all waits that overlap with the I/O; each wait counts as a whole.
     pub polls: u64,
     /// Last wake-up before the completion.
     pub wake: Option<Wake>,
@@ -39,10 +39,10 @@ pub enum WokenBy {
 }
 
 impl Meanwhile {
-    /// Adds up the parts of `waits`, in the order of time, that lie between two times.
+    /// Sums up the parts of `waits`, which are in the order of time, between two times.
     pub(crate) fn between(waits: &[Wait], from: Nanos, to: Nanos) -> Meanwhile {
         let mut meanwhile = Meanwhile::default();
-        // The last moment known of a wait with a half missing is good enough to find the place.
+        // For a wait with a missing half, the last known time is good enough to find the first wait.
         let first = waits.partition_point(|wait| wait.end.or(wait.begin) <= Some(from));
         for wait in &waits[first..] {
             let Some((begin, end)) = wait.span() else {

@@ -1,9 +1,8 @@
-//! The timeline as a file that ui.perfetto.dev and chrome://tracing open: the Trace Event Format.
+//! The timeline as a file for ui.perfetto.dev and chrome://tracing, in the Trace Event Format.
 //!
-//! A thread is a process there, so that its tracks stand together: one with its waits, doorbells
-//! and marks, and below it the I/Os of its queues. I/Os overlap, which slices of one track must not
-//! (Perfetto drops them), so each lies in a lane that is free for as long as it takes; Perfetto
-//! draws the lanes of one name as one group.
+//! A thread appears as a process there, so that its tracks are adjacent: one with its waits, doorbells and marks,
+//! and below it the I/Os of its queues. I/Os overlap, but slices of one track must not (Perfetto drops them), so
+//! each I/O is put in a lane that is free during that I/O; Perfetto draws the lanes of the same name as one group.
 
 mod lanes;
 
@@ -16,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{Error, Write};
 
-/// Writes `timeline` in the Trace Event Format. Times are microseconds since the first event, to
-/// the nanosecond; the first event's own time stands in `otherData`.
+/// Writes `timeline` in the Trace Event Format. Times are microseconds since the first event, exact to the
+/// nanosecond; the time of the first event is in `otherData`.
 ///
 /// # Errors
 /// `to` cannot be written.
@@ -47,9 +46,9 @@ struct Document {
 struct Entry {
     name: String,
     cat: &'static str,
-    /// The phase: X a slice, b and e the ends of an asynchronous one, i an instant, M metadata.
+    /// Phase: X is a slice, b and e are the ends of an asynchronous one, i is an instant, M is metadata.
     ph: &'static str,
-    /// Microseconds.
+    /// Time in microseconds.
     ts: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<f64>,
@@ -58,14 +57,14 @@ struct Entry {
     /// Lane of an asynchronous slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// Scope of an instant: on its thread's track.
+    /// Scope of an instant: the track of its thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     args: Value,
 }
 
 impl Entry {
-    /// An entry of `core`'s process, without what only some phases have.
+    /// Returns an entry of `core`'s process, without the fields that only some phases have.
     fn new(core: usize, ph: &'static str, cat: &'static str, name: String, ts: f64) -> Entry {
         Entry {
             name,
@@ -90,7 +89,7 @@ impl Entry {
     }
 }
 
-/// A length in the format's unit. Exact to the nanosecond up to 104 days.
+/// Returns a length in microseconds, the format's unit. Exact to the nanosecond up to 104 days.
 fn micros(time: Nanos) -> f64 {
     time.0 as f64 / 1e3
 }
@@ -107,14 +106,14 @@ fn entries(timeline: &Timeline) -> Vec<Entry> {
     for it in &timeline.ios {
         io(timeline, it, &mut lanes, ts, &mut entries);
     }
-    // Stable: a lane's end comes before the begin that follows it at the same time.
+    // A stable sort: the end of a lane comes before a begin at the same time.
     entries.sort_by(|a, b| a.ts.total_cmp(&b.ts));
     let mut all = names(timeline);
     all.append(&mut entries);
     all
 }
 
-/// The threads' names.
+/// Returns the names of the threads.
 fn names(timeline: &Timeline) -> Vec<Entry> {
     let cores = timeline.cores.iter().enumerate();
     cores
@@ -163,7 +162,7 @@ fn note(it: &TraceMark, ts: impl Fn(Nanos) -> f64) -> Entry {
     Entry::instant(it.core, "mark", mark(it.kind), ts(it.at), args)
 }
 
-/// Both ends of an I/O, or an instant for a completion alone.
+/// Returns both ends of an I/O, or an instant for a completion without a submission.
 fn io(
     timeline: &Timeline,
     io: &TracedIo,
@@ -196,7 +195,7 @@ fn io(
     entries.push(half("e", end, json!({})));
 }
 
-/// Returns what Perfetto shows of an I/O that is selected.
+/// Returns the details that Perfetto shows for a selected I/O.
 fn details(io: &TracedIo) -> Value {
     let meanwhile = &io.meanwhile;
     let mut details = json!({

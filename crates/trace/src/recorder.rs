@@ -1,9 +1,9 @@
-//! Recording: a ring that its queue owns, and a trace that is on or off.
+//! Recording of events: a ring for each queue, and a trace that is on or off.
 
 use crate::Event;
 
-/// Ring of events. Recording allocates nothing, takes no lock and never fails: the oldest event is dropped and
-/// counted.
+/// Ring of events. Recording allocates nothing, takes no lock and never fails: when the ring is full, the oldest
+/// event is dropped and counted.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     ring: Box<[Event]>,
@@ -18,13 +18,13 @@ pub struct Recorder {
 pub struct Recorded {
     /// Events in the order of recording.
     pub events: Vec<Event>,
-    /// Number of older events that made room for them.
+    /// Number of older events that were overwritten.
     pub overwritten: u64,
 }
 
 impl Recorder {
-    /// Creates a recorder of the last `capacity` events, at least one. All its memory is touched
-    /// here, so that recording causes no page fault.
+    /// Creates a recorder of the last `capacity` events, at least one. All its memory is touched here, so that
+    /// recording causes no page fault.
     pub fn new(capacity: usize) -> Recorder {
         Recorder {
             ring: vec![Event::NONE; capacity.max(1)].into(),
@@ -44,12 +44,12 @@ impl Recorder {
         self.recorded += 1;
     }
 
-    /// Returns the number of events that made room for others.
+    /// Returns the number of events that were overwritten.
     pub fn overwritten(&self) -> u64 {
         self.recorded.saturating_sub(self.ring.len() as u64)
     }
 
-    /// Takes all events out and leaves the recorder empty.
+    /// Returns all events, and empties the recorder.
     pub fn take(&mut self) -> Recorded {
         let overwritten = self.overwritten();
         let (newer, older) = self.ring.split_at(self.next);
@@ -67,7 +67,7 @@ impl Recorder {
     }
 }
 
-/// A recorder that is on or off. Off, [`Trace::record`] is one branch, and no event is made.
+/// A recorder that is on or off. While it is off, [`Trace::record`] costs one branch, and no event is created.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Box<Recorder>>);
 
@@ -75,20 +75,20 @@ impl Trace {
     /// A trace that is off.
     pub const OFF: Trace = Trace(None);
 
-    /// Starts a new recording of the last `capacity` events; an earlier one is dropped.
+    /// Starts a new recording of the last `capacity` events; an earlier recording is dropped.
     pub fn start(&mut self, capacity: usize) {
         self.0 = Some(Box::new(Recorder::new(capacity)));
     }
 
-    /// Reports whether events are recorded, for callers that have to prepare one.
+    /// Returns true if events are recorded, for callers that have to prepare them.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Records the event that `make` returns. `make` is called only when the trace is on.
+    /// Records the event that `make` returns, which is called only if the trace is on.
     ///
-    /// On the path of an I/O pass a `move` closure: borrowed values have to be in memory even if the trace is off,
+    /// On the path of an I/O, pass a `move` closure: borrowed values must be in memory even if the trace is off,
     /// which costs more than the branch.
     #[inline]
     pub fn record(&mut self, make: impl FnOnce() -> Event) {
@@ -97,14 +97,14 @@ impl Trace {
         }
     }
 
-    /// Stops recording and takes what was recorded; nothing when the trace was off.
+    /// Stops recording and returns the events; none if the trace was off.
     pub fn take(&mut self) -> Recorded {
         let recorder = self.0.take();
         recorder.map_or_else(Recorded::default, |mut recorder| recorder.take())
     }
 }
 
-/// Out of line, so that an untraced I/O carries a branch and not the code behind it.
+/// Not inlined, so that an untraced I/O has the branch and not the code behind it.
 #[cold]
 #[inline(never)]
 fn note(recorder: &mut Recorder, make: impl FnOnce() -> Event) {

@@ -1,4 +1,4 @@
-//! The timeline as text: a line for each I/O, with a bar of what its core did.
+//! The timeline as text: a line for each I/O, with a bar that shows what its core did.
 
 mod bar;
 pub(crate) mod words;
@@ -15,19 +15,18 @@ use words::{mark, micros, missing, operation, steps};
 const COLUMNS: [&str; 11] = [
     "#", "q", "op", "bytes", "submit", "bell", "asleep", "woken", "polled", "complete", "total",
 ];
-/// Columns of I/Os that were planned: steps, and microjoules as expected and as they came.
+/// Columns for I/Os with a plan: its steps, and microjoules, expected and actual.
 const PLAN_COLUMNS: [&str; 3] = ["plan", "exp", "real"];
-/// Columns of words, which stand to the left.
+/// Columns with words, which are left-aligned.
 const WORDS: [usize; 2] = [2, COLUMNS.len()];
-/// Columns that are dropped to make room for the bar, in this order; the others are never dropped.
+/// Columns that are dropped, in this order, to make room for the bar; others are never dropped.
 const LEAST_WANTED: [&str; 6] = ["submit", "bytes", "real", "exp", "q", "complete"];
-/// A bar is at least this wide, and a line then longer than requested where all others are needed.
+/// Least width of a bar; if the other columns need the room, lines become longer than requested.
 const MIN_BAR: usize = 10;
 
-/// `timeline` in lines of `width` columns, or of a few more where its figures are long.
+/// Returns `timeline` in lines of `width` columns, or slightly more if its figures are long.
 ///
-/// Times are in microseconds: `submit` and `complete` since the first event, the others of the I/O
-/// itself.
+/// Times are in microseconds: `submit` and `complete` count from the first event, the others are parts of the I/O.
 pub fn text(timeline: &Timeline, width: usize) -> String {
     let mut text = heading(timeline);
     if !timeline.ios.is_empty() {
@@ -87,7 +86,7 @@ fn core_line(core: &Core) -> String {
     line
 }
 
-/// A line each for I/Os and marks, by time.
+/// Adds a line for each I/O and mark, in the order of time.
 fn lines(timeline: &Timeline, width: usize, text: &mut String) {
     let mut header = COLUMNS.to_vec();
     let planned = is_planned(timeline);
@@ -120,7 +119,7 @@ fn lines(timeline: &Timeline, width: usize, text: &mut String) {
     }
 }
 
-/// Columns without which the others take at most `room`: of [`LEAST_WANTED`] as few as that takes.
+/// Returns the columns to leave out so that the others take at most `room`: as few of [`LEAST_WANTED`] as possible.
 fn left_out(header: &[&str], rows: &[Vec<String>], room: usize) -> Vec<&'static str> {
     let width = |(index, heading): (usize, &&str)| {
         let cells = rows.iter().map(|row| row[index].chars().count());
@@ -142,7 +141,7 @@ fn left_out(header: &[&str], rows: &[Vec<String>], room: usize) -> Vec<&'static 
     out
 }
 
-/// The columns of `header` but those that are left `out`, each followed by a blank.
+/// Returns the columns of `header` without those that are left `out`, each followed by a blank.
 fn table(header: &[&str], rows: &[Vec<String>], out: &[&str]) -> Table {
     let kept = |index: &usize| !out.contains(&header[*index]);
     let kept: Vec<usize> = (0..header.len()).filter(kept).collect();
@@ -176,7 +175,7 @@ fn mark_line(timeline: &Timeline, it: &TraceMark, text: &mut String) {
     );
 }
 
-/// The bar, or in words why there is none.
+/// Returns the bar, or the reason why there is none.
 fn what_happened(scale: &Scale, timeline: &Timeline, io: &TracedIo) -> String {
     match io.whole() {
         Some((_, completed)) if completed.is_success() => scale.bar(timeline, io),
@@ -218,7 +217,7 @@ fn cells(timeline: &Timeline, index: usize, io: &TracedIo) -> [String; COLUMNS.l
     ]
 }
 
-/// True if some I/O was waited for by a plan.
+/// Returns true if some I/O has a plan.
 fn is_planned(timeline: &Timeline) -> bool {
     timeline.ios.iter().any(|io| io.plan.is_some())
 }
@@ -238,7 +237,7 @@ fn plan_cells(io: &TracedIo) -> [String; PLAN_COLUMNS.len()] {
     }
 }
 
-/// QID; after its thread's place in the heading where there are several threads.
+/// Returns the QID; if there are several threads, after the number of its thread in the heading.
 fn queue(timeline: &Timeline, io: &TracedIo) -> String {
     match timeline.cores.len() {
         1 => io.queue.to_string(),

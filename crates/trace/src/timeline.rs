@@ -1,4 +1,4 @@
-//! The timeline: what events of many rings add up to.
+//! The timeline, built from the events of many rings.
 
 use crate::{EventKind, Meanwhile, Recorded, Wait, WaitKind};
 use joulio_units::{Direction, Joules, Nanos};
@@ -8,12 +8,12 @@ use joulio_units::{Direction, Joules, Nanos};
 pub struct Thread {
     /// Name of the thread.
     pub name: String,
-    /// Recordings, one of each queue.
+    /// Recordings, one for each queue.
     pub recorded: Vec<Recorded>,
 }
 
-/// I/Os, and what the cores did while they were outstanding, built from all events that were kept. An event whose
-/// counterpart was overwritten is included, with that counterpart missing.
+/// I/Os, and what the cores did while they were in flight, built from all events that were kept. An event whose
+/// counterpart was overwritten is included; the counterpart is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Time of the first event.
@@ -35,8 +35,8 @@ pub struct Core {
     pub name: String,
     /// Number of events kept.
     pub events: u64,
-    /// Number of events overwritten before they could be read, and of those as old of the other queues, of
-    /// which only a part is known.
+    /// Number of events that were overwritten before they could be read, and of other queues' events of the same
+    /// age, which are dropped because they show only a part.
     pub overwritten: u64,
     /// Waits in the order of time; no two overlap.
     pub waits: Vec<Wait>,
@@ -55,7 +55,7 @@ pub struct Ring {
     pub commands: u32,
 }
 
-/// A command from submission to completion, with the parts that were recorded.
+/// A command from submission to completion, as far as its parts were recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedIo {
     /// Index of the thread in [`Timeline::cores`].
@@ -64,37 +64,34 @@ pub struct TracedIo {
     pub queue: u16,
     /// CID.
     pub cid: u16,
-    /// Submission; `None` when it was overwritten or never was.
+    /// Submission; `None` if it was overwritten, or never existed.
     pub submitted: Option<Submitted>,
     /// Time of the doorbell.
     pub doorbell: Option<Nanos>,
-    /// Completion; `None` when there was none before the end of the recording, or before the
-    /// identifier was used again.
+    /// Completion; `None` if there was none before the end of the recording, or before the identifier was reused.
     pub completed: Option<CompletedIo>,
-    /// True if the completion is the second one of a single submission.
+    /// True if the completion is the second one of one submission.
     pub doubled: bool,
-    /// Plan by which the policy waited for it, where it had one.
+    /// Plan with which the policy waited for the I/O, if it had one.
     pub plan: Option<PlanOfIo>,
     /// Time of the core by kind of wait, from submission to completion; zero unless both were recorded.
     pub meanwhile: Meanwhile,
 }
 
-/// The plan by which a policy waited for an I/O. Times count from the submission.
+/// The plan with which a policy waited for an I/O. Times count from the submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanOfIo {
-    /// Kind and end of the rest; `None`: there is none.
+    /// Kind and end of the rest; `None`: the plan has none.
     pub rest: Option<(WaitKind, Nanos)>,
-    /// Kind and end of the loose watch, which sees a completion later than a close one; `None`: there is
-    /// none.
+    /// Kind and end of the loose watch, which sees a completion later than a close one; `None`: the plan has none.
     pub loose: Option<(WaitKind, Nanos)>,
     /// End of the close watch, after which the core blocks; zero: it blocks at once.
     pub watch_until: Nanos,
-    /// Joules of the core that were expected; `None` if the policy could not estimate them.
+    /// Expected joules of the core; `None` if the policy could not estimate them.
     pub expected: Option<Joules>,
-    /// Nanoseconds from the completion to its sight that were expected, in the mean.
+    /// Expected mean time in nanoseconds from the completion until the core sees it.
     pub expected_delay: Nanos,
-    /// Joules of the core's waits that fell on the I/O, once [`Timeline::charge`] has
-    /// charged them.
+    /// The I/O's share of the joules of the core's waits; set by [`Timeline::charge`].
     pub realised: Option<Joules>,
 }
 
@@ -114,18 +111,18 @@ pub struct Submitted {
 pub struct CompletedIo {
     /// Time at which the completion was seen.
     pub at: Nanos,
-    /// Status field of 15 bits, phase tag not included (Base figure 92).
+    /// Status field of 15 bits, without the phase tag (Base figure 92).
     pub status: u16,
 }
 
 impl CompletedIo {
-    /// Reports whether SCT and SC are both zero; the other bits do not make an error.
+    /// Returns true if SCT and SC are both zero; the other bits do not indicate an error.
     pub fn is_success(&self) -> bool {
         self.status & 0x7ff == 0
     }
 }
 
-/// An event that is neither part of an I/O nor of a wait.
+/// An event that is part of neither an I/O nor a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceMark {
     /// Index of the thread in [`Timeline::cores`].
@@ -146,7 +143,7 @@ impl TracedIo {
         submitted.or(completed).unwrap_or_default()
     }
 
-    /// Returns submission and completion, if both were recorded.
+    /// Returns the submission and the completion, if both were recorded.
     pub fn whole(&self) -> Option<(Submitted, CompletedIo)> {
         self.submitted.zip(self.completed)
     }

@@ -5,7 +5,7 @@ use joulio_units::Nanos;
 /// Kind of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitKind {
-    /// Sleep by a kernel timer.
+    /// Sleep with a kernel timer.
     Sleep,
     /// Block for an interrupt.
     Block,
@@ -15,7 +15,7 @@ pub enum WaitKind {
     Pause,
 }
 
-/// A wait of a core. A wait whose beginning or end was overwritten is left out: its length is unknown.
+/// A wait of a core. If its beginning or its end was overwritten, its length is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Kind of wait.
@@ -31,7 +31,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Returns begin and end, if both were recorded.
+    /// Returns the begin and the end, if both were recorded.
     pub fn span(&self) -> Option<(Nanos, Nanos)> {
         self.begin.zip(self.end)
     }

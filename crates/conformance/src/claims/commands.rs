@@ -1,5 +1,5 @@
-//! The I/O commands other than plain reads and writes. If the controller does not support one, the claim holds without
-//! a test.
+//! The I/O commands other than plain reads and writes. If the controller does not support a command, its claim
+//! holds without a test.
 
 use super::support::{NOT_THERE, end_of, group_of_one};
 use crate::{Bench, Content};
@@ -10,7 +10,7 @@ use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Completed, PollGroup, QueuePair, Rejected};
 use std::ops::Range;
 
-/// First block of the patch.
+/// First block of the patch that the claims use.
 const FIRST: u64 = 40;
 /// Blocks of the patch: 64 KiB with the larger block size, which every controller accepts in one command.
 const BLOCKS: u64 = 16;
@@ -24,7 +24,7 @@ enum Holds {
     Other,
 }
 
-/// Blocks that one claim uses exclusively, and a buffer for all of them.
+/// Blocks that only one claim uses, and a buffer for all of them.
 struct Patch<'a, D: Device> {
     bench: &'a Bench<D>,
     group: PollGroup<D>,
@@ -34,7 +34,7 @@ struct Patch<'a, D: Device> {
 }
 
 impl<'a, D: Device> Patch<'a, D> {
-    /// Makes the patch, and writes it.
+    /// Creates the patch, and writes it.
     fn new(bench: &'a Bench<D>) -> Result<Patch<'a, D>> {
         let bytes = BLOCKS as usize * bench.namespace.block_size() as usize;
         let mut patch = Patch {
@@ -55,7 +55,7 @@ impl<'a, D: Device> Patch<'a, D> {
         }
     }
 
-    /// Fills the buffer with the blocks' contents.
+    /// Fills the buffer with the contents of the blocks.
     fn fill(&mut self) -> Result<()> {
         let block = self.bench.namespace.block_size() as usize;
         let mut data = vec![0; block];
@@ -69,7 +69,7 @@ impl<'a, D: Device> Patch<'a, D> {
         Ok(())
     }
 
-    /// Executes a command with the buffer, which is returned.
+    /// Executes a command with the buffer, which it returns.
     fn with_data(
         &mut self,
         submit: impl FnOnce(&mut QueuePair<D>, DmaBuffer) -> Result<(), Rejected>,
@@ -170,8 +170,8 @@ pub(super) fn zeroes_are_written_and_their_neighbours_stay<D: Device>(
     Ok(format!("{zeroed:?} of {BLOCKS} blocks, twice"))
 }
 
-/// Deallocating is a hint (NVM 3.2.3): a block that was not deallocated is unchanged, a deallocated one reads as DLFEAT
-/// says.
+/// Deallocation is a hint (NVM 3.2.3): a block that was not deallocated is unchanged, and a deallocated one reads
+/// as DLFEAT says.
 pub(super) fn blocks_given_up_read_as_zero_or_as_before_and_their_neighbours_stay<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {

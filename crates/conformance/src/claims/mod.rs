@@ -14,7 +14,7 @@ use crate::Bench;
 use anyhow::Result;
 use joulio_device::Device;
 
-/// A claim by its name.
+/// A claim with its name.
 pub struct Claim<D: Device> {
     /// The claim as a sentence.
     pub name: &'static str,
@@ -22,7 +22,7 @@ pub struct Claim<D: Device> {
     pub check: fn(&Bench<D>) -> Result<String>,
 }
 
-/// Returns all claims for a back end. The last one stamps blocks for a check from outside.
+/// Returns all claims, for one back end. The last one stamps blocks for a check from outside.
 pub fn claims<D: Device>() -> Vec<Claim<D>> {
     macro_rules! claims {
         ($($room:ident::$name:ident),* $(,)?) => {

@@ -1,4 +1,4 @@
-//! Queues: full ones, deep ones, and deleted ones.
+//! Full queues, deep queues, and deleted queues.
 
 use super::support::{group_of_one, reads};
 use crate::Bench;

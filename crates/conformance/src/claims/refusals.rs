@@ -1,4 +1,4 @@
-//! Commands that the driver refuses before the device sees them, each with its reason.
+//! Commands that the driver refuses, each with a reason, so that the device does not see them.
 
 use super::support::NOT_THERE;
 use crate::Bench;

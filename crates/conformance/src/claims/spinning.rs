@@ -1,4 +1,4 @@
-//! Policies that spin, or sleep, before they block: the completions that raise an interrupt.
+//! Policies that spin or sleep before they block: which completions raise an interrupt.
 
 use super::support::{group_of_one, reads, settle};
 use crate::Bench;
@@ -12,7 +12,7 @@ use joulio_nvme::wait::{
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Policy that blocks for one command in so many, and spins for the others.
+/// Policy that blocks for one command out of `every`, and spins for the others.
 struct BlockOnceIn {
     every: u64,
     submitted: u64,
@@ -44,7 +44,7 @@ impl Policy for BlockOnceIn {
     }
 }
 
-/// Returns every policy that blocks, but not always.
+/// Returns every policy that blocks, but does not always block.
 fn policies() -> Vec<AnyPolicy> {
     let once_in = |every| {
         AnyPolicy::Other(Box::new(BlockOnceIn {
@@ -69,14 +69,14 @@ fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Wait
     Ok(group.counters())
 }
 
-/// Counts interrupts of a completion that was found while the vector was masked, once it is unmasked: 0 of a device
-/// that clears the pending bit when its completions are consumed (PCI 3.0, 6.8.2), 1 of others.
+/// Counts the interrupts of a completion that was found while the vector was masked, after it is unmasked: 0 for a
+/// device that clears the pending bit when its completions are consumed (PCI 3.0, 6.8.2), 1 for others.
 fn left_pending<D: Device>(bench: &Bench<D>) -> Result<u64> {
     let mut group = group_of_one(bench, 1, AnyPolicy::POLL)?;
     reads(bench, &mut group, 1)?;
     group.queues()[0].set_policy(AnyPolicy::INTERRUPT)?;
     let before = group.counters();
-    // With nothing outstanding, this waits for the deadline.
+    // With nothing in flight, this waits until the deadline.
     group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;
     Ok((settled(bench, &mut group)? - before).interrupts.min(1))
 }
@@ -94,7 +94,7 @@ pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
         }
         reads(bench, &mut group, bench.ios / 10)?;
         let counters = settled(bench, &mut group)?;
-        // A completion that came between the arming and the poll after it has raised an interrupt, and needed no block.
+        // A completion between the arming and the poll after it has raised an interrupt, but needed no block.
         let needless = counters.arms - counters.blocks;
         let max = (counters.blocks + needless) * (1 + pending) + 1;
         ensure!(

@@ -7,7 +7,7 @@ use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Completed, PollGroup, QueuePair};
 use std::time::Duration;
 
-/// Reads of one block each, one after the other.
+/// Executes reads of one block each, one after the other.
 pub(super) fn reads<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>, ios: u64) -> Result<()> {
     let block = bench.namespace.block_size() as usize;
     let mut buffer = bench.controller.allocate_buffers(1, block)?.pop();
@@ -44,7 +44,7 @@ pub(super) fn group_of_one<D: Device>(
     Ok(PollGroup::new(vec![queue]))
 }
 
-/// Submits one command to a group of one queue with nothing outstanding, and waits for its end.
+/// Submits one command to a group of one queue with nothing in flight, and waits for its completion.
 pub(super) fn end_of<D, E>(
     group: &mut PollGroup<D>,
     submit: impl FnOnce(&mut QueuePair<D>) -> Result<(), E>,
@@ -66,8 +66,8 @@ where
 /// Verdict on a command that the namespace does not support.
 pub(super) const NOT_THERE: &str = "not there";
 
-/// Waits for the last interrupt of completed commands, which may come after its completion was seen: a controller that
-/// has executed another command since has sent it, and its path here is short.
+/// Waits for the last interrupt of completed commands, which may arrive after its completion was seen. A controller
+/// that has executed another command since has sent the interrupt, and its path here is short.
 pub(super) fn settle<D: Device>(bench: &Bench<D>) -> Result<()> {
     bench.controller.smart_log()?;
     std::thread::sleep(Duration::from_millis(50));

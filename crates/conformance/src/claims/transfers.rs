@@ -55,7 +55,7 @@ pub(super) fn the_largest_transfer_comes_back_whole<D: Device>(bench: &Bench<D>)
     Ok(format!("{bytes} bytes"))
 }
 
-/// Blocks stamped for a check of the backing store from outside.
+/// Number of blocks that are stamped for a check of the backing store from outside.
 pub const STAMPS: u64 = 100;
 
 pub(super) fn stamped_blocks_stay<D: Device>(bench: &Bench<D>) -> Result<String> {

@@ -1,4 +1,4 @@
-//! Claims about waiting: the counts that each policy may have, and the completions that it must deliver.
+//! Claims about waits: the counts that each policy may have, and the completions that it must deliver.
 
 use super::support::{group_of_one, reads, settle};
 use crate::Bench;
@@ -38,7 +38,7 @@ pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
 pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    // With a deep queue a wait is rarely needed.
+    // With a deep queue a wait is rarely necessary.
     let mut counters = mixed(bench, QueueMode::Interrupt, 1, bench.ios / 2)?;
     counters += mixed(bench, QueueMode::Interrupt, 32, bench.ios / 2)?;
     ensure!(
@@ -53,7 +53,7 @@ pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
 }
 
 pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<String> {
-    // At depth 1 nothing is in flight when it switches, so that its interrupts are on at once.
+    // At depth 1 nothing is in flight at the switch, so that interrupts are enabled at once.
     let mut counters = mixed(bench, QueueMode::Switching, 1, bench.ios / 2)?;
     counters += mixed(bench, QueueMode::Switching, 32, bench.ios / 2)?;
     ensure!(
@@ -112,8 +112,8 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
 pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    // The sleep is far longer than planning it takes, so that only an I/O that is done by the first poll does not need
-    // a sleep.
+    // The sleep is far longer than the time to plan it, so that only an I/O that has completed by the first poll
+    // needs no sleep.
     let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
     let mut group = group_of_one(bench, 1, policy)?;
     reads(bench, &mut group, 50)?;
@@ -123,7 +123,7 @@ pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
         counters.sleeps <= 50 && counters.blocks == 0,
         "{counters:?}"
     );
-    // An I/O that was done at the first poll needs no interrupt.
+    // An I/O that has completed by the first poll needs no interrupt.
     ensure!(counters.oversleeps <= counters.sleeps, "{counters:?}");
     Ok(format!(
         "{} sleeps of 50 I/Os, {polled} done at the first poll",
@@ -157,13 +157,13 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
     reads(bench, &mut group, 1_000)?;
     let looked_after = (now() - start).0 / CHECK_INTERVAL.0 + 2;
     let since = settled(bench, &mut group)? - before;
-    // A controller may leave out the interrupt of a completion that was consumed before it was sent.
+    // If a completion was consumed before its interrupt was sent, a controller may omit the interrupt.
     ensure!(
         since.wakes <= since.interrupts && since.interrupts <= 1_000,
         "{since:?}"
     );
-    // A fast device may be done at every first poll: then there is no wait to wake from. And if a device does not get
-    // its CPU, a wait lasts until the group checks the queue.
+    // A fast device may have completed each I/O by the first poll: then there is no wait to wake up from. And if a
+    // device does not get its CPU, a wait lasts until the group checks the queue.
     ensure!(
         since.wakes <= since.blocks && since.blocks - since.wakes <= looked_after,
         "{since:?}"
@@ -179,11 +179,11 @@ fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Wait
 pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>) -> Result<String> {
     let mut group = group_of_one(bench, 8, AnyPolicy::INTERRUPT)?;
     reads(bench, &mut group, 200)?;
-    // Interrupts that the reads have left pending do not count for the idle second.
+    // Interrupts that the reads have left pending are not counted for the idle second.
     settled(bench, &mut group)?;
     arm(&mut group)?;
     let before = settled(bench, &mut group)?;
-    // Nothing is outstanding: the core waits as the policy plans, until the deadline.
+    // Nothing is in flight: the core waits as the policy plans, until the deadline.
     let end = now() + Nanos::from_millis(1_000);
     let delivered = group.reap(1, Some(end), |_, _| {})?;
     let since = group.counters() - before;
@@ -249,7 +249,7 @@ pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
         group.queues()[0].ring();
         let came = awaited(|| Ok(flag.memory().load_u32(0) == DATA))?;
         ensure!(came, "no word was written for I/O {tag}");
-        // The completion is visible when the word is.
+        // When the word is written, the completion is visible.
         let mut seen = false;
         group.queues()[0].reap(1, |completed| {
             seen = completed.tag == tag && completed.status.is_success();
@@ -259,7 +259,7 @@ pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
     }
     let counters = group.counters();
     ensure!(counters.interrupts == 0, "{counters:?}");
-    // Dropped while it is redirected: the vector must signal its next owner.
+    // Dropped while the vector is redirected: the vector must signal its next owner.
     drop(group);
     let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
     arm(&mut group)?;

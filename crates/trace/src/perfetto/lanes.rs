@@ -1,18 +1,18 @@
-//! Lanes: tracks that hold one I/O at a time.
+//! Lanes: tracks in which I/Os do not overlap.
 
 use joulio_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Time when a lane is free again, and its number. The earliest comes first, and of those the lowest.
+/// Time from which a lane is free, and its number. The earliest comes first; at equal times the lowest number.
 type Free = Reverse<(Nanos, usize)>;
 
-/// The lanes of every group of I/Os. I/Os are to come by the time of their begin.
+/// The lanes of all groups of I/Os. I/Os must be added in the order of their begins.
 #[derive(Default)]
 pub(super) struct Lanes(HashMap<(usize, String), BinaryHeap<Free>>);
 
 impl Lanes {
-    /// The identifier of a lane of `core`'s group `name` that is free from `begin` on; it is taken
+    /// Returns the identifier of a lane of `core`'s group `name` that is free from `begin` on, and reserves it
     /// until `end`.
     pub(super) fn id(&mut self, core: usize, name: &str, begin: Nanos, end: Nanos) -> String {
         let lanes = self.0.entry((core, name.to_string())).or_default();
@@ -39,7 +39,7 @@ mod tests {
         let mut id = |begin, end| lanes.id(0, "q", Nanos(begin), Nanos(end));
         assert_eq!(id(0, 10), "0.q.0");
         assert_eq!(id(5, 20), "0.q.1");
-        // Free again at the very time.
+        // Free from that very time on.
         assert_eq!(id(10, 30), "0.q.0");
         assert_eq!(id(15, 16), "0.q.2");
         assert_eq!(lanes.id(1, "q", Nanos(16), Nanos(17)), "1.q.0");

@@ -1,14 +1,14 @@
-//! An I/O drawn to scale.
+//! Bars that show I/Os to scale.
 
 use super::words::micros;
 use crate::{Timeline, TracedIo, Wait, WaitKind};
 use joulio_units::Nanos;
 
-/// Scale that all bars of a text are drawn to: the longest I/O is as long as there is room, unless
-/// it is so long that the others could not be distinguished.
+/// Scale of all bars of a text: the longest I/O takes all the room, unless it is so long that the others could not
+/// be distinguished.
 pub(super) struct Scale {
     cells: usize,
-    /// The length of a full bar.
+    /// Time that a full bar shows.
     full: Nanos,
 }
 
@@ -20,19 +20,19 @@ impl Scale {
         let median = totals.get(totals.len() / 2).copied().unwrap_or_default();
         Scale {
             cells,
-            // Where no I/O took any time there is still something to divide by.
+            // At least 1, to divide by, even if no I/O took any time.
             full: longest.min(median + median).max(Nanos(1)),
         }
     }
 
-    /// The heading of the bars: 0 and the length of a full one.
+    /// Returns the heading of the bars: 0, and the time of a full bar.
     pub(super) fn ruler(&self) -> String {
         let full = micros(self.full);
         let room = self.cells.saturating_sub(1);
         format!("0{full:>room$}")
     }
 
-    /// Returns the bar of a whole I/O; nothing for one whose events are incomplete.
+    /// Returns the bar of a complete I/O; `None` for one whose events are incomplete.
     pub(super) fn bar(&self, timeline: &Timeline, io: &TracedIo) -> String {
         let (Some(submitted), Some(total)) = (io.submitted, io.total()) else {
             return String::new();
@@ -44,7 +44,7 @@ impl Scale {
             if cut && cell + 1 == length {
                 return '>';
             }
-            // A cell shows what is in its middle.
+            // A cell shows the activity at its middle.
             let middle = submitted.at + self.time(cell * 2 + 1);
             self.cell(io, waits, middle)
         });
@@ -70,14 +70,14 @@ impl Scale {
         }
     }
 
-    /// The number of cells that `time` takes, rounded.
+    /// Returns the number of cells of `time`, rounded.
     fn place(&self, time: Nanos) -> usize {
         let full = u128::from(self.full.0);
         let cells = (u128::from(time.min(self.full).0) * self.cells as u128 + full / 2) / full;
         cells as usize
     }
 
-    /// The length of `halves` half cells.
+    /// Returns the time of `halves` half cells.
     fn time(&self, halves: usize) -> Nanos {
         let time = u128::from(self.full.0) * halves as u128 / (2 * self.cells as u128);
         Nanos(time as u64)

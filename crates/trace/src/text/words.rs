@@ -1,9 +1,9 @@
-//! Words and figures.
+//! Words and figures of the text.
 
 use crate::{EventKind, FaultKind, PlanOfIo, TracedIo, WaitKind};
 use joulio_units::{Direction, Nanos};
 
-/// Microseconds, to a tenth.
+/// Returns microseconds with one decimal.
 pub(crate) fn micros(time: Nanos) -> String {
     let tenths = time.0 / 100 + u64::from(time.0 % 100 >= 50);
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -19,8 +19,8 @@ pub(crate) fn operation(io: &TracedIo) -> &'static str {
     }
 }
 
-/// The steps of a plan, each with its end in microseconds after the submission: `z` asleep by a timer, `u`
-/// a user-level wait, `p` polling, `b` blocked.
+/// Returns the steps of a plan, each with its end in microseconds after the submission: `z` asleep with a timer,
+/// `u` a user-level wait, `p` polling, `b` blocked.
 pub(crate) fn steps(plan: &PlanOfIo) -> String {
     let mut steps = match plan.rest {
         Some((WaitKind::Sleep, until)) => format!("z{} ", micros(until)),
@@ -38,7 +38,7 @@ pub(crate) fn steps(plan: &PlanOfIo) -> String {
     steps + "b"
 }
 
-/// Why an I/O is not whole.
+/// Returns the reason why an I/O is incomplete.
 pub(crate) fn missing(io: &TracedIo) -> &'static str {
     match (io.submitted, io.completed) {
         _ if io.doubled => "completed once more",
@@ -68,7 +68,7 @@ pub(crate) fn mark(kind: EventKind) -> String {
             };
             format!("{fault} completion of command {cid:#06x}, not delivered")
         }
-        // The others are parts of I/Os and waits, and never marks.
+        // Other kinds are parts of I/Os and waits, and never marks.
         other => format!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 /// Content of a logical block: a function of seed, block and generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
     /// The logical block.
     pub lba: u64,

@@ -1,5 +1,4 @@
-//! The submission queue entry (Base 3.3.3.1, figure 87) and the command words of the commands that
-//! joulio issues.
+//! The submission queue entry (Base 3.3.3.1, figure 87), and the command dwords of the commands that joulio issues.
 
 mod nvm;
 
@@ -11,11 +10,11 @@ use open_enum::open_enum;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// CID: names a command among those outstanding on its queue. FFFFh is reserved for the error log.
+/// CID: identifies a command among those outstanding on its queue. FFFFh is reserved for the error log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommandId(pub u16);
 
-/// NSID: 1 to NN; 0 is "none", FFFFFFFFh "all".
+/// NSID: 1 to NN; 0 means none, FFFFFFFFh all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceId(pub u32);
 
@@ -31,7 +30,7 @@ impl NamespaceId {
 pub struct QueueId(pub u16);
 
 impl QueueId {
-    /// The admin queue pair.
+    /// QID of the admin queue pair.
     pub const ADMIN: QueueId = QueueId(0);
 }
 
@@ -68,7 +67,7 @@ pub struct Cdw0 {
     pub fuse: u8,
     #[bits(4)]
     _reserved: u8,
-    /// PSDT: what the data pointer is; see [`crate::sgl::Psdt`].
+    /// PSDT: the kind of the data pointer; see [`crate::sgl::Psdt`].
     #[bits(2)]
     pub psdt: u8,
     /// CID.
@@ -76,7 +75,7 @@ pub struct Cdw0 {
 }
 
 impl Command {
-    /// An admin command with everything but its opcode zero.
+    /// Returns an admin command in which everything except the opcode is zero.
     pub fn admin(opcode: AdminOpcode) -> Command {
         Command {
             cdw0: U32::new(opcode.0.into()),
@@ -84,7 +83,7 @@ impl Command {
         }
     }
 
-    /// A command of the NVM command set for `nsid`, everything else zero.
+    /// Returns a command of the NVM command set for `nsid`, in which everything else is zero.
     pub fn nvm(opcode: NvmOpcode, nsid: NamespaceId) -> Command {
         Command {
             cdw0: U32::new(opcode.0.into()),
@@ -93,7 +92,7 @@ impl Command {
         }
     }
 
-    /// Identify of `cns` (Base figure 271: CNS in dword 10).
+    /// Returns Identify for `cns` (Base figure 271: CNS in dword 10).
     pub fn identify(cns: crate::identify::Cns, nsid: NamespaceId) -> Command {
         let mut command = Command::admin(AdminOpcode::IDENTIFY);
         command.nsid = U32::new(nsid.0);
@@ -101,14 +100,14 @@ impl Command {
         command
     }
 
-    /// Get Features (Base figure 191: FID in dword 10, SEL 0 = current).
+    /// Returns Get Features (Base figure 191: FID in dword 10, SEL 0 = current).
     pub fn get_features(fid: crate::feature::FeatureId) -> Command {
         let mut command = Command::admin(AdminOpcode::GET_FEATURES);
         command.cdw10[0] = U32::new(fid.0.into());
         command
     }
 
-    /// Set Features, not saved across resets (Base figures 315 and 316).
+    /// Returns Set Features, without saving the value across resets (Base figures 315 and 316).
     pub fn set_features(fid: crate::feature::FeatureId, value: u32) -> Command {
         let mut command = Command::admin(AdminOpcode::SET_FEATURES);
         command.cdw10[0] = U32::new(fid.0.into());
@@ -116,8 +115,8 @@ impl Command {
         command
     }
 
-    /// Set Features of the Host Memory Buffer (Base 5.27.1.11): `pages` of memory, in ranges that the `entries`
-    /// descriptors at `list` name.
+    /// Returns Set Features for the Host Memory Buffer (Base 5.27.1.11): `pages` of memory, in the ranges of the
+    /// `entries` descriptors at `list`.
     pub fn set_host_memory(
         control: crate::feature::HostMemoryBuffer,
         pages: u32,
@@ -132,7 +131,7 @@ impl Command {
         command
     }
 
-    /// Get Log Page of `bytes` from offset 0 (Base figures 198 to 203: NUMD, 0's based dwords).
+    /// Returns Get Log Page for `bytes` from offset 0 (Base figures 198 to 203: NUMD, 0's based dwords).
     pub fn get_log_page(lid: crate::log::LogId, nsid: NamespaceId, bytes: usize) -> Command {
         let numd = (bytes / 4).saturating_sub(1) as u32;
         let mut command = Command::admin(AdminOpcode::GET_LOG_PAGE);
@@ -142,7 +141,7 @@ impl Command {
         command
     }
 
-    /// Create I/O Submission Queue as this one, in the priority class `priority`.
+    /// Returns this Create I/O Submission Queue with the priority class `priority`.
     #[must_use]
     pub fn with_priority(mut self, priority: QueuePriority) -> Command {
         let dword11 = CreateSubmissionQueue::from(self.cdw10[1].get());
@@ -150,8 +149,8 @@ impl Command {
         self
     }
 
-    /// Create I/O Completion Queue (Base figures 155 to 157): `entries` slots at PRP1, contiguous;
-    /// interrupts on `vector` when there is one.
+    /// Returns Create I/O Completion Queue (Base figures 155 to 157): `entries` slots at PRP1, contiguous; with
+    /// interrupts on `vector`, if there is one.
     pub fn create_completion_queue(qid: QueueId, entries: u32, vector: Option<u16>) -> Command {
         let mut command = Command::admin(AdminOpcode::CREATE_IO_COMPLETION_QUEUE);
         command.cdw10[0] = U32::new(u32::from(qid.0) | entries.wrapping_sub(1) << 16);
@@ -163,8 +162,8 @@ impl Command {
         command
     }
 
-    /// Create I/O Submission Queue (Base figures 159 to 161): `entries` slots at PRP1, contiguous,
-    /// completing to `cqid`.
+    /// Returns Create I/O Submission Queue (Base figures 159 to 161): `entries` slots at PRP1, contiguous; its
+    /// completions go to `cqid`.
     pub fn create_submission_queue(qid: QueueId, entries: u32, cqid: QueueId) -> Command {
         let mut command = Command::admin(AdminOpcode::CREATE_IO_SUBMISSION_QUEUE);
         command.cdw10[0] = U32::new(u32::from(qid.0) | entries.wrapping_sub(1) << 16);
@@ -173,28 +172,28 @@ impl Command {
         command
     }
 
-    /// Delete I/O Submission or Completion Queue (Base figures 163 and 164).
+    /// Returns Delete I/O Submission Queue or Delete I/O Completion Queue (Base figures 163 and 164).
     pub fn delete_queue(opcode: AdminOpcode, qid: QueueId) -> Command {
         let mut command = Command::admin(opcode);
         command.cdw10[0] = U32::new(qid.0.into());
         command
     }
 
-    /// Abort of the command `cid` of submission queue `sqid` (Base 5.1: both in dword 10). Dword 0
-    /// of the completion has bit 0 clear when the command was aborted.
+    /// Returns Abort for the command `cid` of submission queue `sqid` (Base 5.1: both in dword 10). Bit 0 of dword
+    /// 0 of the completion is clear if the command was aborted.
     pub fn abort(sqid: QueueId, cid: CommandId) -> Command {
         let mut command = Command::admin(AdminOpcode::ABORT);
         command.cdw10[0] = U32::new(u32::from(sqid.0) | u32::from(cid.0) << 16);
         command
     }
 
-    /// Asynchronous Event Request: completes when there is an event (Base 5.2), which dword 0 of
-    /// the completion names: see [`crate::event::AsyncEvent`].
+    /// Returns Asynchronous Event Request, which completes when there is an event (Base 5.2). Dword 0 of the
+    /// completion identifies the event: see [`crate::event::AsyncEvent`].
     pub fn asynchronous_event_request() -> Command {
         Command::admin(AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST)
     }
 
-    /// Command dword 0, decoded.
+    /// Returns command dword 0, decoded.
     pub fn dword0(&self) -> Cdw0 {
         Cdw0::from(self.cdw0.get())
     }
@@ -233,12 +232,12 @@ pub enum QueuePriority {
 pub struct CreateSubmissionQueue {
     /// PC: physically contiguous.
     pub pc: bool,
-    /// QPRIO: used by weighted round robin only.
+    /// QPRIO: priority class, used only with weighted round robin.
     #[bits(2)]
     pub qprio: u8,
     #[bits(13)]
     _reserved: u16,
-    /// CQID: where completions go.
+    /// CQID: the completion queue.
     pub cqid: u16,
 }
 

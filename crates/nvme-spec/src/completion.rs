@@ -13,7 +13,7 @@ pub struct CompletionEntry {
     pub dw0: U32,
     /// Dword 1: command specific.
     pub dw1: U32,
-    /// SQHD: how far the controller has read the submission queue.
+    /// SQHD: head of the submission queue, up to which the controller has read it.
     pub sqhd: U16,
     /// SQID: the submission queue of the command.
     pub sqid: U16,
@@ -26,25 +26,25 @@ pub struct CompletionEntry {
 const _: () = assert!(size_of::<CompletionEntry>() == 16);
 
 impl CompletionEntry {
-    /// Byte offset of dword 3, which holds CID, phase and status and is written last.
+    /// Byte offset of dword 3, which contains CID, phase and status, and is written last.
     pub const DWORD3: usize = 12;
 
-    /// CID.
+    /// Returns CID.
     pub fn command_id(&self) -> CommandId {
         CommandId(self.cid.get())
     }
 
-    /// SQID.
+    /// Returns SQID.
     pub fn queue_id(&self) -> QueueId {
         QueueId(self.sqid.get())
     }
 
-    /// P: the phase tag, inverted by the controller each time it passes the queue's end.
+    /// Returns P, the phase tag, which the controller inverts each time it passes the end of the queue.
     pub fn phase(&self) -> bool {
         self.status.get() & 1 != 0
     }
 
-    /// The status field without the phase tag.
+    /// Returns the status field, without the phase tag.
     pub fn status(&self) -> Status {
         Status::from_field(self.status.get() >> 1)
     }

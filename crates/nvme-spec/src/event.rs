@@ -13,32 +13,32 @@ pub struct AsyncEvent {
     pub type_bits: u8,
     #[bits(5)]
     _reserved: u8,
-    /// Asynchronous Event Information: what it means depends on the type.
+    /// Asynchronous Event Information; its meaning depends on the type.
     pub information: u8,
     /// Log Page Identifier; see [`AsyncEvent::log_page`].
     pub log_page_bits: u8,
     _reserved2: u8,
 }
 
-/// The type of an asynchronous event (Base figure 145).
+/// Type of an asynchronous event (Base figure 145).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AsyncEventType {
     /// 0h: an error that belongs to no command (Base figure 146).
     Error,
-    /// 1h: health (Base figure 147).
+    /// 1h: SMART / health status (Base figure 147).
     SmartHealth,
     /// 2h: a notice (Base figure 148).
     Notice,
-    /// 6h: of the I/O command set (Base figure 149).
+    /// 6h: an event specific to the I/O command set (Base figure 149).
     NvmCommandSet,
-    /// 7h.
+    /// 7h: vendor specific.
     Vendor,
-    /// 3h to 5h.
+    /// 3h to 5h: reserved.
     Reserved(u8),
 }
 
 impl AsyncEventType {
-    /// The three bits of the type.
+    /// Returns the three bits of the type.
     pub const fn bits(self) -> u8 {
         match self {
             AsyncEventType::Error => 0,
@@ -52,10 +52,10 @@ impl AsyncEventType {
 }
 
 impl AsyncEvent {
-    /// Information of a notice: the list of namespaces, or one of them, changed (Base figure 148).
+    /// Information of a notice: the list of namespaces changed, or one of the namespaces (Base figure 148).
     pub const NAMESPACE_ATTRIBUTE_CHANGED: u8 = 0x00;
 
-    /// An event of `kind`, described in log page `log`.
+    /// Returns an event of `kind`, described in log page `log`.
     pub const fn of(kind: AsyncEventType, information: u8, log: LogId) -> AsyncEvent {
         AsyncEvent::new()
             .with_type_bits(kind.bits())
@@ -63,7 +63,7 @@ impl AsyncEvent {
             .with_log_page_bits(log.0)
     }
 
-    /// The type.
+    /// Returns the type.
     pub const fn event_type(self) -> AsyncEventType {
         match self.type_bits() {
             0 => AsyncEventType::Error,
@@ -75,7 +75,7 @@ impl AsyncEvent {
         }
     }
 
-    /// The log page to read.
+    /// Returns the log page to read.
     pub const fn log_page(self) -> LogId {
         LogId(self.log_page_bits())
     }

@@ -31,9 +31,9 @@ pub enum FeatureId {
 }
 
 impl FeatureId {
-    /// Returns whether the feature has data beside its dwords, as far as the specification names the feature. Of the
-    /// numbers without a name here, these have data: LBA Range Type, Timestamp, Predictable Latency Mode Config, Host
-    /// Behavior Support, metadata (7Dh to 7Fh) and Host Identifier.
+    /// Returns whether the feature has data in addition to its dwords, as far as the specification defines the
+    /// feature. Of the identifiers without a constant here, these have data: LBA Range Type, Timestamp, Predictable
+    /// Latency Mode Config, Host Behavior Support, metadata (7Dh to 7Fh) and Host Identifier.
     pub const fn has_data(self) -> bool {
         matches!(
             self.0,
@@ -42,12 +42,12 @@ impl FeatureId {
     }
 }
 
-/// 01h Arbitration (Base figure 318): commands that are fetched in a queue's turn and, of a weighted round robin, in
-/// the turn of each priority class.
+/// 01h Arbitration (Base figure 318): numbers of commands that are fetched in a queue's turn and, with weighted
+/// round robin, in the turn of each priority class.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct Arbitration {
-    /// AB: at most 2^AB commands of one queue at a time; 7 is any number.
+    /// AB: at most 2^AB commands of one queue at a time; 7 means no limit.
     #[bits(3)]
     pub ab: u8,
     #[bits(5)]
@@ -90,7 +90,7 @@ pub struct NumberOfQueues {
 pub struct InterruptCoalescing {
     /// THR: completions per vector before an interrupt, 0's based.
     pub thr: u8,
-    /// TIME: the longest delay, in units of 100 us; 0 is none.
+    /// TIME: longest delay, in units of 100 us; 0 means none.
     pub time: u8,
     _reserved: u16,
 }
@@ -101,7 +101,7 @@ pub struct InterruptCoalescing {
 pub struct InterruptVectorConfiguration {
     /// IV: the vector.
     pub iv: u16,
-    /// CD: coalescing disabled for it.
+    /// CD: coalescing is disabled for the vector.
     pub cd: bool,
     #[bits(15)]
     _reserved: u16,
@@ -113,20 +113,20 @@ pub struct InterruptVectorConfiguration {
 pub struct ApstEntry {
     #[bits(3)]
     _reserved: u8,
-    /// ITPS: the power state to go to.
+    /// ITPS: target power state.
     #[bits(5)]
     pub itps: u8,
-    /// ITPT: after this much idle time, in milliseconds.
+    /// ITPT: idle time before the transition, in milliseconds.
     #[bits(24)]
     pub itpt: u32,
     _reserved2: u32,
 }
 
-/// The data of 0Ch Autonomous Power State Transition: 256 bytes, an entry a power state.
+/// Data of 0Ch Autonomous Power State Transition: 256 bytes, with one entry per power state.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ApstTable {
-    /// Entry for power states 0 to 31; see [`ApstEntry`].
+    /// Entries for power states 0 to 31; see [`ApstEntry`].
     pub entries: [U64; 32],
 }
 
@@ -138,35 +138,35 @@ const _: () = assert!(size_of::<ApstTable>() == 256);
 pub struct HostMemoryBuffer {
     /// EHM: the controller may use the memory.
     pub ehm: bool,
-    /// MR: the memory that it had before a reset, with the same list and as it left it.
+    /// MR: the host returns the memory of before a reset, with the same list and unchanged content.
     pub mr: bool,
     #[bits(30)]
     _reserved: u32,
 }
 
-/// An entry of the list of 0Dh: a range of whole memory pages.
+/// Entry of the list of 0Dh: a range of whole memory pages.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct HostMemoryDescriptor {
-    /// BADD: address, a multiple of the memory page's size.
+    /// BADD: address, a multiple of the memory page size.
     pub badd: U64,
-    /// BSIZE: memory pages.
+    /// BSIZE: number of memory pages.
     pub bsize: U32,
     /// Reserved.
     pub reserved: U32,
 }
 
-/// The data of Get Features of 0Dh: 4096 bytes.
+/// Data of Get Features for 0Dh: 4096 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct HostMemoryAttributes {
-    /// HSIZE: memory pages.
+    /// HSIZE: number of memory pages.
     pub hsize: U32,
     /// HMDLAL and HMDLAU: address of the list.
     pub list: U64,
-    /// HMDLEC: entries of the list.
+    /// HMDLEC: number of entries of the list.
     pub hmdlec: U32,
     /// Reserved.
     pub reserved16: [u8; 4080],
@@ -175,7 +175,7 @@ pub struct HostMemoryAttributes {
 const _: () = assert!(size_of::<HostMemoryDescriptor>() == 16);
 const _: () = assert!(size_of::<HostMemoryAttributes>() == 4096);
 
-/// 25h Power Measurement: starts and stops what log 25h reports. It came after Base 2.0c; the
+/// 25h Power Measurement: starts and stops the measurement that log 25h reports. It was added after Base 2.0c; the
 /// layout is libnvme 3's.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
@@ -183,18 +183,18 @@ pub struct PowerMeasurement {
     /// ACT: [`PowerMeasurement::STOP`] or [`PowerMeasurement::START`].
     #[bits(4)]
     pub act: u8,
-    /// PMTS: what is measured; 0h the whole NVM subsystem, Ch to Fh vendor specific.
+    /// PMTS: measured part; 0h is the whole NVM subsystem, Ch to Fh are vendor specific.
     #[bits(4)]
     pub pmts: u8,
     _reserved: u8,
-    /// SMT: minutes until it stops by itself; 0 is never.
+    /// SMT: minutes after which the measurement stops by itself; 0 means never.
     pub smt: u16,
 }
 
 impl PowerMeasurement {
     /// ACT 0h.
     pub const STOP: u8 = 0;
-    /// ACT 1h: starts a new measurement, whatever was measured before.
+    /// ACT 1h: starts a new measurement, and discards an earlier one.
     pub const START: u8 = 1;
     /// PMTS 0h: the total of the NVM subsystem.
     pub const TOTAL: u8 = 0;
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_apst_entry_stands_where_the_kernel_puts_it() {
-        // nvme_configure_apst in Linux: (state << 3) | (transition_ms << 8).
+        // From nvme_configure_apst in Linux: (state << 3) | (transition_ms << 8).
         let entry = ApstEntry::new().with_itps(4).with_itpt(2_000);
         assert_eq!(u64::from(entry), 4 << 3 | 2_000 << 8);
     }

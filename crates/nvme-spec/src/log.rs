@@ -17,31 +17,31 @@ pub enum LogId {
     ERROR_INFORMATION = 0x01,
     /// Base 5.16.1.3.
     SMART_HEALTH = 0x02,
-    /// Base 5.16.1.5: the namespaces that changed since it was read.
+    /// Base 5.16.1.5: namespaces that have changed since the log was last read.
     CHANGED_NAMESPACES = 0x04,
     /// Power Measurement, of later versions than Base 2.0c: see [`PowerMeasurementLog`].
     POWER_MEASUREMENT = 0x25,
 }
 
-/// An entry of log 01h Error Information: 64 bytes (Base figure 206).
+/// Entry of log 01h Error Information: 64 bytes (Base figure 206).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ErrorInformation {
-    /// A count that only rises; 0 is "no entry".
+    /// A count that only increases; 0: the entry is empty.
     pub error_count: U64,
     /// SQID.
     pub sqid: U16,
-    /// CID; FFFFh when the error belongs to no command.
+    /// CID; FFFFh if the error belongs to no command.
     pub cid: U16,
     /// Status field in bits 15:1, phase tag in bit 0.
     pub status: U16,
-    /// Place of the error in the command: byte 7:0, bit 10:8; FFFFh unknown.
+    /// Position of the error in the command: byte in 7:0, bit in 10:8; FFFFh: unknown.
     pub parameter_error_location: U16,
-    /// The first LBA that failed.
+    /// First LBA that failed.
     pub lba: U64,
     /// NSID.
     pub nsid: U32,
-    /// Log page with vendor specific information; 0 none.
+    /// Log page with vendor specific information; 0: none.
     pub vendor_log: u8,
     /// TRTYPE.
     pub transport_type: u8,
@@ -99,7 +99,7 @@ pub struct SmartHealth {
     pub warning_temperature_time: U32,
     /// Minutes above the critical temperature.
     pub critical_temperature_time: U32,
-    /// Temperature sensors 1 to 8, kelvins; 0 is "not there".
+    /// Temperature sensors 1 to 8, kelvins; 0: the sensor does not exist.
     pub temperature_sensors: [U16; 8],
     /// Thermal management temperature 1 transitions.
     pub thermal_transitions_1: U32,
@@ -112,7 +112,7 @@ pub struct SmartHealth {
     /// Operational lifetime energy consumed, watt-hours rounded up; 0: not reported. Defined after Base 2.0c, in
     /// which this field and the next are reserved.
     pub lifetime_energy: U64,
-    /// Interval power measurement: the mean of the second before the log was read; see
+    /// Interval power measurement: the mean power in the second before the log was read; see
     /// [`SmartHealth::power`].
     pub interval_power: U32,
     /// Reserved.
@@ -124,7 +124,7 @@ const _: () = assert!(core::mem::offset_of!(SmartHealth, lifetime_energy) == 232
 const _: () = assert!(core::mem::offset_of!(SmartHealth, interval_power) == 240);
 
 impl SmartHealth {
-    /// The interval power measurement, decoded.
+    /// Returns the interval power measurement, decoded.
     pub fn power(&self) -> IntervalPower {
         IntervalPower::from(self.interval_power.get())
     }

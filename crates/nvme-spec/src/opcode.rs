@@ -43,13 +43,13 @@ pub enum AdminOpcode {
     CAPACITY_MANAGEMENT = 0x20,
     /// Base 5.8.
     DOORBELL_BUFFER_CONFIG = 0x7c,
-    /// Base 5.14: refused by this project.
+    /// Base 5.14: joulio refuses to send it.
     FORMAT_NVM = 0x80,
     /// Base 5.26.
     SECURITY_SEND = 0x81,
     /// Base 5.25.
     SECURITY_RECEIVE = 0x82,
-    /// Base 5.24: refused by this project.
+    /// Base 5.24: joulio refuses to send it.
     SANITIZE = 0x84,
 }
 

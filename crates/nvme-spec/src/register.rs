@@ -31,7 +31,7 @@ pub const DOORBELLS: u32 = 0x1000;
 #[bitfield(u64)]
 #[derive(PartialEq, Eq)]
 pub struct Cap {
-    /// MQES: the most entries of an I/O queue, 0's based.
+    /// MQES: largest number of entries of an I/O queue, 0's based.
     pub mqes: u16,
     /// CQR: I/O queues must be physically contiguous.
     pub cqr: bool,
@@ -42,7 +42,7 @@ pub struct Cap {
     _reserved: u8,
     /// TO: worst-case time for CSTS.RDY to follow CC.EN, in units of 500 ms.
     pub to: u8,
-    /// DSTRD: doorbell stride; doorbells stand 2^(2 + DSTRD) bytes apart.
+    /// DSTRD: doorbell stride; the distance between doorbells is 2^(2 + DSTRD) bytes.
     #[bits(4)]
     pub dstrd: u8,
     /// NSSRS: NVM subsystem reset is supported.
@@ -74,7 +74,7 @@ pub struct Cap {
 }
 
 impl Cap {
-    /// Bit of CRMS: CRTO holds the time that the controller may take until its media are ready.
+    /// Bit of CRMS: CRTO has the time that the controller may take until its media are ready.
     pub const READY_WITH_MEDIA: u8 = 1;
     /// Bit of AMS: weighted round robin with an urgent priority class.
     pub const WEIGHTED: u8 = 1;
@@ -86,7 +86,7 @@ impl Cap {
 pub struct Crto {
     /// CRWMT: worst-case time for CSTS.RDY to follow CC.EN, with all media ready.
     pub crwmt: u16,
-    /// CRIMT: the same where media need not be ready (CC.CRIME).
+    /// CRIMT: worst-case time for CSTS.RDY to follow CC.EN if media need not be ready (CC.CRIME).
     pub crimt: u16,
 }
 
@@ -106,17 +106,17 @@ pub struct Version {
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct Cc {
-    /// EN: enable; a fall from 1 to 0 is a controller reset.
+    /// EN: enable; a change from 1 to 0 is a controller reset.
     pub en: bool,
     #[bits(3)]
     _reserved: u8,
-    /// CSS: the I/O command set selected.
+    /// CSS: selected I/O command set.
     #[bits(3)]
     pub css: u8,
     /// MPS: the memory page size is 2^(12 + MPS) bytes.
     #[bits(4)]
     pub mps: u8,
-    /// AMS: the arbitration mechanism selected.
+    /// AMS: selected arbitration mechanism.
     #[bits(3)]
     pub ams: u8,
     /// SHN: shutdown notification.
@@ -165,10 +165,10 @@ pub struct Csts {
 }
 
 impl Csts {
-    /// The value that a read returns when the device is no longer there.
+    /// Value of a read if the device is not there.
     pub const GONE: Csts = Csts(u32::MAX);
 
-    /// The register reads as all ones: the device was removed, or its BAR is disabled.
+    /// Returns true if the register reads as all ones: the device was removed, or its BAR is disabled.
     pub fn is_removed(self) -> bool {
         self.0 == u32::MAX
     }
@@ -190,13 +190,13 @@ pub struct Aqa {
     _reserved2: u8,
 }
 
-/// Offset of the submission queue tail doorbell of queue `qid` at stride `dstrd` (PCIe figure 5).
-/// Strides and queues that leave 32 bits give the last offset, where no doorbell can be.
+/// Returns the offset of the submission queue tail doorbell of queue `qid` with stride `dstrd` (PCIe figure 5). If
+/// the offset does not fit into 32 bits, it is the last offset, where no doorbell can be.
 pub const fn submission_doorbell(qid: u16, dstrd: u8) -> u32 {
     doorbell(2 * qid as u64, dstrd)
 }
 
-/// Offset of the completion queue head doorbell of queue `qid` at stride `dstrd` (PCIe figure 6).
+/// Returns the offset of the completion queue head doorbell of queue `qid` with stride `dstrd` (PCIe figure 6).
 pub const fn completion_doorbell(qid: u16, dstrd: u8) -> u32 {
     doorbell(2 * qid as u64 + 1, dstrd)
 }

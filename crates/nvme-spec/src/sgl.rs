@@ -1,7 +1,7 @@
 //! Scatter gather lists (Base 4.1.2).
 //!
-//! A command whose PSDT is [`Psdt::SGL`] has its first descriptor where its PRPs would be: the 16
-//! bytes of PRP1 and PRP2.
+//! A command whose PSDT is [`Psdt::SGL`] has its first descriptor in place of its PRP entries: in the 16 bytes of
+//! PRP1 and PRP2.
 
 use crate::Command;
 use bitfield_struct::bitfield;
@@ -9,15 +9,15 @@ use open_enum::open_enum;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// PSDT, bits 15:14 of dword 0: what the data pointer of a command is (Base figure 86).
+/// PSDT, bits 15:14 of dword 0: the kind of a command's data pointer (Base figure 86).
 pub struct Psdt;
 
 impl Psdt {
     /// PRP entries.
     pub const PRP: u8 = 0b00;
-    /// An SGL; metadata, if any, is one buffer at MPTR.
+    /// An SGL; metadata, if there is any, is one buffer at MPTR.
     pub const SGL: u8 = 0b01;
-    /// An SGL; metadata has one of its own, at MPTR.
+    /// An SGL; metadata has an SGL of its own, at MPTR.
     pub const SGL_METADATA: u8 = 0b10;
 }
 
@@ -28,15 +28,15 @@ impl Psdt {
 pub enum SglType {
     /// Data.
     DATA_BLOCK = 0x0,
-    /// Bytes that are read and thrown away.
+    /// Bytes that are read and discarded.
     BIT_BUCKET = 0x1,
-    /// A segment, which is not the last.
+    /// A segment that is not the last.
     SEGMENT = 0x2,
     /// The last segment.
     LAST_SEGMENT = 0x3,
     /// Data with a key (fabrics).
     KEYED_DATA_BLOCK = 0x4,
-    /// Data that the transport moves (fabrics).
+    /// Data that the transport transfers (fabrics).
     TRANSPORT_DATA_BLOCK = 0x5,
 }
 
@@ -52,16 +52,15 @@ pub struct SglIdentifier {
     pub type_bits: u8,
 }
 
-/// An SGL descriptor: 16 bytes, in the layout that Data Block, Segment and Last Segment share
-/// (Base 4.1.2).
+/// An SGL descriptor: 16 bytes, in the common layout of Data Block, Segment and Last Segment (Base 4.1.2).
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct SglDescriptor {
-    /// Address of the data, or of the segment. A segment begins at a multiple of 8.
+    /// Address of the data, or of the segment, which is then a multiple of 8.
     pub address: U64,
-    /// Length in bytes. A segment is whole descriptors, and at least one.
+    /// Length in bytes. That of a segment is one or more whole descriptors.
     pub length: U32,
     /// Reserved.
     pub reserved12: [u8; 3],
@@ -72,18 +71,18 @@ pub struct SglDescriptor {
 const _: () = assert!(size_of::<SglDescriptor>() == 16);
 
 impl SglDescriptor {
-    /// `length` bytes of data at `address`.
+    /// Returns a descriptor of `length` bytes of data at `address`.
     pub fn data_block(address: u64, length: u32) -> SglDescriptor {
         SglDescriptor::of(SglType::DATA_BLOCK, address, length)
     }
 
-    /// A segment of `length` bytes of descriptors at `address`, which ends with a descriptor of
-    /// another.
+    /// Returns a descriptor of a segment: `length` bytes of descriptors at `address`, the last of which is that of
+    /// another segment.
     pub fn segment(address: u64, length: u32) -> SglDescriptor {
         SglDescriptor::of(SglType::SEGMENT, address, length)
     }
 
-    /// A segment of `length` bytes of descriptors at `address`, all of them of data.
+    /// Returns a descriptor of the last segment: `length` bytes of descriptors of data at `address`.
     pub fn last_segment(address: u64, length: u32) -> SglDescriptor {
         SglDescriptor::of(SglType::LAST_SEGMENT, address, length)
     }
@@ -98,19 +97,19 @@ impl SglDescriptor {
         }
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn kind(&self) -> SglType {
         SglType(SglIdentifier::from(self.identifier).type_bits())
     }
 
-    /// The sub type: 0h is an address in memory.
+    /// Returns the sub type: 0h is an address in memory.
     pub fn subtype(&self) -> u8 {
         SglIdentifier::from(self.identifier).subtype()
     }
 }
 
 impl Command {
-    /// The command with `descriptor` as its data pointer, and PSDT set to match.
+    /// Returns the command with `descriptor` as its data pointer, and with the PSDT for it.
     pub fn with_sgl(mut self, descriptor: SglDescriptor) -> Command {
         let halves: [U64; 2] = zerocopy::transmute!(descriptor);
         [self.prp1, self.prp2] = halves;
@@ -118,7 +117,7 @@ impl Command {
         self
     }
 
-    /// Returns the descriptor that the data pointer holds when PSDT selects SGLs.
+    /// Returns the descriptor in the data pointer of a command whose PSDT selects an SGL.
     pub fn sgl(&self) -> SglDescriptor {
         zerocopy::transmute!([self.prp1, self.prp2])
     }
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_has_its_type_in_the_high_half_of_byte_15() {
-        // NVME_SGL_FMT_LAST_SEG_DESC in Linux is 3, stored shifted left by 4.
+        // In Linux NVME_SGL_FMT_LAST_SEG_DESC is 3, and is stored shifted left by 4.
         let last = SglDescriptor::last_segment(0x1_0000_1000, 32);
         let bytes: [u8; 16] = zerocopy::transmute!(last);
         assert_eq!(

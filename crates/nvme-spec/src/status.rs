@@ -6,7 +6,7 @@ use core::fmt;
 
 /// The 15-bit status field of a completion: type, code, more, do not retry.
 ///
-/// Never reduced to an errno: it determines what a caller may do next.
+/// Not reduced to an errno, since it determines what a caller may do next.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Status(u16);
 
@@ -116,32 +116,32 @@ impl Status {
     pub const INTERNAL_PATH_ERROR: Status = field(3, 0x00);
     /// Controller Pathing Error.
     pub const CONTROLLER_PATHING_ERROR: Status = field(3, 0x60);
-    /// Host Pathing Error: made by a host, for a command whose controller it cannot reach.
+    /// Host Pathing Error: reported by a host for a command whose controller it cannot reach.
     pub const HOST_PATHING_ERROR: Status = field(3, 0x70);
-    /// Command Aborted By Host: made by a host that gave the command up.
+    /// Command Aborted By Host: reported by a host that has given up the command.
     pub const ABORTED_BY_HOST: Status = field(3, 0x71);
 
-    /// The status in the 15-bit field of a completion, phase tag shifted out.
+    /// Returns the status in the 15-bit field of a completion, without the phase tag.
     pub const fn from_field(bits: u16) -> Status {
         Status(bits & 0x7fff)
     }
 
-    /// The 15-bit field, phase tag not included.
+    /// Returns the 15-bit field, without the phase tag.
     pub const fn field(self) -> u16 {
         self.0
     }
 
-    /// The status with DNR set: the command would fail again (Base figure 92).
+    /// Returns the status with DNR set: the command would fail again (Base figure 92).
     pub const fn do_not_retry(self) -> Status {
         Status(self.0 | 1 << 14)
     }
 
-    /// SC, the status code within its type.
+    /// Returns SC, the status code within its type.
     pub const fn code(self) -> u8 {
         self.0 as u8
     }
 
-    /// SCT, the status code type.
+    /// Returns SCT, the status code type.
     pub const fn status_type(self) -> StatusType {
         match (self.0 >> 8) & 7 {
             0 => StatusType::Generic,
@@ -153,33 +153,33 @@ impl Status {
         }
     }
 
-    /// CRD, the command retry delay index (0 = none).
+    /// Returns CRD, the command retry delay index (0 = none).
     pub const fn retry_delay(self) -> u8 {
         (self.0 >> 11) as u8 & 3
     }
 
-    /// M: the error log holds more.
+    /// Returns M: the error log has more information.
     pub const fn more(self) -> bool {
         self.0 & 1 << 13 != 0
     }
 
-    /// DNR: do not retry.
+    /// Returns DNR: do not retry.
     pub const fn dnr(self) -> bool {
         self.0 & 1 << 14 != 0
     }
 
-    /// Type and code both zero; M and DNR do not make an error.
+    /// Returns true if type and code are both zero; M and DNR do not indicate an error.
     pub const fn is_success(self) -> bool {
         self.0 & 0x7ff == 0
     }
 
     /// Returns whether the same command may succeed if it is sent again: it failed, DNR is clear, and the fault is
-    /// neither in the command itself nor in the data it met.
+    /// neither in the command nor in the data.
     ///
-    /// Linux (nvme_decide_disposition) retries every command with DNR clear, path errors and aborted commands
-    /// included. So does this function, except for statuses that would only repeat, even if the controller leaves DNR
-    /// clear: malformed commands, blocks out of range, a namespace that is write protected or full, and a comparison
-    /// that found a difference.
+    /// Linux (nvme_decide_disposition) retries every command with DNR clear, including path errors and aborted
+    /// commands. So does this function, except for statuses that would only be repeated, even if the controller
+    /// leaves DNR clear: malformed commands, blocks out of range, a namespace that is write protected or full, and
+    /// a comparison that found a difference.
     pub const fn may_retry(self) -> bool {
         let hopeless = matches!(
             self.0 & 0x7ff,
@@ -189,7 +189,7 @@ impl Status {
         !self.is_success() && !self.dnr() && !hopeless
     }
 
-    /// Type and code without delay, more and DNR: what the constants compare with.
+    /// Returns type and code, without CRD, M and DNR: the form of the constants.
     pub const fn kind(self) -> Status {
         Status(self.0 & 0x7ff)
     }

@@ -1,7 +1,7 @@
 //! ASCII fields: left-justified, padded with spaces (Base 1.4.2).
 
-/// The text of a padded ASCII field, without its trailing spaces and NULs; bytes that are not
-/// printable ASCII end the text, because a device is not trusted to send terminal escapes.
+/// Returns the text of a padded ASCII field, without trailing spaces and NULs. A byte that is not printable ASCII
+/// ends the text, because a device is not trusted not to send terminal escapes.
 pub fn ascii(field: &[u8]) -> &str {
     let printable = field
         .iter()

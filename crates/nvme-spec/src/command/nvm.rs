@@ -1,4 +1,4 @@
-//! Commands of the NVM command set (NVM 3.2): where their words go.
+//! Commands of the NVM command set (NVM 3.2), and their dwords.
 
 use super::{Command, NamespaceId};
 use crate::opcode::NvmOpcode;
@@ -6,8 +6,8 @@ use bitfield_struct::bitfield;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Dword 12 of the commands that name logical blocks: Read, Write, Compare, Verify and Write
-/// Zeroes (NVM 3.2.1 and 3.2.4 to 3.2.8). Which bits a command has is said at each.
+/// Dword 12 of the commands with a range of logical blocks: Read, Write, Compare, Verify and Write Zeroes (NVM
+/// 3.2.1 and 3.2.4 to 3.2.8). The specification says at each command which of the bits it has.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct BlockControl {
@@ -17,8 +17,8 @@ pub struct BlockControl {
     _reserved: u8,
     /// STC: storage tag check.
     pub stc: bool,
-    /// DEAC of Write Zeroes: deallocate, so that the blocks read as zeroes. Elsewhere the highest
-    /// bit of DTYPE (Write), or reserved.
+    /// DEAC of Write Zeroes: deallocate, so that the blocks read as zeroes. In Write the highest bit of DTYPE;
+    /// otherwise reserved.
     pub deac: bool,
     /// PRINFO: protection information.
     #[bits(4)]
@@ -30,8 +30,8 @@ pub struct BlockControl {
 }
 
 impl Command {
-    /// A Read, Write, Compare or Verify of `blocks` (1 to 65536) logical blocks from `slba` (NVM
-    /// 3.2.1 and 3.2.4 to 3.2.6: SLBA in dwords 10 and 11, NLB 0's based in dword 12).
+    /// Returns a Read, Write, Compare or Verify of `blocks` (1 to 65536) logical blocks from `slba` (NVM 3.2.1 and
+    /// 3.2.4 to 3.2.6: SLBA in dwords 10 and 11, NLB 0's based in dword 12).
     pub fn transfer(opcode: NvmOpcode, nsid: NamespaceId, slba: u64, blocks: u32) -> Command {
         let mut command = Command::nvm(opcode, nsid);
         command.cdw10[0] = U32::new(slba as u32);
@@ -40,9 +40,9 @@ impl Command {
         command
     }
 
-    /// Write Zeroes to `blocks` (1 to 65536) logical blocks from `slba` (NVM 3.2.8). Nothing is
-    /// transferred. `deallocate` (DEAC) asks to give the blocks up, if they then read as zeroes:
-    /// see [`crate::identify::Dlfeat`].
+    /// Returns Write Zeroes to `blocks` (1 to 65536) logical blocks from `slba` (NVM 3.2.8), which transfers no
+    /// data. `deallocate` (DEAC) asks the controller to deallocate the blocks, if they then read as zeroes: see
+    /// [`crate::identify::Dlfeat`].
     pub fn write_zeroes(nsid: NamespaceId, slba: u64, blocks: u32, deallocate: bool) -> Command {
         let mut command = Command::transfer(NvmOpcode::WRITE_ZEROES, nsid, slba, blocks);
         let control = command.block_control().with_deac(deallocate);
@@ -50,8 +50,8 @@ impl Command {
         command
     }
 
-    /// Dataset Management of `ranges` (1 to 256) ranges (NVM 3.2.3: NR, 0's based, in dword 10;
-    /// attributes in dword 11). The data is that many [`DsmRange`].
+    /// Returns Dataset Management with `ranges` (1 to 256) ranges (NVM 3.2.3: NR, 0's based, in dword 10;
+    /// attributes in dword 11). Its data is as many [`DsmRange`]s.
     pub fn dataset_management(
         nsid: NamespaceId,
         ranges: usize,
@@ -63,40 +63,40 @@ impl Command {
         command
     }
 
-    /// The command with FUA set: a Read, Write, Compare, Verify or Write Zeroes of the non-volatile
-    /// media, past any volatile cache.
+    /// Returns the command with FUA set: a Read, Write, Compare, Verify or Write Zeroes that bypasses any volatile
+    /// cache.
     pub fn with_fua(mut self) -> Command {
         self.cdw10[2] = U32::new(self.block_control().with_fua(true).into());
         self
     }
 
-    /// The command with LR set: the controller may give up early where it would retry.
+    /// Returns the command with LR set: the controller may give up instead of retrying.
     pub fn with_limited_retry(mut self) -> Command {
         self.cdw10[2] = U32::new(self.block_control().with_lr(true).into());
         self
     }
 
-    /// SLBA of a read, write or other LBA-addressed command.
+    /// Returns SLBA of a command with a range of logical blocks.
     pub fn slba(&self) -> u64 {
         u64::from(self.cdw10[0].get()) | u64::from(self.cdw10[1].get()) << 32
     }
 
-    /// The number of logical blocks of an LBA-addressed command, 1 to 65536.
+    /// Returns the number of logical blocks of a command with a range of them, 1 to 65536.
     pub fn blocks(&self) -> u32 {
         (self.cdw10[2].get() & 0xffff) + 1
     }
 
-    /// Dword 12 of an LBA-addressed command, decoded.
+    /// Returns dword 12 of a command with a range of logical blocks, decoded.
     pub fn block_control(&self) -> BlockControl {
         BlockControl::from(self.cdw10[2].get())
     }
 
-    /// The number of ranges of Dataset Management, 1 to 256.
+    /// Returns the number of ranges of Dataset Management, 1 to 256.
     pub fn ranges(&self) -> usize {
         (self.cdw10[0].get() & 0xff) as usize + 1
     }
 
-    /// Dword 11 of Dataset Management, decoded.
+    /// Returns dword 11 of Dataset Management, decoded.
     pub fn dsm_attributes(&self) -> DsmAttributes {
         DsmAttributes::from(self.cdw10[1].get())
     }
@@ -106,9 +106,9 @@ impl Command {
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct DsmAttributes {
-    /// IDR: the ranges will be read as one.
+    /// IDR: the ranges will be read as a unit.
     pub idr: bool,
-    /// IDW: the ranges will be written as one.
+    /// IDW: the ranges will be written as a unit.
     pub idw: bool,
     /// AD: the ranges may be deallocated.
     pub ad: bool,
@@ -122,7 +122,7 @@ pub struct DsmAttributes {
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct DsmRange {
-    /// Context attributes: hints of how the range will be used.
+    /// Context attributes: hints about the use of the range.
     pub context_attributes: U32,
     /// Length in logical blocks; 1 is one block.
     pub blocks: U32,
@@ -133,10 +133,10 @@ pub struct DsmRange {
 const _: () = assert!(size_of::<DsmRange>() == 16);
 
 impl DsmRange {
-    /// Maximum number of ranges of a command; together they are a page of 4 KiB.
+    /// Largest number of ranges of a command; together they take 4 KiB.
     pub const MAX: usize = 256;
 
-    /// `blocks` logical blocks from `slba`, without hints.
+    /// Returns a range of `blocks` logical blocks from `slba`, without hints.
     pub fn new(slba: u64, blocks: u32) -> DsmRange {
         DsmRange {
             context_attributes: U32::ZERO,

@@ -1,4 +1,4 @@
-//! Fields of Identify that are sets of bits: what a controller and a namespace can do.
+//! Bit fields of Identify: capabilities of a controller and of a namespace.
 
 use bitfield_struct::bitfield;
 
@@ -51,19 +51,19 @@ pub struct Oaes {
     _reserved3: u16,
 }
 
-/// CTRATT: controller attributes (Base figure 275), those of power and of the host's identity.
+/// CTRATT: controller attributes (Base figure 275), only those of power and of the host identifier.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct Ctratt {
     /// HIDS: a host identifier of 128 bits.
     pub hids: bool,
-    /// NOPSPM: in a non-operational power state it may draw more for work of its own (permissive
+    /// NOPSPM: in a non-operational power state the controller may exceed its power for background work (permissive
     /// mode).
     pub nopspm: bool,
     #[bits(18)]
     _reserved: u32,
-    /// PLS: power limit, feature 23h. This bit and the next two came after Base 2.0c; their places are those of
-    /// libnvme 3.
+    /// PLS: power limit, feature 23h. This bit and the next two were added after Base 2.0c; their positions are
+    /// those of libnvme 3.
     pub pls: bool,
     /// PMS: power measurement, feature 25h and log 25h.
     pub pms: bool,
@@ -77,8 +77,7 @@ pub struct Ctratt {
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct Sgls {
-    /// 00b none; 01b data blocks of any alignment; 10b data blocks at and of whole dwords. See
-    /// [`Sgls::supported`].
+    /// 00b: none; 01b: data blocks with any alignment; 10b: data blocks of aligned dwords. See [`Sgls::supported`].
     #[bits(2)]
     pub support: u8,
     /// Keyed Data Block descriptors (fabrics).
@@ -89,9 +88,9 @@ pub struct Sgls {
     pub bit_bucket: bool,
     /// A byte-aligned contiguous metadata buffer at MPTR.
     pub metadata_buffer: bool,
-    /// SGLs longer than the transfer.
+    /// SGLs that are longer than the transfer.
     pub longer: bool,
-    /// MPTR as the address of an SGL segment of one descriptor.
+    /// MPTR is the address of an SGL segment with one descriptor.
     pub metadata_sgl: bool,
     /// Addresses that are offsets (fabrics).
     pub offsets: bool,
@@ -104,10 +103,10 @@ pub struct Sgls {
 impl Sgls {
     /// SUPPORT 01b: data blocks may begin anywhere and have any length.
     pub const ANY_ALIGNMENT: u8 = 0b01;
-    /// SUPPORT 10b: data blocks begin at multiples of 4 and are multiples of 4 long.
+    /// SUPPORT 10b: addresses and lengths of data blocks are multiples of 4.
     pub const DWORDS: u8 = 0b10;
 
-    /// I/O commands may use SGLs. Data blocks of whole dwords are always good.
+    /// Returns true if I/O commands may use SGLs. Data blocks of aligned dwords are always allowed then.
     pub const fn supported(self) -> bool {
         matches!(self.support(), Sgls::ANY_ALIGNMENT | Sgls::DWORDS)
     }
@@ -121,9 +120,9 @@ pub struct Nsfeat {
     pub thinp: bool,
     /// NSABP: NAWUN, NAWUPF and NACWU are defined.
     pub nsabp: bool,
-    /// DAE: reads of deallocated blocks can be made errors.
+    /// DAE: reads of deallocated blocks can be reported as errors.
     pub dae: bool,
-    /// UIDREUSE: NGUID and EUI64 are never used again.
+    /// UIDREUSE: NGUID and EUI64 are never reused.
     pub uidreuse: bool,
     /// OPTPERF: NPWG, NPWA, NPDG, NPDA and NOWS are defined.
     pub optperf: bool,
@@ -131,16 +130,16 @@ pub struct Nsfeat {
     _reserved: u8,
 }
 
-/// DLFEAT: how a namespace deallocates (NVM figure 97).
+/// DLFEAT: deallocation of logical blocks in a namespace (NVM figure 97).
 #[bitfield(u8)]
 #[derive(PartialEq, Eq)]
 pub struct Dlfeat {
-    /// Content of deallocated blocks when read: 001b zeroes, 010b FFh, 000b not said.
+    /// Content of deallocated blocks when read: 001b zeroes, 010b FFh, 000b not reported.
     #[bits(3)]
     pub read_behaviour: u8,
     /// DEAC of Write Zeroes is supported.
     pub write_zeroes_deallocate: bool,
-    /// Guard of deallocated blocks: the CRC of the data that they read as.
+    /// The guard of deallocated blocks is the CRC of the data that they read as.
     pub guard_crc: bool,
     #[bits(3)]
     _reserved: u8,

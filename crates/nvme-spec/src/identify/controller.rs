@@ -130,8 +130,8 @@ pub struct IdentifyController {
     pub reserved358: [u8; 10],
     /// Max endurance group capacity, bytes.
     pub megcap: U128,
-    /// Temperature threshold hysteresis attributes. This and what follows it up to byte 395 came
-    /// after Base 2.0c, where all of it is reserved.
+    /// Temperature threshold hysteresis attributes. This field and the next ones up to byte 395 were added after
+    /// Base 2.0c, in which they are reserved.
     pub tmpthha: u8,
     /// Maximum unlimited power attributes: the scale of `mup`.
     pub mupa: u8,
@@ -139,19 +139,19 @@ pub struct IdentifyController {
     pub cqt: U16,
     /// Configurable device personality attributes.
     pub cdpa: U16,
-    /// Maximum unlimited power: of power state 0 without a power limit.
+    /// Maximum unlimited power: that of power state 0 without a power limit.
     pub mup: U16,
     /// Interval power measurement sample rate: value in 7:0, scale in 15:8.
     pub ipmsr: U16,
-    /// Maximum stop measurement time, minutes: the most for [`crate::feature::PowerMeasurement`].
+    /// Maximum stop measurement time, minutes: the limit of [`crate::feature::PowerMeasurement`].
     pub msmt: U16,
     /// Reserved.
     pub reserved396: [u8; 116],
     /// Submission queue entry size: required in 3:0, maximum in 7:4, as powers of two.
     pub sqes: u8,
-    /// Completion queue entry size, likewise.
+    /// Completion queue entry size: required in 3:0, maximum in 7:4, as powers of two.
     pub cqes: u8,
-    /// Maximum outstanding commands; 0 is not reported.
+    /// Maximum outstanding commands; 0: not reported.
     pub maxcmd: U16,
     /// Number of namespaces: the largest NSID.
     pub nn: U32,
@@ -221,43 +221,43 @@ const _: () = assert!(core::mem::offset_of!(IdentifyController, ioccsz) == 1792)
 const _: () = assert!(core::mem::offset_of!(IdentifyController, psd) == 2048);
 
 impl IdentifyController {
-    /// CTRATT, decoded: among other things whether it measures its power.
+    /// Returns CTRATT, decoded: among others whether the controller measures its power.
     pub fn attributes(&self) -> Ctratt {
         Ctratt::from(self.ctratt.get())
     }
 
-    /// Returns whether the controller has Autonomous Power State Transition (APSTA bit 0).
+    /// Returns true if the controller supports Autonomous Power State Transition (APSTA bit 0).
     pub fn has_apst(&self) -> bool {
         self.apsta & 1 != 0
     }
 
-    /// Returns the power states that the controller reports (NPSS counts from 0), at most the 32 that exist.
+    /// Returns the power states that the controller reports (NPSS is 0's based), at most the 32 that exist.
     pub fn power_states(&self) -> &[PowerStateDescriptor] {
         let count = usize::from(self.npss) + 1;
         &self.psd[..count.min(self.psd.len())]
     }
 
-    /// ONCS, decoded: the optional NVM commands it has.
+    /// Returns ONCS, decoded: the optional NVM commands.
     pub fn optional_commands(&self) -> Oncs {
         Oncs::from(self.oncs.get())
     }
 
-    /// OAES, decoded: the optional asynchronous events it sends.
+    /// Returns OAES, decoded: the optional asynchronous events.
     pub fn optional_events(&self) -> Oaes {
         Oaes::from(self.oaes.get())
     }
 
-    /// SGLS, decoded.
+    /// Returns SGLS, decoded.
     pub fn sgl_support(&self) -> Sgls {
         Sgls::from(self.sgls.get())
     }
 
-    /// The most Abort commands that may be outstanding: ACL counts from 0.
+    /// Returns the largest number of outstanding Abort commands (ACL is 0's based).
     pub fn abort_limit(&self) -> u32 {
         u32::from(self.acl) + 1
     }
 
-    /// The most Asynchronous Event Requests that may be outstanding: AERL counts from 0.
+    /// Returns the largest number of outstanding Asynchronous Event Requests (AERL is 0's based).
     pub fn event_request_limit(&self) -> u32 {
         u32::from(self.aerl) + 1
     }

@@ -16,7 +16,7 @@ use open_enum::open_enum;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// CNS, what to identify (Base figure 273).
+/// CNS: the data structure that Identify returns (Base figure 273).
 #[open_enum]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

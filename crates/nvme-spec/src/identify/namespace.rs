@@ -8,9 +8,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct LbaFormat {
-    /// MS: metadata bytes of each block.
+    /// MS: bytes of metadata per block.
     pub ms: U16,
-    /// LBADS: the block is 2^LBADS bytes; below 9 the format is not available.
+    /// LBADS: the block size is 2^LBADS bytes; below 9 the format is not available.
     pub lbads: u8,
     /// RP: relative performance, in bits 1:0.
     pub rp: u8,
@@ -105,7 +105,7 @@ const _: () = assert!(core::mem::offset_of!(IdentifyNamespace, nguid) == 104);
 const _: () = assert!(core::mem::offset_of!(IdentifyNamespace, lbaf) == 128);
 
 impl IdentifyNamespace {
-    /// The index of the format in use: bits 3:0 and, with more than 16 formats, 6:5 of FLBAS.
+    /// Returns the index of the present format: bits 3:0 of FLBAS and, with more than 16 formats, bits 6:5.
     pub fn format_index(&self) -> usize {
         let low = self.flbas & 0xf;
         let high = if self.nlbaf > 15 {
@@ -116,22 +116,22 @@ impl IdentifyNamespace {
         usize::from(high << 4 | low)
     }
 
-    /// The format in use.
+    /// Returns the present format.
     pub fn format(&self) -> LbaFormat {
         self.lbaf[self.format_index()]
     }
 
-    /// NSFEAT, decoded.
+    /// Returns NSFEAT, decoded.
     pub fn features(&self) -> Nsfeat {
         Nsfeat::from(self.nsfeat)
     }
 
-    /// DLFEAT, decoded: what deallocated blocks read as.
+    /// Returns DLFEAT, decoded: among others the content of deallocated blocks.
     pub fn deallocation(&self) -> Dlfeat {
         Dlfeat::from(self.dlfeat)
     }
 
-    /// NSATTR bit 0: the namespace is write protected.
+    /// Returns true if the namespace is write protected (NSATTR bit 0).
     pub fn is_write_protected(&self) -> bool {
         self.nsattr & 1 != 0
     }

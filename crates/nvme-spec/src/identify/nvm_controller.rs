@@ -4,7 +4,7 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// CNS 06h, CSI 00h: 4096 bytes. A limit of 0 is none.
+/// CNS 06h, CSI 00h: 4096 bytes. A limit of 0 means no limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct IdentifyNvmController {

@@ -14,9 +14,9 @@ pub struct PowerStateDescriptor {
     pub reserved2: u8,
     /// MXPS and NOPS; see [`PowerStateFlags`].
     pub flags: u8,
-    /// ENLAT: the longest time to enter, in microseconds.
+    /// ENLAT: longest time to enter the state, in microseconds.
     pub enlat: U32,
-    /// EXLAT: the longest time to exit, in microseconds.
+    /// EXLAT: longest time to exit the state, in microseconds.
     pub exlat: U32,
     /// RRT: relative read throughput; lower is better.
     pub rrt: u8,
@@ -48,13 +48,13 @@ const _: () = assert!(size_of::<PowerStateDescriptor>() == 32);
 pub struct PowerStateFlags {
     /// MXPS: MP is in units of 100 uW.
     pub mxps: bool,
-    /// NOPS: a non-operational state, in which no I/O is done.
+    /// NOPS: a non-operational state, in which the controller does no I/O.
     pub nops: bool,
     #[bits(6)]
     _reserved: u8,
 }
 
-/// The unit of IDLP and ACTP (IPS, APS).
+/// Unit of IDLP and ACTP (IPS, APS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerScale {
     /// 0h: the power is not reported.
@@ -63,12 +63,12 @@ pub enum PowerScale {
     HundredMicrowatts,
     /// 2h: units of 10 mW.
     TenMilliwatts,
-    /// 3h.
+    /// 3h: reserved.
     Reserved,
 }
 
 impl PowerScale {
-    /// The scale of two bits; others are ignored.
+    /// Returns the scale for the two low bits of `bits`.
     pub(crate) const fn from_bits(bits: u8) -> PowerScale {
         match bits & 3 {
             0 => PowerScale::NotReported,
@@ -78,7 +78,7 @@ impl PowerScale {
         }
     }
 
-    /// `value` in this unit as microwatts; none where it means no power.
+    /// Returns `value` in this unit as microwatts; `None` if the unit is not one of power.
     pub const fn microwatts(self, value: u16) -> Option<u64> {
         match self {
             PowerScale::HundredMicrowatts => Some(value as u64 * 100),
@@ -89,12 +89,12 @@ impl PowerScale {
 }
 
 impl PowerStateDescriptor {
-    /// Byte 3, decoded.
+    /// Returns byte 3, decoded.
     pub fn power_state_flags(&self) -> PowerStateFlags {
         PowerStateFlags::from(self.flags)
     }
 
-    /// MP in microwatts.
+    /// Returns MP in microwatts.
     pub fn max_power_microwatts(&self) -> u64 {
         let unit = if self.power_state_flags().mxps() {
             100
@@ -104,17 +104,17 @@ impl PowerStateDescriptor {
         u64::from(self.mp.get()) * unit
     }
 
-    /// IPS: the unit of IDLP.
+    /// Returns IPS, the unit of IDLP.
     pub fn idle_scale(&self) -> PowerScale {
         PowerScale::from_bits(self.ips >> 6)
     }
 
-    /// APS: the unit of ACTP.
+    /// Returns APS, the unit of ACTP.
     pub fn active_scale(&self) -> PowerScale {
         PowerScale::from_bits(self.apw_aps >> 6)
     }
 
-    /// APW: the workload that ACTP was measured with.
+    /// Returns APW, the workload with which ACTP was measured.
     pub fn active_workload(&self) -> u8 {
         self.apw_aps & 7
     }

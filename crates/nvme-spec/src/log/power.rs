@@ -1,43 +1,40 @@
-//! Power as a controller measures it: the interval power of the SMART log, and log 25h Power
-//! Measurement. Both came after Base 2.0c; the layouts are those of libnvme 3, which follows the
-//! versions from 2.1 on.
+//! Power that a controller measures: the interval power of the SMART log, and log 25h Power Measurement. Both were
+//! added after Base 2.0c; the layouts are those of libnvme 3, which follows the versions from 2.1 on.
 
 use crate::identify::PowerScale;
 use bitfield_struct::bitfield;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A power of one interval of a second, or of several: a value and its scale.
+/// Power over one interval of a second, or several: a value and its scale.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct IntervalPower {
-    /// The power, in units of [`IntervalPower::scale`].
+    /// Power in units of [`IntervalPower::scale`].
     pub value: u16,
-    /// The scale: 01b units of 100 uW, 10b of 10 mW.
+    /// Scale: 01b is 100 uW, 10b is 10 mW.
     #[bits(2)]
     pub scale_bits: u8,
     #[bits(2)]
     _reserved: u8,
-    /// Kind of the measurement, as PMTS of [`crate::feature::PowerMeasurement`]; in the SMART log
-    /// only.
+    /// Kind of the measurement, as in PMTS of [`crate::feature::PowerMeasurement`]; only in the SMART log.
     #[bits(4)]
     pub kind: u8,
     _reserved2: u8,
 }
 
 impl IntervalPower {
-    /// The unit of the value.
+    /// Returns the unit of the value.
     pub const fn scale(self) -> PowerScale {
         PowerScale::from_bits(self.scale_bits())
     }
 
-    /// The power in microwatts; none when it is not reported.
+    /// Returns the power in microwatts; `None` if it is not reported.
     pub const fn microwatts(self) -> Option<u64> {
         self.scale().microwatts(self.value())
     }
 
-    /// The nearest power to `microwatts` in the finest unit that it fits into; above 655.35 W,
-    /// that much.
+    /// Returns the power nearest to `microwatts`, in the finest unit in which it fits; at most 655.35 W.
     pub fn from_microwatts(microwatts: u64) -> IntervalPower {
         let nearest = |unit: u64| u16::try_from(microwatts.saturating_add(unit / 2) / unit).ok();
         let (value, scale) = match nearest(100) {
@@ -50,14 +47,14 @@ impl IntervalPower {
     }
 }
 
-/// A time as controllers report it (Base 5.27.1.13, figure 333).
+/// A time in the form in which controllers report it (Base 5.27.1.13, figure 333).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Timestamp {
     /// 48 bits of milliseconds, least significant byte first.
     pub bytes: [u8; 6],
-    /// Bit 0: it may have stood still for a while. Bits 3:1, the origin: 0 the last controller
-    /// level reset, 1 the host's clock (1970-01-01).
+    /// Bit 0: the clock may have stood still for some time. Bits 3:1 are the origin: 0 the last controller level
+    /// reset, 1 the host's clock (1970-01-01).
     pub attributes: u8,
     /// Reserved.
     pub reserved7: u8,
@@ -73,7 +70,7 @@ impl Timestamp {
         }
     }
 
-    /// The milliseconds since the origin.
+    /// Returns the milliseconds since the origin.
     pub fn milliseconds(&self) -> u64 {
         let [a, b, c, d, e, f] = self.bytes;
         u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
@@ -84,55 +81,55 @@ impl Timestamp {
 #[bitfield(u16)]
 #[derive(PartialEq, Eq)]
 pub struct PowerMeasurementAttributes {
-    /// PME: it is measuring.
+    /// PME: a measurement is in progress.
     pub enabled: bool,
-    /// NCPDF: there are gaps in what was measured.
+    /// NCPDF: there are gaps in the measurement.
     pub non_contiguous: bool,
     /// EPF: powers are estimated, not measured.
     pub estimated: bool,
     /// MIPWRTS: the time of the maximum is reported.
     pub maximum_timestamp: bool,
-    /// PHDO: powers lie above the last descriptor of the histogram.
+    /// PHDO: some powers are above the last descriptor of the histogram.
     pub histogram_overflow: bool,
     #[bits(7)]
     _reserved: u8,
-    /// PMT: what was measured, as PMTS of [`crate::feature::PowerMeasurement`].
+    /// PMT: measured part, as in PMTS of [`crate::feature::PowerMeasurement`].
     #[bits(4)]
     pub kind: u8,
 }
 
-/// Log 25h Power Measurement without the histogram behind it: 64 bytes.
+/// Log 25h Power Measurement, without the histogram that follows it: 64 bytes.
 ///
-/// From the start on the controller measures the mean power of every second; the log has the number of these
+/// From its start on, the measurement has the mean power of every second; the log has the number of these
 /// intervals, their mean and their maximum.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct PowerMeasurementLog {
     /// VER: 0.
     pub version: u8,
-    /// PMGN: counts the starts; FFh is followed by 0.
+    /// PMGN: number of starts; FFh is followed by 0.
     pub generation: u8,
     /// PMA; see [`PowerMeasurementLog::attributes`].
     pub pma: U16,
     /// SZE: bytes of the whole log.
     pub size: U32,
-    /// PMC: intervals measured since the start; stays at its most.
+    /// PMC: number of intervals measured since the start; stops at its maximum.
     pub count: U32,
-    /// NPHD: descriptors of the histogram, which begin at byte 64.
+    /// NPHD: number of descriptors of the histogram, which begins at byte 64.
     pub histogram_descriptors: U16,
-    /// SMTR: minutes until it stops by itself; 0 is not specified.
+    /// SMTR: minutes after which the measurement stops by itself; 0: not specified.
     pub minutes_left: U16,
-    /// SMTS: when it stopped.
+    /// SMTS: time at which the measurement stopped.
     pub stopped: Timestamp,
     /// PHDS: bytes of a descriptor of the histogram.
     pub histogram_descriptor_size: U16,
-    /// PHBS: the width of a bin of the histogram, 250 mW.
+    /// PHBS: width of a bin of the histogram, 250 mW.
     pub histogram_bin_milliwatts: U16,
-    /// NPHDS: the most descriptors there can be.
+    /// NPHDS: largest number of descriptors.
     pub histogram_descriptors_supported: U16,
     /// VSS: bytes of vendor specific data at the end.
     pub vendor_specific_size: U16,
-    /// PHDOC: intervals above the last descriptor.
+    /// PHDOC: number of intervals above the last descriptor.
     pub histogram_overflow_count: U32,
     /// Reserved.
     pub reserved36: [u8; 4],
@@ -140,9 +137,9 @@ pub struct PowerMeasurementLog {
     pub average_interval_power: U32,
     /// MIPWR; see [`PowerMeasurementLog::maximum`].
     pub maximum_interval_power: U32,
-    /// MIPWRT: when the maximum was measured.
+    /// MIPWRT: time at which the maximum was measured.
     pub maximum_at: Timestamp,
-    /// IPWRPE: by how many percent a power may be wrong; [`PowerMeasurementLog::NO_ERROR_KNOWN`].
+    /// IPWRPE: largest error of a power in percent; [`PowerMeasurementLog::NO_ERROR_KNOWN`] if it is not known.
     pub percent_error: u8,
     /// Reserved.
     pub reserved57: [u8; 7],
@@ -154,27 +151,27 @@ const _: () = assert!(core::mem::offset_of!(PowerMeasurementLog, average_interva
 const _: () = assert!(core::mem::offset_of!(PowerMeasurementLog, percent_error) == 56);
 
 impl PowerMeasurementLog {
-    /// IPWRPE: not reported.
+    /// IPWRPE: the error is not reported.
     pub const NO_ERROR_KNOWN: u8 = 255;
     /// Width of a histogram bin in milliwatts (PHBS), the same for every controller.
     pub const BIN_MILLIWATTS: u16 = 250;
 
-    /// PMA, decoded.
+    /// Returns PMA, decoded.
     pub fn attributes(&self) -> PowerMeasurementAttributes {
         PowerMeasurementAttributes::from(self.pma.get())
     }
 
-    /// AIPWR: the mean of all intervals.
+    /// Returns AIPWR, the mean of all intervals.
     pub fn average(&self) -> IntervalPower {
         IntervalPower::from(self.average_interval_power.get())
     }
 
-    /// MIPWR: the highest of all intervals.
+    /// Returns MIPWR, the highest of all intervals.
     pub fn maximum(&self) -> IntervalPower {
         IntervalPower::from(self.maximum_interval_power.get())
     }
 
-    /// IPWRPE; none when it is not reported, or makes no sense.
+    /// Returns IPWRPE; `None` if it is not reported, or invalid.
     pub fn percent_error(&self) -> Option<u8> {
         Some(self.percent_error).filter(|&percent| percent <= 100)
     }

@@ -1,9 +1,9 @@
-//! The specification's name of each status.
+//! The specification's names of statuses.
 
 use super::Status;
 
 impl Status {
-    /// The specification's name of this status, where this crate knows it.
+    /// Returns the specification's name of this status, if this crate has it.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 & 0x7ff {
             0x000 => "Successful Completion",

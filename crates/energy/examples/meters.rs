@@ -1,4 +1,4 @@
-//! Prints the meters of this machine with their figures of a second, or why there are none.
+//! Prints the meters of this machine with their figures for one second, or the reason why there are none.
 
 use joulio_energy::{Meters, Root, Select};
 use std::thread::sleep;

@@ -1,4 +1,4 @@
-//! Prints this machine's settings that change what an I/O costs. Changes none.
+//! Prints this machine's settings that change the cost of an I/O. Changes none.
 
 use joulio_host::knobs::list;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Prints the first arrivals of random reads at 20,000 a second: evenly, and at random.
+//! Prints the first arrivals of random reads at 20,000 per second: at a fixed interval, and at random.
 
 use joulio_job::{Arrivals, Job, JobError, Schedule};
 use joulio_units::Nanos;

@@ -1,8 +1,8 @@
-//! What each of the kernel's completion modes costs on a device, in counts per I/O.
+//! The cost of each of the kernel's completion modes on a device, in counts per I/O.
 //!
 //!     completions /dev/nvme0n1 [IOS]
 //!
-//! Reads 4 KiB at queue depth 1, by every engine and mode, and prints the effective mode.
+//! Reads 4 KiB at queue depth 1, with every engine and mode, and prints the effective mode.
 
 use joulio_engine::Request;
 use joulio_job::{CompletionMode, EngineName};
@@ -136,7 +136,7 @@ fn interrupts() -> Option<Interrupts> {
     Interrupts::read("/").ok()
 }
 
-/// Times that a thread gave its core away to wait.
+/// Returns how often a thread gave up its core to wait.
 fn switches(thread: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     let mut lines = status.lines();
@@ -144,8 +144,8 @@ fn switches(thread: &str) -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// Reads `ios` blocks, one after the other; what that took, and how often the kernel's thread gave
-/// its core away.
+/// Reads `ios` blocks, one after the other. Returns the time that took, and how often the kernel's thread gave up
+/// its core.
 fn read(
     mut engine: impl KernelEngine,
     file: &DirectFile,

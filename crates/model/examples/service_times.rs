@@ -1,4 +1,4 @@
-//! Prints what each device that joulio knows takes for a read of 4 KiB, by its profile.
+//! Prints the time of a 4 KiB read on each device that joulio has a profile of.
 
 use joulio_model::{DeviceProfile, ProfileError, ServiceModel};
 use joulio_units::{Direction, Nanos};

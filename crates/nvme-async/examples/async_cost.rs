@@ -1,10 +1,10 @@
-//! Cost of a 4 KiB read by a future, and beside it of one by the driver's own face for event loops:
-//! `benches/instructions` runs both under callgrind, which collects inside the functions `async_*` or
-//! `events_*` only.
+//! The cost of a 4 KiB read with a future and, for comparison, with the driver's interface for event loops. The
+//! program `benches/instructions` runs both under callgrind, which counts only inside the functions `async_*` or
+//! `events_*`.
 //!
-//! In `async_poll` a task takes the result of a read and submits the next one: the whole of its poll is
-//! counted, with the futures, their wakers and their buffers. In `async_ring` and `async_reap` is the driver.
-//! The executor is not counted: where it has its tasks, and which of them it polls when.
+//! In `async_poll`, a task takes the result of a read and submits the next one: the whole of its poll is counted,
+//! with the futures, their wakers and their buffers. `async_ring` and `async_reap` contain the driver. The executor
+//! is not counted: where it keeps its tasks, and which of them it polls.
 
 use joulio_emulator::{EmulatedDevice, Options, Stepper};
 use joulio_model::DeviceProfile;
@@ -17,10 +17,10 @@ use std::hint::black_box;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Blocks of an I/O.
+/// Number of blocks of an I/O.
 const BLOCKS: u32 = 8;
 
-/// A task that reads, `count` times, one read after the other.
+/// A task that does `count` reads, one after the other.
 async fn read(
     queue: &AsyncQueue<EmulatedDevice>,
     namespace: &Namespace,
@@ -101,7 +101,7 @@ fn run_events(ios: usize, depth: usize) -> Result<(), Box<dyn std::error::Error>
     };
     for _ in 0..ios / depth {
         events_submit(black_box(&mut events));
-        // Its checks of the device come by time: here, where they are not counted.
+        // The driver checks its device at intervals: here, where the check is not counted.
         events.group.reap(0, |_, _| {})?;
         stepper.step(Nanos::ZERO);
         events_reap(black_box(&mut events), depth);
@@ -117,7 +117,7 @@ fn run(ios: usize, depth: usize) -> Result<(), Box<dyn std::error::Error>> {
     let buffers = controller.allocate_buffers(depth, 4096)?;
     let read = |buffer| Box::pin(read(&queue, &namespace, &next, buffer, ios / depth));
     let mut tasks: Vec<_> = buffers.into_iter().map(read).collect();
-    // Of an executor, whose wakers the compiler does not know.
+    // As of an executor whose wakers the compiler does not know.
     let mut context = Context::from_waker(black_box(Waker::noop()));
     for round in 0..=ios / depth {
         for task in &mut tasks {

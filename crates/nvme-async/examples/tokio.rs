@@ -1,6 +1,6 @@
-//! A block server on one thread of tokio: clients ask for blocks over TCP, and the server reads them from an
-//! NVMe controller. The reactor waits for sockets and the queue's interrupt together. The
-//! controller is emulated; `VfioDevice::open` has a real one.
+//! A block server on one thread of tokio: clients request blocks over TCP, and the server reads them from an NVMe
+//! controller. The reactor waits for the sockets and for the queue's interrupt together. The controller is
+//! emulated; for a real one, use `VfioDevice::open`.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme-async --example tokio
@@ -19,13 +19,13 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Bytes of a page, which is what a client asks for.
+/// Bytes of a page, the unit that a client requests.
 const PAGE: usize = 4096;
-/// Clients, each with a connection, and pages that each asks for.
+/// Number of clients, each with a connection, and number of pages that each requests.
 const CLIENTS: u64 = 4;
 const PAGES: u64 = 50;
 
-/// Reaps for the futures of a queue: arm, wait beside the sockets, reap.
+/// Reaps completions for the futures of a queue: arms, waits together with the sockets, reaps.
 async fn drive(driver: Driver<EmulatedDevice>) -> Result<()> {
     // SAFETY: the driver owns its descriptor, which stays the same.
     let mut driver = unsafe { AsyncFd::register(driver)? };
@@ -40,12 +40,12 @@ async fn drive(driver: Driver<EmulatedDevice>) -> Result<()> {
     Ok(())
 }
 
-/// Blocks of a page on `namespace`.
+/// Returns the number of blocks of a page on `namespace`.
 fn blocks(namespace: &Namespace) -> u32 {
     PAGE as u32 / namespace.block_size()
 }
 
-/// Answers each page number with the page, until the client has gone.
+/// Answers each page number with the page, until the client closes the connection.
 async fn serve(
     mut stream: TcpStream,
     queue: AsyncQueue<EmulatedDevice>,
@@ -56,13 +56,13 @@ async fn serve(
         let lba = page * u64::from(blocks(&namespace));
         let read = queue.read(&namespace, lba, blocks(&namespace), buffer);
         buffer = TrustedBuffer::try_from(read.await?).map_err(|_| "the device is trusted")?;
-        // From where the device put it.
+        // Sent from the memory into which the device put the page.
         stream.write_all(&buffer).await?;
     }
     Ok(())
 }
 
-/// Asks for pages; how many had their own number in every byte.
+/// Requests pages; returns how many had their own number in every byte.
 async fn client(server: SocketAddr, first: u64) -> Result<u64> {
     let mut stream = TcpStream::connect(server).await?;
     let (mut page, mut right) = (vec![0; PAGE], 0);

@@ -1,5 +1,5 @@
-//! The adaptive completion mode with a promise: 99 of 100 reads within half a millisecond, for as little energy as that
-//! allows. The counters say how it waited; the latencies, whether it kept its word.
+//! The completion mode `adaptive` with a promise: 99 of 100 reads within half a millisecond, with as little energy
+//! as that allows. The counters show how it waited, and the latencies whether it kept the promise.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme --example adaptive
@@ -12,10 +12,10 @@ use joulio_nvme::{Controller, ControllerOptions, PollGroup};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit};
 use std::error::Error;
 
-/// Reads, one at a time.
+/// Number of reads, one at a time.
 const READS: usize = 2_000;
 
-/// Reads at depth 1 under the promise, and prints latency and waits.
+/// Reads at depth 1 with the promise, and prints latencies and waits.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;
@@ -32,7 +32,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         objective: Objective::Cores,
         promised: Promised::Slo(promise),
     };
-    // Of a machine that `joulio calibrate` has measured, its own costs.
+    // On a machine that `joulio calibrate` has measured, its own costs would be better.
     let policy = Adaptive::new(WaitCosts::generic(), goal, 1, Adaptive::STEPS);
     queue.set_policy(AnyPolicy::Adaptive(policy))?;
     let mut group = PollGroup::new(vec![queue]);

@@ -1,5 +1,5 @@
-//! The completion mode changed while commands are outstanding: polling, interrupts, hybrid polling, and what
-//! each did, as the counters say.
+//! Changes the completion mode while commands are in flight: polling, interrupts, hybrid polling. The counters show
+//! what each mode did.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme --example change_completion
@@ -11,12 +11,12 @@ use joulio_nvme::wait::{Adaptive, AnyPolicy, Policy, WaitCounters};
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, PollGroup};
 use std::error::Error;
 
-/// Commands outstanding all the time, changes included.
+/// Number of commands that are always in flight, even while the mode changes.
 const DEPTH: usize = 4;
-/// Reads under each mode.
+/// Number of reads in each mode.
 const READS: u64 = 500;
 
-/// Reads under one mode after another, and prints what each mode's waits were.
+/// Reads in one mode after another, and prints the counters of each mode's waits.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;
@@ -35,7 +35,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     ];
     for policy in modes {
         let name = policy.name().into_owned();
-        // The commands of the mode before are still with the device.
+        // Commands submitted in the mode before are still in flight.
         group.queues()[0].set_policy(policy)?;
         let mut done = 0;
         while done < READS {

@@ -1,5 +1,5 @@
-//! Random reads at depth 32: 32 commands behind one doorbell, and each completion sends the next. The
-//! content of every block is checked.
+//! Random reads at depth 32: 32 commands with one doorbell, and each completion submits the next read. The content
+//! of every block is checked.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme --example depth_32
@@ -11,19 +11,19 @@ use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, PollGroup};
 use std::error::Error;
 
-/// Commands outstanding.
+/// Number of commands in flight.
 const DEPTH: usize = 32;
-/// Blocks that have a content.
+/// Number of blocks with content.
 const BLOCKS: u64 = 1024;
-/// Reads.
+/// Number of reads.
 const READS: u64 = 20_000;
 
-/// The block of read `number`: Fibonacci hashing scatters them.
+/// Returns the block of read `number`; Fibonacci hashing scatters the blocks.
 fn block(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54
 }
 
-/// Writes the blocks, reads them at random, and prints how many a second.
+/// Writes the blocks, reads them at random, and prints the reads per second.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;

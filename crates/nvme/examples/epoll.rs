@@ -1,4 +1,4 @@
-//! One epoll(7) loop for a drive and a pipe: neither is polled, and neither waits for the other.
+//! One epoll(7) loop for a drive and a pipe: neither is polled, and neither has to wait for the other.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme --example epoll
@@ -12,15 +12,15 @@ use rustix::event::epoll;
 use std::error::Error;
 use std::io::{Read, Write};
 
-/// Reads, and messages over the pipe.
+/// Number of reads, and of messages through the pipe.
 const READS: u64 = 200;
 const MESSAGES: u64 = 50;
 
-/// Data of the epoll events, by which the loop tells its sources apart.
+/// Data of the epoll events, which identifies their source.
 const DRIVE: u64 = 0;
 const PIPE: u64 = 1;
 
-/// Reads blocks and messages until there are no more.
+/// Reads blocks and messages until all have come.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;
@@ -53,7 +53,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         }
         queue.ring();
         events.clear();
-        // False: something has completed already, and the loop is not to wait.
+        // If the result is false, something has completed already, and the loop must not wait.
         if drive.arm()? {
             epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None)?;
             waits += 1;
@@ -68,7 +68,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        // At most 4 at once, so that the pipe is not kept waiting.
+        // At most 4 at a time, so that the pipe does not have to wait.
         done += drive.reap(4, |_, completed| buffers.extend(completed.buffer))? as u64;
     }
     sender.join().map_err(|_| "the sender panicked")??;

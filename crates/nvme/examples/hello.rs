@@ -1,4 +1,4 @@
-//! One block written and read back: the smallest program. The drive is emulated; with a real one
+//! The smallest program: writes one block and reads it back. The drive is emulated; for a real one,
 //! `VfioDevice::open` takes its PCI address, and nothing else changes.
 //!
 //! ```text

@@ -1,5 +1,5 @@
-//! A cache of the program's own: one mapping of memory that the program made, registered with the
-//! drive once, and pages of it read into place and looked at where they are.
+//! A cache in the program's own memory: one mapping that the program creates and registers with the drive once.
+//! Pages of it are read in place, without a copy.
 //!
 //! ```text
 //! cargo run --release -p joulio-nvme --example own_memory
@@ -16,16 +16,16 @@ use std::error::Error;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
-/// Bytes of the cache, and of its pages.
+/// Bytes of the cache.
 const CACHE: usize = 1 << 20;
 const PAGE: usize = 4096;
 
-/// The program's mapping. A program with huge pages adds `MapFlags::HUGETLB`, and says `PageKind::Huge`.
+/// The program's mapping. A program with huge pages adds `MapFlags::HUGETLB` and passes `PageKind::Huge`.
 struct Mapping(NonNull<c_void>);
 
-// SAFETY: it is a number of pages, which no thread owns.
+// SAFETY: the value is only an address, and the mapping belongs to no particular thread.
 unsafe impl Send for Mapping {}
-// SAFETY: a shared reference does nothing.
+// SAFETY: a shared reference gives no access to the memory.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -39,12 +39,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and its last buffer has gone.
+        // SAFETY: the mapping is ours, and its last buffer has been dropped.
         let _ = unsafe { munmap(self.0.as_ptr(), CACHE) };
     }
 }
 
-/// Fills pages of the cache, writes them as one command, and reads one into another place.
+/// Fills pages of the cache, writes them with one command, and reads one of them into another page.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let profile = DeviceProfile::builtin("optane-900p")?;
     let device = EmulatedDevice::spawn(&Options::new(profile))?;
@@ -55,12 +55,12 @@ pub fn main() -> Result<(), Box<dyn Error>> {
 
     let mapping = Mapping::new()?;
     let base = mapping.0.cast();
-    // SAFETY: the mapping is zeroed, `mapping` unmaps it when the last buffer has gone, and nobody else
-    // has a pointer to it.
+    // SAFETY: the mapping is zeroed, `mapping` unmaps it when the last buffer is dropped, and nobody else has a
+    // pointer to it.
     let memory = unsafe { SharedMemory::from_raw(base, CACHE, PageKind::Ordinary, mapping)? };
     let cache = TrustedArena::new(controller.register_trusted(memory)?);
 
-    // Four pages, wherever the cache has them, in one command.
+    // Four pages, wherever they are in the cache, in one command.
     let mut pages = BufferList::new();
     for number in 1..=4 {
         let mut page = cache.take(PAGE).ok_or("the cache is full")?;
@@ -70,7 +70,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let queue = &mut group.queues()[0];
     queue.writev(&namespace, 0, 4 * blocks, pages, 0)?;
     queue.ring();
-    // Dropped, they go back to the cache.
+    // When the pages are dropped, they go back to the cache.
     group.reap(1, None, |_, done| drop(done.into_buffers()))?;
 
     let queue = &mut group.queues()[0];

@@ -1,4 +1,4 @@
-//! Two tenants and a timer on one core: each tenant has a drive of its own, writes blocks and reads them
+//! Two tenants and a timer on one core: each tenant has its own drive, to which it writes blocks that it reads
 //! back; the timer counts milliseconds until both are done. The drives are emulated.
 //!
 //! ```text
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::error::Error;
 use std::rc::Rc;
 
-/// Commands that a tenant has outstanding, each on a block of its own.
+/// Number of commands that a tenant has in flight, each on a different block.
 const DEPTH: u64 = 4;
 /// Bytes of a block.
 const BLOCK: usize = 512;
@@ -30,29 +30,29 @@ enum Work {
     Timer(Timer),
 }
 
-/// A tenant: writes each of its blocks, reads it back, compares, and begins again.
+/// A tenant: writes each of its blocks, reads it back, compares the data, and starts again.
 struct Tenant {
     namespace: Namespace,
-    /// Blocks whose command has completed: tag and buffer.
+    /// Blocks whose command has completed, with tag and buffer.
     ready: Vec<(u64, DmaBuffer)>,
-    /// Blocks left to write and read back, and commands outstanding.
+    /// Number of blocks left to write and read back, and number of commands in flight.
     left: u64,
     outstanding: u64,
-    /// Blocks that were read with what was written to them, and others.
+    /// Number of blocks that were read back unchanged, and of others.
     verified: u64,
     wrong: u64,
-    /// Tenants that still work.
+    /// Number of tenants that are still working.
     working: Rc<Cell<u32>>,
 }
 
-/// Counts intervals until no tenant works any more.
+/// Counts intervals until no tenant is working.
 struct Timer {
     next: Nanos,
     ticks: u64,
     working: Rc<Cell<u32>>,
 }
 
-/// A tag is the block, the round, and whether it is read.
+/// Returns a tag that contains the block, the round, and whether the block is read.
 fn tag(block: u64, round: u64, reads: bool) -> u64 {
     round << 16 | block << 1 | u64::from(reads)
 }
@@ -97,7 +97,7 @@ impl Tenant {
                 let tag = tag(block, round + 1, false);
                 queue.write(&self.namespace, block, 1, buffer, tag)
             };
-            // As many buffers as slots, and blocks that exist.
+            // There are as many buffers as slots, and the blocks exist: no submission may fail.
             self.wrong += u64::from(submitted.is_err());
             self.left -= u64::from(!written);
             self.outstanding += 1;
@@ -141,23 +141,22 @@ impl Poller<EmulatedDevice> for Work {
 
 /// Outcome of the two tenants and the timer.
 pub struct Outcome {
-    /// Blocks that were read with what was written to them, of both tenants.
+    /// Number of blocks of both tenants that were read back unchanged.
     pub verified: u64,
-    /// Commands that failed, and blocks with other data.
+    /// Number of commands that failed, and of blocks with other data.
     pub wrong: u64,
-    /// Intervals that the timer counted.
+    /// Number of intervals that the timer counted.
     pub ticks: u64,
-    /// Counts of the reactor.
+    /// Counters of the reactor.
     pub reactor: ReactorCounters,
-    /// Counts of the core's waits.
+    /// Counters of the core's waits.
     pub waits: WaitCounters,
 }
 
-/// Runs two tenants, each of which writes `blocks` blocks, reads them back and waits by `policy`, and a
-/// timer.
+/// Runs two tenants, each of which writes `blocks` blocks, reads them back and waits with `policy`, and a timer.
 ///
 /// # Errors
-/// No memory or no descriptors for two controllers, or one of them fails.
+/// There is no memory, or there are no descriptors, for two controllers; or one of them fails.
 pub fn run(blocks: u64, policy: fn() -> AnyPolicy) -> Result<Outcome, Box<dyn Error>> {
     let mut reactor = Reactor::new()?;
     let working = Rc::new(Cell::new(2));
@@ -168,7 +167,7 @@ pub fn run(blocks: u64, policy: fn() -> AnyPolicy) -> Result<Outcome, Box<dyn Er
         let mut queue = controller.create_queue_pair(DEPTH as usize)?;
         queue.set_policy(policy())?;
         let buffers = controller.allocate_buffers(DEPTH as usize, BLOCK)?;
-        // As if each block had just been read: it is written next.
+        // Each block is in the state after a read: it is written next.
         let ready = (0..DEPTH).zip(buffers);
         let tenant = Tenant {
             namespace: controller.namespace(1)?,

@@ -1,4 +1,4 @@
-//! Records a read by hand and prints what a trace of it shows.
+//! Records the events of a read by hand, and prints its trace.
 
 use joulio_trace::{Event, EventKind, Thread, Timeline, Trace, text};
 use joulio_units::{Direction, Nanos};

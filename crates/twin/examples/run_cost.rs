@@ -1,6 +1,7 @@
 //! One run of reads in virtual time, for an instruction counter.
 //!
-//! `benches/twin-instructions` runs it under callgrind: run_cost MACHINE DEVICE ENGINE MODE IODEPTH NUMJOBS IOS.
+//! `benches/twin-instructions` runs it under callgrind, as `run_cost MACHINE DEVICE ENGINE MODE IODEPTH NUMJOBS
+//! IOS`.
 
 use joulio_job::{CompletionMode, EngineName, Job, Method};
 use joulio_model::{DeviceProfile, MachineProfile};

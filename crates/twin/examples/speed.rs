@@ -1,5 +1,5 @@
-//! How fast virtual time runs: a million I/Os, or as many as are requested, by each policy that
-//! does not learn and one that does; HotStorage'22's table 1 is beside it.
+//! The speed of virtual time: a million I/Os, or as many as requested, with each policy that does not learn and one
+//! that does; table 1 of HotStorage'22 is printed for comparison.
 
 use joulio_job::{CompletionMode, EngineName, Job, Method};
 use joulio_model::{DeviceProfile, MachineProfile};
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ramp_time: Nanos::from_millis(200),
                 ..Job::random_reads((ios / numjobs as u64).max(1))
             };
-            // The kernel's path.
+            // The path of the kernel.
             let engine = EngineName::Psync;
             let start = Instant::now();
             let done = run(&job, Method { engine, mode }, &setup)?;

@@ -1,4 +1,4 @@
-//! A redb database on an NVMe namespace: its storage is a file of a volume.
+//! A redb database on an NVMe namespace: a file of a volume is its storage.
 //!
 //!     cargo run --release -p joulio-volume --example redb
 
@@ -12,7 +12,7 @@ use std::error::Error;
 use std::fmt::Debug;
 use std::io;
 
-/// A file of a volume, as redb's storage.
+/// A file of a volume in the form of redb's storage.
 #[derive(Debug)]
 pub struct Storage<S: BlockStore>(pub VolumeFile<S>);
 

@@ -1,5 +1,5 @@
-//! What a policy's own code costs: the calls of a closed loop on a device of virtual time, in functions
-//! that an instruction counter can tell from the rest.
+//! The cost of a policy's own code: calls as in a closed loop on a device in virtual time, made from functions that
+//! an instruction counter can separate from the rest.
 //!
 //! `benches/policy-instructions` runs it under callgrind: policy_cost MODE DEPTH IOS.
 
@@ -8,7 +8,7 @@ use joulio_wait::{Adaptive, AnyPolicy, Class, Outstanding, Policy, Step, StepKin
 use std::hint::black_box;
 use std::process::ExitCode;
 
-/// Commands that are out: submission and completion, in nanoseconds.
+/// Commands in flight: times of submission and completion, in nanoseconds.
 struct Out(Vec<(u64, u64)>);
 
 impl Outstanding for Out {
@@ -42,7 +42,7 @@ fn counted_completed(policy: &mut AnyPolicy, submitted: u64, now: u64) {
     policy.completed(class(), Nanos(submitted), Nanos(now));
 }
 
-/// Times between 8 and 12 us, in an order that is none.
+/// Returns a time between 8 and 12 us, in no particular order.
 fn service(drawn: &mut u64) -> u64 {
     *drawn = drawn
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -57,7 +57,7 @@ fn run(policy: &mut AnyPolicy, depth: usize, ios: u64) -> u64 {
         while out.0.len() < depth {
             counted_submitted(policy, now);
             out.0.push((now, now + service(&mut drawn)));
-            // Each takes the software some time.
+            // Each submission takes the software some time.
             now += 150;
         }
         let mut index = 0;
@@ -78,7 +78,7 @@ fn run(policy: &mut AnyPolicy, depth: usize, ios: u64) -> u64 {
         waits += 1;
         let first = out.0.iter().map(|io| io.1).min().unwrap_or(now);
         now = match step.kind {
-            // A timer, which is late.
+            // A timer, which fires late.
             StepKind::Sleep => step.until.0 + 1_200,
             StepKind::Block => first + 3_000,
             _ => first.min(step.until.0),

@@ -1,4 +1,4 @@
-//! Runs random reads on an emulated controller by polling and by interrupts, and prints both latencies.
+//! Runs random reads on an emulated controller with polling and with interrupts, and prints both latencies.
 
 use joulio_emulator::{EmulatedDevice, Options};
 use joulio_energy::Meters;

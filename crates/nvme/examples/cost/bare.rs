@@ -1,6 +1,5 @@
-//! The barest loop. It writes the same 64-byte entries as the driver and reads the same 16-byte
-//! ones, a doorbell for each batch. It checks nothing, keeps no buffer, and cannot distinguish one
-//! command from another.
+//! The barest loop. It writes the same 64-byte entries as the driver and reads the same 16-byte ones, with a
+//! doorbell for each batch. It checks nothing, keeps no buffer, and cannot distinguish one command from another.
 
 use joulio_device::{Device, DmaArray, Doorbell};
 use joulio_emulator::EmulatedDoorbell;
@@ -8,7 +7,7 @@ use joulio_nvme::spec::register::{completion_doorbell, submission_doorbell};
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Rings in memory that nobody else reads.
+/// Rings in memory that no device reads.
 struct Bare {
     depth: usize,
     submission: DmaArray<[u64; 8]>,
@@ -64,7 +63,7 @@ fn bare_reap(bare: &mut Bare) -> usize {
     good
 }
 
-/// Acts as the device: completes every command, in order.
+/// Completes every command in order, as a device would.
 fn complete(bare: &Bare) {
     let (mut head, mut phase) = (bare.head, bare.phase);
     for slot in 0..bare.depth as u32 {

@@ -1,4 +1,4 @@
-//! The driver on one queue.
+//! The driver with one queue.
 
 use joulio_emulator::{EmulatedDevice, Stepper};
 use joulio_nvme::{Controller, DmaBuffer, Namespace, PollGroup};
@@ -7,7 +7,7 @@ use joulio_wait::{AnyPolicy, Outstanding, Policy, Step, StepKind, StepSet};
 use std::borrow::Cow;
 use std::hint::black_box;
 
-/// Blocks of an I/O: 4 KiB.
+/// Number of blocks of an I/O: 4 KiB.
 pub const BLOCKS: u32 = 8;
 
 struct Driver {
@@ -75,11 +75,11 @@ fn one_reap(driver: &mut Driver) -> usize {
     good
 }
 
-/// A policy that polls, and whose device completes when it plans: after the first vain poll.
+/// A policy that polls. Its device completes when it plans, after the first empty poll.
 pub struct CompletesMeanwhile(pub Stepper);
 
 impl CompletesMeanwhile {
-    /// Completes what was submitted; its instructions are not counted.
+    /// Completes the submitted commands; the instructions of this function are not counted.
     #[inline(never)]
     pub fn device(&self) {
         self.0.step(Nanos::ZERO);
@@ -132,7 +132,7 @@ pub fn run(ios: usize, depth: usize) {
     }
 }
 
-/// As [`run`], but the completions come during a wait.
+/// Like [`run`], but the completions come during a wait.
 pub fn waited(ios: usize, depth: usize) {
     let (controller, stepper) = super::open(2);
     let mut driver = driver(&controller, depth);

@@ -1,7 +1,7 @@
-//! What submit and reap cost: the driver, and beside it the barest loop that moves the same bytes.
+//! The cost of submit and reap: by the driver, and for comparison by the barest loop that moves the same bytes.
 //!
-//! `benches/instructions` runs each under callgrind, which collects inside `*_submit` and `*_reap`
-//! only: the device (stepped in this thread, or in another) is not counted.
+//! `benches/instructions` runs each under callgrind, which counts only inside `*_submit` and `*_reap`: the device,
+//! which is stepped in this thread or in another, is not counted.
 
 mod bare;
 mod driver;
@@ -12,7 +12,7 @@ use joulio_emulator::{EmulatedDevice, Options, Stepper};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 
-/// A controller that completes what it is given when it is stepped, in no time.
+/// Returns a controller that completes its commands when it is stepped, in no time.
 fn device(queue_pairs: u16) -> (EmulatedDevice, Stepper) {
     let profile = DeviceProfile::builtin("instant").expect("built in");
     let mut options = Options::new(profile);
@@ -21,7 +21,7 @@ fn device(queue_pairs: u16) -> (EmulatedDevice, Stepper) {
     EmulatedDevice::stepped(&options).expect("memory for a controller")
 }
 
-/// Opens such a controller with `queues` queue pairs.
+/// Opens such a controller, with `queues` queue pairs.
 fn open(queues: u16) -> (Controller<EmulatedDevice>, Stepper) {
     let (device, stepper) = device(queues);
     let options = ControllerOptions {

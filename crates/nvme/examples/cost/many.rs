@@ -1,4 +1,4 @@
-//! The driver on many queues in one group: of one controller, or of many.
+//! The driver with many queues in one group, of one controller or of many.
 
 use super::driver::BLOCKS;
 use joulio_emulator::{EmulatedDevice, Stepper};
@@ -10,10 +10,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// I/Os in flight on all queues together.
+/// Number of I/Os in flight on all queues together.
 const SPREAD: usize = 32;
 
-/// A group, and the buffers of no I/O in flight, each with the queue that it is for.
+/// A group, and the free buffers, each with the queue that it is for.
 struct Many {
     group: PollGroup<EmulatedDevice>,
     namespaces: Vec<Namespace>,
@@ -21,7 +21,7 @@ struct Many {
     next: u64,
 }
 
-/// Submits one I/O to the queue of each free buffer, each behind a doorbell of its own.
+/// Submits one I/O to the queue of each free buffer, each with a doorbell of its own.
 #[inline(never)]
 fn many_submit(many: &mut Many) {
     while let Some((index, buffer)) = many.free.pop() {
@@ -49,20 +49,20 @@ fn many_reap(many: &mut Many, min: usize, deadline: Option<Nanos>) -> usize {
     good
 }
 
-/// Queues of one controller.
+/// Number of queues of one controller.
 const EACH: usize = 256;
 
-/// 32 I/Os, each on another of `count` queues as far as there are so many.
+/// Runs 32 I/Os, each on a different one of `count` queues as far as there are enough.
 pub fn queues(ios: usize, count: usize) {
     spread(ios, count, SPREAD.min(count));
 }
 
-/// 32 I/Os on one of `count` queues; the others have none.
+/// Runs 32 I/Os on one of `count` queues; the others have none.
 pub fn idle(ios: usize, count: usize) {
     spread(ios, count, 1);
 }
 
-/// 32 I/Os spread over `busy` of `count` queues.
+/// Runs 32 I/Os spread over `busy` of `count` queues.
 fn spread(ios: usize, count: usize, busy: usize) {
     let shares = (0..count.div_ceil(EACH)).map(|nth| EACH.min(count - nth * EACH));
     let opened = shares.clone().map(|share| super::open(share as u16));
@@ -106,7 +106,7 @@ struct Drives {
     steppers: Vec<Stepper>,
 }
 
-/// `count` drives with one queue each in one group, which waits by `policy`.
+/// Returns `count` drives with one queue each in one group, which waits with `policy`.
 fn drives(count: usize, policy: fn() -> AnyPolicy) -> Drives {
     let opened = (0..count).map(|_| super::open(1));
     let (controllers, steppers): (Vec<_>, Vec<_>) = opened.unzip();
@@ -133,7 +133,7 @@ fn drives(count: usize, policy: fn() -> AnyPolicy) -> Drives {
     }
 }
 
-/// `count` drives, polled: all that is in flight completes before it is looked for.
+/// Polls `count` drives: all I/Os in flight complete before a poll.
 pub fn together(ios: usize, count: usize) {
     let mut drives = drives(count, || AnyPolicy::POLL);
     let many = &mut drives.many;
@@ -146,7 +146,7 @@ pub fn together(ios: usize, count: usize) {
     }
 }
 
-/// `count` drives, polled: the others stay in flight while one after the other completes.
+/// Polls `count` drives: the others stay in flight while one after the other completes.
 pub fn poll(ios: usize, count: usize) {
     let mut drives = drives(count, || AnyPolicy::POLL);
     let many = &mut drives.many;
@@ -157,7 +157,7 @@ pub fn poll(ios: usize, count: usize) {
     }
 }
 
-/// `count` drives, by interrupts: each completes a while after the core has blocked.
+/// Waits for `count` drives with interrupts: each completes some time after the core has blocked.
 pub fn block(ios: usize, count: usize) {
     let mut drives = drives(count, || AnyPolicy::INTERRUPT);
     let (many, steppers) = (&mut drives.many, drives.steppers);
@@ -172,7 +172,7 @@ pub fn block(ios: usize, count: usize) {
         for turn in 0..ios {
             many_submit(black_box(many));
             turns.send(turn).expect("it steps");
-            // Longer than anybody waits for a test.
+            // Longer than the example may take.
             let deadline = now() + Nanos::from_millis(600_000);
             assert_eq!(many_reap(black_box(many), 1, Some(deadline)), 1);
         }

@@ -1,11 +1,11 @@
-//! The driver on a reactor: pollers, each with a drive of its own.
+//! The driver with a reactor: pollers that each have a drive.
 
 use super::driver::{BLOCKS, CompletesMeanwhile};
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::{Completed, DmaBuffer, Namespace, NextCall, Poller, PollerQueues, Reactor};
 use std::hint::black_box;
 
-/// Keeps one read outstanding.
+/// Keeps one read in flight.
 struct Reader {
     device: CompletesMeanwhile,
     namespace: Namespace,
@@ -41,7 +41,7 @@ fn reactor_reap(reactor: &mut Reactor<EmulatedDevice, Reader>) {
     assert!(reactor.turn().is_ok());
 }
 
-/// `count` pollers, each with a read outstanding, which has completed when it is looked for.
+/// Runs `count` pollers, each with a read in flight, which has completed when it is polled for.
 pub fn run(ios: usize, count: usize) {
     let mut reactor = Reactor::new().expect("a descriptor");
     let mut controllers = Vec::new();

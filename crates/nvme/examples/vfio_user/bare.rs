@@ -1,5 +1,5 @@
-//! The barest loop: it writes 64-byte entries, reads 16-byte ones, and rings once for what came
-//! together. It checks nothing, has no time limit, and trusts the controller with everything.
+//! The barest loop: it writes 64-byte entries, reads 16-byte ones, and rings the doorbell once for all completions
+//! of a poll. It checks nothing, has no time limit, and trusts the controller completely.
 
 use crate::{BYTES, Loop, Outcome, Random};
 use joulio_device::vfio_user::{VfioUserDevice, VfioUserDoorbell};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U64;
 
-/// A submission queue and its completion queue.
+/// A submission queue with its completion queue.
 struct Rings {
     submission: DmaArray<[u64; 8]>,
     completion: DmaArray<[u32; 4]>,
@@ -58,7 +58,7 @@ impl Rings {
         }
     }
 
-    /// The slot of the next completion.
+    /// Returns the slot of the next completion.
     #[inline]
     fn pop(&mut self) -> Option<u64> {
         let dword3 = self.completion.load_word(self.head, 12);
@@ -80,7 +80,7 @@ impl Rings {
 
 pub struct Bare {
     rings: Rings,
-    /// Slots whose read has come back.
+    /// Slots whose read has completed.
     free: Vec<u64>,
     depth: usize,
     address: u64,
@@ -192,7 +192,7 @@ impl Drop for Bare {
     }
 }
 
-/// Runs one admin command, with its data or queue at `address`.
+/// Executes one admin command; its data or its queue is at `address`.
 fn run(admin: &mut Rings, mut command: Command, address: u64) -> Outcome<()> {
     command.prp1 = U64::new(address);
     admin.push(zerocopy::transmute!(command));

@@ -1,4 +1,4 @@
-//! The driver, polling: what any program that uses it does.
+//! The driver, polling, as any program uses it.
 
 use crate::{BYTES, Loop, Outcome, Random};
 use joulio_device::vfio_user::VfioUserDevice;

@@ -1,5 +1,5 @@
-//! How much of a foreign controller's speed the driver leaves: 4 KiB random reads over a
-//! vfio-user socket by joulio's driver and, beside it, by the barest loop on the same rings.
+//! How much of a third-party controller's speed the driver keeps: 4 KiB random reads over a vfio-user socket, by
+//! joulio's driver and, for comparison, by the barest loop on the same rings.
 //!
 //! `benches/vfio-user` starts a server and runs this.
 //!
@@ -19,13 +19,13 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const BYTES: usize = 4096;
 
-/// A loop that keeps `DEPTH` reads outstanding.
+/// A loop that keeps `DEPTH` reads in flight.
 trait Loop {
     /// Fills the queue.
     fn start(&mut self);
-    /// Takes what has come, and sends as much again. How many came.
+    /// Takes the completions, and submits as many reads again. Returns their number.
     fn turn(&mut self) -> usize;
-    /// Takes what is still to come.
+    /// Takes the completions that are still to come.
     fn finish(&mut self);
 }
 
@@ -43,7 +43,7 @@ fn timed(reads: &mut impl Loop, time: Duration) -> f64 {
     rate
 }
 
-/// Reads with a pause before each poll, in which all reads complete: no poll that is counted is empty.
+/// Reads with a pause before each poll, in which all reads complete, so that no counted poll is empty.
 fn counted(reads: &mut impl Loop, ios: usize) {
     reads.start();
     let mut done = 0;
@@ -69,7 +69,7 @@ fn compare(path: &Path, depth: usize, rounds: usize, time: Duration) -> Outcome<
             }
             Ok(())
         };
-        // Neither is always the second.
+        // Alternates the order, so that neither always runs second.
         measure(round & 1)?;
         measure(1 - (round & 1))?;
         ratios.push(driver[round] / bare[round]);
@@ -104,7 +104,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Random numbers (xorshift64, Marsaglia 2003), the same for both.
+/// Random numbers (xorshift64, Marsaglia 2003), the same for both loops.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Examples run to their ends; each checks what it has read.
+//! Runs the examples to their ends; each checks the data that it reads.
 
 #[path = "../examples/adaptive.rs"]
 mod adaptive;

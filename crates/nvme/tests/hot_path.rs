@@ -1,4 +1,4 @@
-//! What an I/O must not do, however the core waits for it, and what a queue pair may take.
+//! What an I/O must not do, however the core waits for it, and the memory that a queue pair may use.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ fn submitting_and_reaping_allocates_nothing() {
     }
 }
 
-/// Number of allocations in `what`; not 0 either when it frees what was allocated before.
+/// Returns the number of allocations in `what`; not 0 either if it frees memory that was allocated before.
 fn touched(what: impl FnOnce()) -> u64 {
     let done = measure(what);
     done.count_total + done.count_current.unsigned_abs()
@@ -39,7 +39,7 @@ fn allocations(traced: bool) -> u64 {
     for round in 0..200 {
         counted += touched(|| {
             while let Some(buffer) = buffers.pop() {
-                // Up to 32 KiB: one page, two, and a list.
+                // Up to 32 KiB: one page, two pages, and a list.
                 let blocks = 8 << (round % 4);
                 group.queues()[0]
                     .read(&namespace, 0, blocks, buffer, 0)
@@ -58,7 +58,7 @@ fn allocations(traced: bool) -> u64 {
     counted
 }
 
-/// Reads, one block after the other, and wants to be called soon too.
+/// Reads one block after the other, and also asks to be called again soon.
 struct Reader {
     namespace: Namespace,
     buffer: Option<DmaBuffer>,
@@ -97,12 +97,12 @@ fn a_turn_of_a_reactor_allocates_nothing() {
         }
         let mut counted = 0;
         for turn in 0..400 {
-            // In every other one the core waits, for the time.
+            // In every other turn the core waits, for the timer.
             if turn % 2 == 0 {
                 stepper.step(Nanos::ZERO);
             }
             let touched = touched(|| assert!(reactor.turn().unwrap()));
-            // The first ones find out what there is to wait for.
+            // The first turns find out what there is to wait for.
             counted += if turn < 4 { 0 } else { touched };
         }
         assert_eq!(counted, 0);

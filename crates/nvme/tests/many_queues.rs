@@ -1,4 +1,4 @@
-//! As many queue pairs as a controller has, all at once.
+//! As many queue pairs as a controller has, all at the same time.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Two eventfds a vector are more than most shells allow.
+/// Raises the limit of descriptors: two eventfds per vector are more than most shells allow.
 fn allow_descriptors(wanted: u64) {
     let limit = getrlimit(Resource::Nofile);
     let maximum = limit.maximum.unwrap_or(u64::MAX);
@@ -24,7 +24,7 @@ fn allow_descriptors(wanted: u64) {
 
 const ROUNDS: u64 = 4;
 
-/// Writes a block on every queue in each round and reads it back; each queue is woken for each.
+/// Writes a block on every queue in each round and reads it back; each queue is woken for each of them.
 fn all_at_once(pairs: u16) {
     allow_descriptors(2048);
     let mut options = common::instant();
@@ -55,8 +55,8 @@ fn all_at_once(pairs: u16) {
     assert!(
         matches!(none_left, Some(NvmeError::NoQueue { have, .. }) if have == usize::from(pairs))
     );
-    // A wait with nothing outstanding unmasks every vector: what completes before a queue first
-    // blocks raises no interrupt.
+    // A wait with nothing in flight unmasks every vector; without it, a completion before a queue first blocks
+    // would raise no interrupt.
     let soon = now() + Nanos::from_millis(1);
     assert_eq!(group.reap(1, Some(soon), |_, _| {}).unwrap(), 0);
     let stop = AtomicBool::new(false);

@@ -1,8 +1,9 @@
-//! The system calls of an I/O, under every policy: none to poll, and otherwise those that the
-//! counters explain.
+//! The system calls of an I/O with every policy: none to poll, and otherwise those that the counters explain.
 //!
-//! The test runs itself under `strace`, a file for each thread: that of the driver's has marks in
-//! it, writes to nowhere. Not under QEMU's user emulation, whose own system calls `strace` would count.
+//! The test runs itself under `strace`, with a file for each thread. The file of the driver's thread contains
+//! The test runs itself under `strace`, with a file for each thread. The file of the driver's thread contains
+//! marks, which are writes to /dev/null. Not under QEMU's user emulation, whose own system calls `strace` would
+//! count.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -15,11 +16,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Set where the test runs under `strace`.
+/// Variable that is set while the test runs under `strace`.
 const TRACED: &str = "JOULIO_TEST_IS_TRACED";
-/// I/Os before those that are counted, and with them.
+/// Number of I/Os before the counted ones, and in all.
 const ROUNDS: (usize, usize) = (20, 60);
-/// Queues of a group, and how many of them have I/Os.
+/// Number of queues of a group, and how many of them have I/Os.
 const SHAPES: [(usize, usize); 3] = [(1, 1), (2, 2), (2, 1)];
 const BEGIN: &str = "the counted I/Os begin";
 const END: &str = "the counted I/Os end";
@@ -54,12 +55,12 @@ fn each_policy_makes_the_system_calls_that_its_counters_explain() {
     );
 }
 
-/// Waits by every step, with the counters between marks that the tracer sees.
+/// Waits with every step, and writes the counters between marks that the tracer sees.
 fn wait_by_every_step() {
     let mut marks = File::options().write(true).open("/dev/null").unwrap();
     let mut mark = |text: &str| marks.write_all(text.as_bytes()).unwrap();
     for (which, policy) in policies::at_hand().iter().enumerate() {
-        // Queues, and how many of them have I/Os.
+        // Number of queues, and how many of them have I/Os.
         for (queues, busy) in SHAPES {
             let mut waits = Waits::of(which, queues, busy);
             let mut before = waits.group.counters();
@@ -87,7 +88,7 @@ fn wait_by_every_step() {
     }
 }
 
-/// The calls of the thread that made the marks.
+/// Returns the system calls of the thread that made the marks.
 fn driver_thread(folder: &Path) -> String {
     let files = fs::read_dir(folder).unwrap();
     let mut texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
@@ -98,11 +99,11 @@ fn driver_thread(folder: &Path) -> String {
 /// The counted I/Os of one policy.
 #[derive(Debug, Default)]
 struct Count {
-    /// The policy, how many queues, what the counters say.
+    /// Description: the policy, the number of queues, the counters.
     of: String,
-    /// Number of calls by system call.
+    /// Number of calls of each system call.
     calls: BTreeMap<String, u64>,
-    /// Polls that ended at their time.
+    /// Number of polls that ended at their time limit.
     timed_out: u64,
 }
 
@@ -138,32 +139,33 @@ impl Count {
         let [ios, arms, blocks, sleeps, vain] =
             ["ios", "arms", "blocks", "sleeps", "vain"].map(|name| self.counter(name));
         let mut left = self.calls.clone();
-        // Waiting for the lock of the emulated device, which no other has.
+        // Waits for the lock of the emulated device; a real one has none.
         left.remove("futex");
-        // A clock that the vDSO cannot read, as some virtual machines have; elsewhere it is no
-        // call.
+        // Reads of a clock that the vDSO cannot read, as on some virtual machines; elsewhere they are no system
+        // calls.
         left.remove("clock_gettime");
         let mut made = |name: &str| left.remove(name).unwrap_or(0);
-        // The emulated device interrupts by a write, here what came while it was masked.
+        // The emulated device raises an interrupt with a write; here, of completions that came while the vector was
+        // masked.
         assert!(made("write") <= arms, "{of:?}");
-        // Where a block ends at its time with completions there, each of the (two) queues waits for
-        // the interrupt of its own.
+        // If a block ends at its time limit and finds completions, each of the (two) queues waits for the interrupt
+        // of its own.
         let polls = made("ppoll");
         assert!(
             (blocks..=blocks + 2 * self.timed_out).contains(&polls),
             "{of:?}"
         );
         assert_eq!(made("clock_nanosleep"), sleeps, "{of:?}");
-        // A policy that asks for lost time has it read now and then: a file is opened, read, closed.
+        // A policy that asks for lost time has it read at intervals: a file is opened, read and closed.
         let opens = made("open") + made("openat");
-        // A debug build checks the file's number when it is closed.
+        // In a debug build, the standard library checks the descriptor when it closes the file.
         assert!(made("fcntl") <= opens, "{of:?}");
         let adapts = self.of.starts_with("adaptive");
         assert!(opens == 0 || adapts, "{of:?}");
         assert_eq!([made("read"), made("close")], [opens; 2], "{of:?}");
         assert!(opens <= ios, "{of:?}");
-        // The interrupt of a completion is read once: by the block that it ends, or by the next
-        // one, if the completion was found without. Both queues may owe one of before.
+        // The interrupt of a completion is read once: by the block that it ends, or by the next block, if the
+        // completion was found without one. Both queues may have one left from before.
         let reads = made("preadv2");
         let max = if arms == 0 {
             0

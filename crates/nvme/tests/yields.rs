@@ -1,4 +1,4 @@
-//! A core that spins against a device thread of its own process, on too few CPUs.
+//! A core that spins while the device is a thread of the same process, with too few CPUs for both.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const IOS: u64 = 1_000;
 
-/// Leaves the calling thread, and those that it starts, one CPU.
+/// Binds the calling thread, and the threads that it starts, to one CPU.
 fn pin_to_one_cpu() {
     let allowed = sched_getaffinity(None).unwrap();
     let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu));
@@ -70,7 +70,7 @@ fn a_spin_for_a_device_elsewhere_yields_never() {
     assert_eq!(counters.yields, 0, "{counters:?}");
 }
 
-/// A poller with one read outstanding that nobody completes, called each millisecond.
+/// A poller with one read in flight that never completes, called every millisecond.
 struct Waits(Namespace, Option<DmaBuffer>);
 
 impl Poller<EmulatedDevice> for Waits {

@@ -1,4 +1,4 @@
-//! Commands that do not complete in time: what an Abort brings about.
+//! Commands that do not complete in time, and the effects of their Abort.
 
 use crate::common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_nvme::spec::Status;
@@ -7,7 +7,7 @@ use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, Faults, PollGroup};
 use joulio_units::Nanos;
 
-/// Long enough that a thread which is kept from its CPU is not mistaken for a stuck command.
+/// Time limit that is long enough that a thread without a CPU is not mistaken for a stuck command.
 const LIMIT: Nanos = Nanos::from_millis(200);
 
 fn options(retries: u8) -> ControllerOptions {
@@ -18,7 +18,7 @@ fn options(retries: u8) -> ControllerOptions {
     }
 }
 
-/// A traced queue with one read submitted.
+/// Returns a traced queue with one read submitted.
 fn one_read(controller: &Controller<Spy>) -> PollGroup<Spy> {
     let namespace = controller.namespace(1).unwrap();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
@@ -30,7 +30,7 @@ fn one_read(controller: &Controller<Spy>) -> PollGroup<Spy> {
     group
 }
 
-/// Returns the read's status, the counters of faults, and what happened meanwhile.
+/// Returns the read's status, the fault counters, and the events until its end.
 fn end(mut group: PollGroup<Spy>) -> (Status, Faults, Vec<&'static str>) {
     let mut ended = Vec::new();
     group
@@ -117,7 +117,7 @@ fn a_command_that_a_reset_ended_may_be_sent_again() {
     });
 }
 
-/// A read that its controller fetches only after its abort, which it answers itself or refuses.
+/// Runs a read that its controller fetches only after its Abort. The controller answers the Abort, or refuses it.
 fn a_late_read(refuse: bool) {
     let (controller, stepper, seen) = open_stepped(Seen::default(), options(0));
     if refuse {

@@ -1,4 +1,4 @@
-//! Controllers that do not come up, and what a queue pair does at its edges.
+//! Controllers that do not come up, and queue pairs with extreme parameters.
 
 use crate::common::Seen;
 use joulio_device::{Device, DeviceError, DmaMemory, Vector};
@@ -10,7 +10,7 @@ use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
 use proptest::prelude::*;
 
-/// An emulated controller some of whose registers lie.
+/// An emulated controller with false values in some registers.
 struct Lies {
     device: EmulatedDevice,
     cap: Option<u64>,
@@ -172,10 +172,10 @@ fn a_controller_without_what_the_driver_needs_is_refused() {
 
 #[test]
 fn doorbells_that_cannot_be_reached_cost_no_queue() {
-    // The largest stride: queue 1's doorbells lie beyond the emulator's registers.
+    // The largest stride: the doorbells of queue 1 are beyond the emulator's registers.
     let strided = Some(u64::from(cap().with_dstrd(15)));
     let refused = open(strided, None);
-    // The admin queue's completion doorbell is out of reach already.
+    // Even the admin queue's completion doorbell is out of reach.
     assert!(matches!(
         refused,
         Err(NvmeError::Device(DeviceError::Doorbell { .. }))
@@ -274,7 +274,7 @@ proptest! {
             }
             queue.ring();
             stepper.step(Nanos::ZERO);
-            // An instant device completes in order.
+            // An instant device completes its commands in order.
             let mut in_order = true;
             let reaped = queue.reap(reap, |done| {
                 in_order &= done.tag == expected && done.status.is_success();

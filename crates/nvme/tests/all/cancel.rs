@@ -1,5 +1,4 @@
-//! Waiting ends when nobody wants to wait any more. Every time limit here is longer than a test may
-//! take.
+//! Waits end when they are cancelled. Every time limit here is longer than a test may take.
 
 use crate::common::{Seen, Spy, instant, open_spawned, open_stepped, watched};
 use joulio_emulator::{EmulatedDevice, Fault};
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Options whose time limits are an hour, and the flag that cancels.
+/// Returns options with time limits of an hour, and the flag that cancels.
 fn options() -> (ControllerOptions, Arc<AtomicBool>) {
     let flag = Arc::new(AtomicBool::new(false));
     let options = ControllerOptions {
@@ -42,7 +41,7 @@ fn an_admin_command_is_given_up_and_the_controller_with_it() {
         let (options, flag) = options();
         let (controller, _) = open_spawned("", Seen::patient(), options);
         let device = controller.device().emulated();
-        // Behind the requests for events, which are commands too.
+        // After the Asynchronous Event Requests, which are commands too.
         controller.smart_log().unwrap();
         device.inject(Fault::AdminStuck);
         device.inject(Fault::StuckReset);
@@ -82,7 +81,7 @@ fn bring_up_is_given_up() {
         let (left, _) = open_spawned("", Seen::patient(), options.clone());
         let device = left.device().emulated().clone();
         device.inject(Fault::StuckReset);
-        // As a process that was killed leaves it.
+        // A process that was killed leaves it like this.
         std::mem::forget(left);
         let spy = Spy::of(device.clone(), Seen::patient());
         std::thread::scope(|scope| {
@@ -114,7 +113,7 @@ fn bring_up_is_given_up_at_its_first_command_too() {
 fn a_controller_that_is_well_does_what_is_requested_after_that_too() {
     watched(|| {
         let (options, flag) = options();
-        // Stepped: admin commands are done while their doorbell is rung.
+        // Stepped: admin commands complete when their doorbell is rung.
         let (controller, stepper, _) = open_stepped(Seen::default(), options);
         flag.store(true, Ordering::Relaxed);
         let namespace = controller.namespace(1).unwrap();

@@ -1,4 +1,4 @@
-//! How a command says where its data is, as it stands in the submission queue.
+//! The data pointer of a command, as it is in the submission queue.
 
 use crate::common::{Seen, open_stepped};
 use joulio_device::SharedMemory;
@@ -7,15 +7,14 @@ use joulio_units::Nanos;
 
 const PAGE: u64 = 4096;
 
-/// PSDT and the two words of the data pointer of the command in slot `index`.
+/// Returns PSDT and the two words of the data pointer of the command in slot `index`.
 fn pointer(memory: &SharedMemory, index: usize) -> (u32, u64, u64) {
     let at = index * 64;
     let word = |at| u64::from(memory.load_u32(at)) | u64::from(memory.load_u32(at + 4)) << 32;
     (memory.load_u32(at) >> 14 & 3, word(at + 24), word(at + 32))
 }
 
-/// Writes and reads back `bytes`, and hands `check` the pointer of each command, and where the
-/// data is.
+/// Writes and reads back `bytes`, and calls `check` with the pointer of each command, and the address of the data.
 fn there_and_back(
     seen: Seen,
     sgls: bool,
@@ -90,13 +89,13 @@ fn above_two_pages_one_descriptor_is_all() {
 
 #[test]
 fn without_sgls_it_is_a_list_of_pages() {
-    // Those of the caller who does not want any, and of the controller that has none.
+    // A caller that does not want SGLs, and a controller that has none.
     let both: [(fn() -> Seen, bool); 2] = [(Seen::default, false), (Seen::without_sgls, true)];
     for (seen, sgls) in both {
         for bytes in [8704, 12_288, 131_072, 1 << 20] {
             there_and_back(seen(), sgls, bytes, |(psdt, first, list), at, memory| {
                 assert_eq!((psdt, first), (0b00, at), "{bytes}");
-                // The list stands in the queue's own memory, behind both rings.
+                // The list is in the queue's own memory, after both rings.
                 let pages = (bytes as u64).div_ceil(PAGE);
                 let entries = (1..pages).map(|page| at + page * PAGE);
                 let offset = (0..memory.len() / PAGE as usize).find_map(|page| {

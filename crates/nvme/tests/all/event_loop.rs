@@ -1,4 +1,4 @@
-//! Groups that an event loop waits for.
+//! Groups for which an event loop waits.
 
 use crate::common::{Seen, instant, open, open_spawned, open_stepped};
 use joulio_device::Device;
@@ -24,14 +24,14 @@ fn three_queues() -> ControllerOptions {
     }
 }
 
-/// Returns whether the descriptor becomes readable within `timeout`.
+/// Returns true if the descriptor becomes readable within `timeout`.
 fn readable(group: &impl AsFd, timeout: Option<&Timespec>) -> bool {
     let mut fds = [PollFd::new(group, PollFlags::IN)];
     poll(&mut fds, timeout).unwrap() == 1
 }
 
-/// Arms `group`, which has nothing to reap. A check of its queues that is due wakes the loop too, as it is on a machine
-/// where this thread was long away.
+/// Arms `group`, which has nothing to reap. A check of its queues that is due also wakes the loop, which may happen
+/// on a machine where this thread did not run for long.
 fn arm(group: &mut EventGroup<impl Device>) {
     for _ in 0..1000 {
         if group.arm().unwrap() && !readable(group, Some(&AT_ONCE)) {
@@ -56,7 +56,8 @@ fn every_io_ends_when_the_loop_waits_for_the_descriptor_alone() {
     let mut buffers = controller.allocate_buffers(12, 512).unwrap();
     let (mut sent, mut ended) = (0_u64, vec![false; 3_000]);
     let mut waits = 0;
-    // On a busy machine the device may be done each time before the loop looks: it goes on until it has waited.
+    // On a busy machine the device may complete everything before the loop polls, so it goes on until it has
+    // waited.
     while waits == 0 || ended.iter().any(|ended| !ended) {
         if ended.iter().all(|ended| *ended) {
             ended.resize(ended.len() + 12, false);
@@ -81,7 +82,7 @@ fn every_io_ends_when_the_loop_waits_for_the_descriptor_alone() {
         reaped.unwrap();
     }
     assert_eq!(buffers.len(), 12);
-    // Nothing is outstanding: what is left of interrupts keeps nobody awake.
+    // With nothing in flight, the remaining interrupts do not keep the loop awake.
     arm(&mut group);
 }
 
@@ -109,7 +110,7 @@ fn a_completion_before_the_arming_is_to_be_reaped_and_one_after_it_is_readable()
     arm(&mut group);
     stepper.step(now());
     assert!(readable(&group, Some(&AT_ONCE)));
-    // To read it or not is the loop's: it stays so until it is armed again.
+    // The loop need not read it: it stays readable until the group is armed again.
     assert!(readable(&group, Some(&AT_ONCE)));
     assert_eq!(group.reap(8, |_, done| buffer = done.buffer).unwrap(), 1);
     arm(&mut group);
@@ -162,10 +163,10 @@ fn a_command_that_the_device_forgets_wakes_the_loop_until_it_has_ended() {
     let mut status = None;
     while status.is_none() {
         if group.arm().unwrap() {
-            // Only its own checks can end this.
+            // Only the group's own checks can end this.
             assert!(readable(&group, None));
         }
-        // A command that is aborted or ended by a reset may come with an error beside it.
+        // When a command is aborted or ended by a reset, there may also be an error.
         let _ = group.reap(8, |_, done| status = Some((done.tag, done.status)));
     }
     let (tag, status) = status.unwrap();
@@ -184,7 +185,7 @@ fn what_a_reset_ended_is_handed_out_by_the_next_reap() {
     queue.read(&namespace, 0, 1, buffer, 5).unwrap();
     queue.ring();
     let mut group = EventGroup::new(PollGroup::new(vec![queue])).unwrap();
-    // The checks of its own are a while away then.
+    // The next of its own checks is then some time away.
     arm(&mut group);
     controller.reset().unwrap();
     assert!(!group.arm().unwrap());
@@ -213,7 +214,7 @@ fn a_group_that_reaps_by_itself_checks_its_queues_where_the_loop_was_woken_for_t
         assert_eq!(group.group().reap(0, None, |_, _| {}).unwrap(), 0);
         vain += 1;
     }
-    // A few, where this thread is away for as long as between two checks.
+    // A few, if this thread did not run for as long as between two checks.
     assert!((1..100).contains(&vain), "{vain}");
 }
 
@@ -242,7 +243,7 @@ fn queues_join_and_leave_and_a_polling_one_is_refused() {
         }
         other => panic!("{other:?}"),
     }
-    // It goes with its command, which ends elsewhere.
+    // The queue is removed with its command, which completes elsewhere.
     let mut polling = group.group().remove(1).unwrap();
     assert_eq!(polling.outstanding(), 1);
     arm(&mut group);
@@ -255,7 +256,7 @@ fn queues_join_and_leave_and_a_polling_one_is_refused() {
         1
     );
     assert_eq!(polling.reap(8, |done| assert_eq!(done.tag, 1)).unwrap(), 1);
-    // Another one joins, and the descriptor is still the same.
+    // Another queue joins, and the descriptor is still the same.
     group.group().push(pair(AnyPolicy::INTERRUPT));
     let queue = &mut group.group().queues()[1];
     let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
@@ -285,13 +286,13 @@ fn a_group_that_waits_by_itself_between_wakes_the_loop_all_the_same() {
     queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
     let soon = || Some(now() + Nanos::from_millis(1));
     let mut group = PollGroup::new(vec![queue]);
-    // It takes notice of its queue before there is a loop ...
+    // The group handles its queue before there is a loop ...
     assert_eq!(group.reap(1, soon(), |_, _| {}).unwrap(), 0);
     let mut group = EventGroup::new(group).unwrap();
     for policy in [None, Some(AnyPolicy::POLL), Some(AnyPolicy::INTERRUPT)] {
         let polls = matches!(policy, Some(AnyPolicy::Poll(_)));
         if let Some(policy) = policy {
-            // ... and of another policy while the loop does not wait.
+            // ... and gets another policy while the loop does not wait.
             group.group().queues()[0].set_policy(policy).unwrap();
             assert_eq!(group.group().reap(1, soon(), |_, _| {}).unwrap(), 0);
         }

@@ -1,4 +1,4 @@
-//! Asynchronous events: what the controller reports unrequested.
+//! Asynchronous events, which the controller reports unrequested.
 
 use crate::common::{Spy, open};
 use joulio_device::{Device, Doorbell};
@@ -13,7 +13,7 @@ const BAD_VALUE: AsyncEvent = AsyncEvent::of(AsyncEventType::Error, 1, LogId::ER
 const NAMESPACE_CHANGED: AsyncEvent =
     AsyncEvent::of(AsyncEventType::Notice, 0, LogId::CHANGED_NAMESPACES);
 
-/// Rings queue 1 with a tail that it cannot have, another one each time.
+/// Rings the doorbell of queue 1 with an invalid tail, a different one each time.
 fn ring_badly(controller: &Controller<Spy>, stepper: &Stepper, value: u32) {
     let doorbell = controller.device().doorbell(submission_doorbell(1, 0));
     doorbell.unwrap().ring(0xff00 + value);
@@ -39,12 +39,12 @@ fn events_of_a_kind_are_masked_until_its_log_is_read() {
     for value in 0..5 {
         ring_badly(&controller, &stepper, value);
     }
-    // All were counted, one was reported.
+    // All events were counted, and one was reported.
     let activity = controller.device().emulated().activity();
     assert_eq!(activity.invalid_doorbells, 5);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
     assert_eq!(controller.events().unwrap(), []);
-    // Taking it read the log, so that the next one is reported again.
+    // Taking the event read the log, so that the next one is reported again.
     ring_badly(&controller, &stepper, 5);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
 }
@@ -92,7 +92,7 @@ fn events_are_requested_again_after_a_reset() {
     ring_badly(&controller, &stepper, 0);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
     controller.reset().unwrap();
-    // The queue is known to the controller again when it is used.
+    // The queue is created on the controller again when it is used.
     let namespace = controller.namespace(1).unwrap();
     queue.flush(&namespace, 0).unwrap();
     let mut group = joulio_nvme::PollGroup::new(vec![queue]);

@@ -1,4 +1,4 @@
-//! Features that were set outlive a reset, or are said to be gone.
+//! Features that were set are set again after a reset, or are reported as lost.
 
 use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_device::Device;
@@ -15,7 +15,7 @@ use zerocopy::FromZeros;
 
 const SET_FEATURES: u8 = 0x09;
 
-/// A controller with several power states.
+/// Opens a controller with several power states.
 fn open() -> (Controller<Spy>, Stepper, Seen) {
     let make = Options {
         profile: DeviceProfile::builtin("samsung-960-evo").unwrap(),
@@ -24,10 +24,10 @@ fn open() -> (Controller<Spy>, Stepper, Seen) {
     open_stepped_as(&make, Seen::default(), ControllerOptions::default())
 }
 
-/// A power state, a table of transitions, and coalescing.
+/// Sets a power state, a table of transitions, and coalescing.
 fn set_some<D: Device>(controller: &Controller<D>) -> (Box<ApstTable>, InterruptCoalescing) {
     let mut table = Box::new(ApstTable::new_zeroed());
-    // To state 0 after 7 ms.
+    // A transition to state 0 after 7 ms.
     table.entries[0] = (7u64 << 8).into();
     let coalescing = InterruptCoalescing::new().with_thr(3).with_time(2);
     controller.set_power_state(2).unwrap();
@@ -48,7 +48,7 @@ fn power_states_transitions_and_coalescing_outlive_a_reset() {
         assert!(enabled && found.entries == table.entries);
         assert_eq!(controller.lost_features(), [""; 0]);
     }
-    // What is set later is what comes back.
+    // The values that are set last come back.
     let none = InterruptCoalescing::new();
     controller.set_interrupt_coalescing(none).unwrap();
     controller.reset().unwrap();
@@ -67,7 +67,7 @@ fn what_is_of_a_vector_is_set_again_once_its_queue_is_there() {
     }
     controller.reset().unwrap();
     assert_eq!(seen.feature_values(id.0), [0x1_0001, 0x1_0002]);
-    // A queue learns of the reset when it is used.
+    // A queue notices the reset when it is used.
     let namespace = controller.namespace(1).unwrap();
     let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
     let mut group = PollGroup::new(vec![queues.remove(0)]);
@@ -81,7 +81,7 @@ fn what_is_of_a_vector_is_set_again_once_its_queue_is_there() {
         ended += group.reap(1, Some(soon), |_, _| {}).unwrap();
     }
     assert_eq!(seen.feature_values(id.0)[2..], [0x1_0001]);
-    // So does one that takes the place of another.
+    // So does a queue that takes the place of another.
     drop(queues);
     let _second = controller.create_queue_pair(1).unwrap();
     assert_eq!(seen.feature_values(id.0)[3..], [0x1_0002]);
@@ -99,10 +99,10 @@ fn what_cannot_be_set_again_is_said_to_be_gone_and_the_rest_is_not() {
     assert!(lost[0].contains("Interrupt Coalescing") && lost[0].contains("Internal Error"));
     let (enabled, found) = controller.apst().unwrap();
     assert!(enabled && found.entries == table.entries);
-    // Once is enough.
+    // One report is enough.
     controller.reset().unwrap();
     assert_eq!(controller.lost_features(), lost);
-    // Until somebody sets it again.
+    // It is reported until somebody sets it again.
     seen.refuse_nothing();
     let some = InterruptCoalescing::new().with_thr(1);
     controller.set_interrupt_coalescing(some).unwrap();
@@ -138,7 +138,7 @@ fn a_measurement_that_a_reset_ended_is_gone_and_one_that_had_ended_is_not() {
     );
 }
 
-/// A controller that has weighted round robin, if `weighted`, requested with these weights.
+/// Opens a controller that has weighted round robin if `weighted`, with these weights requested.
 fn open_with_weights(weighted: bool) -> (Controller<Spy>, Stepper, Seen) {
     let make = Options {
         weighted_round_robin: weighted,

@@ -1,9 +1,9 @@
-//! Completions that a test writes in the place of the controller.
+//! Completions that a test writes in place of the controller.
 
 use joulio_device::SharedMemory;
 
-/// Writes a completion into entry `index` of a queue of less than 64 entries that has `memory`, as the controller
-/// would: dword 0, the identifiers of its submission queue and command, and the phase and status above that.
+/// Writes a completion into entry `index` of a queue with fewer than 64 entries in `memory`, as the controller
+/// would: dword 0, the identifiers of its submission queue and command, and above them the phase and the status.
 pub fn forge(
     memory: &SharedMemory,
     index: usize,
@@ -11,7 +11,7 @@ pub fn forge(
     (sqid, cid): (u16, u16),
     phase_and_status: u16,
 ) {
-    // The completion queue stands on the page behind the submission queue.
+    // The completion queue is on the page after the submission queue.
     let at = 4096 + index * 16;
     memory.write(at, &u64::from(dw0).to_le_bytes());
     memory.write(at + 10, &sqid.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Resets that CC.EN cannot do: the function is reset.
+//! Failures that a reset through CC.EN cannot end: the function is reset.
 
 use crate::common::{Seen, Spy, open_spawned, watched};
 use joulio_emulator::Fault;
@@ -7,7 +7,7 @@ use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, Namespace, NvmeError, PollGroup};
 use std::time::Duration;
 
-/// Reads `ios` blocks with `policy`; how they ended.
+/// Reads `ios` blocks with `policy`; returns how they ended.
 fn reads(
     controller: &Controller<Spy>,
     namespace: &Namespace,
@@ -44,7 +44,7 @@ fn io_goes_on_in_every_completion_mode_after_a_reset_of_the_function() {
             let ended = reads(&controller, &namespace, group, 4);
             assert_eq!(ended, [Status::SUCCESS; 4]);
         }
-        // One that is outstanding when it happens.
+        // A read in flight when it happens.
         let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
         let queue = &mut groups[1].queues()[0];
         queue.read(&namespace, 0, 1, buffer, 0).unwrap();
@@ -68,7 +68,7 @@ fn io_goes_on_in_every_completion_mode_after_a_reset_of_the_function() {
             let ended = reads(&controller, &namespace, group, 4);
             assert_eq!(ended, [Status::SUCCESS; 4]);
         }
-        // The interrupts of the one came, and the other's did not.
+        // The interrupts of one queue arrived, and those of the other did not.
         assert_eq!(groups[1].counters().lost_interrupts, before.lost_interrupts);
         assert_eq!(groups[0].counters().interrupts, 0);
         assert_eq!(device.activity().faults.stuck_resets, 1);
@@ -82,7 +82,7 @@ fn a_controller_that_cannot_be_disabled_is_opened_all_the_same() {
         let (left, _) = open_spawned("", Seen::impatient(), options.clone());
         let device = left.device().emulated().clone();
         device.inject(Fault::StuckReset);
-        // As a process that was killed leaves it.
+        // A process that was killed leaves it like this.
         std::mem::forget(left);
         let controller = Controller::open(Spy::of(device, Seen::impatient()), options).unwrap();
         assert_eq!(controller.active_namespaces().unwrap(), [1]);

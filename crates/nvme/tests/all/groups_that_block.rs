@@ -1,5 +1,5 @@
-//! Groups of several queues whose callers do as they please between two waits: no wake-up is lost, and
-//! every command ends once.
+//! Groups of several queues, with any calls of the program between two waits: no wake-up is lost, and every command
+//! ends once.
 
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::spec::Status;
@@ -8,25 +8,25 @@ use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup
 use joulio_units::Nanos;
 use proptest::prelude::*;
 
-/// Queues of the group, shared among two controllers.
+/// Number of queues of the group, divided among two controllers.
 const QUEUES: usize = 7;
-/// Depth of a queue.
+/// Depth of each queue.
 const DEPTH: usize = 4;
 
-/// A call of the program that uses the group.
+/// A call that the program makes.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     /// Submits reads on a queue.
     Submit { queue: usize, reads: usize },
-    /// Reaps at least so many of what is outstanding.
+    /// Reaps at least `min` of the commands in flight.
     Reap { min: usize },
-    /// Reaps a queue by itself, past the group.
+    /// Reaps a queue by itself, bypassing the group.
     ReapQueue { queue: usize },
-    /// Gives a queue another policy.
+    /// Sets another policy for a queue.
     Policy { queue: usize, policy: usize },
-    /// Waits a moment with whatever is outstanding.
+    /// Waits for a moment, whatever is in flight.
     Wait,
-    /// Takes the first queue out and puts it back in as the last.
+    /// Removes the first queue and adds it again as the last.
     Move,
     /// Resets a controller.
     Reset { controller: usize },
@@ -54,14 +54,14 @@ fn policy(number: usize) -> AnyPolicy {
     }
 }
 
-/// A group, its controllers, and what its commands are given back to.
+/// A group, its controllers, and the buffers of its commands.
 struct Caller {
     group: PollGroup<EmulatedDevice>,
     controllers: Vec<Controller<EmulatedDevice>>,
     namespaces: Vec<Namespace>,
     /// Index of the controller of each queue, in the group's order.
     owners: Vec<usize>,
-    /// Buffers of each controller that no command has.
+    /// Free buffers of each controller.
     free: Vec<Vec<DmaBuffer>>,
     submitted: u64,
     ended: u64,
@@ -70,7 +70,8 @@ struct Caller {
 
 impl Caller {
     fn new() -> Caller {
-        // One takes a millisecond, so that its commands stay outstanding while the other's end.
+        // One controller takes a millisecond, so that its commands stay in flight while those of the other
+        // complete.
         let controllers: Vec<_> = [0.0, 1_000.0]
             .into_iter()
             .map(|us| {
@@ -171,8 +172,7 @@ impl Caller {
     }
 }
 
-/// A spin for one queue's command masks the vector of another that blocks: the next block lets its
-/// interrupts through again.
+/// A spin for one queue's command masks the vector of another that blocks: the next block unmasks it again.
 #[test]
 fn a_block_after_a_spin_is_ended_by_its_interrupt() {
     let mut caller = Caller::new();
@@ -192,8 +192,8 @@ fn a_block_after_a_spin_is_ended_by_its_interrupt() {
     assert_eq!(counters.lost_interrupts, 0, "{counters:?}");
 }
 
-/// A policy that polls masks the vector: one that blocks after it lets interrupts through, though the queue
-/// had a command outstanding all along.
+/// A policy that polls masks the vector. A policy that blocks and replaces it unmasks the vector, although the
+/// queue has had a command in flight all the time.
 #[test]
 fn a_block_after_another_policy_is_ended_by_its_interrupt() {
     let mut caller = Caller::new();

@@ -11,7 +11,8 @@ const SET_FEATURES: u8 = 0x09;
 const FID: u8 = FeatureId::HOST_MEMORY_BUFFER.0;
 const MIB: u64 = 1 << 20;
 
-/// A controller that wants 1 MiB, and a quarter of it at the least, of a host that lends up to `max` bytes.
+/// Opens a controller that prefers 1 MiB, and needs at least a quarter of it, on a host that lends up to `max`
+/// bytes.
 fn open(max: u64, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
     let make = Options {
         host_memory: Some(HostMemoryDemand {
@@ -27,7 +28,7 @@ fn open(max: u64, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
     open_stepped_as(&make, seen, how)
 }
 
-/// Reads one block by a queue pair of its own.
+/// Reads one block through a new queue pair.
 fn read_one(controller: &Controller<Spy>, stepper: &Stepper) {
     let queue = controller.create_queue_pair(1).unwrap();
     let namespace = controller.namespace(1).unwrap();
@@ -83,7 +84,7 @@ fn the_same_memory_is_returned_after_a_reset() {
     let mapped = seen.mapped();
     controller.reset().unwrap();
     assert_eq!(seen.mapped(), mapped);
-    // EHM, then EHM and MR.
+    // First EHM, then EHM and MR.
     assert_eq!(seen.feature_values(FID), [1, 3]);
     read_one(&controller, &stepper);
     let activity = controller.device().emulated().activity();
@@ -100,7 +101,7 @@ fn what_is_refused_is_said_and_the_controller_works_without() {
         panic!("{:?}", controller.host_memory());
     };
     assert!(why.contains("Internal Error"), "{why}");
-    // What was never lent is not lent again.
+    // Memory that was never lent is not lent after a reset.
     controller.reset().unwrap();
     assert_eq!(seen.feature_values(FID), [1]);
     read_one(&controller, &stepper);

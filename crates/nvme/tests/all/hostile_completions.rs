@@ -54,7 +54,7 @@ impl Fixture {
         (result, tags)
     }
 
-    /// The identifier of the command in slot `index` of the submission queue.
+    /// Returns the identifier of the command in slot `index` of the submission queue.
     fn cid(&self, index: usize) -> u16 {
         (self.memory.load_u32(index * 64) >> 16) as u16
     }

@@ -1,5 +1,5 @@
 //! Drives of NVMe 1.0 to 2.0 by their Identify pages, which public listings of `nvme id-ctrl`, `nvme id-ns` and
-//! `smartctl` show: what the driver makes of each is what the specification says.
+//! `smartctl` show: the driver's results for each are those of the specification.
 
 mod drive;
 
@@ -19,29 +19,29 @@ use joulio_units::Nanos;
 const MIB: u64 = 1 << 20;
 const VOLATILE_WRITE_CACHE: FeatureId = FeatureId(0x06);
 
-/// What the driver is to find in a drive's data, worked out by hand.
+/// Results that the driver should get from a drive's data, determined by hand.
 struct Expected {
     name: &'static str,
-    /// VS, and whether there is a list of active namespaces (1.1).
+    /// VS, as major and minor version; since 1.1 there is a list of active namespaces.
     version: (u16, u8),
     lists: bool,
-    /// Bytes: 4 KiB << MDTS, at most the driver's 1 MiB.
+    /// Bytes: 4 KiB << MDTS, at most the 1 MiB of the driver.
     max_transfer: u32,
     /// ONCS: Compare, Dataset Management, Write Zeroes, Verify.
     commands: [bool; 4],
     /// VWC bit 0.
     cache: bool,
-    /// Requests for events: AERL + 1, at most the driver's 4.
+    /// Number of Asynchronous Event Requests: AERL + 1, at most the 4 of the driver.
     events: usize,
     /// NPSS + 1.
     states: usize,
-    /// The power states that are listed: MP in microwatts, and whether they are operational.
+    /// Power states in the listing: MP in microwatts, and true if they are operational.
     power: &'static [(u64, bool)],
     /// APSTA bit 0.
     apst: bool,
-    /// HMPRE and HMMIN in bytes; 0 is none.
+    /// HMPRE and HMMIN in bytes; 0: none.
     host_memory: u64,
-    /// Bytes of a block, blocks, and the boundary of I/Os (NOIOB, or by quirk).
+    /// Bytes of a block, number of blocks, and the boundary of I/Os (NOIOB, or by a quirk).
     namespace: Option<(u32, u64, u16)>,
 }
 
@@ -74,7 +74,7 @@ static DRIVES: [Expected; 13] = [
         host_memory: 0,
         namespace: Some((512, 2_930_277_168, 0)),
     },
-    // Quirk: 128 KiB are 256 blocks.
+    // By a quirk: 128 KiB are 256 blocks.
     Expected {
         name: "intel-p3700",
         version: (1, 0),
@@ -167,7 +167,7 @@ static DRIVES: [Expected; 13] = [
         host_memory: 0,
         namespace: Some((512, 1_953_525_168, 0)),
     },
-    // Quirk: its Write Zeroes is not used.
+    // By a quirk: Write Zeroes is not used.
     Expected {
         name: "samsung-pm1725a",
         version: (1, 2),
@@ -182,7 +182,7 @@ static DRIVES: [Expected; 13] = [
         host_memory: 0,
         namespace: Some((512, 3_125_627_568, 0)),
     },
-    // 1 of 32 namespaces is active, in the third of five formats.
+    // 1 of 32 namespaces is active, with the third of five formats.
     Expected {
         name: "samsung-pm1733",
         version: (1, 3),
@@ -217,7 +217,7 @@ static DRIVES: [Expected; 13] = [
         host_memory: 64 * MIB,
         namespace: Some((512, 976_773_168, 0)),
     },
-    // MDTS is no limit.
+    // MDTS 0: no limit.
     Expected {
         name: "toshiba-xg3",
         version: (1, 0),
@@ -272,8 +272,8 @@ fn open(make: &Options, host_memory_max: u64) -> Opened {
     open_stepped_as(make, Seen::default(), how)
 }
 
-/// Checks each drive, opened without memory of the host's and without its quirks, since one of them takes seconds to
-/// close.
+/// Checks each drive, opened without host memory and without its quirks, since one of them makes closing take
+/// seconds.
 fn each(check: impl Fn(&Expected, &Opened)) {
     for expected in &DRIVES {
         check(expected, &open(&without_quirks(expected.name), 0));
@@ -399,7 +399,7 @@ fn namespaces_are_found_by_a_list_or_one_by_one() {
 
 #[test]
 fn of_many_namespaces_that_a_drive_without_a_list_has_the_active_ones_are_found() {
-    // The P4510's 128, were it of NVMe 1.0.
+    // The P4510 with its 128 namespaces, as if it were of NVMe 1.0.
     let old = Options {
         version: options("intel-p3700").version,
         ..options("intel-p4510")
@@ -528,7 +528,7 @@ fn memory_is_lent_to_the_drives_that_want_it() {
         let activity = controller.device().emulated().activity();
         let counts = (activity.host_memory_hits, activity.host_memory_misses);
         assert_eq!(counts, (1, 1), "{name}");
-        // HMMIN is HMPRE.
+        // HMMIN equals HMPRE.
         let (controller, ..) = open(&without_quirks(name), bytes - 4096);
         let HostMemory::Missing(why) = controller.host_memory() else {
             panic!("{name}: {:?}", controller.host_memory());
@@ -594,7 +594,7 @@ fn only_what_is_zero_of_the_sizes_of_entries_is_the_emulators_own() {
         EmulatedDevice::stepped(&drive).err()
     };
     assert!(refused(0, 0).is_none());
-    // 64 to 128 bytes, as Apple's; 128 alone.
+    // 64 to 128 bytes, as on Apple's drives; then only 128.
     assert!(refused(0x76, 0x44).is_none());
     for (sqes, cqes, named) in [(0x77, 0x44, "SQES"), (0x66, 0x55, "CQES")] {
         let Some(EmulatorError::IdentifyPage { field, .. }) = refused(sqes, cqes) else {

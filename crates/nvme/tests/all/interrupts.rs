@@ -1,4 +1,4 @@
-//! Which completions raise an interrupt: those that a core blocked for, and no others.
+//! Which completions raise an interrupt: only those for which a core blocked.
 
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::wait::{
@@ -9,7 +9,7 @@ use joulio_units::Nanos;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Blocks for the first of each hundred commands, and spins for the others.
+/// Blocks for the first of every hundred commands, and spins for the others.
 struct BlockOnceInAHundred(u64);
 
 impl Policy for BlockOnceInAHundred {
@@ -39,7 +39,7 @@ fn open() -> Controller<EmulatedDevice> {
     Controller::open(device, ControllerOptions::default()).unwrap()
 }
 
-/// Reads one block at a time, `ios` of them.
+/// Reads `ios` blocks, one at a time.
 fn reads(
     controller: &Controller<EmulatedDevice>,
     group: &mut PollGroup<EmulatedDevice>,
@@ -61,7 +61,7 @@ fn reads(
 fn ios_found_by_spinning_raise_no_interrupt_after_a_block() {
     let policies = [
         AnyPolicy::Other(Box::new(BlockOnceInAHundred(0))),
-        // Sometimes spins for long enough, and sometimes blocks.
+        // Spins long enough for some commands, and blocks for others.
         AnyPolicy::SkiRental(SkiRental::new(Nanos::from_micros(20))),
     ];
     for policy in policies {
@@ -71,7 +71,7 @@ fn ios_found_by_spinning_raise_no_interrupt_after_a_block() {
         queue.set_policy(policy).unwrap();
         let mut group = PollGroup::new(vec![queue]);
         let counters = reads(&controller, &mut group, 2_000);
-        // What the poll between arming and blocking found has raised its interrupt.
+        // A completion that the poll between arming and blocking found has raised its interrupt.
         let needless = counters.arms.saturating_sub(counters.blocks);
         assert!(
             counters.interrupts <= counters.blocks + needless + 1,
@@ -87,12 +87,12 @@ fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spin
     let mut buffers = controller.allocate_buffers(2, 512).unwrap();
     let mut blocking = controller.create_queue_pair(1).unwrap();
     blocking.set_policy(AnyPolicy::INTERRUPT).unwrap();
-    // Alone, it blocks, and has its vector unmasked by that.
+    // Alone, the queue blocks, which unmasks its vector.
     let mut group = PollGroup::new(vec![blocking]);
     let soon = || Some(now() + Nanos::from_millis(1));
     assert_eq!(group.reap(1, soon(), |_, _| {}).unwrap(), 0);
     assert_eq!(group.counters().arms, 1);
-    // The other has a command outstanding, which the device has not begun.
+    // The other queue has a command in flight, which the device has not begun.
     group.push(controller.create_queue_pair(1).unwrap());
     for index in [1, 0] {
         let buffer = buffers.pop().unwrap();
@@ -107,8 +107,8 @@ fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spin
     assert_eq!((counters.arms, counters.interrupts), (1, 0), "{counters:?}");
 }
 
-/// A kernel that moves an interrupt to another CPU writes the vector's table entry, where
-/// interrupts are not remapped.
+/// When a kernel moves an interrupt to another CPU, it rewrites the vector's table entry, if interrupts are not
+/// remapped.
 #[test]
 fn a_vector_that_a_kernel_has_rewritten_is_set_again() {
     crate::common::watched(rewrite_and_check);
@@ -126,7 +126,7 @@ fn rewrite_and_check() {
         }
         let before = group.faults().vectors_rewritten;
         assert!(controller.device().rewrite_vector(1));
-        // Checked while commands are outstanding.
+        // The check is made while commands are in flight.
         let mut buffer = controller.allocate_buffers(1, 512).unwrap().pop();
         while group.faults().vectors_rewritten == before {
             let queue = &mut group.queues()[0];

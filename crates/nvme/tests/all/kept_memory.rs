@@ -1,11 +1,11 @@
-//! Memory that a device may still write to is handed to nobody, and memory that it lets go of is freed.
+//! Memory that a device may still write to is not reused, and memory that the device has released is freed.
 
 use crate::common::{Seen, open_spawned, watched};
 use joulio_emulator::Fault;
 use joulio_nvme::ControllerOptions;
 use std::collections::BTreeSet;
 
-/// Addresses that a device reaches, by what they were allocated for.
+/// Addresses that a device can reach, by the purpose of their allocation.
 struct Memory {
     admin: BTreeSet<u64>,
     queue: BTreeSet<u64>,
@@ -13,8 +13,8 @@ struct Memory {
     spare: BTreeSet<u64>,
 }
 
-/// Memory of a controller with a read that never completes, and all of it that the device reaches when the
-/// buffers, the queue and the controller have been dropped. `before`: faults that come before that.
+/// Returns the memory of a controller with a read that never completes, and all memory that the device can reach
+/// after the buffers, the queue and the controller have been dropped. `before` are faults that come earlier.
 fn after_the_end(before: &[Fault], reset: bool) -> (Memory, BTreeSet<u64>) {
     let (controller, seen) =
         open_spawned("drop@#1", Seen::impatient(), ControllerOptions::default());

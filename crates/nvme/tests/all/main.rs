@@ -1,4 +1,4 @@
-//! The driver's tests, a module each, of one program: those beside it need a process of their own.
+//! The driver's tests, one module each, in one program; the tests beside this folder need a process of their own.
 
 mod aborts;
 mod bring_up;

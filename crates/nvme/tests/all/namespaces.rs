@@ -1,4 +1,4 @@
-//! Finding namespaces: on controllers with a list of them, with a wrong one, and with none.
+//! Namespaces of controllers with a list of them, with a wrong list, and with none.
 
 use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_emulator::{Fault, NamespaceOptions, Options, Stepper, StoreOptions};
@@ -8,7 +8,7 @@ use joulio_nvme::{Controller, ControllerOptions, NvmeError};
 
 const IDENTIFY: u8 = 0x06;
 
-/// Four namespaces of 1 MiB.
+/// Returns four namespaces of 1 MiB.
 fn four(version: (u16, u8)) -> Options {
     let namespace = NamespaceOptions {
         store: StoreOptions::Ram {
@@ -32,7 +32,7 @@ fn a_controller_of_nvme_1_0_is_queried_one_by_one() {
     let (controller, stepper, _) = open(&four((1, 0)), Seen::default());
     assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3, 4]);
     assert_eq!(controller.namespace(3).unwrap().blocks(), 2048);
-    // An inactive one identifies as zeroes.
+    // Identify returns zeroes for an inactive namespace.
     stepper.inject(Fault::NamespaceRemoved(2));
     assert_eq!(controller.active_namespaces().unwrap(), [1, 3, 4]);
     for nsid in [0, 2, 5] {
@@ -66,7 +66,7 @@ fn a_controller_that_claims_four_thousand_million_namespaces_is_queried_for_a_th
     let (controller, _stepper, seen) = open(&four((1, 0)), Seen::claiming(u32::MAX));
     let before = seen.rings();
     assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3, 4]);
-    // Two doorbells a command: its tail, and the head that frees its completion.
+    // Two doorbells per command: the submission queue's tail, and the head that frees its completion.
     assert_eq!(seen.rings() - before, 2 * 1024);
 }
 

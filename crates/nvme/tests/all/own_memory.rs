@@ -1,4 +1,4 @@
-//! Buffers that are slices, sub-ranges of them, transfers at an offset, and memory of the caller's own.
+//! Buffers that are slices, parts of buffers, transfers at an offset, and memory that the caller allocated.
 
 use crate::common::open;
 use joulio_device::DeviceError;
@@ -79,7 +79,7 @@ fn a_sub_range_has_a_command_while_its_neighbour_is_the_callers() {
     first.fill(1);
     let mut second = first.split_off(block);
     queue.write(&namespace, 5, 1, first, 0).unwrap();
-    // The device has the first half; this one is ours.
+    // The device has the first half; the second is ours.
     second.fill(2);
     let mut whole = end(&mut queue, &stepper);
     queue.read(&namespace, 5, 1, second, 0).unwrap();
@@ -98,7 +98,7 @@ fn a_transfer_at_an_offset_leaves_the_rest_of_its_buffer() {
     queue.write_at(&namespace, 3, 1, buffer, block, 0).unwrap();
     let mut buffer = end(&mut queue, &stepper);
     buffer.fill(0);
-    // Not at a page, and not at a block.
+    // At an offset that is a multiple of neither a page nor a block.
     queue
         .read_at(&namespace, 3, 1, buffer, block / 2 + 4, 0)
         .unwrap();
@@ -124,7 +124,7 @@ fn memory_of_the_callers_own_is_one_mapping_of_many_buffers() {
     let namespace = controller.namespace(1).unwrap();
     let block = namespace.block_size() as usize;
     let mut queue = controller.create_queue_pair(8).unwrap();
-    // Not private: copied in and out.
+    // Memory that is not private: data is copied in and out.
     let (ours, file) = SharedMemory::shareable(1 << 16).unwrap();
     let (other, _file) = SharedMemory::shareable(4096).unwrap();
     drop(file);
@@ -145,7 +145,7 @@ fn memory_of_the_callers_own_is_one_mapping_of_many_buffers() {
     let Some(NvmeError::Device(DeviceError::NotPrivate)) = refused else {
         panic!("{refused:?}");
     };
-    // Private: slices.
+    // Private memory: slices.
     let own = SharedMemory::allocate(1 << 16).unwrap();
     let arena = TrustedArena::new(controller.register_trusted(own).unwrap());
     for index in 0..8 {
@@ -194,7 +194,7 @@ fn a_page_is_transferred_at_once_and_what_is_out_of_the_ordinary_comes_back() {
     let other = send(&mut queue, Transfer::READ, (size, 1), other).unwrap_err();
     let other = send(&mut queue, Transfer::READ, (8, 0), other).unwrap_err();
     let other = send(&mut queue, Transfer::READ, (8, blocks + 1), other).unwrap_err();
-    // Two pages, and another device's.
+    // A buffer of two pages, and one of another device.
     let long = DmaBuffer::from(arena.take(8192).unwrap());
     assert!(send(&mut queue, Transfer::READ, (8, blocks + 1), long).is_err());
     let foreign = stranger.allocate_buffers(1, 4096).unwrap().remove(0);
@@ -203,7 +203,7 @@ fn a_page_is_transferred_at_once_and_what_is_out_of_the_ordinary_comes_back() {
     send(&mut queue, Transfer::READ, (8, blocks), other).unwrap();
     let read = end(&mut queue, &stepper);
     assert!(read.iter().all(|&byte| byte == 7));
-    // There is more to do for a command than sending it.
+    // Some commands need more than being submitted.
     queue
         .set_policy(AnyPolicy::Hybrid(Hybrid::automatic()))
         .unwrap();

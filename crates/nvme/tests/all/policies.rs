@@ -1,4 +1,4 @@
-//! What a policy hears, and what happens to one that does not keep its word.
+//! The events that a policy is told, and the handling of one that does not do what it announced.
 
 use joulio_nvme::wait::{
     AnyPolicy, Class, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet, WaitError, now,
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
-/// Spins, and writes down what it hears.
+/// Spins, and records the events that it is told.
 struct Diarist(Diary);
 
 impl Diarist {
@@ -55,7 +55,7 @@ impl Policy for Diarist {
     }
 }
 
-/// Says it spins, and blocks.
+/// Announces that it spins, and blocks.
 struct Liar;
 
 impl Policy for Liar {
@@ -154,7 +154,7 @@ fn a_policy_never_hears_times_noted_for_its_predecessor() {
     let mut fixture = fixture();
     let diary = Diary::default();
     let diarist = || AnyPolicy::Other(Box::new(Diarist(diary.clone())));
-    // Submitted under a policy that wants times, completed under one that does not ...
+    // Submitted with a policy that needs times, completed with one that does not ...
     fixture.group.queues()[0].set_policy(diarist()).unwrap();
     fixture.submit(1);
     fixture.group.queues()[0]
@@ -182,32 +182,32 @@ fn a_step_that_was_not_announced_is_an_error_not_a_hang() {
     ));
 }
 
-/// Findings of a [`Witness`].
+/// Observations of a [`Witness`].
 #[derive(Default)]
 struct Testimony {
-    /// Epochs that are over.
+    /// Number of epochs that have ended.
     epochs: u32,
-    /// Sleeps that were planned.
+    /// Number of sleeps planned.
     sleeps: u64,
-    /// Number of sleeps reported as too short, and as too long.
+    /// Number of sleeps that were reported as too short, and as too long.
     went: [u64; 2],
-    /// Events that should not have happened.
+    /// Events that should not have occurred.
     wrong: Vec<String>,
 }
 
-/// Waits as automatic hybrid does, and checks each sleep that it plans by the times that it was
-/// given, of which it keeps its own account.
+/// Waits like automatic hybrid, and checks each sleep that it plans by its own record of the times that it was
+/// told.
 struct Witness {
     hybrid: Hybrid,
-    /// Time when the epoch began.
+    /// Time at which the epoch began.
     epoch: Option<Nanos>,
-    /// The largest latency of each class in this epoch, and in the last one that had any.
+    /// Longest latency of each class in this epoch, or in the last one that had any.
     running: HashMap<Class, Nanos>,
     largest: HashMap<Class, Nanos>,
     testimony: Arc<Mutex<Testimony>>,
 }
 
-/// An epoch of the kernel's rule, by which [`Hybrid`] learns.
+/// Epoch of the kernel's algorithm with which [`Hybrid`] learns.
 const EPOCH: Nanos = Nanos::from_millis(100);
 
 impl Policy for Witness {
@@ -269,7 +269,7 @@ impl Policy for Witness {
     }
 }
 
-/// Reads and writes of three sizes at `depth`, until so many epochs are over.
+/// Reads and writes of three sizes at `depth`, until `epochs` epochs have ended.
 fn sleeps_over_epochs(depth: usize, epochs: u32) {
     let options = ControllerOptions::default();
     let (controller, _) = crate::common::open_spawned("", crate::common::Seen::default(), options);

@@ -1,4 +1,4 @@
-//! Drives that do not keep to the specification, by their PCI identifiers.
+//! Drives that deviate from the specification, by their PCI identifiers.
 
 use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_device::pci::PciId;

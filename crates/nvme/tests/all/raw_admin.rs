@@ -27,7 +27,7 @@ fn a_buffer_has_what_the_command_returned_wherever_it_begins() {
     let (controller, _stepper, _) = open();
     let arena = controller.allocate_arena(1 << 16).unwrap();
     let identify = Command::identify(Cns::CONTROLLER, NamespaceId::NONE);
-    // On a page; within one, so that it takes two.
+    // Aligned to a page; and within one, so that the data takes two.
     for offset in [0, 512] {
         let mut buffer = arena.take(8192).unwrap();
         let own = buffer.split_off(offset);
@@ -54,7 +54,7 @@ fn a_status_is_no_error_and_the_buffer_comes_back() {
 #[test]
 fn a_feature_that_is_read_without_its_data_writes_nothing_of_anybody() {
     let (controller, _stepper, _) = open();
-    // Its table goes to no address 0, where nothing is mapped.
+    // Its table is not written to address 0, where nothing is mapped.
     let apst = FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION;
     controller.feature(apst).unwrap();
     let get = Command::get_features(apst);
@@ -97,7 +97,7 @@ fn what_would_break_the_driver_or_reach_past_the_buffer_is_refused() {
     };
     let reason = refused(&controller, aimed, 4096);
     assert_eq!(reason, SubmitError::DriverFields { opcode });
-    // Nor by the way of power states and features.
+    // Nor through the functions for power states and features.
     let mut page = [0; 4096];
     let by_power = controller.admin("Identify", aimed, AdminData::In(&mut page));
     assert!(matches!(by_power, Err(NvmeError::Submit(_))));

@@ -10,7 +10,7 @@ use joulio_nvme::{DmaBuffer, QueuePair, SubmitError};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
-/// Rings, lets the device work, and takes the one completion.
+/// Rings the doorbell, steps the device, and takes the only completion.
 fn end(queue: &mut QueuePair<Spy>, stepper: &Stepper) -> (Status, Option<DmaBuffer>) {
     queue.ring();
     stepper.step(now());

@@ -1,4 +1,4 @@
-//! A reactor runs every tenant's work on one core, and sleeps when there is none.
+//! A reactor runs the work of all tenants on one core, and sleeps when there is none.
 
 #[path = "../../examples/reactor.rs"]
 mod example;
@@ -24,7 +24,7 @@ fn two_tenants_and_a_timer_each_get_their_work_done() {
             let done = example::run(BLOCKS, policy).unwrap();
             assert_eq!((done.verified, done.wrong), (2 * BLOCKS, 0));
             let counters = done.reactor;
-            // Each wait of commands ends by some, or by the timer.
+            // Each wait for commands ends by a completion, or by the timer.
             assert!(counters.calls >= counters.timers && counters.timers >= done.ticks);
             assert!(counters.waits > 0 && counters.wakes == 0, "{counters:?}");
         }
@@ -42,7 +42,7 @@ fn tenants_that_block_leave_the_core_to_the_kernel() {
     });
 }
 
-/// Counts its calls and does what `next` says.
+/// Counts its calls and returns what `next` returns.
 struct Calls<F> {
     calls: u64,
     next: F,
@@ -90,7 +90,7 @@ fn a_timer_is_called_at_its_time_and_the_core_blocks_until_then() {
             early += u32::from(now() < due);
             due = now() + Nanos::from_millis(2);
             match calls {
-                // The one is the kernel's to wake for, the other the core's own.
+                // The kernel wakes the core for one of them, and the core itself wakes for the other.
                 1..=3 => NextCall::At(due),
                 4..=6 => NextCall::Promptly(due),
                 _ => NextCall::Done,
@@ -107,7 +107,7 @@ fn a_timer_is_called_at_its_time_and_the_core_blocks_until_then() {
     });
 }
 
-/// A tenant that is told by another thread how many blocks to read.
+/// A tenant that another thread tells how many blocks to read.
 struct Told {
     messages: Receiver<u64>,
     namespace: Namespace,
@@ -183,7 +183,7 @@ fn a_reactor_whose_last_waker_is_dropped_returns() {
         let waking = thread::spawn(move || {
             calls.recv().unwrap();
             waker.wake();
-            // The wake has been taken: nothing but the end of the handle is to come.
+            // The wake-up has been taken: only the end of the handle is left to come.
             calls.recv().unwrap();
             drop(waker);
             calls
@@ -194,7 +194,7 @@ fn a_reactor_whose_last_waker_is_dropped_returns() {
     });
 }
 
-/// A tenant whose device never completes until it is stepped, which another poller does.
+/// A tenant whose device completes nothing until another poller steps it.
 struct Stuck {
     namespace: Namespace,
     buffer: Option<DmaBuffer>,
@@ -207,12 +207,12 @@ enum Tenant {
     Reader(Reader),
 }
 
-/// A tenant that reads so many blocks, one after the other.
+/// A tenant that reads a number of blocks, one after the other.
 struct Reader {
     namespace: Namespace,
     buffer: Option<DmaBuffer>,
     left: u32,
-    /// Device of another tenant, which completes when this one is done.
+    /// Device of another tenant, which is stepped when this tenant is done.
     last: Option<Stepper>,
 }
 
@@ -270,7 +270,7 @@ impl Poller<EmulatedDevice> for Tenant {
     }
 }
 
-/// A controller, its queue, and a tenant of it.
+/// A controller, its queue, and a tenant that uses them.
 type Opened = (
     Controller<EmulatedDevice>,
     Tenant,
@@ -337,7 +337,7 @@ fn a_poller_that_panics_leaves_the_others_to_be_run_again() {
         ];
         let ids = next.map(|next| reactor.add(Calls { calls: 0, next }, Vec::new()));
         assert!(catch_unwind(AssertUnwindSafe(|| reactor.run())).is_err());
-        // The other two are done, and nothing calls the one any more.
+        // The other two are done, and nothing calls this one any more.
         reactor.run().unwrap();
         assert_eq!(ids.map(|id| reactor.poller(id).calls), [1, 1, 1]);
     });
@@ -354,7 +354,7 @@ fn a_tenant_whose_device_does_not_answer_holds_up_no_other() {
             let (_other, reader, queue) = reader(policy(), 50, Some(stepper));
             let other = reactor.add(reader, vec![queue]);
             reactor.run().unwrap();
-            // In that order: the one is stepped when the other has read all.
+            // In that order: one is stepped when the other has read all its blocks.
             assert!(matches!(reactor.poller(other), Tenant::Reader(r) if r.left == 0));
             assert!(matches!(reactor.poller(silent), Tenant::Stuck(s) if s.completed));
         }
@@ -374,7 +374,7 @@ fn a_controller_that_fails_ends_the_run_once_and_the_others_go_on() {
             stepper.inject(Fault::Removed);
             let error = reactor.run().unwrap_err();
             assert!(matches!(error, NvmeError::Removed { .. }), "{error}");
-            // Its command came back to it.
+            // Its command was returned to it.
             reactor.run().unwrap();
             assert!(matches!(reactor.poller(failed), Tenant::Stuck(s) if s.completed));
             assert!(matches!(reactor.poller(other), Tenant::Reader(r) if r.left == 0));

@@ -1,4 +1,4 @@
-//! The end of a controller: who is notified, and what becomes of the memory.
+//! The end of a controller: who is notified, and which memory is freed.
 
 use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, SharedMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, Fault, Options, Stepper};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// An emulated device that somebody is about to take away.
+/// An emulated device that is about to be removed.
 struct Leaving {
     device: EmulatedDevice,
     levers: Arc<Levers>,
@@ -19,13 +19,13 @@ struct Leaving {
 
 #[derive(Default)]
 struct Levers {
-    /// All memory that the driver was given, as long as the memory exists.
+    /// All memory that the driver was given and that still exists.
     memory: Mutex<Vec<Weak<SharedMemory>>>,
-    /// Doorbells are ignored.
+    /// True if doorbells are ignored.
     unresponsive: AtomicBool,
-    /// Reads of the controller's status.
+    /// Number of reads of the controller's status.
     status_reads: AtomicU64,
-    /// The system requests the device's removal, and pulls it out right then.
+    /// True if the system requests the device's removal, and then removes it at once.
     removal_requested: AtomicBool,
 }
 
@@ -93,7 +93,7 @@ impl Device for Leaving {
     }
 }
 
-/// Time limit of an I/O, of which each eighth has a check.
+/// Time limit of an I/O; a check is made after each eighth of it.
 const IO_TIMEOUT: Duration = Duration::from_millis(400);
 
 fn open() -> (Controller<Leaving>, Stepper, Arc<Levers>) {
@@ -126,8 +126,8 @@ fn the_status_of_a_controller_is_read_when_it_completes_nothing() {
     };
     send(&mut group, buffers.remove(0));
     let reads = || levers.status_reads.load(Ordering::Relaxed);
-    // The first check knows of no completion before it; then one is outstanding all the time, and one completes
-    // between any two checks.
+    // The first check has seen no completion before it. After that, one command is always in flight, and one
+    // completes between any two checks.
     let (mut before, mut checks) = (None, 0);
     let mut next = Instant::now() + IO_TIMEOUT / 4;
     while checks < 8 {
@@ -143,7 +143,7 @@ fn the_status_of_a_controller_is_read_when_it_completes_nothing() {
         }
     }
     assert_eq!(Some(reads()), before);
-    // Of one that completes nothing more it is.
+    // Once nothing completes any more, the status is read.
     while Some(reads()) == before {
         group.reap(0, None, |_, _| {}).unwrap();
     }
@@ -214,7 +214,7 @@ fn a_device_that_is_pulled_out_while_it_is_handed_back_leaves_no_memory_behind()
 fn a_controller_that_a_reset_did_not_help_is_disabled_before_its_memory_goes() {
     let (controller, _stepper, levers) = open();
     let device = controller.device().device.clone();
-    // It comes up again, and does no admin command.
+    // The controller comes up again, but executes no admin command.
     levers.unresponsive.store(true, Ordering::Relaxed);
     let reset = controller.reset();
     assert!(matches!(reset, Err(NvmeError::ResetFailed { .. })));

@@ -1,4 +1,4 @@
-//! A controller that a reset does not bring back: everything says so, and nothing waits.
+//! A controller that does not come back from a reset: every call reports it, and nothing waits.
 
 use crate::common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_emulator::Fault;
@@ -15,7 +15,7 @@ fn failed<T>(result: Result<T, NvmeError>) {
     }
 }
 
-/// Makes every request that a controller takes; each is to fail.
+/// Makes every kind of request; each must fail.
 fn every_call_fails(controller: &Controller<Spy>) {
     failed(controller.reset());
     failed(controller.check());
@@ -49,7 +49,7 @@ fn all_calls_after_a_reset_that_failed_say_so_at_once() {
         device.inject(Fault::StuckFlr);
         failed(controller.reset());
 
-        // From here on nothing is tried any more: no reset, no command, no doorbell.
+        // From here on nothing is attempted any more: no reset, no command, no doorbell.
         let rings = seen.rings();
         every_call_fails(&controller);
         let mut group = PollGroup::new(vec![idle, queue]);
@@ -60,7 +60,7 @@ fn all_calls_after_a_reset_that_failed_say_so_at_once() {
         }));
         let status = Status::ABORTED_BY_HOST;
         assert_eq!(ended, [(1, 0, status), (1, 1, status)]);
-        // A command more ends likewise.
+        // A further command ends in the same way.
         let buffer = buffers.remove(0);
         group.queues()[0].read(&namespace, 0, 1, buffer, 7).unwrap();
         group.queues()[0].ring();

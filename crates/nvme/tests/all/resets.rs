@@ -1,4 +1,4 @@
-//! Resets under commands, of one thread and of others.
+//! Resets while commands of this thread and of others are in flight.
 
 use crate::common::{Seen, Spy, open_spawned, watched};
 use joulio_emulator::Fault;
@@ -26,7 +26,7 @@ fn group(controller: &Controller<Spy>, policy: AnyPolicy) -> PollGroup<Spy> {
     PollGroup::new(vec![queue])
 }
 
-/// Writes `ios` reads to a queue, without ringing.
+/// Writes `ios` reads to a queue, without ringing the doorbell.
 fn submit(
     controller: &Controller<Spy>,
     namespace: &Namespace,
@@ -41,7 +41,7 @@ fn submit(
     }
 }
 
-/// Waits for all of them, each with its buffer and once; with which status they ended.
+/// Waits for all of them, each once and with its buffer; returns their statuses.
 fn all_of(group: &mut PollGroup<Spy>, ios: u64) -> Vec<Status> {
     let mut ended = Vec::new();
     let reaped = group.reap(ios as usize, None, |_, done| {
@@ -65,15 +65,15 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Returns whether a thread of this process waits for an interrupt, in ppoll (x86-64); true also where the kernel
-/// does not say.
+/// Returns true if a thread of this process waits for an interrupt, in ppoll (x86-64); also if the kernel does not
+/// report it.
 fn is_blocked(thread: i32) -> bool {
     let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall"));
     call.map_or(true, |call| call.is_empty() || call.starts_with("271 "))
 }
 
-/// Six commands that will never complete, on a queue that is polled and on one that another
-/// thread is blocked on, beside a queue with nothing to do; then a reset.
+/// Resets the controller under six commands that will never complete, on a queue that is polled and on one on which
+/// another thread is blocked, beside a queue without commands.
 fn under_outstanding_commands(retries: u8, status: Status, expected: (Faults, Faults)) {
     let (controller, namespace) = open("drop@#1,drop@#2,drop@#3,drop@#4,drop@#5,drop@#6", retries);
     let mut polled = group(&controller, AnyPolicy::POLL);
@@ -97,7 +97,7 @@ fn under_outstanding_commands(retries: u8, status: Status, expected: (Faults, Fa
     assert_eq!(all_of(&mut polled, 2), [status; 2]);
     assert!(blocked.counters().blocks > 0);
     assert_eq!((polled.faults(), blocked.faults()), expected);
-    // What had nothing outstanding has lost nothing, and is in use again.
+    // A queue with nothing in flight has lost nothing, and can be used again.
     submit(&controller, &namespace, &mut idle, 3);
     idle.queues()[0].ring();
     assert_eq!(all_of(&mut idle, 3), [Status::SUCCESS; 3]);
@@ -146,7 +146,7 @@ fn commands_that_were_not_rung_for_are_sent_after_the_reset() {
             }
         }
         controller.reset().unwrap();
-        // Too late: the queue is not known to the controller.
+        // Too late: the controller does not have the queue any more.
         group.queues()[0].ring();
         let ended = all_of(&mut group, 5);
         assert_eq!(ended[..2], [Status::ABORTED_BY_HOST; 2]);
@@ -159,7 +159,7 @@ fn commands_that_were_not_rung_for_are_sent_after_the_reset() {
 fn an_admin_command_under_way_is_ended_by_a_reset() {
     watched(|| {
         let (controller, _) = open("", 0);
-        // Behind the requests for events, which are commands too.
+        // After the Asynchronous Event Requests, which are commands too.
         controller.smart_log().unwrap();
         controller.device().emulated().inject(Fault::AdminStuck);
         std::thread::scope(|scope| {
@@ -173,7 +173,7 @@ fn an_admin_command_under_way_is_ended_by_a_reset() {
                 ended.err()
             );
         });
-        // It may be repeated, as it says.
+        // The command may be repeated, as its status says.
         controller.smart_log().unwrap();
         assert_eq!(controller.resets(), 1);
     });
@@ -194,7 +194,7 @@ fn queues_dropped_after_a_reset_are_free_again() {
             assert!(controller.create_queue_pair(8).is_err());
             controller.reset().unwrap();
             assert_eq!(controller.resets(), round);
-            // None of them has been waited on since.
+            // No queue has been waited on since.
             drop(groups);
         }
         controller
@@ -212,10 +212,10 @@ fn queues_dropped_after_a_reset_are_free_again() {
     });
 }
 
-/// Resets of the storm.
+/// Number of resets of the storm.
 const RESETS: u64 = 200;
 
-/// Reads until `stop`, each of which is to succeed; how many that were.
+/// Reads until `stop`; each read must succeed. Returns their number.
 fn read_on(
     controller: &Controller<Spy>,
     namespace: &Namespace,
@@ -261,7 +261,7 @@ fn a_storm_of_resets_loses_no_command_and_the_counters_tie_up() {
             (first.join().unwrap(), second.join().unwrap())
         });
         println!("{first} and {second} reads, {logs:?} logs, {cut:?} cut short");
-        // Nobody found a reason to reset beside those that were requested.
+        // No queue had a reason to reset in addition to the requested resets.
         assert_eq!(controller.resets(), RESETS);
         for (group, reads) in [(&polled, first), (&blocked, second)] {
             let faults = group.faults();
@@ -272,7 +272,7 @@ fn a_storm_of_resets_loses_no_command_and_the_counters_tie_up() {
             };
             assert_eq!(faults, expected);
             assert!((1..=RESETS).contains(&faults.resets) && reads > 0);
-            // A reset ends what is outstanding, at most.
+            // A reset ends at most the commands in flight.
             assert!(faults.retries <= 8 * faults.resets);
         }
         assert!(logs.load(Ordering::Relaxed) > 0);

@@ -1,4 +1,4 @@
-//! Commands with a list of buffers, as they stand in the submission queue and as their data arrives.
+//! Commands with a list of buffers: their entries in the submission queue, and their data.
 
 use crate::common::{Seen, Spy, open_stepped};
 use joulio_emulator::Stepper;
@@ -15,7 +15,7 @@ fn open(seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
     open_stepped(seen, ControllerOptions::default())
 }
 
-/// PSDT of the command in slot `index` of the submission queue.
+/// Returns PSDT of the command in slot `index` of the submission queue.
 fn psdt(seen: &Seen, index: usize) -> u32 {
     seen.last_memory().load_u32(index * 64) >> 14 & 3
 }
@@ -30,8 +30,8 @@ fn end(queue: &mut QueuePair<Spy>, stepper: &Stepper) -> Completed {
     ended
 }
 
-/// Writes a pattern by one buffer, reads it by the list of `parts` (offset and length in a buffer of
-/// 8 KiB each; buffers in the order `order`), and compares. The PSDT of the read.
+/// Writes a pattern from one buffer, reads it with the list of `parts` (offset and length in a buffer of 8 KiB
+/// each; the buffers in the order `order`), and compares the data. Returns PSDT of the read.
 fn read_by(seen: Seen, parts: &[(usize, usize)], order: &[usize]) -> Result<u32, SubmitError> {
     let (controller, stepper, seen) = open(seen);
     let namespace = controller.namespace(1).unwrap();
@@ -84,7 +84,7 @@ fn pages_are_prps_where_the_controller_has_no_sgls() {
     for order in [[0, 1, 2, 3], [3, 1, 0, 2]] {
         let whole = [(0, 8192); 4];
         assert_eq!(read_by(plain(), &whole, &order), Ok(PRP));
-        // The first may begin within a page, and the last end within one.
+        // The first part may begin within a page, and the last may end within one.
         let ends = [(7680, 512), (4096, 4096), (0, 8192), (0, 512)];
         assert_eq!(read_by(plain(), &ends, &order), Ok(PRP));
     }
@@ -100,7 +100,7 @@ fn any_dwords_are_sgls_where_the_controller_has_them() {
     let odd = [(4, 100), (8000, 92), (0, 320), (512, 512)];
     assert_eq!(read_by(seen(), &odd, &[2, 0, 3, 1]), Ok(SGL));
     assert_eq!(read_by(seen(), &[(0, 8192); 4], &[3, 2, 1, 0]), Ok(SGL));
-    // Two pages are PRPs all the same.
+    // Even then, two pages are PRPs.
     assert_eq!(read_by(seen(), &[(0, 4096); 2], &[1, 0]), Ok(PRP));
     let bytes = [(0, 510), (0, 514)];
     assert_eq!(
@@ -120,7 +120,7 @@ fn what_is_adjacent_is_one_part_and_too_many_are_refused() {
     let namespace = controller.namespace(1).unwrap();
     let mut queue = controller.create_queue_pair(1).unwrap();
     let arena = Arena::new(controller.allocate(1 << 20).unwrap());
-    // 512 dwords by dwords, in order: one part, and so one page.
+    // 512 parts of one dword each, in order: together one part, and so one page.
     let cut = |mut rest: DmaBuffer| {
         let mut pieces = Vec::new();
         while rest.len() > 4 {
@@ -136,7 +136,7 @@ fn what_is_adjacent_is_one_part_and_too_many_are_refused() {
     queue.readv(&namespace, 0, 4, list, 0).unwrap();
     assert_eq!(psdt(&seen, 0), PRP);
     let pieces = end(&mut queue, &stepper).into_buffers();
-    // The other way round each is a part of its own.
+    // In reverse order, each is a part of its own.
     let mut pieces: Vec<_> = pieces.into_iter().collect();
     pieces.reverse();
     let list: BufferList = pieces.into_iter().collect();
@@ -162,7 +162,7 @@ fn a_write_gathers_and_a_raw_command_takes_a_list_too() {
     }
     queue.writev(&namespace, 3, 2, list, 0).unwrap();
     let list = end(&mut queue, &stepper).into_buffers();
-    // The buffers that came back, whole, for a command of the caller's.
+    // The buffers that came back, whole, for a command that the caller builds.
     let list: BufferList = list.into_iter().collect();
     let read = Command::transfer(NvmOpcode::READ, namespace.id(), 3, 2).with_fua();
     queue.submit_with_list(&namespace, read, list, 0).unwrap();

@@ -1,4 +1,4 @@
-//! A line that the interrupts of several queues are to write.
+//! A cache line to which the interrupts of several queues should write.
 
 use crate::common::{Seen, Spy};
 use joulio_emulator::Options;
@@ -6,7 +6,7 @@ use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, PolicyError, PollGroup};
 use joulio_units::Nanos;
 
-/// A group of queues, and the controller that they are of.
+/// A group of queues, with their controller.
 struct Pair {
     controller: Controller<Spy>,
     stepper: joulio_emulator::Stepper,
@@ -78,7 +78,7 @@ fn a_redirected_interrupt_that_writes_nothing_is_reported_and_restored() {
         );
         assert_eq!(seen.redirected(), 0);
         let buffer = pair.reap();
-        // It is not tried again, and the vectors interrupt as before.
+        // Redirection is not tried again, and the vectors interrupt as before.
         assert!(pair.group.shared_cache_line().is_err());
         for queue in pair.group.queues() {
             queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
@@ -108,7 +108,7 @@ fn queues_that_share_a_word_are_distinguished() {
     for queues in [17, 40] {
         let mut group = group(Seen::default(), queues);
         let mut buffer = group.controller.allocate_buffers(1, 512).unwrap().remove(0);
-        // From the last: each later one overwrites what is there.
+        // From the last to the first: each later write overwrites the word of the one before.
         for index in (0..usize::from(queues)).rev() {
             let line = group.group.shared_cache_line().unwrap();
             assert!((0..=index).all(|index| !line.is_proven(index)));
@@ -116,7 +116,7 @@ fn queues_that_share_a_word_are_distinguished() {
             assert!(group.group.shared_cache_line().unwrap().is_proven(index));
             buffer = group.reap();
         }
-        // Of two that have completed meanwhile the latest is seen, and none is taken for broken.
+        // If two have completed in the meantime, the latest is seen, and neither vector is taken for broken.
         let mut second = group.controller.allocate_buffers(1, 512).unwrap();
         group.read(0, buffer);
         group.read(16, second.remove(0));

@@ -1,4 +1,4 @@
-//! A shutdown has the time that the controller says it needs (RTD3E), and no more.
+//! The driver waits for a shutdown as long as the controller says it takes (RTD3E), and no longer.
 
 use crate::common::{Seen, open_stepped, watched};
 use joulio_nvme::ControllerOptions;

@@ -1,4 +1,4 @@
-//! What a queue that is traced records.
+//! The events that a traced queue records.
 
 use joulio_nvme::PollGroup;
 use joulio_nvme::trace::{EventKind, FaultKind, Thread, Timeline, WaitKind};

@@ -1,4 +1,4 @@
-//! Completions that are handed out at once where they are as usual, and stay as they were where not.
+//! Completions that the fast path delivers if they are ordinary, and leaves in place if they are not.
 
 use crate::common::{Seen, Spy, open};
 use crate::forged::forge;
@@ -35,7 +35,7 @@ fn fixture() -> Fixture {
     }
 }
 
-/// Completions that were handed out on the general path: tag, status and number of buffers of each.
+/// Completions that the general path delivered: tag, status and number of buffers of each.
 type Rest = Vec<(u64, u16, usize)>;
 
 impl Fixture {
@@ -53,12 +53,12 @@ impl Fixture {
         forge(&self.memory, index, 7, (sqid, cid), 1 | status << 1);
     }
 
-    /// The identifier of the command in entry `index` of the submission queue.
+    /// Returns the identifier of the command in entry `index` of the queue.
     fn cid(&self, index: usize) -> u16 {
         (self.memory.load_u32(index * 64) >> 16) as u16
     }
 
-    /// Takes up to `max` that are as usual: their tags, and whether those are all.
+    /// Takes up to `max` ordinary completions; returns their tags, and true if there are no others.
     fn usual(&mut self, max: usize) -> (Vec<u64>, bool) {
         let mut tags = Vec::new();
         let (count, all) = self.group.queues().reap_usual(0, |tag, memory, _| {
@@ -86,7 +86,7 @@ impl Fixture {
         self.group.queues()[0].outstanding()
     }
 
-    /// Polls, and those of them that found nothing.
+    /// Returns the number of polls, and of those that found nothing.
     fn polls(&mut self) -> (u64, u64) {
         let counted = self.group.counters();
         (counted.polls, counted.empty_polls)
@@ -98,13 +98,13 @@ fn usual_ones_are_handed_out_by_one_poll_and_one_that_is_refused_stays() {
     let mut fixture = fixture();
     assert_eq!(fixture.usual(8), (vec![], true));
     assert_eq!(fixture.polls(), (1, 1));
-    // Past the end of the ring, too.
+    // Also beyond the end of the ring.
     for round in 1..=5 {
         fixture.submit(0..4);
         fixture.stepper.step(Nanos::ZERO);
         let (mut tags, all) = fixture.usual(3);
         assert!(!all && tags.len() == 3 && fixture.outstanding() == 1);
-        // There is no room for more: it is not even looked at.
+        // There is no room for more: the queue is not even polled.
         assert_eq!(fixture.rest(0), (Ok(0), vec![]));
         assert_eq!(fixture.polls(), (2 * round, 1));
         let (last, all) = fixture.usual(8);
@@ -164,7 +164,7 @@ fn a_list_and_the_parts_of_a_buffer_come_back_whole() {
         queue.ring();
     }
     fixture.stepper.step(Nanos::ZERO);
-    // One is taken with all its buffers, the other refused.
+    // One is taken with all its buffers, the other is refused.
     let mut parts = Vec::new();
     let taken = fixture.group.queues().reap_usual(0, |_, memory, _| {
         let wanted = parts.is_empty();

@@ -1,5 +1,5 @@
-//! A device between the driver and an emulated controller: counts doorbells, swallows them, and
-//! lets a test write into the driver's queues as a hostile controller could.
+//! A device between the driver and an emulated controller: it counts doorbells, swallows them, and lets a test
+//! write into the driver's queues as a hostile controller could.
 
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub mod policies;
@@ -24,49 +24,49 @@ use std::time::{Duration, Instant};
 /// Offset of the doorbells (PCIe 3.1.2).
 const DOORBELLS: u32 = 0x1000;
 
-/// Opcode, if need be the lowest byte of dword 10 too, and how such commands end.
+/// Opcode, if necessary also the lowest byte of dword 10, and the status with which such commands end.
 type Refused = (u8, Option<u8>, Status);
 
-/// The test's handle on the device: its settings, and what the driver did.
+/// The test's handle on the device: its settings, and its record of the driver's actions.
 #[derive(Clone, Default)]
 pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
-    /// Addresses of the memory that the device reaches.
+    /// Addresses of the memory that the device can reach.
     mapped: Arc<Mutex<BTreeSet<u64>>>,
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
     refused: Arc<Mutex<Vec<Refused>>>,
-    /// Namespaces that the list of active namespaces names, if not those that exist.
+    /// Namespaces in the list of active namespaces, if not the existing ones.
     listed: Arc<Mutex<Option<Vec<u32>>>>,
-    /// The controller has no SGLs, and says so.
+    /// True if the controller reports that it has no SGLs.
     plain: bool,
-    /// NN, if not what it should be.
+    /// NN, if it is to be false.
     claims: Option<u32>,
-    /// RTD3E, microseconds, and how long a shutdown really takes.
+    /// RTD3E in microseconds, and the actual time of a shutdown.
     shutdown: Option<(u32, Duration)>,
     /// Time when the controller's shutdown was requested.
     shutting_down: Arc<Mutex<Option<Instant>>>,
-    /// Resets in the midst of a shutdown.
+    /// Number of resets during a shutdown.
     hasty: Arc<AtomicU64>,
-    /// CAP.TO, if not what it should be.
+    /// CAP.TO, if it is to be false.
     ready_timeout: Option<u8>,
-    /// The system gives so many vectors at most.
+    /// Largest number of vectors that the system has.
     vectors: Option<u16>,
-    /// Vectors that are redirected interrupt as before.
+    /// True if redirected vectors still interrupt as before.
     unredirectable: bool,
-    /// Vectors that are redirected.
+    /// The redirected vectors.
     redirected: Arc<Mutex<BTreeSet<u16>>>,
     /// Feature and dword 11 of each Set Features command.
     features: Arc<Mutex<Vec<(u8, u32)>>>,
-    /// Admin commands: opcode, dwords 10 and 11.
+    /// Opcode and dwords 10 and 11 of each admin command.
     admin: Arc<Mutex<Vec<(u8, u32, u32)>>>,
-    /// Time when CC.EN last fell, and the shortest time from that to a read of CSTS.
+    /// Time when CC.EN last fell, and the shortest time from then to a read of CSTS.
     disabled: Arc<Mutex<(Option<Instant>, Option<Duration>)>>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
 impl Seen {
-    /// A controller that says it has no SGLs. For one that is stepped.
+    /// Returns a controller that reports that it has no SGLs; to be stepped.
     pub fn without_sgls() -> Seen {
         Seen {
             plain: true,
@@ -74,7 +74,7 @@ impl Seen {
         }
     }
 
-    /// A controller that is given up after half a second.
+    /// Returns a controller that the driver gives up after half a second.
     pub fn impatient() -> Seen {
         Seen {
             ready_timeout: Some(1),
@@ -82,7 +82,7 @@ impl Seen {
         }
     }
 
-    /// A controller that is given up after two minutes.
+    /// Returns a controller that the driver gives up after two minutes.
     pub fn patient() -> Seen {
         Seen {
             ready_timeout: Some(255),
@@ -90,7 +90,7 @@ impl Seen {
         }
     }
 
-    /// A system that has so many vectors left.
+    /// Returns a system that has only `vectors` vectors left.
     pub fn with_vectors(vectors: u16) -> Seen {
         Seen {
             vectors: Some(vectors),
@@ -98,7 +98,7 @@ impl Seen {
         }
     }
 
-    /// A machine on which redirected interrupts come as before.
+    /// Returns a machine on which redirected interrupts still arrive as before.
     pub fn unredirectable() -> Seen {
         Seen {
             unredirectable: true,
@@ -106,31 +106,31 @@ impl Seen {
         }
     }
 
-    /// Returns the number of vectors that are redirected, on a machine where this does not help.
+    /// Returns the number of redirected vectors, on a machine where redirection has no effect.
     pub fn redirected(&self) -> usize {
         self.redirected.lock().unwrap().len()
     }
 
-    /// Dwords 10 and 11 of the admin commands of that opcode so far. Of a controller that is stepped.
+    /// Returns dwords 10 and 11 of the admin commands with that opcode so far; for a controller that is stepped.
     pub fn admin(&self, opcode: u8) -> Vec<(u32, u32)> {
         let sent = self.admin.lock().unwrap();
         let sent = sent.iter().filter(|command| command.0 == opcode);
         sent.map(|command| (command.1, command.2)).collect()
     }
 
-    /// The shortest time from the fall of CC.EN to a read of CSTS so far.
+    /// Returns the shortest time so far from the fall of CC.EN to a read of CSTS.
     pub fn csts_delay(&self) -> Option<Duration> {
         self.disabled.lock().unwrap().1
     }
 
-    /// The values that feature `fid` was set to so far. Of a controller that is stepped.
+    /// Returns the values to which feature `fid` was set so far; for a controller that is stepped.
     pub fn feature_values(&self, fid: u8) -> Vec<u32> {
         let features = self.features.lock().unwrap();
         let set = features.iter().filter(|(set, _)| *set == fid);
         set.map(|(_, value)| *value).collect()
     }
 
-    /// A controller that claims to have up to `nn` namespaces. For one that is stepped.
+    /// Returns a controller that claims to have up to `nn` namespaces; to be stepped.
     pub fn claiming(nn: u32) -> Seen {
         Seen {
             claims: Some(nn),
@@ -138,8 +138,8 @@ impl Seen {
         }
     }
 
-    /// A controller that says that a shutdown takes up to `rtd3e` microseconds, and takes `time`.
-    /// For one that is stepped.
+    /// Returns a controller that reports that a shutdown takes up to `rtd3e` microseconds, and takes `time`; to be
+    /// stepped.
     pub fn shutting_down(rtd3e: u32, time: Duration) -> Seen {
         Seen {
             shutdown: Some((rtd3e, time)),
@@ -147,12 +147,12 @@ impl Seen {
         }
     }
 
-    /// Resets in the midst of a shutdown.
+    /// Returns the number of resets during a shutdown.
     pub fn hasty(&self) -> u64 {
         self.hasty.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a shutdown was requested and has not ended.
+    /// Returns true if a shutdown was requested and has not ended.
     fn is_shutting_down(&self) -> bool {
         let since = *self.shutting_down.lock().unwrap();
         let time = self.shutdown.map(|(_, time)| time);
@@ -161,33 +161,33 @@ impl Seen {
             .is_some_and(|(since, time)| since.elapsed() < time)
     }
 
-    /// Addresses of the memory that the device reaches.
+    /// Returns the addresses of the memory that the device can reach.
     pub fn mapped(&self) -> BTreeSet<u64> {
         self.mapped.lock().unwrap().clone()
     }
 
-    /// The memory that was allocated last.
+    /// Returns the memory that was allocated last.
     pub fn last_memory(&self) -> Arc<SharedMemory> {
         Arc::clone(self.memory.lock().unwrap().last().unwrap())
     }
 
-    /// Doorbells rung so far.
+    /// Returns the number of doorbells rung so far.
     pub fn rings(&self) -> u64 {
         self.rings.load(Ordering::Relaxed)
     }
 
-    /// The next `rings` of tails of I/O queues do not reach the controller.
+    /// Swallows the next `rings` of tail doorbells of I/O queues.
     pub fn swallow(&self, rings: u64) {
         self.swallow.store(rings, Ordering::Relaxed);
     }
 
-    /// Makes admin commands of that opcode end with `status` from now on. For a controller that is stepped.
+    /// Makes admin commands with that opcode end with `status` from now on; for a controller that is stepped.
     pub fn refuse(&self, opcode: u8, status: Status) {
         self.refused.lock().unwrap().push((opcode, None, status));
     }
 
-    /// Makes admin commands of that opcode with `what` in the lowest byte of dword 10 (CNS or FID) end with `status`
-    /// from now on.
+    /// Makes admin commands with that opcode, and with `what` in the lowest byte of dword 10 (CNS or FID), end with
+    /// `status` from now on.
     pub fn refuse_one(&self, opcode: u8, what: u8, status: Status) {
         let refused = (opcode, Some(what), status);
         self.refused.lock().unwrap().push(refused);
@@ -198,7 +198,7 @@ impl Seen {
         self.refused.lock().unwrap().clear();
     }
 
-    /// Makes the list of active namespaces name `nsids` from now on. For a controller that is stepped.
+    /// Makes `nsids` the list of active namespaces from now on; for a controller that is stepped.
     pub fn list_namespaces(&self, nsids: &[u32]) {
         *self.listed.lock().unwrap() = Some(nsids.to_vec());
     }
@@ -211,8 +211,8 @@ impl Seen {
         swallowed.is_ok()
     }
 
-    /// Changes what the command before `tail` has brought to the admin queue, which a stepped
-    /// controller has done by now.
+    /// Changes the data that the command before `tail` has brought to the admin queue; a stepped controller has
+    /// executed it.
     fn tamper(&self, tail: u32) {
         const IDENTIFY: u8 = 0x06;
         const SET_FEATURES: u8 = 0x09;
@@ -268,12 +268,12 @@ pub struct Spy {
 
 #[allow(dead_code, reason = "each test binary uses its part")]
 impl Spy {
-    /// A spy on `device`.
+    /// Returns a spy on `device`.
     pub fn of(device: EmulatedDevice, seen: Seen) -> Spy {
         Spy { device, seen }
     }
 
-    /// The emulated device behind the spy.
+    /// Returns the emulated device behind the spy.
     pub fn emulated(&self) -> &EmulatedDevice {
         &self.device
     }
@@ -281,7 +281,7 @@ impl Spy {
 
 pub struct Bell {
     doorbell: EmulatedDoorbell,
-    /// QID, and whether it is the submission queue's.
+    /// QID, and true for the doorbell of the submission queue.
     of: (u32, bool),
     seen: Seen,
 }
@@ -300,7 +300,7 @@ impl Doorbell for Bell {
     }
 }
 
-/// Vectors that are not redirected when they are to be.
+/// Vectors whose redirection has no effect.
 struct Unredirectable(Vec<Vector>, Seen);
 
 impl VectorControl for Unredirectable {
@@ -325,7 +325,7 @@ impl VectorControl for Unredirectable {
     }
 }
 
-/// Keeps the memory's true mapping.
+/// The true mapping of the memory.
 struct Keep(DmaMemory, Seen);
 
 impl Drop for Keep {
@@ -432,7 +432,7 @@ impl Device for Spy {
     }
 }
 
-/// An instant device with 16 MiB in blocks of 512 bytes.
+/// Returns an instant device with 16 MiB in blocks of 512 bytes.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn instant() -> Options {
     let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
@@ -445,19 +445,19 @@ pub fn instant() -> Options {
     options
 }
 
-/// An instant controller stepped by hand.
+/// Opens an instant controller that is stepped by hand.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open() -> (Controller<Spy>, Stepper, Seen) {
     open_stepped(Seen::default(), ControllerOptions::default())
 }
 
-/// Opens an instant controller, stepped by hand, with `options`.
+/// Opens an instant controller that is stepped by hand, with `options`.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_stepped(seen: Seen, options: ControllerOptions) -> (Controller<Spy>, Stepper, Seen) {
     open_stepped_as(&instant(), seen, options)
 }
 
-/// Opens a controller of the `make`, stepped by hand.
+/// Opens the controller `make`, which is stepped by hand.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_stepped_as(
     make: &Options,
@@ -472,7 +472,7 @@ pub fn open_stepped_as(
     (Controller::open(spy, options).unwrap(), stepper, seen)
 }
 
-/// A controller with a thread of its own, whose faults are planned.
+/// Opens a controller with a thread of its own and a plan of faults.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_spawned(
     faults: &str,
@@ -488,8 +488,8 @@ pub fn open_spawned(
     (Controller::open(spy, options).unwrap(), seen)
 }
 
-/// Runs `test` in a thread of its own, and fails when that takes longer than 30 s: what hangs
-/// must not hang whoever runs the tests.
+/// Runs `test` in a thread, and fails if it takes longer than 30 s, so that a test that hangs does not hang the
+/// whole run.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn watched(test: impl FnOnce() + Send + 'static) {
     let (done, end) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! Every policy, in the waits that a test counts.
+//! Every policy, in waits that a test counts.
 
 use super::Spy;
 use joulio_emulator::Stepper;
@@ -8,7 +8,7 @@ use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Returns every policy, some of them with several parameters.
+/// Returns all policies, some of them with several parameters.
 fn all() -> Vec<AnyPolicy> {
     let micros = Nanos::from_micros;
     let mut all = AnyPolicy::all();
@@ -21,35 +21,35 @@ fn all() -> Vec<AnyPolicy> {
     all
 }
 
-/// Returns whether this CPU has the steps of `policy`, and the emulated device its interrupts: user interrupts need a
-/// real device, and a waiter has them only once it is attached to one.
+/// Returns true if this CPU has the steps of `policy`, and the emulated device its interrupts: user interrupts need
+/// a real device, and a waiter has them only while it is attached to one.
 fn runs_here(policy: &AnyPolicy) -> bool {
     policy.steps().and(Waiter::new().can()) == policy.steps() && !policy.asks_others()
 }
 
-/// Returns every policy that runs here.
+/// Returns all policies that run here.
 pub fn at_hand() -> Vec<AnyPolicy> {
     all().into_iter().filter(runs_here).collect()
 }
 
-/// The names of the others.
+/// Returns the names of the other policies.
 pub fn lacking() -> Vec<String> {
     let lacking = all().into_iter().filter(|policy| !runs_here(policy));
     lacking.map(|policy| policy.name().into_owned()).collect()
 }
 
-/// A group whose waits are tested, and its controller.
+/// A group whose waits are tested, with its controller.
 pub struct Waits {
     controller: Controller<Spy>,
     stepper: Stepper,
-    /// The queues, of one policy.
+    /// The group with its queues, which have the same policy.
     pub group: PollGroup<Spy>,
-    /// Number of the queues that have I/Os.
+    /// Number of queues with I/Os.
     busy: usize,
 }
 
 impl Waits {
-    /// Queues of policy `which` of [`at_hand`], the first `busy` of which have I/Os.
+    /// Returns queues with policy `which` of [`at_hand`]; the first `busy` of them have I/Os.
     pub fn of(which: usize, queues: usize, busy: usize) -> Waits {
         let (controller, stepper, _) = super::open();
         let members = (0..queues).map(|_| {
@@ -65,8 +65,8 @@ impl Waits {
         }
     }
 
-    /// Calls `each` around every one of `rounds` I/Os, one at a time on each busy queue. Another thread steps the
-    /// device, so that the core has to wait.
+    /// Calls `each` around every one of `rounds` rounds, with one I/O at a time on each busy queue. Another thread
+    /// steps the device, so that the core has to wait.
     pub fn run(
         &mut self,
         rounds: usize,

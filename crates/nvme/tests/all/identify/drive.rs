@@ -1,4 +1,4 @@
-//! A drive as a public listing shows it: the file of its name beside this one.
+//! A drive from a public listing, which is in the file with its name beside this one.
 
 use crate::common::instant;
 use joulio_device::pci::PciId;
@@ -17,9 +17,9 @@ pub fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/all/identify")
 }
 
-/// The emulator set up like the drive of the listing `name`.
+/// Returns options for an emulated drive like that of the listing `name`.
 ///
-/// Its memory is as large as the drive: what is not written takes none.
+/// Its memory has the size of the drive; blocks that are not written take none.
 pub fn options(name: &str) -> Options {
     let path = directory().join(name).with_extension("toml");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -43,7 +43,7 @@ pub fn options(name: &str) -> Options {
     options
 }
 
-/// A namespace for the page, of the size and in the blocks of its format in use.
+/// Returns a namespace for the page, with the size and the block size of its present format.
 pub fn store_of(page: &IdentifyNamespace) -> NamespaceOptions {
     let lbads = page.format().lbads;
     NamespaceOptions {
@@ -54,8 +54,8 @@ pub fn store_of(page: &IdentifyNamespace) -> NamespaceOptions {
     }
 }
 
-/// The register VS. A VER of 0 is of a drive from before 1.2, which had no such field: taken for 1.0, the one
-/// without lists.
+/// Returns the register VS. Drives from before 1.2 have no field VER, which is 0 then: they are treated as 1.0,
+/// which has no lists.
 fn version(ver: u32) -> Version {
     match ver {
         0 => Version::new().with_major(1),
@@ -74,7 +74,7 @@ fn pci_id(value: Value) -> PciId {
     }
 }
 
-/// Fields of a table that were not read yet: one that nobody reads is a mistake.
+/// Fields of a table that have not been read yet: a field that nobody reads is a mistake.
 struct Fields {
     of: String,
     table: Table,
@@ -92,7 +92,7 @@ impl Fields {
         self.table.remove(key)
     }
 
-    /// The number `key`; 0 where the listing has none.
+    /// Returns the number `key`; 0 if the listing has none.
     fn number<T: TryFrom<i64>>(&mut self, key: &str) -> T {
         let value = self.take(key);
         let number = value.map_or(0, |value| value.as_integer().unwrap());
@@ -109,7 +109,7 @@ impl Fields {
         Some(Fields::of(&self.of, value.as_table().unwrap().clone()))
     }
 
-    /// The tables of the list `key`; none where the listing has no list.
+    /// Returns the tables of the list `key`; none if the listing has no list.
     fn tables(&mut self, key: &str) -> Vec<Fields> {
         let list = self
             .take(key)
@@ -168,7 +168,7 @@ fn controller(mut listing: Fields) -> IdentifyController {
     page
 }
 
-/// `mp` is watts as nvme-cli and smartctl print them: with four decimals in units of 100 uW, with two of 10 mW.
+/// Parses `mp`, in watts as nvme-cli and smartctl print them: four decimals mean units of 100 uW, two mean 10 mW.
 fn power_state(mut listing: Fields) -> PowerStateDescriptor {
     let watts = listing.text("mp");
     let (whole, decimals) = watts.split_once('.').unwrap();
@@ -218,7 +218,7 @@ fn namespace(mut listing: Fields) -> IdentifyNamespace {
     page
 }
 
-/// ASCII, padded with spaces.
+/// Pads ASCII text with spaces.
 fn pad(field: &mut [u8], text: &str) {
     field.fill(b' ');
     field[..text.len()].copy_from_slice(text.as_bytes());

@@ -1,10 +1,10 @@
-//! The interleavings, with up to two preemptions, of a core that blocks for interrupts, a device
-//! that raises them and the bus between the two.
+//! The interleavings, with up to two preemptions, of a core that blocks for interrupts, a device that raises them,
+//! and the bus between the two.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p joulio-wait --test arm_check_block --release`
 //!
-//! A lost wake-up is a core that blocks for ever, which loom reports as a deadlock. The last test
-//! shows that the model has one to find.
+//! A lost wake-up is a core that blocks forever, which loom reports as a deadlock. The last test shows that loom
+//! can find one in this model.
 #![cfg(loom)]
 
 use joulio_units::Nanos;
@@ -14,15 +14,14 @@ use loom::sync::{Arc, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::error::Error;
 
-/// An MSI-X vector (PCI 3.0, 6.8.2), the stores to its mask bit that have not reached it yet, and
-/// the eventfd behind it.
+/// An MSI-X vector (PCI 3.0, 6.8.2), the stores to its mask bit that have not arrived yet, and its eventfd.
 #[derive(Default)]
 struct Line {
     masked: bool,
     pending: bool,
     events: u64,
     posted: VecDeque<bool>,
-    /// Set when no more stores will come.
+    /// Set when no more stores will be made.
     over: bool,
 }
 
@@ -36,7 +35,7 @@ impl Line {
 }
 
 struct Machine {
-    /// Completions that the device has written.
+    /// Number of completions that the device has written.
     written: AtomicUsize,
     line: Mutex<Line>,
     signal: Condvar,
@@ -55,7 +54,7 @@ impl Machine {
         })
     }
 
-    /// The device: the completion first, then the interrupt.
+    /// Acts as the device: writes the completion first, and then raises the interrupt.
     fn complete(&self) {
         self.written.fetch_add(1, Ordering::Release);
         let mut line = self.line.lock().unwrap();
@@ -67,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// The bus: takes stores to the device in their order, each some time after it was made.
+    /// Acts as the bus: delivers stores to the device in order, each some time after it was made.
     fn carry(&self) {
         let mut line = self.line.lock().unwrap();
         loop {
@@ -84,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// A store to the mask bit that is not read back.
+    /// Stores to the mask bit without reading it back.
     fn post(&self, masked: bool) {
         self.line.lock().unwrap().posted.push_back(masked);
         self.signal.notify_all();
@@ -106,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// Takes the interrupts raised so far.
+    /// Takes the interrupts raised so far; returns their number.
     fn take(&self) -> u64 {
         std::mem::take(&mut self.line.lock().unwrap().events)
     }
@@ -117,14 +116,14 @@ impl Machine {
     }
 }
 
-/// A queue as `joulio-nvme` has it: masks and unmasks in the same order.
+/// A queue as in `joulio-nvme`, which masks and unmasks in the same order.
 struct Core {
     machine: Arc<Machine>,
     seen: usize,
     masked: bool,
-    /// Completions seen less interrupts taken.
+    /// Number of completions seen less that of interrupts taken.
     unclaimed: i64,
-    /// Interrupts were let through all along, and each that came is claimed.
+    /// True if interrupts were enabled all the time, so that each belongs to a completion.
     armed: bool,
 }
 
@@ -147,7 +146,7 @@ impl Core {
         new
     }
 
-    /// Holds interrupts back, without waiting until the device knows.
+    /// Disables interrupts, without waiting until the device knows.
     fn disarm(&mut self) {
         if !std::mem::replace(&mut self.masked, true) {
             self.machine.post(true);
@@ -187,8 +186,8 @@ impl Watched for Core {
     }
 }
 
-/// Three threads that lock and wait at every step have too many interleavings for all of them:
-/// those with up to so many preemptions are tried.
+/// Number of preemptions: three threads that lock and wait at every step have too many interleavings to try all of
+/// them.
 const PREEMPTIONS: usize = 2;
 
 fn run(completions: usize, wait: impl Fn(&mut Core, usize) + Send + Sync + 'static) {
@@ -240,7 +239,7 @@ fn a_vector_that_is_masked_after_each_block_loses_no_completion() {
 fn spinning_between_blocks_loses_no_completion() {
     run(3, |core, done| {
         if done == 1 {
-            // A wait that a spin ends, or gives up: the vector is masked, and the core polls.
+            // The wait is ended by a spin, or given up: the vector is masked, and the core polls.
             core.disarm();
             loom::thread::yield_now();
             return;
@@ -254,7 +253,7 @@ fn spinning_between_blocks_loses_no_completion() {
 fn switching_from_interrupt_to_poll_and_back_loses_no_completion() {
     run(3, |core, done| {
         if done == 1 {
-            // As a queue does when its policy no longer blocks: mask, then poll once.
+            // Like a queue whose policy no longer blocks: mask, then poll once.
             core.masked = true;
             core.machine.set(true);
             loom::thread::yield_now();
@@ -264,15 +263,15 @@ fn switching_from_interrupt_to_poll_and_back_loses_no_completion() {
     });
 }
 
-/// A wait as an event loop does it: `EventGroup::arm` claims what was raised, arms and polls; the loop
-/// waits for the descriptor, which stays readable until the next arming.
+/// Waits like an event loop: `EventGroup::arm` claims the interrupts raised so far, arms and polls; the loop waits
+/// for the descriptor, which stays readable until it is armed the next time.
 fn wait_for_descriptor(core: &mut Core) {
     core.unclaimed -= core.machine.take() as i64;
     let armed = arm_and_check(
         core,
         |core| core.arm(),
         |core| {
-            // Polled whether it was armed all along or not.
+            // The queue is polled whether or not it was armed all the time.
             core.armed = false;
             core.ready()
         },
@@ -299,8 +298,8 @@ fn an_event_loop_that_polls_between_loses_no_completion() {
     });
 }
 
-/// The control: with the poll before the arming there is an interleaving in which the core would
-/// block although the only completion is there and no interrupt will come.
+/// The control: if the poll comes before the arming, there is an interleaving in which the core would block
+/// although the only completion is there and no interrupt will come.
 #[test]
 fn looking_before_arming_would_lose_one() {
     let lost = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -313,8 +312,7 @@ fn looking_before_arming_would_lose_one() {
         };
         let mut core = Core::new(&machine);
         let polled = core.ready();
-        // Read back, so that the bus needs no thread: what completed before is let through, and is
-        // taken for old.
+        // Read back, so that the bus needs no thread: interrupts of earlier completions are discarded as old.
         machine.line.lock().unwrap().store(false);
         machine.take();
         device.join().unwrap();

@@ -1,5 +1,5 @@
-//! Every policy on a core and a device in virtual time: what it may plan, whatever happens, and
-//! what it does to a steady device.
+//! Every policy on a core and a device in virtual time: the steps that it may plan in any situation, and its effect
+//! on a steady device.
 
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{
@@ -8,7 +8,7 @@ use joulio_wait::{
 };
 use proptest::prelude::*;
 
-/// A command, when it was submitted, and when the device is done with it.
+/// A command, with its time of submission and the time at which the device completes it.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     class: Class,
@@ -29,22 +29,22 @@ impl Outstanding for Flying {
     }
 }
 
-/// A plan, and what was outstanding then.
+/// A plan, and the commands in flight at that time.
 struct Planned {
     now: Nanos,
     step: Step,
     submitted: Vec<Nanos>,
 }
 
-/// A core that waits as a policy says.
+/// A core that waits as a policy plans.
 struct Core {
     policy: AnyPolicy,
     now: Nanos,
     flying: Flying,
-    /// Time by which a sleep ends late.
+    /// Time by which sleeps end late.
     late: Nanos,
     planned: Vec<Planned>,
-    /// The largest time of an I/O so far.
+    /// Longest time of an I/O so far.
     largest: Nanos,
 }
 
@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    /// Waits for a completion, and reaps.
+    /// Waits for a completion, and reaps it.
     fn wait(&mut self) {
         while !self.flying.0.is_empty() && !self.ready() {
             let steps = self.policy.steps();
@@ -126,7 +126,7 @@ impl Core {
         self.reap();
     }
 
-    /// Runs `ios` I/Os one after the other, each taking `time`, and returns the plans.
+    /// Runs `ios` I/Os one after the other, each of which takes `time`, and returns the plans.
     fn steady(&mut self, ios: usize, time: u64) -> Vec<Planned> {
         self.planned.clear();
         for _ in 0..ios {
@@ -150,8 +150,8 @@ fn policies() -> [AnyPolicy; 8] {
     ]
 }
 
-/// An event: the kind of command, the device's time for it, the depth to wait at, and whether the core does something
-/// else for a while.
+/// An event: the kind of command, the device's time for it, the depth at which to wait, and for how long the core
+/// does something else.
 type Event = (usize, u64, usize, u64);
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -239,7 +239,7 @@ fn kinds(planned: &[Planned], kind: StepKind) -> usize {
     planned.iter().filter(|p| p.step.kind == kind).count()
 }
 
-/// PAS finds the time of a device less what its timer is late, and stays around it.
+/// PAS finds the time of a device less the lateness of the timer, and stays around it.
 #[test]
 fn pas_finds_the_time_of_a_steady_device_and_follows_it() {
     let mut core = Core::new(AnyPolicy::Pas(Pas::new()), 1_000);
@@ -260,7 +260,7 @@ fn pas_finds_the_time_of_a_steady_device_and_follows_it() {
 fn dpas_at_depth_one_sleeps_for_one_io_in_eleven() {
     let mut core = Core::new(AnyPolicy::Dpas(Dpas::new(1)), 1_000);
     let planned = core.steady(11_000, 10_000);
-    // The I/O that ends a mode is waited for in the next.
+    // The wait for the I/O that ends a mode belongs to the next mode.
     let sleeps = sleeps(&planned).len();
     assert!((980..=1_020).contains(&sleeps), "{sleeps} sleeps");
     assert_eq!(kinds(&planned, StepKind::Block), 0);
@@ -272,7 +272,7 @@ fn ehp_goes_to_interrupts_when_its_own_sleeps_make_a_device_slow() {
     let planned = core.steady(10_000, 10_000);
     assert!(kinds(&planned, StepKind::Sleep) > 8_000);
     assert_eq!(kinds(&planned, StepKind::Block), 0);
-    // Each sleep ends 50 us late, which its least time comes to hold.
+    // Each sleep ends 50 us late, which becomes part of the least time.
     let mut core = Core::new(AnyPolicy::Ehp(Ehp::new()), 50_000);
     let planned = core.steady(10_000, 10_000);
     assert!(kinds(&planned, StepKind::Block) > 1_000);

@@ -1,4 +1,4 @@
-//! The idle baseline: whose it is, and when it no longer holds.
+//! The idle baseline: which machine it is of, and when it no longer applies.
 
 use crate::common::*;
 use joulio_energy::{Baseline, BaselineError, Host, Meters, Select};

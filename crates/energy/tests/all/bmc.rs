@@ -1,4 +1,4 @@
-//! BMCs, by ipmitool and by Redfish.
+//! BMCs, through ipmitool and through Redfish.
 
 use crate::common::*;
 use joulio_energy::{
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 const READING: &str = "\n    Instantaneous power reading:                   208 Watts\n    Power reading state is:                   activated\n";
 
-/// An ipmitool with a fixed answer.
+/// An ipmitool that gives a fixed answer.
 #[derive(Debug)]
 struct Says(Result<&'static str, (ErrorKind, &'static str)>);
 
@@ -134,7 +134,7 @@ mod over_the_network {
     use std::net::TcpListener;
     use std::thread::spawn;
 
-    /// Answers one request with `response`; its port.
+    /// Answers one request with `response`; returns the port.
     fn answers(response: Vec<u8>) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -142,7 +142,7 @@ mod over_the_network {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 4096];
             let _ = stream.read(&mut request);
-            // A client that has had enough closes it.
+            // A client may close the connection before it has read everything.
             let _ = stream.write_all(&response);
         });
         port
@@ -204,7 +204,7 @@ mod over_the_network {
         assert!(why(Vec::new()).len() < 300);
     }
 
-    /// Answers each connection with the next of `responses`.
+    /// Answers each connection with the next of `responses`; returns the port.
     fn answers_in_turn(responses: Vec<Vec<u8>>) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -226,7 +226,7 @@ mod over_the_network {
             "connection: close\r\n",
             br#"{"PowerWatts":{"Reading":12.5}}"#,
         );
-        // Nothing at all, and a body that ends too early.
+        // Nothing at all, and a body that is cut short.
         let cut = reading[..reading.len() - 5].to_vec();
         let good = || reading.clone();
         let port = answers_in_turn(vec![good(), good(), Vec::new(), cut, good()]);

@@ -7,7 +7,7 @@ use joulio_energy::{
 use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
 
-/// `hwmonN` of the driver `name`.
+/// Adds `hwmonN` of the driver `name`.
 fn chip<'a>(tree: &'a Tree, number: u32, name: &str, files: &[(&str, &str)]) -> &'a Tree {
     let at = |file: &str| format!("/sys/class/hwmon/hwmon{number}/{file}");
     tree.file(&at("name"), format!("{name}\n"));
@@ -25,7 +25,7 @@ fn choose(words: &[&str]) -> Select {
     select
 }
 
-/// An ACPI power meter, two power supplies, a sensor of who knows what, and a disk's temperature.
+/// Returns a board with an ACPI power meter, two power supplies, an unknown sensor, and the temperature of a disk.
 fn board() -> Tree {
     let tree = Tree::new();
     chip(

@@ -1,4 +1,4 @@
-//! The meters' tests, a module each, all of them one program.
+//! The meters' tests, one module each, in one program.
 
 mod baseline;
 mod bmc;

@@ -1,4 +1,4 @@
-//! RAPL by perf events, on captured machines.
+//! RAPL through perf events, on captured machines.
 
 use crate::common::*;
 use joulio_energy::{Discovery, FindingState, MeterKind, Meters, PerfEvent, Root, Select};
@@ -83,7 +83,7 @@ fn the_step_of_a_perf_counter_is_learnt_from_its_counts() {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "")
         .pmu(&[("energy-psys", 5)], &[(0, 0)]);
-    // The hardware's 2^-14 J, shifted up by 18; even numbers of steps come first.
+    // The hardware's 2^-14 J, shifted up by 18; at first the numbers of steps are even.
     let counts = [0, 4 << 18, 6 << 18, 7 << 18, 8 << 18];
     let perf = Arc::new(FakePerf::counting(counts));
     let clock = TestClock::at(SECOND);

@@ -151,7 +151,7 @@ fn threads_read_power_meters_between_the_edges() {
     let both = vec![Box::new(quick.clone()) as _, Box::new(slow.clone()) as _];
     let mut meters = Meters::new(both, clock);
     let window = meters.open().expect("threads");
-    // More often than for the edge.
+    // More readings than the edges need.
     while quick.reads() < 4 || slow.reads() < 2 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -160,7 +160,7 @@ fn threads_read_power_meters_between_the_edges() {
         let How::Sampled { samples, .. } = energy.how else {
             panic!("{:?}", energy.how)
         };
-        // Two edges, and no more often than ten times or once a second.
+        // Two edges, and between them at most ten readings, or one per second.
         assert_eq!(samples, meter.reads());
         let max = 2.0 + energy.window.seconds() / period;
         assert!(samples as f64 <= max, "{samples} of {max}");
@@ -179,7 +179,7 @@ fn a_window_that_is_dropped_ends_its_threads() {
     let names = std::fs::read_dir("/proc/self/task")
         .expect("threads")
         .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    // Another test of this process may have one or two.
+    // Another test in this process may have one or two such threads.
     assert!(
         names
             .filter(|name| name.starts_with("joulio-meters"))

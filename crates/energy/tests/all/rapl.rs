@@ -1,4 +1,4 @@
-//! RAPL by powercap, on captured machines.
+//! RAPL through powercap, on captured machines.
 
 use crate::common::*;
 use joulio_energy::{
@@ -44,7 +44,7 @@ fn steps_and_ranges_are_the_hardwares() {
         panic!("RAPL counts");
     };
     assert!((step.0 - 15.258e-6).abs() < 1e-12, "{step}");
-    // 65.5 kJ at a kilowatt.
+    // 65.5 kJ at one kilowatt.
     assert_eq!(wraps_after.map(|time| time.seconds().round()), Some(66.0));
 }
 
@@ -225,7 +225,7 @@ fn a_machine_without_the_drivers_reads_their_names() {
     assert_eq!(allow("ipmi:dcmi"), "sudo modprobe -a ipmi_si ipmi_devintf");
 }
 
-/// `/dev/cpu/0/msr` with eight bytes at two places.
+/// Adds `/dev/cpu/0/msr` with eight bytes at two offsets.
 fn msrs(tree: &Tree, capabilities: u64, controls: u64) {
     let mut bytes = vec![0; 0x200];
     bytes[0x10a..0x112].copy_from_slice(&capabilities.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Laps of a window whose threads read meters meanwhile.
+//! Laps of a window whose threads read meters at the same time.
 
 use joulio_energy::{
     About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Meters, Monotonic, Place,
@@ -8,7 +8,7 @@ use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Always 250 W. Each reading takes a while.
+/// A meter that always shows 250 W; each reading takes some time.
 #[derive(Debug)]
 struct Steady {
     about: About,
@@ -50,8 +50,8 @@ impl Meter for Steady {
     }
 }
 
-/// The edges of quick meters are taken first. While a slow one is read for its own, the quick ones
-/// are read on: what is read there is the next lap's.
+/// The edges of quick meters are taken first. While a slow meter is read for its edge, the threads go on reading
+/// the quick ones: those readings belong to the next lap.
 #[test]
 fn a_slow_meter_spoils_no_lap_of_a_quick_one() {
     let quick = Steady::new("quick", Duration::ZERO);

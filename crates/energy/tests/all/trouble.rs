@@ -1,4 +1,4 @@
-//! Windows in which something goes wrong.
+//! Windows in which something fails.
 
 use crate::common::*;
 use joulio_energy::{MeterError, Meters, Select, WindowError};
@@ -81,7 +81,7 @@ fn a_clock_that_goes_back_leaves_no_figure() {
         error(&measured[0]),
         WindowError::ClockWentBack { .. }
     ));
-    // What is measured after that is sound again.
+    // Measurements after that are valid again.
     machine.clock.advance(Nanos(2 * SECOND.0));
     assert!(window.close(None)[0].figure.is_ok());
 }
@@ -105,7 +105,7 @@ fn a_counter_that_was_reset_has_not_gone_round() {
             to: 999_000
         })
     );
-    // The next window has no beginning; the one after it is sound.
+    // The next window has no beginning; the one after it is valid.
     assert!(lap("3000000").figure.is_err());
     let figure = lap("43000000").figure.expect("a figure");
     assert!((figure.total.joules.0 - 40.0).abs() < 1e-6, "{figure:?}");
@@ -133,7 +133,7 @@ fn a_machine_that_slept_leaves_no_figure() {
 fn what_a_machine_draws_asleep_is_not_in_the_window_that_goes_on() {
     let mut machine = watts(50.0);
     let mut window = machine.meters.open_unsampled();
-    // A lap that is too short goes on with the next, but not across a sleep of 60 s.
+    // A lap that is too short is joined with the next, but not across a sleep of 60 s.
     machine.clock.advance(Nanos(SECOND.0 / 2));
     machine.clock.suspend(Nanos(60 * SECOND.0));
     let asleep = Rate {

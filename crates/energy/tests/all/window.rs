@@ -1,4 +1,4 @@
-//! Windows over counters: their edges, their length, their wraps.
+//! Windows over counters: their edges, their lengths, and wraps of the counters.
 
 use crate::common::*;
 use joulio_energy::{Baseline, Energy, Host, How, Meters, WindowError};
@@ -22,7 +22,7 @@ proptest! {
         let truth = draws * energy.window.seconds();
         let error = energy.error.expect("known").0;
         prop_assert!((energy.joules.0 - truth).abs() <= error, "{energy:?} {truth}");
-        // The kernel's conversion is off by some parts in a million, and no more is claimed.
+        // The kernel's conversion has an error of a few parts in a million, and no smaller error is claimed.
         prop_assert!(error < 0.01 + truth * 1e-4, "{error}");
         let aligned = matches!(energy.how, How::Counted { aligned: true, .. });
         prop_assert!(aligned);
@@ -31,7 +31,7 @@ proptest! {
 
 #[test]
 fn edges_lie_on_updates_of_the_counter() {
-    // Half way between two updates, at both ends.
+    // Halfway between two updates, at both ends.
     let half = Nanos(500_000);
     let mut machine = machine(SECOND + half, [Rate::watts(100.0), Rate::watts(1.0)]);
     let window = machine.meters.open_unsampled();
@@ -75,14 +75,14 @@ fn a_counter_that_stands_still_falls_back_after_ten_milliseconds() {
         energies[1].how,
         How::Counted { aligned: false, .. }
     ));
-    // Ten milliseconds of a watt at each edge, and steps.
+    // Ten milliseconds at one watt at each edge, and the steps.
     let error = energies[1].error.unwrap().0;
     assert!((0.018..0.03).contains(&error), "{error}");
 }
 
 #[test]
 fn a_step_at_each_edge_is_in_the_error() {
-    // Steps of a millijoule; at a milliwatt nothing else is.
+    // Steps of a millijoule; at one milliwatt there is no other error.
     let meter = counter(None);
     let (mut meters, clock) = alone(&meter);
     meter.show([total(1.0), total(1.001), total(1.003), total(1.004)]);
@@ -159,7 +159,7 @@ fn laps_leave_nothing_out_and_count_nothing_twice() {
 
 #[test]
 fn a_counter_that_wraps_once_is_followed() {
-    // A millijoule before the 32 bits are full.
+    // One millijoule before the 32 bits overflow.
     let rate = Rate {
         start: (1 << 32) - 16 - (500_000_000_000 / 61_035),
         ..Rate::watts(500.0)
@@ -175,7 +175,7 @@ fn a_counter_that_wraps_once_is_followed() {
 fn a_counter_that_may_have_wrapped_twice_has_no_figure() {
     let mut machine = watts(100.0);
     let window = machine.meters.open_unsampled();
-    // 262 kJ at a kilowatt is 262 s.
+    // 262 kJ at one kilowatt take 262 s.
     machine.clock.advance(Nanos(263 * SECOND.0));
     for measured in window.close(None) {
         let WindowError::Unread { gap, limit } = error(&measured) else {
@@ -190,7 +190,7 @@ fn a_counter_that_may_have_wrapped_twice_has_no_figure() {
 
 #[test]
 fn a_counter_that_wraps_twice_is_followed_by_ticks() {
-    // 700 W: once round in 375 s.
+    // At 700 W the counter wraps after 375 s.
     let mut machine = machine(SECOND, [Rate::watts(700.0), Rate::watts(1.0)]);
     let mut window = machine.meters.open_unsampled();
     for _ in 0..10 {
@@ -223,7 +223,7 @@ fn what_is_idle_is_taken_off_with_its_error() {
     let mut baseline = Baseline::new(host(), 0, &window.close(None));
     assert_eq!(baseline.meters.len(), 2);
     assert!((baseline.meters[0].watts - 50.0).abs() < 0.01);
-    // As if idle had drawn 30 W, known to half a watt.
+    // As if the idle machine had drawn 30 W, known to within half a watt.
     (baseline.meters[0].watts, baseline.meters[0].error_watts) = (30.0, 0.5);
     baseline.meters.pop();
 
@@ -249,7 +249,7 @@ fn another_meters_idle_power_is_not_taken_off() {
     let mut window = machine.meters.open_unsampled();
     machine.clock.advance(Nanos(10 * SECOND.0));
     let mut baseline = Baseline::new(host(), 0, &window.lap(None));
-    // The same zone, by another reader.
+    // The same zone, read through another interface.
     baseline.meters[0].meter = "perf:package-0".into();
     machine.clock.advance(Nanos(10 * SECOND.0));
     let known = figures(window.close(Some(&baseline))).into_iter();
@@ -259,7 +259,7 @@ fn another_meters_idle_power_is_not_taken_off() {
     assert_eq!(known, [false, true]);
 }
 
-/// Two counters of one edge add up even when the thread is preempted between them, as on a busy machine.
+/// Two counters with the same edge can be added even if the thread is preempted between them, as on a busy machine.
 #[test]
 fn packages_add_up_though_one_is_read_later_than_the_other() {
     let mut machine = watts(10.0);
@@ -273,6 +273,6 @@ fn packages_add_up_though_one_is_read_later_than_the_other() {
     let sum = Energy::sum(&parts).expect("the machine's packages");
     let error = (sum.error.expect("known") / sum.window).0;
     assert!((sum.watts().0 - 30.0).abs() < error, "{sum:?}");
-    // What 20 W are in the 60 ms that only one saw, over two seconds.
+    // The energy of 20 W in the 60 ms that only one counter includes, over two seconds.
     assert!((0.59..0.65).contains(&error), "{error} W");
 }

@@ -2,7 +2,7 @@
 
 use joulio_volume::MemoryStore;
 
-/// Heads: a block that was not flushed is kept. The next toss follows from the last (xorshift64).
+/// Random decisions: on heads, a block that was not flushed is kept. Each toss follows from the last (xorshift64).
 pub struct Coin(u64);
 
 impl Coin {
@@ -17,7 +17,7 @@ impl Coin {
         self.0 & 1 == 0
     }
 
-    /// The store after a power cut now.
+    /// Returns the store after a power cut at this moment.
     pub fn cut_power(&mut self, store: &MemoryStore) -> MemoryStore {
         store.after_power_cut(|_| self.toss())
     }

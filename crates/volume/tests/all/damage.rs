@@ -1,4 +1,4 @@
-//! Devices that hold something else than a volume.
+//! Devices that contain something other than a volume.
 
 use joulio_volume::{
     BlockStore, FormatOptions, MemoryStore, ReadPart, Volume, VolumeError, WritePart,
@@ -80,7 +80,7 @@ fn another_format_or_size_is_refused() {
     assert!(matches!(Volume::open(&half), Err(VolumeError::Damaged(_))));
 }
 
-/// The store with a byte of block `lba` another.
+/// Returns the store with one byte of block `lba` changed.
 fn damaged(store: &MemoryStore, lba: u64) -> MemoryStore {
     let store = store.after_power_cut(|_| true);
     let mut block = [0; 512];
@@ -96,7 +96,7 @@ fn damaged(store: &MemoryStore, lba: u64) -> MemoryStore {
 fn a_journal_whose_last_record_alone_is_torn_opens_and_any_other_is_damaged() {
     let store = formatted();
     let volume = Volume::open(&store).expect("opened");
-    // A block each, behind the snapshot in block 8, as the names are long.
+    // Each record takes a block, after the snapshot in block 8, since the names are long.
     for name in ["a", "b", "c"] {
         volume.create(&name.repeat(200)).expect("made");
         volume.sync().expect("synced");
@@ -111,7 +111,7 @@ fn a_journal_whose_last_record_alone_is_torn_opens_and_any_other_is_damaged() {
             "{lba}: {opened:?}"
         );
     }
-    // Over to the other region, in block 8 + 128, and a record there.
+    // The journal has switched to the other region, in block 8 + 128, and has a record there.
     let block = |lba: u64| {
         let mut block = vec![0; 512];
         let (offset, into) = (lba * 512, &mut block[..]);
@@ -129,7 +129,7 @@ fn a_journal_whose_last_record_alone_is_torn_opens_and_any_other_is_damaged() {
         }
         renames += 1;
     }
-    // The snapshot alone could be torn; not with a record behind.
+    // The snapshot alone could be torn, but not with a record after it.
     let before = Volume::open(damaged(&store, 8 + 128)).expect("opened");
     assert_eq!(before.names("").len(), 3);
     volume.create("d").expect("made");
@@ -139,7 +139,8 @@ fn a_journal_whose_last_record_alone_is_torn_opens_and_any_other_is_damaged() {
 }
 
 proptest! {
-    /// No bytes in the superblock and the journal make opening panic, loop or allocate without bound.
+    /// Whatever bytes are in the superblock and the journal, opening does not panic, loop, or allocate without
+    /// limit.
     #[test]
     fn any_bytes_open_or_are_refused(
         changes in prop::collection::vec((0_usize..140 << 10, any::<u8>()), 1..40),

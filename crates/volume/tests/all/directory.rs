@@ -1,4 +1,4 @@
-//! Names, sizes and contents, without a crash.
+//! Names, sizes and contents, without crashes.
 
 use joulio_volume::{BlockStore, FileRead, FormatOptions, MemoryStore, Volume, VolumeError};
 
@@ -184,7 +184,7 @@ fn a_write_that_the_volume_has_no_room_for_keeps_none_of_it() -> Result<()> {
     assert_eq!((volume.space(), large.size()), (before, 0));
     large.append(&whole[..before.free as usize])?;
     assert_eq!(volume.space().free, 0);
-    // What another gave up is there for the next without a sync of the caller's.
+    // Space that another file gave up is available to the next without a sync by the caller.
     large.truncate(0)?;
     assert_eq!(volume.space().free, 0);
     small.append(&[2; 100_000])?;
@@ -195,7 +195,7 @@ fn a_write_that_the_volume_has_no_room_for_keeps_none_of_it() -> Result<()> {
     Ok(())
 }
 
-/// A volume whose journal has the least room.
+/// Returns a volume with the smallest journal.
 fn small_journal() -> Result<MemoryStore> {
     let store = MemoryStore::new(512, 16 << 10);
     let options = FormatOptions {
@@ -209,7 +209,8 @@ fn small_journal() -> Result<MemoryStore> {
 
 #[test]
 fn a_directory_that_the_journal_has_no_room_for_is_refused_before_it_is_changed() -> Result<()> {
-    // One sync each, and one for all: their creation alone takes less than a directory of them.
+    // One sync for each, and one for all: the records of their creation alone are smaller than a snapshot with all
+    // of them.
     for (name, each) in [(200, true), (4, false)] {
         let volume = Volume::open(small_journal()?)?;
         let mut made = 0;
@@ -236,7 +237,7 @@ fn a_directory_that_the_journal_has_no_room_for_is_refused_before_it_is_changed(
         let cut = volume.store().after_power_cut(|_| false);
         let after = Volume::open(cut)?;
         assert_eq!(after.names("").len(), made);
-        // There is room again, for as many as there were.
+        // There is space again, for as many as there were.
         for number in 0..made {
             after.remove(&format!("{number:0>name$}"))?;
         }
@@ -255,7 +256,7 @@ fn extents_that_the_journal_has_no_room_for_are_refused() -> Result<()> {
         number += 1;
     }
     let before = volume.space();
-    // The files there are have room for the sizes, and not for units each.
+    // The directory has room for the sizes of the existing files, but not for an extent of each.
     let refused = (0..number).find_map(|number| {
         let file = volume.open_file(&format!("{number:0>100}")).expect("made");
         file.append(b"x").err()

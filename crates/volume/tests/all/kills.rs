@@ -1,4 +1,4 @@
-//! Processes that are killed at any write or flush, and power cuts between them.
+//! Processes that are killed at any write or flush, with power cuts in between.
 
 use crate::coin::Coin;
 use crate::power_cuts::{Model, NAMES, Op, apply, contents, formatted, op};
@@ -8,7 +8,7 @@ use joulio_volume::{
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A store whose process is killed after so many writes and flushes.
+/// A store whose process is killed after a number of writes and flushes.
 struct Killed<'a> {
     store: &'a MemoryStore,
     left: AtomicU32,
@@ -59,7 +59,7 @@ fn a_removal_that_is_in_the_cache_is_durable_before_its_units_are_used() {
     let file = volume.create("a").expect("made");
     file.append(&[1; 8192]).expect("written");
     file.sync().expect("synced");
-    // A flush when it opens, and one before the record, which is the last.
+    // A flush when it is opened, a flush before the record, and the record, which is the last.
     let killed = Volume::open(Killed::after(&store, 3)).expect("opened");
     let removed = killed.remove("a");
     assert!(matches!(removed, Err(VolumeError::Store(_))), "{removed:?}");
@@ -69,7 +69,7 @@ fn a_removal_that_is_in_the_cache_is_durable_before_its_units_are_used() {
     let free = volume.space().free;
     let file = volume.create("b").expect("made");
     file.append(&vec![2; free as usize]).expect("written");
-    // What went to the journal is lost, and what went to the units is not.
+    // Writes to the journal are lost, and those to the units are not.
     let units_start = (4096 + 2 * (64 << 10)) / 512;
     let cut = store.after_power_cut(|lba| lba >= units_start);
     let after = Volume::open(cut).expect("opened after a power cut");
@@ -77,7 +77,7 @@ fn a_removal_that_is_in_the_cache_is_durable_before_its_units_are_used() {
 }
 
 impl Model {
-    /// The process was killed within `op`.
+    /// Updates the model: the process was killed during `op`.
     fn killed(&mut self, op: &Op) {
         let any = |kept: &mut Option<Vec<u8>>| *kept = None;
         match *op {
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Checks the volume that was opened against the model; from then on the files found count as durable.
+    /// Compares the volume that was opened with the model; from then on the files that were found count as durable.
     fn opened<S: BlockStore>(&mut self, volume: &Volume<S>) {
         self.check(volume);
         let there = (0..NAMES.len()).filter(|&file| volume.exists(NAMES[file]));

@@ -1,4 +1,4 @@
-//! Volumes: on a namespace, through kills and power cuts, with damage, and below redb.
+//! Volumes: on a namespace, with kills and power cuts, with damage, and with redb on them.
 
 mod coin;
 mod damage;

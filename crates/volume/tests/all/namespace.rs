@@ -1,4 +1,4 @@
-//! Volumes on an emulated controller, by many threads.
+//! Volumes on an emulated controller, used by many threads.
 
 use joulio_emulator::{EmulatedDevice, Options};
 use joulio_model::DeviceProfile;
@@ -51,7 +51,7 @@ fn threads_wait_for_a_queue_where_others_of_the_controller_have_the_rest() -> Re
         }
     });
     assert_eq!(volume.names("file").len(), 4);
-    // With none at all it is an error, not a wait without an end.
+    // Without any, the result is an error, and not an endless wait.
     drop(volume);
     let _both = controller.create_queue_pair(4)?;
     let none = NvmeStore::new(controller, 1, || AnyPolicy::POLL);
@@ -83,9 +83,9 @@ fn a_namespace_has_one_volume_of_a_process() -> Result<()> {
             "{refused:?}"
         );
     }
-    // Who only reads may.
+    // A user that only reads may open it.
     assert_eq!(Volume::open(store()?.read_only())?.names(""), ["a"]);
-    // An open file is the volume's too.
+    // An open file keeps the volume open too.
     drop(volume);
     assert!(Volume::open(store()?).is_err());
     drop(file);
@@ -156,7 +156,7 @@ fn a_volume_that_is_only_read_refuses_writes_and_can_be_read() -> Result<()> {
     Ok(())
 }
 
-/// Tries parts that are not on the store, or no whole blocks, behind one that is.
+/// Tries parts that are outside the store, or are not whole blocks, after one that is valid.
 fn refuses_what_is_not_on_it(store: &impl BlockStore) -> Result<()> {
     let (size, blocks) = (store.block_size() as usize, store.blocks());
     let block = vec![7; size];
@@ -164,7 +164,7 @@ fn refuses_what_is_not_on_it(store: &impl BlockStore) -> Result<()> {
         lba: 0,
         from: &block,
     };
-    // The last is block 1 where bytes are counted in 64 bits that wrap.
+    // The last is block 1 if the byte offset overflows 64 bits.
     for lba in [blocks, u64::MAX, u64::MAX / size as u64 + 2] {
         let refused = store.write(&[good, WritePart { lba, ..good }]);
         assert!(

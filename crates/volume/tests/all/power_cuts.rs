@@ -1,4 +1,4 @@
-//! Power cuts at any moment: what was synced is there, whatever of the rest is.
+//! Power cuts at any moment: synced data is there, whatever else is lost.
 
 use crate::coin::Coin;
 use joulio_volume::{BlockStore, FormatOptions, MemoryStore, Volume, VolumeError, VolumeFile};
@@ -50,11 +50,11 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The content of the files, and what of it a crash may not take away.
+/// Content of the files, and the part of it that a crash must not lose.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     pub now: BTreeMap<usize, Vec<u8>>,
-    /// Files as they were at the last sync; `None`: changed since.
+    /// Files as of the last sync; `None`: the file has changed since.
     pub synced: BTreeMap<usize, Option<Vec<u8>>>,
 }
 
@@ -140,7 +140,7 @@ pub fn contents<S: BlockStore>(volume: &Volume<S>, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// An empty volume with a small journal.
+/// Returns an empty volume with a small journal.
 pub fn formatted(block: u32) -> MemoryStore {
     let store = MemoryStore::new(block, (8 << 20) / u64::from(block));
     let options = FormatOptions {
@@ -153,7 +153,7 @@ pub fn formatted(block: u32) -> MemoryStore {
 }
 
 impl Model {
-    /// Sees that everything that was synced is there.
+    /// Checks that everything that was synced is there.
     pub fn check<S: BlockStore>(&self, volume: &Volume<S>) {
         for (file, kept) in &self.synced {
             let name = NAMES[*file];
@@ -184,7 +184,7 @@ proptest! {
             }
             let after = Volume::open(coin.cut_power(volume.store())).expect("opened after a power cut");
             model.check(&after);
-            // It goes on from there.
+            // The volume can be used after that.
             after.open_or_create("e").expect("made").append(b"more").expect("written");
             after.sync().expect("synced");
         }

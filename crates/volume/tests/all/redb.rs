@@ -1,4 +1,4 @@
-//! redb on a volume: its example, and power cuts after each transaction.
+//! redb on a volume: the example, and power cuts after each transaction.
 
 #[allow(dead_code, reason = "its main is of the example")]
 #[path = "../../examples/redb.rs"]
@@ -34,7 +34,7 @@ fn what_was_committed_survives_power_cuts() -> Result<(), Box<dyn Error>> {
             table.insert(1000 + round, round)?;
         }
         writing.commit()?;
-        // A transaction that is not committed, of which any blocks may be on the device.
+        // A transaction that is not committed, of which any blocks may have reached the device.
         let open = database.begin_write()?;
         open.open_table(TABLE)?.insert(5000, round)?;
         let cut = coin.cut_power(volume.store());

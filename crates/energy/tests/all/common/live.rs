@@ -1,4 +1,4 @@
-//! Files whose counters count, and files that cannot be read.
+//! Files with counters that increase, and files that cannot be read.
 
 use super::TestClock;
 use joulio_energy::{Clock, Files, SystemFiles};
@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     pub watts: f64,
-    /// A step of the hardware's.
+    /// Nanojoules of a step of the hardware's counter.
     pub unit_nj: u64,
     /// Update interval of the register.
     pub update: Nanos,
-    /// Steps at the clock's zero.
+    /// Number of steps at time zero of the clock.
     pub start: u64,
 }
 
 impl Rate {
-    /// The usual unit and update.
+    /// Returns a rate of `watts` with the usual unit and update interval.
     pub fn watts(watts: f64) -> Rate {
         Rate {
             watts,
@@ -31,7 +31,7 @@ impl Rate {
         }
     }
 
-    /// The file at `now`: 32 bits of steps as of the last update, in microjoules.
+    /// Returns the content of the file at `now`: 32 bits of steps as of the last update, in microjoules.
     fn shown(&self, now: Nanos) -> u64 {
         let updated = now.0 - now.0 % self.update.0;
         let steps = self.watts * updated as f64 / self.unit_nj as f64;
@@ -39,7 +39,7 @@ impl Rate {
     }
 }
 
-/// The disk's files, but for some.
+/// The files on disk, with changes to some of them.
 #[derive(Debug, Default)]
 pub struct Live {
     rates: Mutex<BTreeMap<PathBuf, Rate>>,
@@ -56,28 +56,28 @@ impl Live {
         }
     }
 
-    /// `path` counts at `rate`.
+    /// Makes `path` count at `rate`.
     pub fn counts(self, path: PathBuf, rate: Rate) -> Live {
         self.counts_on(path, rate);
         self
     }
 
-    /// `path` counts at `rate` from now on.
+    /// Makes `path` count at `rate` from now on.
     pub fn counts_on(&self, path: PathBuf, rate: Rate) {
         self.rates.lock().unwrap().insert(path, rate);
     }
 
-    /// Reading `path` fails from now on.
+    /// Makes reading `path` fail from now on.
     pub fn fails(&self, path: PathBuf, kind: io::ErrorKind) {
         self.failures.lock().unwrap().insert(path, kind);
     }
 
-    /// Reading `path` takes `time` from now on, before it is read.
+    /// Makes reading `path` take `time` from now on, before its content is determined.
     pub fn takes(&self, path: PathBuf, time: Nanos) {
         self.delays.lock().unwrap().insert(path, time);
     }
 
-    /// And no more.
+    /// Ends the failures of `path`.
     pub fn recovers(&self, path: &Path) {
         self.failures.lock().unwrap().remove(path);
     }

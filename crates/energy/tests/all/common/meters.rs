@@ -1,4 +1,4 @@
-//! A meter that shows what the test says.
+//! A meter whose readings the test sets.
 
 use joulio_energy::{
     About, Boundary, Clock, Meter, MeterError, MeterKind, MeterValue, Reading, Source, Zone,
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 /// The next reading of a scripted meter.
 pub type Step = Result<MeterValue, MeterError>;
 
-/// Shows `steps` in order; the last one stays.
+/// A meter that shows `steps` in order; the last one stays.
 #[derive(Clone, Debug)]
 pub struct Scripted {
     about: About,
@@ -40,7 +40,7 @@ impl Scripted {
         self
     }
 
-    /// Number of readings so far.
+    /// Returns the number of readings so far.
     pub fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }

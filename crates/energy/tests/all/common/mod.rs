@@ -65,13 +65,13 @@ impl Clock for TestClock {
     }
 }
 
-/// The names of the meters that were found readable.
+/// Returns the names of the meters that were found to be readable.
 pub fn readable(discovery: &Discovery) -> Vec<String> {
     let about = discovery.meters.about();
     about.into_iter().map(|about| about.name).collect()
 }
 
-/// Why the meter `name` is not among them.
+/// Returns the reason why the meter `name` is not one of them.
 pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a FindingState {
     let found = discovery.others.iter().find(|other| other.name == name);
     let names: Vec<_> = discovery.others.iter().map(|other| &other.name).collect();
@@ -80,7 +80,7 @@ pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a FindingState {
         .state
 }
 
-/// Finds the kind of the meter `name`.
+/// Returns the kind of the meter `name`.
 pub fn kind(discovery: &Discovery, name: &str) -> MeterKind {
     let about = discovery.meters.about();
     about

@@ -1,4 +1,4 @@
-//! Trees as captured machines have them.
+//! Trees of files like those of captured machines.
 
 use joulio_energy::{PerfCounter, PerfEvent, PerfEvents, Root};
 use std::collections::VecDeque;
@@ -44,7 +44,8 @@ impl Tree {
         self.file("/proc/cpuinfo", text)
     }
 
-    /// A powercap zone with 32 bits of `unit_nj` nanojoules, as the kernel derives its range.
+    /// Adds a powercap zone with 32 bits of `unit_nj` nanojoules, with the range that the kernel computes from
+    /// them.
     pub fn zone(&self, folder: &str, name: &str, unit_nj: u64, energy_uj: u64) -> &Tree {
         let at = |file: &str| format!("/sys/class/powercap/{folder}/{file}");
         let range = u64::from(u32::MAX) * unit_nj / 1000;
@@ -53,7 +54,7 @@ impl Tree {
             .file(&at("energy_uj"), format!("{energy_uj}\n"))
     }
 
-    /// A `power` PMU with `events`, numbered as the kernel does, on `cpus`: (CPU, package).
+    /// Adds a `power` PMU with `events`, numbered as in the kernel, on `cpus`, which are pairs of CPU and package.
     pub fn pmu(&self, events: &[(&str, u64)], cpus: &[(usize, u32)]) -> &Tree {
         let at = |file: &str| format!("/sys/bus/event_source/devices/power/{file}");
         let mask: Vec<_> = cpus.iter().map(|(cpu, _)| cpu.to_string()).collect();
@@ -76,7 +77,7 @@ impl Tree {
 const UNIT: u64 = 61_035;
 const FINE: u64 = 15_258;
 
-/// Two Xeon packages with memory counters of 2^-16 J.
+/// Returns a server: two Xeon packages, with memory counters in units of 2^-16 J.
 pub fn server() -> Tree {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "rapl")
@@ -93,7 +94,7 @@ pub fn server_with_perf() -> Tree {
     tree
 }
 
-/// A laptop: package, core, uncore, psys, and the package again by memory-mapped registers.
+/// Returns a laptop: package, core, uncore, psys, and the package again through memory-mapped registers.
 pub fn client() -> Tree {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "")
@@ -106,7 +107,7 @@ pub fn client() -> Tree {
     tree
 }
 
-/// Sapphire Rapids: the platform in whole joules.
+/// Returns a Sapphire Rapids, whose platform counter is in whole joules.
 pub fn spr() -> Tree {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "")
@@ -115,7 +116,7 @@ pub fn spr() -> Tree {
     tree
 }
 
-/// Zen: the driver of MSRs, with a `core` that is one core.
+/// Returns a Zen: the MSR driver, with a zone `core` that is one core.
 pub fn amd() -> Tree {
     let tree = Tree::new();
     tree.cpu("AuthenticAMD", "")
@@ -124,17 +125,17 @@ pub fn amd() -> Tree {
     tree
 }
 
-/// A virtual machine: nothing.
+/// Returns a virtual machine, which has no meters.
 pub fn guest() -> Tree {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "hypervisor");
     tree
 }
 
-/// The next readings of every counter; the last one stays.
+/// Next readings of every counter; the last one stays.
 pub type Wire = Arc<Mutex<VecDeque<io::Result<u64>>>>;
 
-/// Perf events whose counts the test writes.
+/// Perf events whose counts the test sets.
 #[derive(Debug, Default)]
 pub struct FakePerf {
     pub opened: Mutex<Vec<PerfEvent>>,

@@ -1,4 +1,4 @@
-//! Windows, and what they gave.
+//! Windows, and their results.
 
 use super::{Live, Rate, SECOND, Scripted, Step, TestClock, Tree, server};
 use joulio_energy::{
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub const PACKAGE_0: &str = "/sys/class/powercap/intel-rapl:0/energy_uj";
 pub const PACKAGE_1: &str = "/sys/class/powercap/intel-rapl:1/energy_uj";
 
-/// A server whose two packages draw power, its clock, and its files.
+/// A server with two packages that draw power, its clock, and its files.
 pub struct Machine {
     pub tree: Tree,
     pub clock: Arc<TestClock>,
@@ -60,7 +60,7 @@ pub fn error(measured: &MeterResult) -> &WindowError {
     measured.figure.as_ref().expect_err("no figure")
 }
 
-/// A meter alone, and its clock.
+/// Returns one meter, with its clock.
 pub fn alone(meter: &Scripted) -> (Meters, Arc<TestClock>) {
     let clock = TestClock::at(SECOND);
     (

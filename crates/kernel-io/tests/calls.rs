@@ -1,4 +1,4 @@
-//! What each engine costs, needs and refuses.
+//! The costs of each engine, its requirements, and its refusals.
 
 mod common;
 
@@ -77,8 +77,8 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     for (name, mut ring) in policy_rings(&file, 1) {
         per_run(&mut || drop(one(&mut ring, request(Operation::Read, 1, 1))));
         let calls = ring.calls();
-        // A thread that spins asks once a completion was announced: a device that is polled is asked all
-        // the time.
+        // A thread that spins makes a system call once a completion has been announced, or all the time if the ring
+        // polls the device.
         let polled = calls.waiting.polls;
         let steps = calls.waiting.blocks + calls.waiting.sleeps + 3 * ios;
         assert!(calls.system_calls <= steps + polled, "{name}: {calls:?}");
@@ -91,7 +91,7 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     if let Some(mut sqpoll) = ring(&file, 1, CompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Operation::Read, 1, 1))));
         let calls = sqpoll.calls();
-        // What is left are wake-ups, and the core offered after 4096 empty polls.
+        // The rest are wake-ups, and yields of the core after 4096 empty polls each.
         let offered = calls.waiting.empty_polls / 4096;
         assert!(calls.system_calls <= offered + ios / 2, "{calls:?}");
         assert_eq!(calls.waiting.blocks, 0);

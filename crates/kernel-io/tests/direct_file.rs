@@ -1,4 +1,4 @@
-//! Opening block devices and files: what they are, and what is refused.
+//! Opening block devices and files: their properties, and the reasons for refusals.
 
 mod common;
 
@@ -47,14 +47,14 @@ fn what_is_no_file_or_device_is_refused_in_one_line() {
         refused(&empty, Access::Read),
         DirectFileError::Empty { .. } | DirectFileError::NoDirect { .. }
     ));
-    // procfs has no direct I/O.
+    // procfs does not support direct I/O.
     assert!(matches!(
         refused("/proc/version", Access::Read),
         DirectFileError::NoDirect { .. }
     ));
 }
 
-/// A loop device on a scratch file; none where they cannot be made.
+/// A loop device on a scratch file; `None` if loop devices cannot be created.
 struct Loop {
     scratch: Scratch,
     path: PathBuf,
@@ -117,7 +117,7 @@ fn a_loop_device_is_a_block_device_that_one_at_a_time_writes() {
 #[test]
 fn a_file_under_a_loop_device_is_not_written_though_it_was_moved() {
     let Some(device) = Loop::new() else { return };
-    // The loop device's path leads nowhere now.
+    // The loop device's path does not exist any more.
     let folder = device.scratch.path.parent().unwrap();
     let (hidden, moved) = (folder.join("hidden"), folder.join("hidden/moved"));
     std::fs::create_dir(&hidden).unwrap();

@@ -1,5 +1,5 @@
-//! Every engine on a file of the machine's own file system: what is written is read back, an error
-//! ends the request it belongs to, and a dropped engine has ended its requests.
+//! Every engine on a file of the machine's own file system: written data is read back, an error ends the request to
+//! which it belongs, and an engine that is dropped has ended its requests.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn pattern(block: u64, salt: u8) -> Vec<u8> {
     word.to_le_bytes().repeat(BLOCK as usize / 8)
 }
 
-/// Sends a request for every block, as many at once as the depth, and sees each end once.
+/// Submits a request for every block, as many at once as the depth, and checks that each ends once.
 fn sweep(engine: &mut impl KernelEngine, operation: Operation, depth: usize, salt: u8, name: &str) {
     let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
     let (mut next, mut ended) = (0, HashSet::new());
@@ -85,7 +85,7 @@ fn what_is_written_is_read_back() {
     of_every_engine(&scratch.open(Access::Write), &WhatIsWrittenIsReadBack);
 }
 
-/// A completion mode in which the kernel polls, which it does for reads and writes alone.
+/// Returns true for a completion mode in which the kernel polls, which it does only for reads and writes.
 fn polls(engine: &mut impl KernelEngine) -> bool {
     ["poll", "hybrid", "sqpoll+poll"].contains(&engine.effective().as_str())
 }
@@ -111,7 +111,7 @@ impl Claim for ATrimmedBlockIsZeroAndTheRestIsNot {
             };
             assert!(done.buffer[..] == wanted[..], "{name}: block {block}");
         }
-        // Longer than its buffer: nothing moves.
+        // Longer than its buffer: no data is transferred.
         let buffer = engine.buffers(0, 1, 512).unwrap().pop().unwrap();
         let request = request(Operation::Trim, 4, 1);
         engine.prepare(request, buffer).unwrap();

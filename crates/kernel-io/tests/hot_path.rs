@@ -1,8 +1,8 @@
-//! What an I/O through the kernel must not do, by every engine in every completion mode that this
-//! machine has: allocate, or make a system call that the engine does not count.
+//! What an I/O through the kernel must not do, with every engine in every completion mode that this machine has:
+//! allocate, or make a system call that the engine does not count.
 //!
-//! For the system calls the test runs itself under `strace`, a file for each thread: the one of the
-//! engines has marks in it, writes to nowhere.
+//! To see the system calls the test runs itself under `strace`, with a file for each thread. The file of the
+//! engines' thread contains marks, which are writes to /dev/null.
 
 mod common;
 
@@ -16,10 +16,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Rounds, in each of which every buffer is read into once.
+/// Number of rounds, in each of which every buffer is read into once.
 const ROUNDS: u64 = 20;
 
-/// Reads into every one of `buffers`, all at once, and waits until they are back.
+/// Reads into each of `buffers`, all at once, and waits for all completions.
 fn round(engine: &mut impl KernelEngine, round: u64, buffers: &mut Vec<AlignedBuffer>) {
     let (all, deadline) = (buffers.len(), soon());
     while let Some(buffer) = buffers.pop() {
@@ -48,7 +48,7 @@ impl Claim for NothingIsAllocated {
                 round(&mut engine, number, &mut buffers);
             }
         });
-        // Neither allocated nor freed.
+        // Nothing was allocated or freed.
         let counts = (done.count_total, done.count_current);
         assert_eq!(counts, (0, 0), "{name} at depth {depth}");
     }
@@ -60,12 +60,12 @@ fn no_engine_allocates_for_an_io() {
     of_every_engine_and_mode(&scratch.open(Access::Read), &NothingIsAllocated);
 }
 
-/// Set where the test runs under `strace`.
+/// Variable that is set while the test runs under `strace`.
 const TRACED: &str = "JOULIO_TEST_IS_TRACED";
 const BEGIN: &str = "the counted I/Os begin";
 const END: &str = "the counted I/Os end: ";
 
-/// Marks around the I/Os, with the engine's own count.
+/// Writes marks around the I/Os, with the engine's own count.
 struct Marked(RefCell<File>);
 
 impl Marked {
@@ -122,10 +122,10 @@ fn every_system_call_of_an_io_is_one_that_its_engine_counts() {
             assert_eq!(calls.len().to_string(), count, "{of}: {calls:#?}");
             counted.push(of.to_owned());
         } else if let Some(calls) = &mut calls {
-            // A clock that the vDSO cannot read, as some virtual machines have, is no engine's call, nor is
-            // the standard library's check of a file that it closes, in a debug build.
+            // Two kinds of calls are not the engine's: reads of a clock that the vDSO cannot read, as on some
+            // virtual machines, and in a debug build the standard library's check of a file that it closes.
             let checked = line.starts_with("fcntl(") && line.contains("F_GETFD");
-            // One that the kernel begins again by itself is one, and its second line counts.
+            // A call that the kernel restarts by itself is one call, and its second line counts.
             let again = line.contains("ERESTART");
             if !line.starts_with("clock_gettime(") && !checked && !again {
                 calls.push(line);
@@ -140,7 +140,7 @@ fn every_system_call_of_an_io_is_one_that_its_engine_counts() {
     }
 }
 
-/// The system calls of the thread that made the marks.
+/// Returns the system calls of the thread that made the marks.
 fn engines_thread(folder: &Path) -> String {
     let files = fs::read_dir(folder).unwrap();
     let mut texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());

@@ -1,4 +1,4 @@
-//! Examples run to their ends.
+//! Runs the examples to their ends.
 
 #[path = "../examples/tokio.rs"]
 mod tokio_example;

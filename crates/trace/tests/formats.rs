@@ -1,4 +1,4 @@
-//! Whatever was recorded, the outputs are what their readers take.
+//! Whatever was recorded, the outputs are valid for their readers.
 
 mod common;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 fn kind() -> impl Strategy<Value = EventKind> {
-    // Few identifiers, so that they meet; 16 bits of status.
+    // Few identifiers, so that they are reused; statuses of 16 bits.
     let cid = 0u16..4;
     let direction = prop_oneof![
         Just(Direction::Read),
@@ -48,7 +48,7 @@ fn kind() -> impl Strategy<Value = EventKind> {
     ]
 }
 
-/// Times in any order: near each other, or anywhere on the clock.
+/// Returns times in any order: near each other, or anywhere on the clock.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let time = prop_oneof![9 => 0u64..2_000, 1 => any::<u64>()];
     let event = (time, 0u16..3, kind()).prop_map(|(at, queue, kind)| Event {
@@ -64,7 +64,7 @@ fn threads() -> impl Strategy<Value = Vec<Thread>> {
     recording_threads(lost)
 }
 
-/// Threads of whose events none was overwritten.
+/// Returns threads without overwritten events.
 fn whole_threads() -> impl Strategy<Value = Vec<Thread>> {
     recording_threads(Just(0))
 }
@@ -74,7 +74,7 @@ fn recording_threads(lost: impl Strategy<Value = u64>) -> impl Strategy<Value = 
         events,
         overwritten,
     });
-    // Names are the caller's: quotes and all.
+    // Names come from the caller, and may contain quotes.
     let thread =
         ("\\PC{0,8}", vec(recorded, 0..3)).prop_map(|(name, recorded)| Thread { name, recorded });
     vec(thread, 0..3)
@@ -91,14 +91,14 @@ fn trace_events(timeline: &Timeline) -> Vec<Value> {
     document["traceEvents"].as_array().expect("array").clone()
 }
 
-/// The time of an entry in nanoseconds, as Perfetto rounds it.
+/// Returns the time of an entry in nanoseconds, as Perfetto rounds it.
 fn ns(entry: &Value, key: &str) -> i128 {
     let us = entry[key].as_f64().expect("a number");
     assert!(us >= 0.0);
     (us * 1e3).round() as i128
 }
 
-/// Checks what every reader of the Trace Event Format relies on.
+/// Checks everything that readers of the Trace Event Format rely on.
 fn check(entries: &[Value]) {
     let mut last: HashMap<(String, u64), f64> = HashMap::new();
     let mut open: HashMap<String, &str> = HashMap::new();
@@ -116,7 +116,7 @@ fn check(entries: &[Value]) {
         assert!(before.unwrap_or(0.0) <= ts, "back in time: {entry}");
         assert!(tid.is_some());
         match phase {
-            // One at a time in a lane, and an end names its begin.
+            // One at a time in a lane, and an end has the name of its begin.
             "b" => assert_eq!(open.insert(track, name), None, "{entry}"),
             "e" => assert_eq!(open.remove(&track), Some(name), "{entry}"),
             "X" => assert!(entry["dur"].as_f64().expect("dur") >= 0.0),
@@ -130,7 +130,7 @@ fn check(entries: &[Value]) {
 
 #[test]
 fn a_slice_is_exact_to_the_nanosecond() {
-    // A machine that has been up for 40 days.
+    // On a machine that has been up for 40 days.
     let start = 3_456_000_123_456_789;
     let entries = trace_events(&timeline(hybrid_read(start, 0x1000)));
     check(&entries);

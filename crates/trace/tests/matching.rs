@@ -1,4 +1,4 @@
-//! What belongs together is found, and what has lost its other half is not hidden.
+//! Events that belong together are matched, and those whose counterpart is lost are not hidden.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn an_identifier_used_again_does_not_complete_the_io_before() {
 
 #[test]
 fn queues_of_the_same_number_are_distinguished_by_their_recorders() {
-    // Two controllers, each with a queue 1, waited on by one core.
+    // Two controllers that both have a queue 1, with one core that waits for both.
     let one = |offset| Recorded {
         events: vec![at(offset, submit(1)), at(100 + offset * 3, complete(1))],
         overwritten: 0,
@@ -103,7 +103,7 @@ fn what_one_queue_has_lost_the_others_do_not_show_in_part() {
         let end = EventKind::SpinEnd { polls: 9 };
         [at(from, EventKind::SpinBegin), at(to, end)]
     };
-    // The core's waits are on the first queue, and the oldest is overwritten.
+    // The core's waits are on the first queue, whose oldest event is overwritten.
     let first = Recorded {
         events: spin(110, 190).to_vec(),
         overwritten: 2,

@@ -1,4 +1,4 @@
-//! The text for people, letter by letter.
+//! The text output, letter by letter.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Trims and flushes by the user-space driver on an emulated controller: as many as the job says, and the
-//! blocks read as the controller says they do.
+//! Trims and flushes through the user-space driver on an emulated controller: as many as the job requests, and the
+//! blocks read as the controller says.
 
 use joulio_emulator::{Activity, EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
@@ -16,7 +16,7 @@ use std::path::Path;
 const BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// Activity of the controller when it was last read: after the run.
+    /// Activity of the controller when it was last read, after the run.
     static SEEN: Cell<Activity> = Cell::default();
 }
 
@@ -47,7 +47,7 @@ fn target(file: &Path) -> Box<dyn Target> {
 }
 
 /// Runs `job` in `mode` on a device full of bytes of 7. Returns the counts, the controller's activity, and the
-/// device's bytes afterwards.
+/// bytes of the device afterwards.
 fn done(job: &Job, mode: &str) -> (Counts, Activity, Vec<u8>) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![7; BYTES]).unwrap();
@@ -138,7 +138,7 @@ fn each_block_is_trimmed_and_written_and_flushes_come_between() {
             counts.sync.unwrap().ios,
         );
         let seen = (activity.other.ios, activity.write.ios, activity.flush.ios);
-        // None after the hundredth write but that of the end.
+        // No flush follows the hundredth write, except the one at the end.
         assert_eq!((done, seen), ((100, 100, 20), (100, 100, 20)), "{mode}");
         let verified = counts.verify.unwrap();
         assert!(verified.errors == 0 && verified.blocks > 50, "{verified:?}");

@@ -64,8 +64,7 @@ fn two_controllers_raise_one_line() {
     );
 }
 
-/// Above two pages a transfer is described by an SGL or by a list of PRPs, as the driver is
-/// configured.
+/// A transfer of more than two pages has an SGL or a list of PRPs, as the driver is configured.
 #[test]
 fn contents_are_the_same_without_sgls() {
     let _alone = alone();
@@ -91,7 +90,7 @@ fn contents_are_the_same_without_sgls() {
     }
 }
 
-/// The claim permits more than the emulated controller needs: it deallocates at once.
+/// The claim permits more than the emulated controller does, which deallocates at once.
 #[test]
 fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     let _alone = alone();
@@ -112,8 +111,8 @@ fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     );
 }
 
-/// The claim permits more than the emulated controller needs: its vectors are masked by a store, and it clears the
-/// pending bit of consumed completions.
+/// The claim permits more than the emulated controller does: a store masks its vectors, and it clears the pending
+/// bit of consumed completions.
 #[test]
 fn in_process_nothing_is_left_pending_behind_the_mask() {
     let _alone = alone();

@@ -12,7 +12,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// I/Os of a mixed run; more with JOULIO_THOROUGH.
+/// Returns the number of I/Os of a mixed run; more with JOULIO_THOROUGH.
 pub fn ios() -> u64 {
     match std::env::var_os("JOULIO_THOROUGH") {
         Some(_) => joulio_conformance::IOS,

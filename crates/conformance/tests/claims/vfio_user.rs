@@ -1,5 +1,5 @@
-//! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with blocks of 512 and 4096
-//! bytes, with mapped doorbells and with doorbells that are messages.
+//! The claims through a vfio-user socket: joulio's client and joulio's server, in this process, with blocks of 512
+//! and 4096 bytes, with mapped doorbells and with doorbells that are messages.
 
 use crate::{alone, ios};
 use joulio_conformance::{Bench, claims};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 use std::thread::JoinHandle;
 
-/// A server in a thread of its own, and its socket.
+/// A server in a thread of its own, with its socket.
 struct Served {
     path: PathBuf,
     stop: Option<std::io::PipeWriter>,
@@ -64,7 +64,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // A pipe whose other end is closed can be read from.
+        // When the other end of a pipe is closed, the pipe becomes readable.
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));

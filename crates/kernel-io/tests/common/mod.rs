@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub const BLOCK: u32 = 4096;
 pub const BLOCKS: u64 = 256;
 
-/// A file of [`BLOCKS`] blocks, on the file system that holds the build.
+/// A file of [`BLOCKS`] blocks, on the file system of the build.
 pub struct Scratch {
     _folder: tempfile::TempDir,
     pub path: PathBuf,
@@ -51,7 +51,7 @@ pub fn soon() -> Nanos {
     now() + Nanos::from_millis(30_000)
 }
 
-/// Returns every completion mode that io_uring has here, with the options that change its calls.
+/// Returns every completion mode that io_uring supports here, with the options that change its calls.
 pub fn rings() -> Vec<(CompletionMode, RingOptions)> {
     let plain = RingOptions::default();
     let fixed = RingOptions {
@@ -76,8 +76,8 @@ pub fn rings() -> Vec<(CompletionMode, RingOptions)> {
     ]
 }
 
-/// A ring, or none where the machine has no such thing: a sandbox, an old kernel, a device without
-/// queues to poll.
+/// Returns a ring, or `None` if the machine does not support it: in a sandbox, on an old kernel, or on a device
+/// without poll queues.
 pub fn ring(
     file: &Arc<DirectFile>,
     depth: usize,
@@ -95,12 +95,12 @@ pub fn ring(
     }
 }
 
-/// A claim that every engine is to meet.
+/// A claim that every engine must fulfil.
 pub trait Claim {
     fn of(&self, engine: impl KernelEngine, name: &str, depth: usize);
 }
 
-/// A ring by every policy that it has the steps for, or none where the machine has no such thing.
+/// Returns a ring with every policy whose steps it supports; none if the machine has no such ring.
 pub fn policy_rings(file: &Arc<DirectFile>, depth: usize) -> Vec<(String, PolicyUring)> {
     let plain = RingOptions::default();
     let fixed = RingOptions {
@@ -126,7 +126,7 @@ pub fn policy_rings(file: &Arc<DirectFile>, depth: usize) -> Vec<(String, Policy
     rings
 }
 
-/// Claims it of psync at depth 1, and of the others at depths 1 and 32.
+/// Tests the claim on psync at depth 1, and on the others at depths 1 and 32.
 pub fn of_every_engine(file: &Arc<DirectFile>, claim: &impl Claim) {
     let psync = Psync::new(Arc::clone(file), 1, CompletionMode::Interrupt).unwrap();
     claim.of(psync, "psync", 1);
@@ -144,8 +144,8 @@ pub fn of_every_engine(file: &Arc<DirectFile>, claim: &impl Claim) {
     }
 }
 
-/// Claims it of psync at depth 1, and of the others at depths 1 and 32, in each of all completion
-/// modes that an engine has here.
+/// Tests the claim on psync at depth 1, and on the others at depths 1 and 32, in every completion mode that an
+/// engine has here.
 pub fn of_every_engine_and_mode(file: &Arc<DirectFile>, claim: &impl Claim) {
     for mode in CompletionMode::ALL {
         let psync = Psync::new(Arc::clone(file), 1, mode);
@@ -171,7 +171,7 @@ pub fn of_every_engine_and_mode(file: &Arc<DirectFile>, claim: &impl Claim) {
     }
 }
 
-/// An engine, or none where it lacks the mode, or the machine what that takes.
+/// Returns an engine, or `None` if it lacks the mode, or the machine lacks what the mode needs.
 fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError>) -> Option<E> {
     match made {
         Ok(engine) => Some(engine),
@@ -185,7 +185,7 @@ fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError
     }
 }
 
-/// Runs one request from submission to completion.
+/// Executes one request from submission to completion.
 pub fn one(engine: &mut impl KernelEngine, request: Request) -> KernelCompletion {
     let buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
     engine.prepare(request, buffer).unwrap();

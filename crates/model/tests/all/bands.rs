@@ -1,4 +1,5 @@
-//! Promises of a band: it holds the value, and a wider figure never makes it narrower.
+//! Properties of a band: it contains the value, and a wider band of a figure never makes that of an energy
+//! narrower.
 
 use std::sync::LazyLock;
 
@@ -42,7 +43,7 @@ fn transfer() -> impl Strategy<Value = TransferTotals> {
     })
 }
 
-/// Power states saved up to nine tenths of the idle energy, or are not used.
+/// Returns activity in which power states saved up to nine tenths of the idle energy, or were not used.
 fn activity() -> impl Strategy<Value = (TransferTotals, TransferTotals, Option<f64>)> {
     (transfer(), transfer(), prop::option::of(0.1..1.0))
 }
@@ -79,7 +80,7 @@ static BUILTIN: LazyLock<Vec<(MachineProfile, DeviceProfile)>> = LazyLock::new(|
         .collect()
 });
 
-/// Returns every figure of a machine that has a share in an energy, and of a device.
+/// Returns every figure of a machine that contributes to an energy, and every figure of a device.
 fn figures<'a>(
     machine: &'a mut MachineProfile,
     device: &'a mut DeviceProfile,
@@ -148,7 +149,7 @@ proptest! {
         places in prop::collection::vec(0.0..=1.0f64, 24),
     ) {
         let (machine, device) = which.get(&BUILTIN);
-        // What power states had drawn scales with the idle watts, as the band takes it.
+        // The energy of power states scales with the idle watts, as the band assumes.
         let (read, write, slept) = activity;
         let band = Pick::band(|pick| {
             energy(machine, device, activity_of(device, activity), &cores, pick)
@@ -205,7 +206,7 @@ fn what_is_taken_off_is_taken_off_at_its_other_end() {
     machine.core_watts.c6.band = Some([0.0625, 0.25]);
     let got = band(&machine);
     assert_eq!((got.low, got.high), (Joules(0.25), Joules(1.4375)));
-    // Bands that overlap: C1E costs no less than the C6 in base.
+    // Overlapping bands: C1E takes no less than the C6 in base.
     machine.core_watts.c6.band = Some([0.0625, 1.0]);
     assert_eq!(band(&machine).low, Joules(0.0));
 }

@@ -1,17 +1,16 @@
-//! Every figure of every profile has bounds, and the message that refuses it says the field and the
-//! range.
+//! Every figure of every profile has bounds, and the message that refuses it gives the field and the range.
 
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
 use toml::Value;
 
-/// A step into a profile's TOML.
+/// A step of a path in a profile's TOML.
 #[derive(Clone)]
 enum Step {
     Key(String),
     Row(usize),
 }
 
-/// The paths of all figures below `value`: tables with a value and a kind.
+/// Collects the paths of all figures below `value`: tables with a value and a kind.
 fn figures(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     match value {
         Value::Table(table) if table.contains_key("value") && table.contains_key("kind") => {
@@ -35,7 +34,7 @@ fn figures(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// Returns the path of a field as error messages write it.
+/// Returns the path of a field in the form of error messages.
 fn field(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -48,7 +47,7 @@ fn field(path: &[Step]) -> String {
     text
 }
 
-/// `profile` with `value` at `path`, and no band there.
+/// Returns `profile` with `value` at `path`, and without a band there.
 fn with(profile: &Value, path: &[Step], value: f64) -> String {
     let mut profile = profile.clone();
     let mut at = &mut profile;
@@ -76,8 +75,8 @@ fn folder(kind: &str) -> Vec<(String, Value)> {
     files.map(read).collect()
 }
 
-/// Checks that no figure of any profile takes `value`; the message is a line with the field and, for a number, the
-/// range.
+/// Checks that no figure of any profile accepts `value`; the message is one line with the field and, for a number,
+/// the range.
 #[track_caller]
 fn nowhere(value: f64) {
     let parse = |kind: &str, text: &str| -> Result<(), ProfileError> {
@@ -127,7 +126,7 @@ fn no_figure_is_a_number_that_is_none() {
     nowhere(f64::INFINITY);
 }
 
-/// Finds what the figure `path` of the profile `profile` says of `value`.
+/// Returns the error message for `value` in the figure `key` of `table`.
 fn device_says(table: &str, key: &str, value: f64) -> String {
     let text = include_str!("../../../../profiles/devices/optane-900p.toml");
     let profile: Value = toml::from_str(text).expect("TOML");

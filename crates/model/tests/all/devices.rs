@@ -1,18 +1,18 @@
-//! Measurements of the devices come out of their profiles.
+//! Profiles reproduce the measurements of their devices.
 //!
-//! A profile holds the device alone and most measurements hold the host too: the difference must
-//! be a host that exists, from [`HOST`]'s least to its most. Measured throughput is met as far as
-//! it is the device's own limit.
+//! A profile describes the device alone, and most measurements include the host: the difference must be that of a
+//! possible host, from the least to the most of [`HOST`]. Measured throughput is reproduced as far as it is the
+//! device's own limit.
 
 use crate::common::{DRAWS, alone, assert_close, closed_loop, device, mean_ns, percentile_ns};
 use joulio_model::device::PowerState;
 use joulio_units::Direction::{self, Read, Write};
 
-/// Microseconds of software around one I/O: polled without a file system (XRP: crossing 0.351,
-/// system call 0.199, bio 0.379, driver 0.113), and with an interrupt on top (HotStorage'22: 2.0).
+/// Microseconds of software around one I/O: polled and without a file system (XRP: crossing 0.351, system call
+/// 0.199, bio 0.379, driver 0.113), and with an interrupt in addition (HotStorage'22: 2.0).
 const HOST: [f64; 2] = [1.042, 3.05];
 
-/// Mean microseconds of an I/O of 4 KiB alone on the device.
+/// Returns the mean microseconds of a 4 KiB I/O that is alone on the device.
 fn alone_us(name: &str, direction: Direction) -> f64 {
     mean_ns(&alone(&device(name), direction, 4096, DRAWS)) / 1e3
 }
@@ -23,7 +23,7 @@ fn saturated(name: &str, direction: Direction, bytes: u32) -> f64 {
 
 fn assert_host(measured_us: f64, device_us: f64) {
     let host = measured_us - device_us;
-    // A tenth of a microsecond for what the measurements round away.
+    // A tenth of a microsecond for the rounding of the measurements.
     assert!(
         (HOST[0] - 0.1..HOST[1] + 0.1).contains(&host),
         "measured {measured_us}, device {device_us}: no host takes {host} us"
@@ -36,7 +36,7 @@ fn the_p4800x_is_as_quick_as_anandtech_found_it() {
     assert_host(8.9, alone_us("optane-p4800x", Read));
     let (iops, latency) = closed_loop(&profile, Read, 4096, 16);
     assert_close(iops, 584_800.0, 0.01);
-    // 25.5 us there: what the host does between two I/Os is no latency of either.
+    // 25.5 us there: the time of the host between two I/Os is part of neither latency.
     assert_close(latency * 1e6, 25.5, 0.08);
 }
 
@@ -53,7 +53,7 @@ fn the_p4800xs_percentiles_are_anandtechs() {
 
 #[test]
 fn the_p4801x_leaves_hotstorage_23_its_driver_and_no_more() {
-    // By SQPOLL and IOPOLL: bio and driver, and at most a hand-over between two threads.
+    // With SQPOLL and IOPOLL: bio and driver, and at most a hand-over between two threads.
     for (direction, measured) in [(Read, 7.81), (Write, 12.19)] {
         let host = measured - alone_us("optane-p4801x", direction);
         assert!((0.39..1.5).contains(&host), "{direction:?}: {host} us");
@@ -86,7 +86,7 @@ fn samsungs_drives_meet_their_tables() {
     ] {
         assert_host(1e6 / iops, alone_us(name, direction));
     }
-    // At depth 32, with four threads and with sixteen; the profiles say who printed that.
+    // At depth 32, with four threads and with sixteen; the profiles give the sources.
     for (name, direction, depth, measured) in [
         ("samsung-960-evo", Read, 4 * 32, 330_000.0),
         ("samsung-960-evo", Write, 4 * 32, 330_000.0),
@@ -136,7 +136,7 @@ fn reads_that_meet_in_the_flash_bend_throughput_before_it_saturates() {
             "{name}: no I/O would have to wait for want of servers"
         );
         let gain = closed_loop(&profile, Read, 4096, depth).0 * alone_us(name, Read) / 1e6;
-        // Times that vary as much as their mean would keep this many busy; these vary less.
+        // Times that vary as much as their mean would keep this many servers busy; these vary less.
         let least = servers * m / (servers + m - 1.0);
         assert!((least..0.9 * m).contains(&gain), "{name}: {gain} of {m}");
     }
@@ -152,8 +152,8 @@ fn the_z_ssd_lies_between_optane_and_flash_as_anandtech_found_it() {
 
 #[test]
 fn the_tipro9000_leaves_spdk_its_share_of_cycles() {
-    // HotStorage'25: 15.17 % of a core for 56 reads in flight of 32.1 us each are 0.09 us a read,
-    // SPDK's own record too; and the loop's next poll.
+    // HotStorage'25: 15.17 % of a core for 56 reads in flight of 32.1 us each are 0.09 us per read, which is also
+    // SPDK's own record; and the next poll of the loop.
     let software = 0.1517 * 32.1 / 56.0 + 0.1;
     assert_close(alone_us("tipro9000", Read) + software, 32.1, 0.01);
     assert_close(alone_us("tipro9000", Write) + software, 4.9, 0.02);
@@ -161,7 +161,7 @@ fn the_tipro9000_leaves_spdk_its_share_of_cycles() {
 
 #[test]
 fn the_disk_seeks_and_turns() {
-    // HotStorage'20's class of HDDs is 10 ms; 8.2 ms of seek and half a turn of 8.33 are 12.4.
+    // HotStorage'20's HDDs take 10 ms; 8.2 ms of seek and half a turn of 8.33 ms are 12.4.
     assert_close(alone_us("hdd-7200", Read), 8_200.0 + 8_333.0 / 2.0, 0.02);
     let latencies = alone(&device("hdd-7200"), Read, 4096, DRAWS);
     let mean = mean_ns(&latencies);
@@ -170,7 +170,7 @@ fn the_disk_seeks_and_turns() {
         .map(|l| (l.0 as f64 - mean).powi(2))
         .sum::<f64>();
     let sigma = (square / f64::from(DRAWS)).sqrt();
-    // A turn's 8.33 / sqrt(12) ms and a seek's 3 ms.
+    // Of a turn 8.33 / sqrt(12) ms, and of a seek 3 ms.
     assert_close(sigma / 1e6, 2.4_f64.hypot(3.0), 0.05);
     assert_close(saturated("hdd-7200", Read, 4096), 1e3 / 12.4, 0.02);
 }

@@ -1,4 +1,4 @@
-//! Promises of the power model: parts add up, and scale with time.
+//! Properties of the power model: parts add up, and scale with time.
 
 use joulio_model::{
     CoreState, CountedIos, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick,
@@ -33,7 +33,7 @@ fn idle(window: Nanos) -> DeviceActivity {
     }
 }
 
-/// A window of everything at once, `n` times as long.
+/// Returns a window with every kind of activity, `n` times as long.
 fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
     let core = Residency {
         spin: Nanos(n * 300_000),
@@ -322,11 +322,11 @@ fn what_a_kernel_counted_costs_what_the_profile_says_of_so_many_ios() {
     );
     let idle = device.power.idle_watts.value;
     assert!(joules > idle, "{joules}");
-    // Answered by a cache: the device can have worked for no longer than the kernel waited.
+    // Answered by a cache: the device cannot have worked for longer than the kernel waited.
     let (activity, cached) = of(Nanos::from_millis(1));
     assert_eq!(activity.read.service, Nanos::from_millis(1));
     assert!(idle < cached && cached < joules, "{cached}");
-    // Idle, it idles.
+    // Without I/O the device is idle.
     let none = CountedIos::default();
     let nothing = DeviceActivity::counted(&device, SECOND, none, none);
     assert_close(power::device(&device, &nothing, Pick::Value), idle);

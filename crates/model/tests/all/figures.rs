@@ -1,4 +1,4 @@
-//! Every figure of every built-in profile has what its reader needs.
+//! Every figure of every built-in profile has what a reader needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,8 +9,7 @@ use toml::Value;
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
 
-/// Figures that Identify Controller prints: exact for the device as it is emulated, wherever the
-/// profile has it from.
+/// Figures that Identify Controller reports: exact for the device as it is emulated, whatever their source.
 const EXACT: [&str; 6] = [
     "capacity_bytes",
     "max_transfer_bytes",
@@ -41,7 +40,7 @@ fn figures(path: &str, value: &Value, found: &mut Vec<(String, Figure)>) {
     }
 }
 
-/// The profiles in one folder, by name.
+/// Returns the profiles in one folder, by name.
 fn folder(folder: &str) -> Vec<(String, Value)> {
     let entries = fs::read_dir(Path::new(PROFILES).join(folder)).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());
@@ -93,7 +92,7 @@ fn every_figure_has_a_source_and_lies_in_its_band() {
 fn every_figure_that_nobody_printed_has_a_band() {
     for (path, figure) in all() {
         let field = path.rsplit('.').next().unwrap();
-        // The instant device is no device: what it takes and draws is defined.
+        // The profile instant is no real device: its times and watts are defined.
         let defined = EXACT.contains(&field) || path.starts_with("instant.");
         let exact = figure.kind == FigureKind::Published || defined;
         assert!(
@@ -119,7 +118,7 @@ fn every_state_and_wake_of_a_core_and_every_direction_of_a_device_has_its_figure
     };
     for (name, machine) in folder("machines") {
         let has = fields(&name, &machine);
-        // CPUs without WAITPKG have no figure for what they do not have.
+        // CPUs without WAITPKG have no figures for it.
         let waits = ["pause_c01", "pause_c02"].map(|state| format!("core_watts.{state}"));
         let waits = waits.iter().filter(|_| !OLDER.contains(&name.as_str()));
         let always = [

@@ -1,4 +1,4 @@
-//! Times under garbage collection and slow reads.
+//! Times with garbage collection and slow reads.
 
 use crate::common::{alone, assert_close, closed_loop, device, mean_ns, percentile_ns};
 use joulio_model::device::{GarbageCollection, Tail};
@@ -17,7 +17,8 @@ fn figure(value: f64) -> Figure {
     }
 }
 
-/// A profile with one server, 10 us for everything and no spread: a burst of `us` after every `blocks` written.
+/// Returns a profile with one server, 10 us for everything and no spread: a burst of `us` after every `blocks`
+/// written.
 fn collecting(blocks: u32, us: f64, fraction: f64) -> DeviceProfile {
     let mut profile = device("instant");
     let service = &mut profile.service;
@@ -39,7 +40,7 @@ fn a_burst_begins_with_the_write_that_completes_the_bytes_and_delays_what_follow
     assert_eq!(start(0, Direction::Write), Nanos::from_micros(10));
     assert_eq!(start(100, read), Nanos::from_micros(110));
     assert_eq!(start(200, Direction::Write), Nanos::from_micros(210));
-    // From 200 to 700 nobody is served.
+    // From 200 to 700 no I/O is served.
     assert_eq!(start(300, read), Nanos::from_micros(710));
     assert_eq!(start(800, read), Nanos::from_micros(810));
 }
@@ -49,7 +50,7 @@ fn a_burst_reaches_its_fraction_of_the_medium() {
     const READS: usize = 10_000;
     for fraction in [0.0, 0.25, 1.0] {
         let mut profile = collecting(1, 1e6, fraction);
-        // So many servers that no read waits for another.
+        // With so many servers no read waits for another.
         profile.service.parallelism.value = READS as f64 + 1.0;
         let mut model = ServiceModel::new(&profile, 1);
         model.start(Nanos::ZERO, Direction::Write, BLOCK);
@@ -72,7 +73,7 @@ fn reads_alone_never_collect() {
 
 #[test]
 fn a_flood_of_writes_pays_for_its_bursts() {
-    // 100 writes of 10 us, the last of which begins 500 us of collection: 10 us of them its own.
+    // 100 writes of 10 us, the last of which starts 500 us of collection; 10 us of these are its own.
     let (iops, _) = closed_loop(&collecting(100, 500.0, 1.0), Direction::Write, BLOCK, 1);
     assert_close(iops, 100.0 / (99.0 * 10e-6 + 500e-6), 0.01);
 }
@@ -81,7 +82,7 @@ fn a_flood_of_writes_pays_for_its_bursts() {
 fn the_tail_of_reads_among_writes_is_the_bursts() {
     let latencies = |profile: &DeviceProfile| {
         let mut model = ServiceModel::new(profile, 3);
-        // Read and write in turns, 200 k IOPS, which is 400 MB/s of writes: a burst each 164 ms.
+        // Reads and writes in turn, 200 k IOPS, which are 400 MB/s of writes: a burst every 164 ms.
         let direction = |i: u64| [Direction::Read, Direction::Write][(i % 2) as usize];
         let finish = |i: u64| model.start(Nanos(i * 5_000), direction(i), BLOCK) - Nanos(i * 5_000);
         let latencies = (0..400_000).map(finish);
@@ -133,8 +134,8 @@ fn a_slowed_device_takes_so_many_times_as_long() {
 }
 
 proptest! {
-    /// Whatever a host does, an I/O ends never before now, never later than the queue and one burst explain, and at
-    /// the same time again for the same seed.
+    /// Whatever a host does, an I/O never ends before now, never later than the queue and one burst explain, and at
+    /// the same time again with the same seed.
     #[test]
     fn a_burst_costs_at_most_itself(
         seed: u64,
@@ -164,8 +165,7 @@ proptest! {
         prop_assert_eq!(run(), run());
     }
 
-    /// A longer burst, or one that reaches more of the medium, is never the quicker one for a
-    /// flood of writes.
+    /// With a longer burst, or one that reaches more of the medium, a flood of writes is never quicker.
     #[test]
     fn more_collection_is_never_quicker(blocks in 1_u32..64, us in 1_u64..2_000) {
         let rate = |us: u64| {

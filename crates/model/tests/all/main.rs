@@ -1,4 +1,4 @@
-//! The profiles' tests, a module each, all of them one program.
+//! The profiles' tests, one module each, in one program.
 
 mod bands;
 mod bounds;

@@ -1,5 +1,5 @@
-//! Promises of the power states, on the 960 EVO: PS0 to PS2 do I/O, PS3 takes 210 us to enter and
-//! 1.5 ms to leave, PS4 2.2 and 6 ms.
+//! Properties of the power states, on the 960 EVO: PS0 to PS2 are operational, PS3 takes 210 us to enter and 1.5 ms
+//! to leave, PS4 2.2 ms and 6 ms.
 
 use crate::common::{assert_close, device};
 use joulio_model::{DeviceProfile, PowerStates, Transition, Transitions};
@@ -14,8 +14,8 @@ fn us(us: u64) -> Nanos {
     Nanos::from_micros(us)
 }
 
-/// Transitions as Linux sets them (`nvme_configure_apst`, its rule before primary and secondary timeouts): after 50
-/// times entry and exit together, in whole milliseconds rounded up.
+/// Returns the transitions that Linux sets (`nvme_configure_apst`, its rule before primary and secondary timeouts):
+/// after 50 times the sum of entry and exit, in whole milliseconds rounded up.
 fn linux() -> Transitions {
     let mut table = [None; 32];
     let doze = Some(Transition {
@@ -36,7 +36,7 @@ fn an_idle_device_goes_down_step_by_step() {
     power.apst(&linux(), Nanos::ZERO);
     assert_eq!(power.current(us(85_999)), 0);
     assert_eq!(power.current(us(86_000)), 3);
-    // Entered at 86.21 ms, and 410 ms of idle time in it from there.
+    // Entered at 86.21 ms; 410 ms of idle time in the state count from then.
     assert_eq!(power.current(us(86_210 + 409_999)), 3);
     assert_eq!(power.current(us(86_210 + 410_000)), 4);
     assert_eq!(power.current(Nanos::MAX), 4);
@@ -61,7 +61,7 @@ fn leaving_costs_the_exit_latency_and_the_rest_of_the_entry() {
         (86_100, 86_210 + 1_500),
         (86_210, 86_210 + 1_500),
         (200_000, 200_000 + 1_500),
-        // PS3 to PS4 takes PS3's exit and PS4's entry.
+        // From PS3 to PS4 takes PS3's exit and PS4's entry.
         (496_210, 496_210 + 1_500 + 2_200 + 6_000),
         (600_000, 600_000 + 6_000),
     ] {
@@ -82,7 +82,7 @@ fn the_host_may_send_it_anywhere() {
     assert!(power.set(1, us(10_000)));
     assert_eq!(power.submitted(us(10_000)), us(16_000));
     assert!(power.set(3, us(20_000)));
-    // Back to the state that did I/O last.
+    // Back to the last operational state.
     assert_eq!(power.submitted(us(30_000)), us(31_500));
     assert_eq!(power.current(us(30_000)), 1);
     assert!(!power.set(5, us(40_000)));
@@ -95,7 +95,7 @@ fn a_doze_waits_for_the_io_under_way() {
     assert_eq!(power.submitted(Nanos::ZERO), Nanos::ZERO);
     power.idle_since(us(100));
     assert!(power.set(3, us(10)));
-    // It has not begun to doze off: the next I/O finds it awake.
+    // The transition has not begun: the next I/O finds the device awake.
     assert_eq!(power.submitted(us(50)), us(50));
     power.idle_since(us(120));
     assert!(power.set(3, us(60)));
@@ -113,7 +113,7 @@ fn a_cap_below_the_active_power_stretches_service() {
         assert_close(power.stretch(Direction::Write), writes, 1e-9);
         assert_eq!(power.stretch(Direction::Other), 1.0);
     }
-    // Asleep it keeps the pace that it will wake to.
+    // Asleep, the device keeps the speed of the state to which it will wake.
     power.set(4, us(1));
     assert_close(power.stretch(Direction::Read), 5.3 / 4.08, 1e-9);
 }
@@ -133,7 +133,7 @@ fn idle_energy_is_that_of_the_states_it_was_in() {
     power.apst(&linux(), Nanos::ZERO);
     let hour = Nanos::from_seconds(3_600.0);
     let residency = power.residency(hour);
-    // Entering is charged to where it came from; PS3 holds its transition down to PS4.
+    // The entry is charged to the state that it leaves; PS3's time includes the transition to PS4.
     let (awake, dozing) = (us(86_210), us(410_000 + 1_500 + 2_200));
     assert_eq!(residency[0], awake);
     assert_eq!(residency[3], dozing);
@@ -171,11 +171,11 @@ fn a_table_that_goes_round_is_not_followed() {
     let mut power = PowerStates::new(&evo(), Nanos::ZERO);
     power.apst(&table, Nanos::ZERO);
     power.set(1, Nanos::ZERO);
-    // To a state that does I/O, and after no time: neither counts.
+    // A transition to an operational state, and one after no time: neither is made.
     assert_eq!(power.current(Nanos::MAX), 1);
 }
 
-/// An event in the life of a device.
+/// An event in the use of a device.
 #[derive(Clone, Debug)]
 enum Event {
     Io { lasts: u64 },
@@ -184,7 +184,7 @@ enum Event {
     Reset,
 }
 
-/// Microseconds between two events: within one transition, across some, across idle times.
+/// Returns the microseconds between two events: within one transition, across several, or across idle times.
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![0_u64..10, 0_u64..3_000, 0_u64..200_000]
 }
@@ -200,7 +200,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     /// Whatever happens, and whatever table a host sets: no time is lost or counted twice, an I/O always wakes the
-    /// device, and it waits for two transitions at most.
+    /// device, and it waits for at most two transitions.
     #[test]
     fn residency_adds_up_to_the_whole_time(
         start in 0_u64..1_000,
@@ -214,7 +214,7 @@ proptest! {
                 Event::Io { lasts } => {
                     let ready = power.submitted(now);
                     prop_assert!(ready >= now);
-                    // The longest transition down and the longest up again.
+                    // The longest transition down, and the longest up again.
                     prop_assert!(ready - now <= us(1_500 + 2_200 + 6_000));
                     prop_assert!(power.current(now) < 3);
                     power.idle_since(ready + us(lasts));

@@ -1,4 +1,4 @@
-//! Promises of loading a profile: built-ins are sound, faults are named.
+//! Loading of profiles: the built-in ones are valid, and errors name the field.
 
 use joulio_model::{AnyProfile, DeviceProfile, Figure, MachineProfile, ProfileError};
 
@@ -107,7 +107,7 @@ fn a_figure_says_what_kind_it_is_and_where_it_came_from() {
     }
 }
 
-/// The refusals of built-in profiles after one change each.
+/// Returns the errors of built-in profiles after one change each.
 fn refusals<P>(profile: &P, validate: impl Fn(&P) -> Result<(), ProfileError>, cases: &[Case<P>])
 where
     P: Clone,
@@ -121,7 +121,7 @@ where
     }
 }
 
-/// A change to a profile, and how the refusal of it ends.
+/// A change to a profile, and the end of its error message.
 type Case<P> = (fn(&mut P), &'static str);
 
 fn set(figure: &mut Figure, value: f64) {
@@ -236,7 +236,7 @@ fn impossible_tails_and_collections_are_refused_by_the_name_of_the_field() {
                 "service.tail.us must be from 0 to 60000000 microseconds, is -1",
             ),
             (
-                // 5.5 us x (1 - 0.9) lie above the floor, and 3e-5 x 20 ms is 0.6 us.
+                // 5.5 us x (1 - 0.9) are above the floor, and 3e-5 x 20 ms is 0.6 us.
                 |d| set(&mut d.service.tail.as_mut().unwrap().us, 20_000.0),
                 "service.tail must not take more of the mean than lies above service.floor: \
                  lower its probability or us",
@@ -364,7 +364,7 @@ fn a_drive_is_known_by_the_model_name_that_the_kernel_has() {
     for unknown in ["", "QEMU HARDDISK", "Samsung SSD 970 EVO 1TB", "SSD"] {
         assert_eq!(fitting(unknown), None, "{unknown}");
     }
-    // No drive is two profiles'.
+    // No drive belongs to two profiles.
     let all: Vec<_> = DeviceProfile::names()
         .map(|name| DeviceProfile::builtin(name).expect("built in"))
         .collect();
@@ -383,7 +383,7 @@ fn every_field_of_a_profile_is_in_the_documents() {
     fn names(value: &toml::Value, found: &mut Vec<String>) {
         match value {
             toml::Value::Table(table) => {
-                // A figure's own keys, and what a profile calls its schedulers, are no fields.
+                // The keys of a figure, and the names of a profile's schedulers, are not fields.
                 let figure = table.contains_key("kind");
                 for (key, value) in table.iter().filter(|_| !figure) {
                     found.push(key.clone());

@@ -1,4 +1,4 @@
-//! Promises of the service model about times, on the profiles that ship.
+//! Times of the service model, on the built-in profiles.
 
 use crate::common::{DRAWS, assert_close, closed_loop, mean_ns};
 use joulio_model::{DeviceProfile, Figure, FigureKind, Link, ServiceModel};
@@ -39,7 +39,7 @@ fn no_draw_goes_under_the_floor() {
 fn the_spread_puts_the_99th_percentile_where_the_sibling_has_it() {
     let mut latencies = alone(&optane(), Direction::Read, 4096);
     latencies.sort_unstable();
-    // The P4800X's p99 lies 1.1 us above its mean.
+    // The P4800X's p99 is 1.1 us above its mean.
     let p99 = latencies[latencies.len() * 99 / 100].0 as f64;
     assert_close(p99, 7_000.0 + 1_100.0, 0.01);
 }
@@ -64,7 +64,7 @@ fn a_larger_request_may_be_quicker_as_far_as_a_link_carries_it() {
     let model = ServiceModel::new(&profile, 0);
     let [page, large] = [4096, 131_072].map(|bytes| model.mean(Direction::Read, bytes));
     assert!(large == Nanos(6_000) && large < page);
-    // Beyond the table more data take what the link does.
+    // Beyond the table, more data takes as long as it does on the link.
     let beyond = model.mean(Direction::Read, 262_144);
     assert_close((beyond - large).0 as f64, 131_072.0 / 2.395, 0.01);
 }
@@ -99,7 +99,7 @@ fn of_two_links_the_lesser_holds() {
         (slow.0 as f64 - slower).abs() < 2.0,
         "{slow:?} for {slower}"
     );
-    // And its bandwidth is what many get.
+    // And its bandwidth limits many I/Os together.
     let slow = link(1e9);
     let mut model = ServiceModel::on_link(&profile, 1, Some(&slow));
     let mut last = Nanos::ZERO;
@@ -123,8 +123,8 @@ fn a_closed_loop_saturates_at_the_servers_when_no_link_binds() {
 
 #[test]
 fn eight_deep_the_optane_reads_as_fast_as_was_measured() {
-    // HotStorage'22, classic polling, 8 threads: 571,659 IOPS. The profile's link comes from another
-    // device of the family, so this is a check and not a fit.
+    // HotStorage'22, classic polling, 8 threads: 571,659 IOPS. The profile's link comes from another device of the
+    // family, so that this is a test and not a fit.
     let (iops, _) = closed_loop(&optane(), Direction::Read, 4096, 8);
     assert_close(iops, 571_659.0, 0.03);
 }
@@ -135,7 +135,7 @@ fn where_the_address_says_which_server_throughput_bends_before_it_saturates() {
     let mut any = profile.clone();
     any.service.channel_share = None;
     let iops = |profile, depth| closed_loop(profile, Direction::Read, 4096, depth).0;
-    // Alone nothing collides; in between some do; and then the link is all that counts.
+    // Alone nothing collides; at depth some I/Os do; and then only the link matters.
     assert_close(iops(&profile, 1), iops(&any, 1), 0.01);
     assert!(iops(&profile, 4) < 0.9 * iops(&any, 4));
     assert_close(iops(&profile, 64), iops(&any, 64), 0.01);

@@ -1,4 +1,4 @@
-//! A package that draws more than it is sold to draw.
+//! A package that draws more than its thermal design power.
 
 use joulio_model::power::package;
 use joulio_model::{EnergyParts, MachineProfile, Residency, power};
@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 
 const SECOND: Nanos = Nanos(1_000_000_000);
 
-/// Energy of a second of `cores` spinning cores.
+/// Returns the energy of a second of `cores` spinning cores.
 fn spun(machine: &MachineProfile, cores: usize) -> EnergyParts {
     let spinning = Residency {
         spin: SECOND,
@@ -24,7 +24,7 @@ fn only_a_package_past_its_tdp_says_so() {
     assert_eq!(past.tdp_watts, 330.0);
     let message = past.to_string();
     assert!(message.contains("past its TDP of 330 W"), "{message}");
-    // Of a machine of no one part nothing can be said.
+    // Without a particular processor there is no TDP.
     let server = MachineProfile::builtin("generic-server").unwrap();
     assert!(server.tdp_watts.is_none());
     let cores = server.cores.value as usize;

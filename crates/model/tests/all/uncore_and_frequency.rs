@@ -33,7 +33,7 @@ fn assert_close(got: Joules, want: f64) {
     );
 }
 
-/// Everything a core can do, uneven.
+/// Returns a core with all kinds of activity, unevenly.
 fn mixed(part: u64) -> Residency {
     Residency {
         spin: Nanos(part * 31),
@@ -48,7 +48,7 @@ fn mixed(part: u64) -> Residency {
     }
 }
 
-/// The model before it knew frequency and the uncore's activity.
+/// Computes the model as it was before it had frequency and the uncore's activity.
 fn plain(
     machine: &MachineProfile,
     device: &DeviceProfile,
@@ -158,13 +158,13 @@ fn the_uncore_is_active_by_the_share_of_the_cores_that_are_busy() {
     assert_close(of(&[in_kernel]), active / 4.0);
     assert_close(of(&[spinning(SECOND); 2]), active / 2.0);
     assert_close(of(&[spinning(SECOND); 4]), active);
-    // Eight threads on four cores: all of them are busy, and no more.
+    // Eight threads on four cores: all cores are busy, and not more than that.
     assert_close(of(&[spinning(SECOND); 8]), active);
 }
 
 #[test]
 fn a_machine_at_full_load_draws_what_its_figures_were_derived_from() {
-    // HS23: 52 W between load and idle, 2.4 W of them the device's.
+    // HS23: 52 W between load and idle, 2.4 W of which are the device's.
     let machine = machine("xeon-e3-1230v5");
     let kernel = Residency {
         kernel: SECOND,

@@ -1,4 +1,4 @@
-//! Futures that are dropped: the buffer stays the device's until the command has completed.
+//! Futures that are dropped: the device keeps the buffer until the command has completed.
 
 use crate::common::{Woken, World, poll};
 use joulio_nvme::wait::now;
@@ -13,7 +13,7 @@ fn a_buffer_comes_back_later_and_never_early() {
     let mut read = queue.read(&namespace, 0, 1, arena.take(4096).unwrap());
     assert!(poll(&mut read, &woken).is_pending());
     drop(read);
-    // The device has it: nobody else does.
+    // The device has the buffer, and nobody else.
     assert_eq!(queue.outstanding(), 1);
     assert!(queue.reclaim().is_none() && arena.take(4).is_none());
     let mut other = queue.flush(&namespace);
@@ -60,7 +60,7 @@ fn a_completion_that_nobody_took_gives_its_buffer_too() {
     assert!(poll(&mut read, &woken).is_pending());
     assert!(poll(&mut flush, &woken).is_pending());
     stepper.step(now());
-    // Both have completed; this takes its own.
+    // Both have completed; this poll takes its own completion.
     assert!(poll(&mut flush, &woken).is_ready());
     assert!(queue.reclaim().is_none());
     drop(read);

@@ -22,7 +22,7 @@ fn options() -> Options {
 
 pub type Queue = AsyncQueue<EmulatedDevice>;
 
-/// A controller and what is taken from it.
+/// A controller with its namespace.
 pub struct World {
     pub controller: Controller<EmulatedDevice>,
     pub namespace: Namespace,
@@ -38,13 +38,13 @@ impl World {
         }
     }
 
-    /// A controller that is stepped.
+    /// Returns a controller that is stepped.
     pub fn stepped() -> (World, Stepper) {
         let (device, stepper) = EmulatedDevice::stepped(&options()).unwrap();
         (World::of(device, ControllerOptions::default()), stepper)
     }
 
-    /// A controller with a thread of its own.
+    /// Returns a controller with a thread of its own.
     pub fn spawned() -> World {
         World::of(
             EmulatedDevice::spawn(&options()).unwrap(),
@@ -61,7 +61,7 @@ impl World {
     }
 }
 
-/// Counts how often it is woken.
+/// Waker that counts how often it is woken.
 #[derive(Default)]
 pub struct Woken(AtomicUsize);
 
@@ -77,7 +77,7 @@ impl Wake for Woken {
     }
 }
 
-/// Polls once.
+/// Polls a future once.
 pub fn poll<F: Future + Unpin>(future: &mut F, woken: &Arc<Woken>) -> Poll<F::Output> {
     let waker = Waker::from(Arc::clone(woken));
     Pin::new(future).poll(&mut Context::from_waker(&waker))
@@ -91,7 +91,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The smallest executor: one future, and a thread that is parked meanwhile.
+/// The smallest executor: one future, and a thread that is parked between polls.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

@@ -1,4 +1,4 @@
-//! Drivers: in a reactor, in a thread of their own, and gone.
+//! Drivers: in a reactor, in a thread of their own, and dropped.
 
 use crate::common::{Woken, World, block_on, poll};
 use joulio_emulator::{EmulatedDevice, Fault};
@@ -16,8 +16,8 @@ fn readable(driver: &impl AsFd) -> bool {
     rustix::event::poll(&mut fds, Some(&at_once)).unwrap() == 1
 }
 
-/// Arms `driver`, which has nothing to reap. A check of its queue that is due wakes it too, as it is on a machine where
-/// this thread was long away.
+/// Arms `driver`, which has nothing to reap. A check of its queue that is due also wakes it, which may happen on a
+/// machine where this thread did not run for long.
 fn arm(driver: &mut Driver<EmulatedDevice>) {
     for _ in 0..1000 {
         if driver.arm().unwrap() && !readable(driver) {
@@ -35,13 +35,13 @@ fn a_command_to_an_idle_queue_is_armed_though_the_driver_waits() {
     queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
     let mut driver = queue.driver().unwrap();
     let woken = Arc::new(Woken::default());
-    // Its own check of a queue that changed its policy is over then.
+    // After that, the check of a queue whose policy has changed is over.
     arm(&mut driver);
     let mut read = queue.read(&namespace, 0, 1, world.buffer());
     assert!(poll(&mut read, &woken).is_pending());
     assert!(!readable(&driver));
     stepper.step(now());
-    // By the interrupt that the submission let through.
+    // Readable because of the interrupt that the submission enabled.
     assert!(readable(&driver));
     assert_eq!(driver.reap(8).unwrap(), 1);
     assert_eq!(woken.count(), 1);
@@ -61,7 +61,7 @@ fn a_change_to_polling_ends_the_drivers_wait() {
     arm(&mut driver);
     queue.set_policy(AnyPolicy::POLL).unwrap();
     assert!(readable(&driver));
-    // It polls from now on.
+    // The driver polls from now on.
     assert!(!driver.arm().unwrap());
     stepper.step(now());
     assert_eq!(driver.reap(8).unwrap(), 1);
@@ -109,10 +109,10 @@ fn a_driver_that_arms_after_the_last_handle_went_does_not_wait() {
     let mut read = queue.read(&namespace, 0, 1, world.buffer());
     assert!(poll(&mut read, &woken).is_pending());
     drop(read);
-    // It looked before, and would arm next.
+    // The driver has checked this before, and would arm next.
     assert!(!driver.is_closed());
     drop(queue);
-    // A command is outstanding: it waits for that one.
+    // A command is in flight: the driver waits for it.
     arm(&mut driver);
     assert!(!driver.is_closed());
     stepper.step(now());
@@ -178,7 +178,8 @@ fn a_controller_that_is_removed_ends_all_futures_with_that() {
     let driver = queue.driver().unwrap();
     let driving = std::thread::spawn(move || driver.run());
     world.controller.device().inject(Fault::Removed);
-    // What it had ends as aborted, or finds that it is gone; what comes later finds that.
+    // Commands in flight end as aborted, or with the error that the controller is gone; later ones end with that
+    // error.
     let gone = loop {
         let read = block_on(queue.read(&namespace, 0, 1, world.buffer()));
         match read.err().map(|error| error.reason) {

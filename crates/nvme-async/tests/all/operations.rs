@@ -23,7 +23,7 @@ fn what_is_written_is_read_without_a_driver() {
         buffer.fill(0);
         let buffer = queue.read(&namespace, 0, blocks, buffer).await.unwrap();
         assert!(buffer.as_slice().unwrap().iter().all(|&byte| byte == 7));
-        // A list, at an offset, and through to the media.
+        // With a list, at an offset, and with FUA.
         let mut list = BufferList::new();
         list.push_part(world.buffer(), 512..1024);
         list.push_part(world.buffer(), 0..512);
@@ -57,7 +57,7 @@ fn any_command_has_all_of_its_completion() {
         let flush = Command::nvm(NvmOpcode::FLUSH, namespace.id());
         let done = queue.command(&namespace, flush, BufferList::new()).await;
         assert!(done.unwrap().buffer.is_none());
-        // A status is an error, with the buffer.
+        // A status other than success is an error, which has the buffer.
         let append = Command::transfer(NvmOpcode::ZONE_APPEND, namespace.id(), 0, 1);
         let list = [world.buffer()].into_iter().collect();
         let error = queue.command(&namespace, append, list).await.err().unwrap();

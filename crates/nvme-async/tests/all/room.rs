@@ -1,4 +1,4 @@
-//! More commands than the queue is deep.
+//! More commands than the depth of the queue.
 
 use crate::common::{Woken, World, block_on, poll};
 use joulio_nvme::wait::{AnyPolicy, now};
@@ -22,10 +22,10 @@ fn commands_wait_for_room_in_their_order() {
     let _ = driver.arm().unwrap();
     stepper.step(now());
     assert_eq!(driver.reap(8).unwrap(), 1);
-    // The one that is done, and the next in the line.
+    // The future whose command is done, and the next one in the line.
     assert_eq!(counts(), [1, 1, 0, 0]);
     assert!(poll(reads[0].as_mut().unwrap(), &woken[0]).is_ready());
-    // The next one is gone: its turn is the third's.
+    // The next one is dropped: its place is the third's.
     reads[1] = None;
     assert_eq!(counts(), [1, 1, 1, 0]);
     assert!(poll(reads[2].as_mut().unwrap(), &woken[2]).is_pending());
@@ -51,7 +51,7 @@ fn without_a_driver_each_makes_room_for_itself() {
     let mut second = queue.flush(&namespace);
     assert!(poll(&mut first, &woken).is_pending());
     assert!(poll(&mut second, &woken).is_pending());
-    // It asks to be polled again.
+    // The future asks to be polled again.
     assert!(woken.count() >= 2);
     stepper.step(now());
     assert!(poll(&mut second, &woken).is_pending());
@@ -77,7 +77,7 @@ fn who_goes_on_and_on_leaves_room_for_who_waits() {
     assert!(poll(&mut first, &busy).is_pending());
     assert!(poll(&mut waiting, &waits).is_pending());
     complete();
-    // As an executor does: who was woken first is polled first, and has the next command at once.
+    // As in an executor: the future that was woken first is polled first, and submits the next command at once.
     assert!(poll(&mut first, &busy).is_ready());
     let mut next = queue.flush(&namespace);
     assert!(poll(&mut next, &busy).is_pending());

@@ -1,4 +1,4 @@
-//! What moves between threads.
+//! Queues, drivers and futures that move between threads.
 
 use crate::common::{Queue, World, block_on};
 use joulio_emulator::EmulatedDevice;

@@ -1,10 +1,10 @@
-//! Writing traces by hand.
+//! Traces written by hand.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use joulio_trace::{Event, EventKind, Recorded, Thread, Timeline};
 use joulio_units::{Direction, Nanos};
 
-/// A thread with one queue's events.
+/// Returns a thread with the events of one queue.
 pub fn thread(events: Vec<Event>) -> Thread {
     Thread {
         name: "job 0".into(),
@@ -15,12 +15,12 @@ pub fn thread(events: Vec<Event>) -> Thread {
     }
 }
 
-/// The timeline of one thread's events.
+/// Returns the timeline of one thread's events.
 pub fn timeline(events: Vec<Event>) -> Timeline {
     Timeline::new(&[thread(events)])
 }
 
-/// An event of queue 1.
+/// Returns an event of queue 1.
 pub fn at(ns: u64, kind: EventKind) -> Event {
     Event {
         at: Nanos(ns),
@@ -29,7 +29,7 @@ pub fn at(ns: u64, kind: EventKind) -> Event {
     }
 }
 
-/// A read of 4 KiB.
+/// Returns the submission of a 4 KiB read.
 pub fn submit(cid: u16) -> EventKind {
     EventKind::Submit {
         direction: Direction::Read,
@@ -38,17 +38,17 @@ pub fn submit(cid: u16) -> EventKind {
     }
 }
 
-/// A completion without an error.
+/// Returns a successful completion.
 pub fn complete(cid: u16) -> EventKind {
     EventKind::Complete { cid, status: 0 }
 }
 
-/// A doorbell for one command.
+/// Returns a doorbell for one command.
 pub fn doorbell() -> EventKind {
     EventKind::Doorbell { commands: 1 }
 }
 
-/// A read as hybrid polling does it: 10 us long, 4 us of them asleep and 5 us polling.
+/// Returns the events of a read with hybrid polling: 10 us long, 4 us of them asleep and 5 us polling.
 pub fn hybrid_read(start: u64, cid: u16) -> Vec<Event> {
     vec![
         at(start, submit(cid)),

@@ -1,4 +1,4 @@
-//! Counters mean what a real run's mean.
+//! The counters mean the same as in a real run.
 
 use crate::common::policies::{BLOCKING, POLICIES, policy};
 use crate::common::{device, machine, method};
@@ -15,7 +15,7 @@ const IOS: u64 = 2_000;
 
 const PATHS: [EngineName; 2] = [EngineName::Psync, EngineName::Nvme];
 
-/// Reads whose random numbers come from seed 7.
+/// Returns a job of reads, with seed 7.
 fn reads(number_ios: u64) -> Job {
     Job {
         seed: 7,
@@ -52,14 +52,15 @@ fn an_interrupt_is_one_block_and_one_wake() {
             (c.blocks, c.wakes, c.interrupts, c.sleeps),
             (IOS, IOS, IOS, 0)
         );
-        // The poll before the plan and the one of the arming, in vain; the one after, not.
+        // The poll before the plan and the one after arming find nothing; the one after the block finds the
+        // completion.
         assert_eq!((c.polls, c.empty_polls), (3 * IOS, 2 * IOS));
         assert_eq!((c.vain_wakes, c.lost_interrupts), (0, 0));
         assert_eq!(c.arms, IOS);
     }
 }
 
-/// Interrupts are those of blocks: every policy that works with the kernel or an eventfd, at depth 1.
+/// All interrupts end blocks: for every policy that needs only the kernel or an eventfd, at depth 1.
 #[test]
 fn interrupts_are_those_of_blocks() {
     for path in PATHS {
@@ -80,7 +81,7 @@ fn interrupts_are_those_of_blocks() {
 
 #[test]
 fn a_policy_that_may_block_and_does_not_takes_no_interrupt() {
-    // It is polling that DPAS goes to at depth 1, and a spin of 200 us finds every completion.
+    // At depth 1 DPAS polls, and a spin of 200 us finds every completion.
     let patient = || AnyPolicy::SkiRental(SkiRental::new(Nanos(200_000)));
     let dpas = || AnyPolicy::Dpas(Dpas::new(Dpas::THETA));
     for policy in [patient, dpas] {
@@ -91,7 +92,7 @@ fn a_policy_that_may_block_and_does_not_takes_no_interrupt() {
     }
 }
 
-/// Blocks for every other I/O and spins for the rest.
+/// A policy that blocks for every other I/O and spins for the rest.
 #[derive(Default)]
 struct Alternate {
     completed: u64,
@@ -218,7 +219,7 @@ fn coalescing_saves_interrupts_and_costs_latency() {
     let few = coalesced(&job);
     assert!(few.counters.interrupts * 4 < each.counters.interrupts);
     assert_eq!(each.ios(), few.ios());
-    // One alone waits for its time.
+    // A single completion waits for the time limit of the coalescing.
     let late = coalesced(&Job { iodepth: 1, ..job });
     assert!(late.all().mean().unwrap() > 100_000.0);
 }
@@ -263,10 +264,10 @@ fn jobs_on_one_cpu_share_it() {
     let three = simulate(&job, || AnyPolicy::INTERRUPT);
     let one = simulate(&alone, || AnyPolicy::INTERRUPT);
     let (a, b) = (three.iops(), one.iops());
-    // While one waits another works: more than one alone, and less than three.
+    // While one job waits another works: more I/Os than one job alone, and fewer than three times as many.
     assert!(a > 1.2 * b && a < 3.0 * b, "{a} and {b}");
     assert_eq!(three.cpus.len(), 1);
-    // Spinning, each keeps the others from the CPU for its whole I/O.
+    // A job that spins keeps the CPU from the others for its whole I/O.
     let spinning = simulate(&job, || AnyPolicy::POLL);
     assert!(spinning.iops() < three.iops());
 }
@@ -281,18 +282,18 @@ fn spinning_jobs_on_one_cpu_take_turns() {
         ..reads(1)
     };
     let machine = MachineProfile::builtin("generic-server").unwrap();
-    // Neither do user-level waits give the CPU away.
+    // User-level waits do not give up the CPU either.
     let light = POLICIES..BLOCKING;
     for which in std::iter::once(0).chain(light) {
         let devices = [device("optane-900p")];
         let setup = TwinSetup::new(&machine, &devices);
         let method = method(EngineName::Psync);
         let done = run_policy(&job, method, &setup, |_| policy(which)).unwrap();
-        // An I/O of whoever has no turn waits for the other's: one each turn, whose slice of 3 ms is
-        // over at a tick of 4 ms, or at the next where both had the same time by then.
+        // An I/O of the job without the CPU waits for the other's turn: one per turn, whose slice of 3 ms ends at a
+        // tick of 4 ms, or at the next tick if both jobs had the same time by then.
         let slow = done.all().latency.count_between(3_000_000, 9_000_000);
         let name = done.effective();
-        // What came while the thread was away went to the kernel; it was not always waiting.
+        // Interrupts for a thread without the CPU went to the kernel; the thread was not always waiting.
         let kernel = done.counters.interrupts;
         assert!(kernel <= slow, "{name}: {kernel}");
         assert_eq!(kernel > 0, name == "uintr", "{name}: {kernel}");
@@ -305,7 +306,7 @@ fn spinning_jobs_on_one_cpu_take_turns() {
     }
 }
 
-/// Plans what it never announced.
+/// A policy that plans a step that it did not announce.
 struct Liar;
 
 impl Policy for Liar {
@@ -410,7 +411,7 @@ fn a_device_that_does_not_keep_up_is_known_whatever_ends_the_run() {
         }
         counts.falls_behind
     };
-    // One at a time takes some 10 us.
+    // With one in flight an I/O takes about 10 us.
     for by_time in [true, false] {
         for arrivals in [Arrivals::Every, Arrivals::Poisson] {
             assert!(falls_behind(arrivals(Nanos(5_000)), by_time));

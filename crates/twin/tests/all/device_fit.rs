@@ -1,4 +1,4 @@
-//! Profiles of devices from what was measured of them.
+//! Profiles of devices from measurements of them.
 
 use crate::common::device;
 use joulio_job::{CompletionMode, EngineName, Job, Method, ReadWrite};
@@ -17,7 +17,7 @@ const POLLED: Method = Method {
     mode: CompletionMode::Poll,
 };
 
-/// The profile that `rates` on [`machine`] make, measured by `method`.
+/// Returns the profile fitted to `rates` on [`machine`], measured with `method`.
 fn fitted(
     base: &str,
     method: Method,
@@ -32,7 +32,7 @@ fn fitted(
     fit_device("mine", &device(base), &by, rates)
 }
 
-/// Returns the rate that polling would measure on `device`.
+/// Returns the rate that a measurement with polling would give on `device`.
 fn measured(
     device: &DeviceProfile,
     direction: Direction,
@@ -59,7 +59,7 @@ fn measured_by(
         bs: u64::from(bytes).into(),
         iodepth,
         numjobs,
-        // Not those that the fit meets.
+        // Other random numbers than in the fit.
         seed: 7,
         ..Job::random_reads(20_000 / numjobs as u64)
     };
@@ -79,7 +79,8 @@ fn what_was_not_measured_comes_out_as_the_device_does_it() {
         let real = device(name);
         let of =
             |bytes, iodepth, numjobs| measured(&real, Direction::Read, bytes, iodepth, numjobs);
-        // Four data: latencies of a few sizes, rates at depth, and a large size's for the bandwidth.
+        // Four kinds of data: latencies of several sizes, rates at depth, and the rate of a large size for the
+        // bandwidth.
         let rates = [
             of(4096, 1, 1),
             of(65_536, 1, 1),
@@ -130,11 +131,11 @@ fn each_figure_says_where_it_is_from() {
         "{}",
         read.source
     );
-    // Of its 7.0 us the machine's link takes as long as it does for 4 KiB: nothing says that the
-    // device's own is slower.
+    // 7.0 us include the time that 4 KiB take on the machine's link: nothing shows that the device's own link is
+    // slower.
     let link = machine().link.unwrap().ns_per_byte() * 4.096;
     assert!((read.value + link - 7.0).abs() < 0.1, "{}", read.value);
-    // No drive's is taken for it, nor it for another's.
+    // It has no drive's model number, and no drive is recognised by it.
     assert_eq!(profile.model, "joulio emulated mine");
     assert_eq!(DeviceProfile::fitting(&profile.model), None);
     let idle = &profile.power.idle_watts;
@@ -165,7 +166,7 @@ fn smaller_writes_leave_the_servers_to_the_reads() {
     assert_eq!(servers(&rates), without);
 }
 
-/// A rate of one job's reads.
+/// Returns a rate of one job's reads.
 fn rate(bytes: u32, iodepth: usize, iops: f64) -> MeasuredRate {
     MeasuredRate {
         place: format!("a.csv:{iodepth}"),
@@ -190,7 +191,7 @@ fn a_rate_at_depth_below_that_alone_is_no_bandwidth() {
     for rate in beside.iter().filter(|rate| rate.iodepth == 1) {
         assert!(rate.error().abs() < 0.01, "{rate:?}");
     }
-    // One that is above it is.
+    // A rate above it is refused.
     rates[3].iops = 12e3;
     let (profile, _) = fitted("hdd-7200", POLLED, &rates).unwrap();
     let bandwidth = profile.service.read_bandwidth.unwrap().value;
@@ -239,7 +240,7 @@ fn rates_by_interrupts_give_the_same_device_if_that_is_said() {
             .value
     };
     let right = us(interrupt);
-    // Waking is taken for the device's where polling is said.
+    // If the method is said to be polling, the time to wake is counted as the device's.
     let link = machine().link.unwrap().ns_per_byte() * 4.096;
     assert!((right + link - 7.0).abs() < 0.1, "{right}");
     let polled = Method {

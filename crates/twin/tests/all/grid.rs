@@ -1,4 +1,4 @@
-//! The grid: every policy meets the same device, and nobody beats the oracle.
+//! The grid: all policies meet the same device, and none beats the oracle.
 
 use crate::common::device;
 use joulio_model::MachineProfile;
@@ -75,7 +75,7 @@ fn nobody_who_keeps_the_promise_beats_the_best_or_the_oracle() {
                 let oracles = row.oracle_joules_per_io.unwrap();
                 assert!(oracles.spending <= oracles.completions, "{row:#?}");
                 assert!(oracles.everything <= oracles.spending, "{row:#?}");
-                // Who is promised against keeps the promise.
+                // The policy whose latencies are the promise keeps the promise.
                 let of = row.slo_of.as_deref().unwrap();
                 assert!(row.scenario.shares_cpus(&sweep.machine) || of == "poll");
                 assert!(kept().any(|one| one.policy == of), "{row:#?}");
@@ -86,7 +86,7 @@ fn nobody_who_keeps_the_promise_beats_the_best_or_the_oracle() {
 
 #[test]
 fn on_a_shared_cpu_the_promise_is_the_better_one_s() {
-    // Who spins waits for a tick now and then, on a slow device and on a quick one.
+    // A thread that spins waits for a tick at times, on a slow device and on a quick one.
     let beside = |device| scenario(device, 1, LoadKind::BesideCompute);
     for (device, of) in [
         ("samsung-960-evo", "interrupt"),
@@ -117,7 +117,7 @@ fn a_winner_wins_with_every_seed() {
             let rows = simulate(&sweep, &scenario);
             let seeds = [1, 2, 3].map(|seed| simulate(&alone(seed), &scenario));
             for (index, row) in rows.iter().enumerate() {
-                // Each seed is what it is alone.
+                // Each seed has the result that it has alone.
                 for (at, one) in row.policies.iter().enumerate() {
                     assert_eq!(one.by_seed.len(), 3);
                     let joules = seeds
@@ -129,7 +129,7 @@ fn a_winner_wins_with_every_seed() {
                     assert_eq!(one.keeps, keeps);
                 }
                 let best = row.best.as_deref().unwrap();
-                // Who is the best with a seed has no regret there, but for a hair.
+                // A policy that is the best with a seed has no regret with it, within the tolerance.
                 let bests = |name: &str| -> Vec<bool> {
                     let mut named = row.policies.iter();
                     let one = named.find(|one| one.policy == name).unwrap();
@@ -197,7 +197,7 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
         error.starts_with("slo: p99 of 50 us") && !error.contains('\n'),
         "{error}"
     );
-    // One I/O of so many may always be later.
+    // One I/O out of so many may always be later.
     let rare: Percentile = "p99.99".parse().unwrap();
     let optane = scenario("optane-p5800x", 1, LoadKind::Closed);
     let rare = Some(Slo::of(rare, Nanos::from_millis(1)));
@@ -207,7 +207,7 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
         few.contains("one in 10000") && few.contains("--number_ios"),
         "{few}"
     );
-    // One that it can keep is kept by more than polling's.
+    // A promise that the device can keep is kept by more policies than one like polling.
     let slo = Slo::of(Percentile::P99, Nanos::from_millis(1));
     let rows = simulate(
         &sweep(1_000, Some(slo)),

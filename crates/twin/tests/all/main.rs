@@ -1,4 +1,4 @@
-//! The twin's tests, a module each, all of them one program.
+//! The twin's tests, one module each, in one program.
 
 mod common;
 mod counters;

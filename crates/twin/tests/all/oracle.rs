@@ -1,4 +1,4 @@
-//! The oracle: never slower than the promise, and cheaper than whoever does not know.
+//! The oracle: it keeps the promise, with less energy than policies that do not know the future.
 
 use crate::common::policies::{POLICIES, policy};
 use crate::common::{device, machine, method};
@@ -36,7 +36,8 @@ fn joules_per_io(done: &TwinRun) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Where the load comes by itself, every policy that keeps the promise uses more energy than the oracle.
+    /// In a load whose I/Os arrive by themselves, every policy that keeps the promise uses more energy than the
+    /// oracle.
     #[test]
     fn nobody_who_keeps_the_promise_uses_less_where_the_load_comes_by_itself(
         seed: u64, us in 60_u64..2_000, which in 0..POLICIES, on_flash: bool,
@@ -56,7 +57,7 @@ proptest! {
         let other = simulate(which);
         let naps = [false, true].map(|nap| Oracle { nap, ..oracle(limit) });
         let tries = naps.map(|o| run_oracle(&job, method, &setup, o).unwrap());
-        // An arrival that ends a sleep, which no wait foresees, makes the thread slower for what was out.
+        // An arrival may end a sleep, which no wait foresees; the thread is then slower for the I/Os in flight.
         let near = Nanos(limit.0 + limit.0 / 1_000);
         prop_assert!(p99(&tries[0]) <= near, "{:?} of {limit:?}", p99(&tries[0]));
         let kept = tries.into_iter().filter(|done| p99(done) <= near);
@@ -81,7 +82,7 @@ fn a_promise_that_leaves_no_time_is_kept_by_spinning() {
     let driver = method(EngineName::Nvme);
     let tight = run_oracle(&job, driver, &setup, oracle(Nanos(1))).unwrap();
     let polled = run_policy(&job, driver, &setup, |_| AnyPolicy::POLL).unwrap();
-    // All are late anyway: whoever cannot keep it need not try.
+    // All I/Os are late anyway: an oracle that cannot keep the limit does not try to.
     assert!(tight.counters.sleeps > 1_900);
     let limit = p99(&polled);
     let kept = run_oracle(&job, driver, &setup, oracle(limit)).unwrap();
@@ -133,7 +134,7 @@ fn it_takes_only_the_steps_that_it_may() {
     assert!(joules_per_io(&paused) < joules_per_io(&spun));
 }
 
-/// Runs a load that comes by itself, and returns what each of the oracles that `change` makes did.
+/// Runs a load whose I/Os arrive by themselves, with each of the oracles that `changes` make; returns the runs.
 fn on_an_open_load(limit: Slo, changes: [fn(Oracle) -> Oracle; 2]) -> [TwinRun; 2] {
     let job = Job {
         arrivals: Arrivals::Poisson(Nanos::from_micros(300)),
@@ -165,7 +166,7 @@ fn who_knows_arrivals_is_awake_when_they_come() {
             },
         ],
     );
-    // Both give their CPU away for as long, but one comes back late.
+    // Both give up their CPU for as long, but one comes back late.
     assert!(known.counters.sleeps > 10_000 && unknown.counters.sleeps > 10_000);
     let median = |done: &TwinRun| done.all().latency.value_at_quantile(0.5);
     assert!(

@@ -13,7 +13,7 @@ fn machine() -> MachineProfile {
     MachineProfile::builtin("generic-server").unwrap()
 }
 
-/// Nanoseconds that a handler takes.
+/// Returns the nanoseconds that a handler takes.
 fn handler() -> u64 {
     let costs = machine().costs.unwrap();
     costs.interrupt_ns.value as u64
@@ -27,7 +27,7 @@ fn interrupt() -> AnyPolicy {
     AnyPolicy::INTERRUPT
 }
 
-/// A second of reads at depth 1 on CPU 0, which so many other interrupts a second come to.
+/// Runs reads at depth 1 on CPU 0 for a second, with this number of other interrupts per second.
 fn reads(
     other_irqs: u32,
     neighbours: usize,
@@ -64,12 +64,12 @@ fn as_many_come_as_were_asked_for_and_each_takes_a_handlers_time() {
         for neighbours in [0, 1] {
             let done = closed(RATE, neighbours, policy);
             let count = done.other_irqs.unwrap();
-            // Five times the square root of a second's.
+            // Within five times the square root of a second's number.
             assert!(count.abs_diff(u64::from(RATE)) < 700, "{count}");
             assert_eq!(done.result.counts.as_ref().unwrap().other_irqs, Some(count));
             let times = times(&done);
             assert!(times.other_irq.0.abs_diff(count * handler()) <= handler());
-            // Nothing of the CPU is lost or counted twice.
+            // No time of the CPU is lost or counted twice.
             let all = times.total().0 as f64 / done.window.0 as f64;
             assert!((0.999..1.001).contains(&all), "{neighbours}: {all}");
         }
@@ -85,9 +85,9 @@ fn who_polls_loses_no_more_than_the_handlers_time() {
     let beside = closed(RATE, 0, poll);
     let lost = 1.0 - beside.iops() / alone.iops();
     let handling = f64::from(RATE) * handler() as f64 / 1e9;
-    // Most of them run while the device works, and delay nothing.
+    // Most handlers run while the device works, and delay nothing.
     assert!(lost > 0.0 && lost < handling, "{lost}, {handling}");
-    // Those are no interrupts of its own.
+    // They do not count as the job's own interrupts.
     assert_eq!(beside.counters.interrupts, 0);
 }
 
@@ -107,7 +107,7 @@ fn a_cpu_that_others_interrupt_leaves_its_idle_state_for_them() {
     let run = |rate| reads(rate, 0, rare, interrupt).unwrap();
     let (alone, beside) = (run(0), run(RATE));
     assert!(times(&alone).c6 > Nanos::from_millis(500));
-    // 50 us from one to the next: no time for the deepest state.
+    // 50 us between two interrupts are too short for the deepest state.
     assert!(times(&beside).c6.0 < times(&alone).c6.0 / 10);
     assert!(times(&beside).wakes > times(&alone).wakes + u64::from(RATE) / 2);
     assert!(beside.energy.joules.0 > alone.energy.joules.0);

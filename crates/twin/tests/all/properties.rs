@@ -1,4 +1,4 @@
-//! What holds for every job: nothing is lost, time goes on, energy adds up.
+//! Properties of every job: nothing is lost, time goes on, energy adds up.
 
 use crate::common::policies::{ALL, policy};
 use crate::common::{device, method};
@@ -9,7 +9,7 @@ use joulio_twin::{Coalescing, CoreTimes, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use proptest::prelude::*;
 
-/// A machine with every kind of wait, every idle state and a link.
+/// Returns a machine with every kind of wait, every idle state, and a link.
 fn machine() -> MachineProfile {
     let xeon = MachineProfile::builtin("xeon-6230").unwrap();
     let mut machine = MachineProfile::builtin("generic-server").unwrap();
@@ -35,7 +35,7 @@ fn any_size() -> impl Strategy<Value = u32> {
     prop_oneof![Just(512_u32), Just(4096), Just(65_536)]
 }
 
-/// Phases of a job; none in half of the cases.
+/// Returns phases of a job; none in half of the cases.
 fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
     let phase = (1_000_u64..1_000_000, 0_u8..=100, any_size(), any_arrivals());
     let phase = phase.prop_map(|(length, read_percent, bs, arrivals)| Phase {
@@ -49,7 +49,7 @@ fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
     prop_oneof![Just(Vec::new()), proptest::collection::vec(phase, 1..4)]
 }
 
-/// A job, its engine, interrupt coalescing and a number of devices that the engine's jobs can share out.
+/// A job, its engine, interrupt coalescing, and a number of devices that the engine's jobs can use.
 type Case = (Job, EngineName, Option<Coalescing>, usize);
 
 fn devices(count: usize) -> Vec<DeviceProfile> {
@@ -112,7 +112,7 @@ fn simulate(case: &Case, which: usize, seed: u64) -> TwinRun {
     run_policy(&job, method(*engine), &setup, |_| policy(which)).unwrap()
 }
 
-/// The joules of cores in full, by hand.
+/// Returns the joules of the cores including C6, computed by hand.
 fn joules_of(machine: &MachineProfile, times: &CoreTimes) -> f64 {
     let states = [
         (CoreState::Spin, times.spin + times.polled_idle),
@@ -168,7 +168,7 @@ proptest! {
             prop_assert!(times.total() <= done.window, "{cpu}: {times:?} in {:?}", done.window);
         }
         if case.0.numjobs == 1 {
-            // All of it is accounted for.
+            // All of the time is accounted for.
             prop_assert_eq!(done.cpus[0].1.total(), done.window);
         }
     }
@@ -198,11 +198,11 @@ proptest! {
         }
     }
 
-    /// L = lambda W: as many are in the system as it is wanted to keep there.
+    /// Little's law, L = lambda W: the number in flight is the number requested.
     #[test]
     fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..ALL, seed: u64) {
         let mut machine = machine();
-        // The time between an I/O and the next is nobody's.
+        // The time between an I/O and the next belongs to neither.
         machine.costs.as_mut().unwrap().app_ns.value = 0.0;
         machine.costs.as_mut().unwrap().app_ns.band = None;
         let job = Job { iodepth: depth, seed, ..Job::random_reads(5_000) };

@@ -1,4 +1,4 @@
-//! What the twin promises about published numbers, by the code that `joulio twin check` runs.
+//! The errors that the twin may have against published numbers, tested with the code of `joulio twin check`.
 
 use joulio_job::{LatencyStatistic, Metric, Side};
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::OnceLock;
 
-/// Fewer than the command simulates: enough for means, and for a debug build.
+/// I/Os per run, fewer than the command simulates: enough for means, and few enough for a debug build.
 const IOS: u64 = 8_000;
 
 fn report() -> &'static CheckReport {
@@ -47,7 +47,8 @@ fn numbers_that_nothing_was_fitted_to_are_met() {
     }
 }
 
-/// Returns whether two numbers are one metric of one run, or follow from each other by Little's law in a closed loop.
+/// Returns true if two numbers are the same metric of the same run, or follow from each other by Little's law in a
+/// closed loop.
 fn same(a: &PublishedNumber, b: &PublishedNumber) -> bool {
     let little = [
         Metric::Iops(Side::All),
@@ -81,7 +82,7 @@ fn nothing_that_a_fitted_number_implies_is_reported_as_not_fitted() {
     }
 }
 
-/// Names and figures of `values`, a profile.
+/// Lists the names and figures of `values`, a profile.
 fn figures(values: &toml::Value, path: &str, found: &mut Vec<(String, Figure)>) {
     let step = |key: &str| match path.is_empty() {
         true => key.to_owned(),
@@ -106,7 +107,7 @@ fn figures(values: &toml::Value, path: &str, found: &mut Vec<(String, Figure)>) 
     }
 }
 
-/// Names of the fitted figures of a profile.
+/// Returns the names of the fitted figures of a profile.
 fn fitted_of(kind: &str, name: &str, profile: &impl Serialize) -> Vec<String> {
     let mut all = Vec::new();
     figures(&toml::Value::try_from(profile).unwrap(), "", &mut all);
@@ -181,7 +182,7 @@ fn the_error_of_a_gain_is_that_of_the_gain() {
     let figure_6a = "SPDK+ over SPDK, random read, 7 cores, depth 32: % I/Os per joule";
     let mut rows = report().numbers.iter();
     let row = rows.find(|row| row.what == figure_6a).unwrap();
-    // 5.9 % for 14.6 to 18.2 %.
+    // 5.9 % instead of 14.6 to 18.2 %.
     let off = row.modelled / 14.6 - 1.0;
     assert!((row.error - off).abs() < 1e-9 && off < -0.5, "{row:?}");
     assert!(row.missed() && !row.broken() && row.known.is_some());
@@ -219,7 +220,7 @@ fn a_number_of_a_run_past_the_part_s_tdp_says_so() {
     };
     let past = row("46 cores").past_tdp.unwrap();
     assert!(past.tdp_watts == 330.0 && past.package_watts > 400.0);
-    // Its timer's wake-ups alone are more than half of the part's 80 W.
+    // The wake-ups by its timer alone take more than half of the processor's 80 W.
     let past = row("hybrid, 8 threads: IOPS").past_tdp.unwrap();
     assert!(past.tdp_watts == 80.0 && past.package_watts < 110.0);
     for within in [
@@ -260,7 +261,7 @@ fn the_break_even_rule_holds_in_closed_loops_and_in_open_ones_base_power_drops_o
         .rules
         .iter()
         .find(|rule| rule.what.starts_with("open"));
-    // What is left are the wake-ups' joules: in a closed loop it is a hundred watts and more.
+    // The rest is the energy of the wake-ups: in a closed loop it is a hundred watts and more.
     assert!(open.unwrap().break_even_watts.unwrap().abs() < 0.5);
 }
 
@@ -286,7 +287,7 @@ fn what_a_saving_gives_rises_with_it_and_meets_the_printed_gain_where_it_says() 
         assert!(below.1 <= row.published + 1e-9, "{row:?}");
         let above = row.gains.iter().find(|gain| gain.0 > at);
         assert!(above.is_none_or(|gain| gain.1 >= row.published), "{row:?}");
-        // Nothing saved is no gain to speak of: a user interrupt costs a little.
+        // Without a saving there is hardly any gain: a user interrupt has a small cost.
         assert!(row.gains[0].1.abs() < 5.0, "{row:?}");
     }
 }
@@ -334,8 +335,8 @@ fn a_fit_from_other_values_comes_back_to_the_shipped_ones() -> Result<(), Box<dy
     for change in fit(&papers, perturbed, 4_000)? {
         let is = shipped.figure(&change.field.parse()?)?.value;
         assert!(change.from != is);
-        // The fewer I/Os, the rougher the numbers that decide; and what a cold start grows to, and
-        // what it begins with, decide much the same numbers.
+        // With fewer I/Os, the numbers that determine a figure are less exact; and the start of a cold start and
+        // its largest value are determined by nearly the same numbers.
         let near = (0.05 * is).max(f64::min(100.0, 0.2 * is));
         let off = (change.to - is).abs();
         assert!(off <= near, "{}: {} for {is}", change.field, change.to);
@@ -343,7 +344,7 @@ fn a_fit_from_other_values_comes_back_to_the_shipped_ones() -> Result<(), Box<dy
     Ok(())
 }
 
-/// HS23 with one hold-out, which withholds what is by interrupts and reads, and the figure that it decides.
+/// Returns HS23 with one hold-out, which withholds reads with interrupts, and the figure that they determine.
 fn reads_withheld() -> Vec<Paper> {
     let mut papers = Paper::named(&["HS23".into()]).unwrap();
     let paper = &mut papers[0];
@@ -365,13 +366,13 @@ fn a_hold_out_predicts_what_its_fit_has_not_seen() {
     assert!(withheld.contains(&"none, read, defaults: median us"));
     assert!(withheld.iter().all(|what| what.contains("read, defaults")));
     let score = Score::of(&predicted);
-    // Four schedulers' medians; what three of them add is a difference, and no speed.
+    // Medians of four schedulers; the time that three of them add is a difference, and not a speed.
     assert_eq!(
         (withheld.len(), score.speed.count, score.cpu.count),
         (7, 4, 0)
     );
     assert!(score.speed.worst < 0.2, "{score:?}");
-    // A figure that only the withheld numbers decide hears nothing of them.
+    // A figure that only the withheld numbers determine gets no information from them.
     let mut lost = reads_withheld();
     lost[0].fit[0].instead.clear();
     let blind = hold_out(&lost, &Profiles::default(), 1_000).unwrap();

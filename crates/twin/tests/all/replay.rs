@@ -1,4 +1,4 @@
-//! A real run, decided again in virtual time.
+//! A real run whose plans are made again in virtual time.
 
 use crate::common::policies::{POLICIES, policy};
 use joulio_emulator::{EmulatedDevice, Options};
@@ -9,7 +9,7 @@ use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Hybrid, Step};
 use proptest::prelude::*;
 
-/// Runs `ios` I/Os, `depth` at a time, on a real queue of the emulated `device`. Returns everything that its policy
+/// Runs `ios` I/Os, `depth` at a time, on a real queue of the emulated `device`. Returns everything that the policy
 /// was told and planned.
 fn recorded(
     device: &str,
@@ -68,7 +68,7 @@ proptest! {
 #[test]
 fn another_policy_is_found_out_at_its_first_other_word() {
     let hybrid = |us| AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(us)));
-    // A disk takes so long that a busy machine rarely keeps a job from waiting for it.
+    // A disk is so slow that even on a busy machine a job nearly always waits for it.
     let events = (0..20)
         .map(|_| recorded("hdd-7200", hybrid(5_000), (1, 5, 9)))
         .find(|events| {

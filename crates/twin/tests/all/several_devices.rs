@@ -1,4 +1,4 @@
-//! One job on several devices: what each does, and what the core that waits for all of them counts.
+//! One job on several devices: the I/Os of each, and the counters of the core that waits for all of them.
 
 use crate::common::device;
 use crate::common::policies::{ALL, policy};
@@ -25,7 +25,7 @@ fn reads(numjobs: usize, iodepth: usize) -> Job {
     }
 }
 
-/// Seven drives on a machine with all kinds of waits.
+/// Simulates seven drives on a machine with all kinds of waits.
 fn simulate(job: &Job, policy: impl FnMut(usize) -> AnyPolicy) -> TwinRun {
     let machine = MachineProfile::builtin("generic-server").unwrap();
     let devices: Vec<DeviceProfile> = vec![device("samsung-980-pro"); DEVICES];
@@ -54,7 +54,7 @@ fn every_policy_does_on_each_device_what_a_job_of_its_own_does() {
 fn a_poll_that_finds_is_one_queue_s_and_the_others_poll_in_vain() {
     let done = simulate(&reads(1, 1), |_| AnyPolicy::POLL);
     let c = done.counters;
-    // At depth 1 a poll finds one I/O or none.
+    // At depth 1 a poll finds one completion or none.
     assert_eq!(c.polls - c.empty_polls, DEVICES as u64 * IOS);
     assert_eq!(c.polls % DEVICES as u64, 0);
     assert_eq!((c.blocks, c.interrupts), (0, 0));
@@ -82,12 +82,12 @@ fn the_kernel_raises_the_user_interrupt_of_each_other_device_unless_they_are_pos
         run_policy(&reads(1, 1), DRIVER, &setup, |_| AnyPolicy::Uintr(Uintr)).unwrap()
     };
     let (raised, posted) = (run(false), run(true));
-    // Of the first device no interrupt is the kernel's.
+    // No interrupt of the first device goes to the kernel.
     assert_eq!(raised.counters.interrupts, (DEVICES as u64 - 1) * IOS);
     assert_eq!(posted.counters.interrupts, 0);
     let costs = machine.costs.as_ref().unwrap();
     let kernel = |run: &TwinRun| run.cpus[0].1.kernel.0 as f64;
-    // In the kernel is nothing but the handler of the others, or a system call for each wait.
+    // In the kernel there are only the handlers for the others, or one system call for each wait.
     let handlers = kernel(&raised) / costs.interrupt_ns.value;
     assert_eq!(handlers, raised.counters.interrupts as f64);
     let calls = kernel(&posted) / costs.crossing_ns.value;

@@ -1,4 +1,4 @@
-//! CPUs that a job shares with other jobs, or with a thread that computes.
+//! CPUs that a job shares with other jobs, or with a thread that always computes.
 
 use crate::common::{device, method};
 use joulio_job::{EngineName, Job};
@@ -7,8 +7,7 @@ use joulio_twin::{TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{ActiveCheck, AnyPolicy};
 
-/// Reads at depth 1 of `jobs` on one CPU beside so many `neighbours`, for a second after the first
-/// tenth.
+/// Runs reads at depth 1 of `jobs` on one CPU, beside `neighbours` threads, for a second after the first tenth.
 fn reads(drive: &str, jobs: usize, neighbours: usize, policy: fn() -> AnyPolicy) -> TwinRun {
     let machine = MachineProfile::builtin("generic-server").unwrap();
     let devices = [device(drive)];
@@ -33,9 +32,9 @@ fn quantile(done: &TwinRun, quantile: f64) -> u64 {
 }
 
 const TICK_NS: u64 = 4_000_000;
-/// A flash drive that takes about 80 us for a read.
+/// A flash drive that takes about 80 us per read.
 const SLOW: &str = "samsung-960-evo";
-/// A drive that takes about 10 us.
+/// A drive that takes about 10 us per read.
 const FAST: &str = "optane-900p";
 
 #[test]
@@ -48,7 +47,7 @@ fn who_spins_beside_a_thread_that_computes_has_half_of_the_cpu_and_its_tail_is_a
         assert!((48.0..52.0).contains(&percent), "{drive}: {percent}");
         let share = beside.iops() / alone.iops();
         assert!((0.45..0.6).contains(&share), "{drive}: {share}");
-        // Of 125 turns a second each makes one I/O wait for the other's.
+        // Each of 125 turns per second makes one I/O wait for the other's turn.
         let slow = beside
             .all()
             .latency
@@ -64,10 +63,10 @@ fn who_blocks_beside_a_thread_that_computes_has_the_cpu_when_it_wakes() {
     let beside = reads(SLOW, 1, 1, || AnyPolicy::INTERRUPT);
     assert!(beside.iops() > 0.9 * alone.iops());
     assert!(quantile(&beside, 0.999) < 2 * quantile(&alone, 0.999));
-    // What it takes of the CPU is work, of some microseconds an I/O.
+    // The job uses the CPU only for work, some microseconds per I/O.
     let percent = beside.neighbour_percent.unwrap();
     assert!((85.0..98.0).contains(&percent), "{percent}");
-    // No core is idle beside it, so that none is slow to wake.
+    // Beside the thread no core is idle, so that none is slow to wake.
     let times = beside.cpus[0].1;
     assert_eq!(times.c1 + times.c1e + times.c6, Nanos::ZERO);
     assert_eq!(times.wakes, 0);
@@ -100,12 +99,12 @@ fn each_io_by_itself_adds_up_to_the_run() {
                 preemptions += io.preemptions;
                 waited += io.run_delay;
             }
-            // But for what comes after the last.
+            // Except for what comes after the last I/O.
             assert!(done.counters.interrupts - interrupts <= 1);
             assert!(done.preempted - preemptions <= 1);
             let neighbour: u64 = done.cpus.iter().map(|(_, times)| times.neighbour.0).sum();
             if done.counters.blocks > 0 {
-                // While it sleeps it does not want the CPU.
+                // While the job sleeps it does not request the CPU.
                 assert!(waited.0 <= neighbour / 2, "{waited:?} {neighbour}");
             } else {
                 assert!(
@@ -122,12 +121,12 @@ fn spinning_jobs_have_equal_shares_of_their_cpu() {
     let one = reads(SLOW, 1, 0, || AnyPolicy::POLL);
     for jobs in [2, 4] {
         let done = reads(SLOW, jobs, 0, || AnyPolicy::POLL);
-        // Together they do not do more than one: somebody spins all the time.
+        // Together they do no more I/Os than one: one of them always spins.
         let share = done.iops() / one.iops();
         assert!((0.9..1.1).contains(&share), "{jobs}: {share}");
         let longest = done.all().latency.max();
         let turns = (jobs as u64 - 1) * TICK_NS;
-        // Who has the same deadline as the next one may have two turns.
+        // A thread whose deadline equals that of the next may have two turns.
         assert!(
             (turns * 9 / 10..turns * 3).contains(&longest),
             "{jobs}: {longest}"
@@ -150,7 +149,7 @@ fn a_user_interrupt_for_a_thread_that_is_away_is_the_kernels() {
     let beside = reads(SLOW, 1, 1, uintr);
     let all = beside.counters.interrupts + beside.counters.user_interrupts;
     assert!(all.abs_diff(beside.ios()) <= 2, "{all} of {}", beside.ios());
-    // One a turn of the other's.
+    // One interrupt per turn of the other.
     let kernel = beside.counters.interrupts;
     assert!((115..=126).contains(&kernel), "{kernel}");
 }
@@ -164,7 +163,7 @@ fn uintr() -> AnyPolicy {
 fn active_checking_blocks_beside_others_and_stays_where_it_is_alone() {
     let poll = || AnyPolicy::ActiveCheck(ActiveCheck::poll());
     let interrupt = || AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt());
-    // Alone it is what it stays by.
+    // Alone, the policy waits with the step that it prefers.
     for (policy, same) in [
         (
             poll as fn() -> AnyPolicy,
@@ -176,7 +175,7 @@ fn active_checking_blocks_beside_others_and_stays_where_it_is_alone() {
         assert_eq!(alone.counters.blocks, 0);
         assert_eq!(alone.all().latency, reads(SLOW, 1, 0, same).all().latency);
     }
-    // Beside a thread that always has work it is an interrupt.
+    // Beside a thread that always computes, it blocks.
     let beside = reads(SLOW, 1, 1, poll);
     let blocks = reads(SLOW, 1, 1, || AnyPolicy::INTERRUPT);
     assert!(
@@ -185,7 +184,7 @@ fn active_checking_blocks_beside_others_and_stays_where_it_is_alone() {
         beside.counters
     );
     assert_eq!(beside.all().latency, blocks.all().latency);
-    // Beside jobs that block now and then it blocks now and then.
+    // Beside jobs that block at times, it blocks at times.
     let jobs = reads(SLOW, 3, 0, poll);
     let blocked = jobs.counters.blocks;
     assert!((1..jobs.ios()).contains(&blocked), "{:?}", jobs.counters);

@@ -1,4 +1,4 @@
-//! Jobs with sizes of their own.
+//! Jobs with different sizes of I/Os.
 
 use crate::common::{device, method};
 use joulio_job::{EngineName, Job};
@@ -8,7 +8,7 @@ use joulio_units::Direction;
 
 const IOS: u64 = 2_000;
 
-/// Reads of two jobs, each on a CPU and a device of its own.
+/// Runs reads of two jobs, each on its own CPU and device.
 fn reads(bs: &str) -> Result<TwinRun, TwinError> {
     let machine = MachineProfile::builtin("generic-server").unwrap();
     let devices = [device("optane-900p"), device("optane-900p")];
@@ -29,7 +29,7 @@ fn each_job_does_its_own_size() {
     let [small, large, both] = ["4k", "64k", "4k:64k"].map(|bs| reads(bs).unwrap());
     assert_eq!(both.ios(), 2 * IOS);
     assert_eq!(both.all().bytes, IOS * (4 + 64) * 1024);
-    // A job's I/Os take what they take where all have its size.
+    // The latencies of a job are those that it has if all jobs have its size.
     let quantile = |done: &TwinRun, quantile| done.all().latency.value_at_quantile(quantile);
     assert!(quantile(&small, 1.0) < quantile(&large, 0.0));
     let near = |a: u64, b: u64| (a as f64 / b as f64 - 1.0).abs() < 0.01;

@@ -7,7 +7,7 @@ use joulio_twin::{TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Tpause};
 
-/// CPUs 0 and 20 of generic-server are one core.
+/// Number of cores: CPUs 0 and 20 of generic-server are one core.
 const CORES: usize = 20;
 
 fn machine() -> MachineProfile {
@@ -16,10 +16,10 @@ fn machine() -> MachineProfile {
     machine
 }
 
-/// Reads at depth 1 for a tenth of a second: those of the first CPU by polling, of the second by what
-/// `second` makes; each on a drive of its own.
+/// Runs reads at depth 1 for a tenth of a second, each job on its own drive: the first CPU polls, and the second
+/// uses the policy that `second` makes.
 fn reads(machine: &MachineProfile, cpus: &[usize], second: fn() -> AnyPolicy) -> TwinRun {
-    // The nth I/O of a drive takes the same in every run, so that code alone makes a difference.
+    // The nth I/O of a drive takes the same time in every run, so that only code makes a difference.
     let devices = vec![device("optane-900p"); cpus.len()];
     let job = Job {
         numjobs: cpus.len(),
@@ -36,7 +36,7 @@ fn reads(machine: &MachineProfile, cpus: &[usize], second: fn() -> AnyPolicy) ->
     run_policy(&job, method(EngineName::Nvme), &setup, policy).unwrap()
 }
 
-/// I/Os of the first job.
+/// Returns the number of I/Os of the first job.
 fn first(done: &TwinRun) -> f64 {
     done.devices[0].read.ios as f64
 }
@@ -62,7 +62,7 @@ fn a_spinner_slows_the_other_thread_of_its_core_and_a_pause_hardly_does() {
         paused > spun && paused <= alone * 1.005,
         "{paused} between {spun} and {alone}"
     );
-    // One that works all the time would slow it more.
+    // A thread that works all the time would slow it down more.
     let mut busy = machine.clone();
     busy.costs.as_mut().unwrap().smt_spin_slowdown = None;
     let worked = first(&reads(&busy, &[0, CORES], poll));

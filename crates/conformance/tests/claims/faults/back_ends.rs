@@ -12,10 +12,10 @@ pub trait BackEnd: Sized {
     /// The driver's end of the path.
     type Device: Device;
 
-    /// Makes a controller, and a path to it.
+    /// Creates a controller, and a path to it.
     fn start(options: &Options) -> (Self, Self::Device);
 
-    /// Returns the counts of the faults committed so far.
+    /// Returns the numbers of faults committed so far.
     fn faulted(&self) -> Faulted;
 }
 
@@ -35,7 +35,7 @@ impl BackEnd for InProcess {
     }
 }
 
-/// A device behind a vfio-user socket, with its doorbells mapped into the driver.
+/// A device behind a vfio-user socket, whose doorbells are mapped into the driver.
 pub struct Mapped(Served);
 
 impl BackEnd for Mapped {
@@ -51,7 +51,7 @@ impl BackEnd for Mapped {
     }
 }
 
-/// A device behind a vfio-user socket, where each ring of a doorbell is a message.
+/// A device behind a vfio-user socket, to which each ring of a doorbell is a message.
 pub struct Trapped(Served);
 
 impl BackEnd for Trapped {
@@ -99,7 +99,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // A pipe whose other end is closed can be read from.
+        // When the other end of a pipe is closed, the pipe becomes readable.
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));

@@ -1,4 +1,4 @@
-//! Faults of a command: it fails, is dropped, is late, or brings the wrong data.
+//! Faults of a command: it fails, is dropped, is late, or returns wrong data.
 
 use super::back_ends::BackEnd;
 use super::scenario::{Scenario, of_status};

@@ -42,15 +42,15 @@ fn completions_out_of_order_find_their_commands<B: BackEnd>() {
     });
 }
 
-/// Tests the back ends without messages: a message for each doorbell leaves the device time to be done by the first
-/// poll, so that nobody waits for an interrupt.
+/// Tests the back ends without messages: a message for each doorbell gives the device time to complete everything
+/// by the first poll, so that no queue waits for an interrupt.
 fn lost_interrupts_are_found_and_the_mode_is_kept<B: BackEnd>() {
     Scenario::of("lost-irq@0.01,seed=10").all::<B>(|mode, endured, faulted| {
         assert_eq!(endured.failures(), 0);
         assert_eq!(endured.faults, Default::default());
         match mode {
             QueueMode::Poll | QueueMode::Hybrid => assert_eq!(endured.counters.lost_interrupts, 0),
-            // At this depth another completion's interrupt often does for the lost one.
+            // At this depth the interrupt of another completion often replaces the lost one.
             _ => assert!(endured.counters.lost_interrupts <= faulted.lost_irqs),
         }
         if mode == QueueMode::Interrupt {
@@ -61,7 +61,7 @@ fn lost_interrupts_are_found_and_the_mode_is_kept<B: BackEnd>() {
 
 fn a_lost_interrupt_at_depth_one_is_counted<B: BackEnd>() {
     let _alone = alone();
-    // Slow enough that each I/O is waited for, and every tenth without an interrupt.
+    // So slow that the core waits for each I/O, and for every tenth without an interrupt.
     let mut profile = DeviceProfile::builtin("optane-900p").unwrap();
     for point in &mut profile.service.read {
         point.us.value = 5_000.0;

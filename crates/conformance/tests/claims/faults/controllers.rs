@@ -44,7 +44,7 @@ fn with_retries_a_reset_costs_no_command<B: BackEnd>() {
 }
 
 fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
-    // The abort of the dropped command finds the admin queue stuck.
+    // The Abort of the dropped command finds the admin queue stuck.
     Scenario::of("admin-stuck@#900,drop@#1000,seed=15").all::<B>(|_, endured, faulted| {
         assert_eq!(faulted.dropped, 1);
         assert_eq!((endured.faults.timeouts, endured.faults.resets), (1, 1));
@@ -62,7 +62,7 @@ fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
 
 fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() {
     let _alone = alone();
-    // One completion mode is enough: giving up takes CAP.TO.
+    // One completion mode is enough, since giving up takes CAP.TO.
     let (endured, faulted) = Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17")
         .run_all::<B>(QueueMode::Interrupt);
     assert!(faulted.stuck_resets > 0);
@@ -74,8 +74,8 @@ fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() 
 
 fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEnd>() {
     let _alone = alone();
-    // Again one completion mode: it is CAP.TO until the function is reset. Interrupts, which must
-    // come again after it.
+    // Again only one completion mode, since the function is reset after CAP.TO. Interrupts, which must arrive again
+    // after the reset.
     let (endured, faulted) =
         Scenario::of("stuck-reset@#900,cfs@#1000,seed=19").run_all::<B>(QueueMode::Interrupt);
     assert_eq!((faulted.stuck_resets, faulted.cfs), (1, 1));

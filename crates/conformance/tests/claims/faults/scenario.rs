@@ -11,12 +11,12 @@ use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Nanos;
 use std::sync::OnceLock;
 
-/// Commands outstanding at once.
+/// Number of commands in flight.
 pub const DEPTH: usize = 16;
-/// I/Os of a run without JOULIO_IOS. Plans have their faults within so many.
+/// I/Os of a run without JOULIO_IOS. All faults of the plans come within this number.
 const MIN_IOS: u64 = 4_000;
 
-/// I/Os of a run.
+/// Returns the number of I/Os of a run.
 pub fn ios() -> u64 {
     static IOS: OnceLock<u64> = OnceLock::new();
     *IOS.get_or_init(|| match std::env::var("JOULIO_IOS") {
@@ -52,8 +52,8 @@ impl Scenario {
         let (back_end, device) = B::start(&options);
         let options = ControllerOptions {
             queues: 2,
-            // Long enough to create a queue on a machine where eight others want each CPU; a stuck command is waited
-            // for that long, once in each completion mode.
+            // Long enough to create a queue on a machine where eight other threads need each CPU; a stuck command
+            // is waited for that long, once in each completion mode.
             admin_timeout: Nanos::from_millis(1_500),
             // Longer than this thread, or the device's, is ever without its CPU.
             io_timeout: Nanos::from_millis(400),
@@ -102,7 +102,7 @@ impl Scenario {
     }
 }
 
-/// Counts the commands that ended with `status`, whatever its flags.
+/// Returns the number of commands that ended with `status`, whatever its flags.
 pub fn of_status(endured: &Endured, status: Status) -> u64 {
     let failed = endured.failed.iter();
     failed

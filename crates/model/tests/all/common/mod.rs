@@ -1,4 +1,4 @@
-//! Devices under load, for the tests of times.
+//! Devices under load, for tests of times.
 
 #![allow(dead_code)] // Each test program uses its own part.
 
@@ -14,7 +14,7 @@ pub fn device(name: &str) -> DeviceProfile {
     DeviceProfile::builtin(name).unwrap()
 }
 
-/// The latencies of `draws` I/Os, one at a time.
+/// Returns the latencies of `draws` I/Os, one at a time.
 pub fn alone(profile: &DeviceProfile, direction: Direction, bytes: u32, draws: u32) -> Vec<Nanos> {
     let mut model = ServiceModel::new(profile, 7);
     let mut now = Nanos(1_000);
@@ -35,14 +35,14 @@ pub fn mean_ns(latencies: &[Nanos]) -> f64 {
         / latencies.len() as f64
 }
 
-/// The latency in nanoseconds that this fraction of `latencies` stays within.
+/// Returns the latency in nanoseconds that this fraction of `latencies` does not exceed.
 pub fn percentile_ns(mut latencies: Vec<Nanos>, fraction: f64) -> f64 {
     latencies.sort_unstable();
     let rank = (latencies.len() as f64 * fraction).ceil() as usize;
     latencies[rank.clamp(1, latencies.len()) - 1].0 as f64
 }
 
-/// I/Os per second and mean latency in seconds of a closed loop with `depth` I/Os in flight.
+/// Returns the I/Os per second and the mean latency in seconds of a closed loop with `depth` I/Os in flight.
 pub fn closed_loop(
     profile: &DeviceProfile,
     direction: Direction,

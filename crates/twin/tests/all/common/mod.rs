@@ -1,4 +1,4 @@
-//! What the tests share: a machine and devices.
+//! A machine and devices for all tests.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 pub mod policies;
@@ -14,7 +14,7 @@ pub fn device(name: &str) -> DeviceProfile {
     DeviceProfile::builtin(name).unwrap()
 }
 
-/// A method whose path is the one of `engine`.
+/// Returns a method on the path of `engine`.
 pub fn method(engine: EngineName) -> Method {
     Method {
         engine,

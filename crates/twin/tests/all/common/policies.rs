@@ -1,4 +1,4 @@
-//! Policies to simulate with.
+//! Policies to simulate.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use joulio_units::Nanos;
@@ -9,12 +9,12 @@ use joulio_wait::{
 
 /// Number of policies that run on every processor.
 pub const POLICIES: usize = 9;
-/// Number of all policies: those from [`POLICIES`] on sleep lightly.
+/// Number of all policies: those from [`POLICIES`] on use light power states.
 pub const ALL: usize = 18;
-/// First of the policies that block at times; all after it do, except the last two.
+/// Index of the first policy that blocks at times; all after it do, except the last two.
 pub const BLOCKING: usize = 13;
 
-/// The `which`th policy.
+/// Returns policy number `which`.
 pub fn policy(which: usize) -> AnyPolicy {
     match which % ALL {
         0 => AnyPolicy::POLL,

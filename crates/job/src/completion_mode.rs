@@ -86,8 +86,8 @@ impl CompletionMode {
         CompletionMode::SqPollPoll,
     ];
 
-    /// True if the kernel polls the device's queue, so that no interrupt of the device belongs to
-    /// the mode; of the kernel's engines.
+    /// Returns true if the kernel's engines poll the device in this mode, so that the device should raise no
+    /// interrupts.
     pub fn polls_device(self) -> bool {
         matches!(
             self,
@@ -98,13 +98,13 @@ impl CompletionMode {
         )
     }
 
-    /// Returns true for modes that serve only for comparison and are never recommended: they take part where they are
+    /// Returns true for modes that serve only for comparison and are never recommended: they run only if they are
     /// named.
     pub fn is_for_comparison(self) -> bool {
         matches!(self, CompletionMode::HybridUintr | CompletionMode::SpdkPlus)
     }
 
-    /// True if a thread of the kernel submits.
+    /// Returns true if a kernel thread submits.
     pub fn has_poller_thread(self) -> bool {
         matches!(self, CompletionMode::SqPoll | CompletionMode::SqPollPoll)
     }

@@ -87,7 +87,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job of `number_ios` random 4 KiB reads at depth 1 in a closed loop.
+    /// Returns a job of `number_ios` random 4 KiB reads at depth 1 in a closed loop.
     pub fn random_reads(number_ios: u64) -> Job {
         Job {
             rw: ReadWrite::RandRead,
@@ -377,7 +377,7 @@ impl Job {
         self.has(Operation::Sync) || self.has(Operation::DataSync)
     }
 
-    /// Percentage of reads, 0 to 100, of a job without phases.
+    /// Returns the percentage of reads, 0 to 100, of a job without phases.
     pub fn read_percent(&self) -> u8 {
         self.rw.read_percent(self.rwmixread)
     }

@@ -6,7 +6,7 @@ use crate::check::FigureCheck;
 use crate::range::Range;
 use crate::{Figure, ProfileError};
 
-/// The PCIe link that a machine has for each device.
+/// PCIe link that a machine has for each device.
 ///
 /// It limits devices that could transfer more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

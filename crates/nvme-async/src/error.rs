@@ -17,7 +17,7 @@ pub struct IoError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoFailure {
-    /// The command ended with another status than success (NVM Express Base 2.0, 3.3.3.2).
+    /// The command ended with a status other than success (NVM Express Base 2.0, 3.3.3.2).
     #[error("the command ended with: {0}")]
     Status(Status),
     /// The command was refused before it was submitted.

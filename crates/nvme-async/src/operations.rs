@@ -19,9 +19,9 @@ enum Done {
 ///
 /// | waker | done | |
 /// |---|---|---|
-/// | some | no | with the device |
+/// | some | no | in flight |
 /// | none | good, bad | completed |
-/// | none | no | with the device, and its future was dropped; or nobody's |
+/// | none | no | in flight, and its future was dropped; or the operation is free |
 struct Operation {
     /// Wakes the future.
     waker: Option<Waker>,

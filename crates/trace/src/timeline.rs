@@ -3,7 +3,7 @@
 use crate::{EventKind, Meanwhile, Recorded, Wait, WaitKind};
 use joulio_units::{Direction, Joules, Nanos};
 
-/// A thread, and the recordings of the queues that it waits on.
+/// A thread, and the recordings of the queues for which it waits.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
     /// Name of the thread.

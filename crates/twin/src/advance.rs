@@ -1,4 +1,4 @@
-//! The run loop: which core is next.
+//! The run loop, which chooses the core that runs next.
 
 use crate::TwinError;
 use crate::core_threads::CoreThreads;

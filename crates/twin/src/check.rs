@@ -78,7 +78,7 @@ pub struct HandSet {
     pub field: String,
     /// Number in the profile.
     pub value: f64,
-    /// Numbers and claims that it was set for.
+    /// Numbers and claims for which it was set.
     pub to: Vec<String>,
     /// Reason for setting it by hand.
     pub why: String,

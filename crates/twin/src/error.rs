@@ -3,7 +3,7 @@
 use joulio_job::{CompletionMode, EngineName};
 use joulio_wait::StepKind;
 
-/// Why a job cannot be simulated: each message is one line that names what to change.
+/// Error of a job that cannot be simulated: each message is one line that names what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TwinError {
@@ -26,12 +26,12 @@ pub enum TwinError {
         /// The completion mode.
         mode: CompletionMode,
     },
-    /// A field of the job makes no sense.
+    /// A field of the job is invalid.
     #[error("{field}: {problem}")]
     Job {
         /// The field of [`joulio_job::Job`] or [`crate::TwinSetup`].
         field: &'static str,
-        /// Description of the problem, and of a value that would be right.
+        /// Description of the problem, and of a valid value.
         problem: String,
     },
     /// The policy planned a step that the machine lacks, or that the policy did not announce.

@@ -196,7 +196,7 @@ impl InFlight {
             self.first = Finish::NEVER;
         } else {
             self.first = self.rest.pop().map_or(Finish::NEVER, |rest| rest.0);
-            // The last one takes its place, and it the last's.
+            // The last tag in flight takes the place of the freed tag, which takes the place of the last.
             let place = self.ios[usize::from(tag)].place;
             let last = std::mem::replace(&mut self.tags[self.live], tag);
             self.tags[usize::from(place)] = last;
@@ -205,7 +205,7 @@ impl InFlight {
         Some(&self.ios[usize::from(tag)])
     }
 
-    /// The `count` I/Os that were taken out last, if none was made since.
+    /// Returns the `count` I/Os that were removed last, if none has been created since.
     #[inline]
     pub(crate) fn taken_out(&self, count: usize) -> impl Iterator<Item = &InFlightIo> {
         let tags = self.tags[self.used..][..count].iter();

@@ -28,7 +28,7 @@ pub enum GridError {
         bs: u32,
         /// Percentile of the promise.
         percentile: Percentile,
-        /// Nanoseconds that were promised.
+        /// Promised limit in nanoseconds.
         slo: Nanos,
         /// Nanoseconds of the mean service time.
         takes: Nanos,

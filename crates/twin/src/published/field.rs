@@ -19,7 +19,7 @@ pub struct ProfileField {
 /// Errors in the name of a figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// The text is not a field's name.
+    /// The text is not the name of a field.
     #[error("'{0}' is not a field: write machine:PROFILE.FIELD or device:PROFILE.FIELD")]
     Name(String),
     /// The profile has no such figure.

@@ -21,7 +21,7 @@ pub struct Paper {
     /// Claims without a number.
     #[serde(default)]
     pub claim: Vec<PublishedClaim>,
-    /// Savings that sources disagree on, and the numbers that they move.
+    /// Savings for which sources give different values, and the numbers that depend on them.
     #[serde(default)]
     pub saving: Vec<Saving>,
     /// Numbers that profiles contain unchanged.
@@ -175,7 +175,7 @@ pub struct Conflict {
     pub run: String,
     /// Metric of the run.
     pub metric: Metric,
-    /// Limit that the metric cannot pass.
+    /// Limit that the metric cannot exceed.
     pub limit: f64,
 }
 
@@ -202,7 +202,7 @@ pub struct Fitted {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldOut {
-    /// Description of the withheld numbers, and of the numbers that they are predicted from.
+    /// Description of the withheld numbers, and of the numbers used to predict them.
     pub what: String,
     /// Runs by name: all of their numbers are withheld.
     pub runs: Vec<String>,

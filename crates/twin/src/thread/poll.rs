@@ -1,4 +1,4 @@
-//! Polls, and the completions that they take.
+//! Polls of a job, and the completions that they take.
 
 use super::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase};
 use crate::io_log::IoCounts;

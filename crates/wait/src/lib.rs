@@ -10,7 +10,7 @@
 //! # use joulio_units::Nanos;
 //! # use std::error::Error;
 //!
-//! Becomes ready at the third poll.
+//! /// Becomes ready at the third poll.
 //! struct Third(u32);
 //!
 //! impl Watched for Third {

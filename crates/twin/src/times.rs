@@ -117,8 +117,8 @@ impl CoreTimes {
     /// Returns the times of a physical core in `window`, from those of its hardware threads.
     ///
     /// A core is awake while any of its hardware threads is. Their overlap is not known: they are assumed to be
-    /// independent, so that a core with threads that are busy for the fractions b and c of the window is busy for 1
-    /// - (1 - b)(1 - c) of it. The idle rest is divided in the ratio of the threads' idle states.
+    /// independent. So a core with threads that are busy for the fractions b and c of the window is busy for the
+    /// fraction `1 - (1 - b)(1 - c)` of it. The idle rest is divided in the ratio of the threads' idle states.
     pub(crate) fn of_core(threads: &[CoreTimes], window: Nanos) -> CoreTimes {
         let mut sum = CoreTimes::default();
         threads.iter().for_each(|thread| sum += *thread);

@@ -1,23 +1,23 @@
-//! Weights of a controller's weighted round robin, as they are written: feature 01h.
+//! Weights of a controller's weighted round robin (feature 01h) in text form.
 
 use joulio_nvme_spec::feature::Arbitration;
 
-/// Arbitration burst without a limit: any number of commands of a queue at a time (NVM Express Base 2.0, figure 318:
-/// AB).
+/// Arbitration burst without a limit: a queue may have any number of commands fetched in its turn (NVM Express Base
+/// 2.0, figure 318: AB).
 const NO_LIMIT: u8 = 7;
 
-/// Weights 8, 4 and 1 of high, medium and low priority, without a limit of a queue's turn.
+/// Weights 8, 4 and 1 of high, medium and low priority, with no limit on the arbitration burst.
 pub const DEFAULT_ARBITRATION: Arbitration = Arbitration::new()
     .with_ab(NO_LIMIT)
     .with_hpw(7)
     .with_mpw(3)
     .with_lpw(0);
 
-/// Reads `HIGH,MEDIUM,LOW[,BURST]`: commands of each priority class in a round, 1 to 256 each, and how many of one
-/// queue in its turn, a power of two up to 64; none: any number.
+/// Parses `HIGH,MEDIUM,LOW[,BURST]`: the commands of each priority class in a round, 1 to 256 each, and the most
+/// commands of one queue in its turn, a power of two up to 64; without BURST there is no limit.
 ///
 /// # Errors
-/// What is wrong, in one line.
+/// Text of the problem, in one line.
 pub fn parse_arbitration(text: &str) -> Result<Arbitration, String> {
     let usage = "weights are HIGH,MEDIUM,LOW[,BURST], as 8,4,1: 1 to 256 commands each, and a burst of 1, 2, 4 ... 64";
     let numbers: Result<Vec<u16>, _> = text.split(',').map(str::parse).collect();

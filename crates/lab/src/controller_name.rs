@@ -1,4 +1,4 @@
-//! A controller for admin commands, by name, whichever driver owns it.
+//! Names of controllers for admin commands, whichever driver has them.
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::DeviceNameError;
@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Controller for admin commands: `/dev/nvme0`, or a device that joulio drives.
+/// A controller for admin commands: `/dev/nvme0`, or a device that joulio drives.
 #[derive(Clone, Debug)]
 pub enum ControllerName {
-    /// Character device of a controller that the kernel's driver has.
+    /// Character device of a controller that the kernel drives.
     Kernel(PathBuf),
     /// Controller that joulio drives.
     Own(DeviceName),
@@ -38,7 +38,7 @@ impl FromStr for ControllerName {
 }
 
 impl ControllerName {
-    /// The name in full: `/dev/nvme0` of `nvme0`.
+    /// Returns the full name: `/dev/nvme0` for `nvme0`.
     pub fn text(&self) -> String {
         match self {
             ControllerName::Kernel(path) => path.display().to_string(),
@@ -46,11 +46,11 @@ impl ControllerName {
         }
     }
 
-    /// Opens the controller. A controller that joulio drives is reset by this, and again when it is closed; `cancel`
-    /// ends the wait for it.
+    /// Opens the controller. A controller that joulio drives is reset now and again when it is closed; `cancel` ends
+    /// the wait for it to become ready.
     ///
     /// # Errors
-    /// The controller is unavailable, or does not come up.
+    /// The controller is unavailable, or does not become ready.
     pub fn open(&self, cancel: Cancel) -> Result<NamedController, OpenError> {
         let address = match self {
             ControllerName::Kernel(path) => ControllerAddress::Kernel(path.clone()),
@@ -66,7 +66,7 @@ impl ControllerName {
     }
 }
 
-/// Makes the controller in this process, with which it ends.
+/// Creates an emulated controller in this process; it exists until the process closes it.
 fn open_emulated(
     name: &DeviceName,
     emulated: &Emulated,
@@ -81,16 +81,16 @@ fn open_emulated(
     })
 }
 
-/// Controller that was opened by its name.
+/// A controller that was opened by name.
 pub struct NamedController {
     /// Admin commands of the controller.
     pub admin: AdminController,
-    /// Device of the controller, when it is emulated in this process.
+    /// The emulated device of the controller, if it is emulated in this process.
     pub(crate) emulated: Option<EmulatedDevice>,
 }
 
 impl NamedController {
-    /// Time in each power state, of an emulated controller.
+    /// Returns the time that an emulated controller spent in each power state; `None` for others.
     pub fn power_use(&self) -> Option<PowerUse> {
         self.emulated.as_ref().map(EmulatedDevice::power)
     }

@@ -1,6 +1,6 @@
-//! Time that the CPUs worked.
+//! Time that the CPUs were busy.
 
-/// Time of all CPUs so far, in ticks.
+/// Total time of all CPUs so far, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     all: u64,
@@ -8,14 +8,14 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// Time until now; zero if the kernel does not report it.
+    /// Reads the time so far; zero if the kernel does not report it.
     pub fn now() -> CpuTime {
         let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
         CpuTime::parse(&text).unwrap_or_default()
     }
 
-    /// Reads the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal;
-    /// the rest is included in user.
+    /// Parses the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal; the
+    /// guest times after them are included in user.
     fn parse(text: &str) -> Option<CpuTime> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line
@@ -29,7 +29,7 @@ impl CpuTime {
         })
     }
 
-    /// Part of the time since `earlier` in which the CPUs worked.
+    /// Returns the fraction of the time since `earlier` in which the CPUs were busy.
     pub fn busy_since(self, earlier: CpuTime) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&all| all > 0)?;
         let idle = self.idle.saturating_sub(earlier.idle).min(all);

@@ -1,4 +1,4 @@
-//! The choice among candidates.
+//! Choice of the best candidate from the results of all candidates' runs.
 
 use super::break_even::BreakEven;
 use super::candidate::{Assessment, Candidate, Figures};
@@ -14,16 +14,16 @@ use serde::Serialize;
 /// Options of an advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AdviceOptions {
-    /// Boundary of the energy; `None`: the narrowest whose energy is measured, and else the jobs' cores.
+    /// Boundary whose energy is compared; `None`: the narrowest boundary with measured energy, or else the jobs' cores.
     pub objective: Option<Objective>,
-    /// Latencies that are promised.
+    /// Latency limits that the job promises to keep.
     pub promised: Promised,
-    /// Watts that may be drawn within the boundary: the most I/Os a second are sought within them, or in an
-    /// open loop the least latency.
+    /// Highest power within the boundary in watts: among candidates that draw no more, the one with the most I/Os a
+    /// second is chosen, or in an open loop the one with the lowest mean latency. `None`: the least energy is sought.
     pub cap: Option<Watts>,
-    /// True if I/Os come by themselves.
+    /// True in an open loop: I/Os arrive at their own times, not when one completes.
     pub open: bool,
-    /// Watts of a busy core of the machine, where that is known.
+    /// Watts of a busy core of the machine, if they are known.
     pub spin_watts: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ pub struct OtherBoundary {
 }
 
 impl Advice {
-    /// The advice that `runs` of the candidates give.
+    /// Returns the advice that follows from the `runs` of all candidates.
     ///
     /// # Errors
     /// No candidate has figures within the boundary, or none keeps the promise or the cap.
@@ -148,7 +148,7 @@ impl Advice {
         })
     }
 
-    /// The best candidate.
+    /// Returns the best candidate.
     pub fn chosen(&self) -> &Assessment {
         &self.candidates[self.best]
     }
@@ -159,7 +159,7 @@ impl Advice {
     }
 }
 
-/// Order of candidates: the lower, the better.
+/// Order of candidates: a lower rank is better.
 struct Rank<'a> {
     options: &'a AdviceOptions,
 }
@@ -173,7 +173,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Percent by which `best` is better than `other` in what is sought, paired by repetition.
+    /// Returns the percent by which `best` is better than `other` in the figure that is sought, from pairs of runs of
+    /// the same repetition.
     fn better(&self, best: &Assessment, other: &Assessment) -> Interval {
         let figure: fn(&Assessment) -> &[f64] = match self.sought() {
             Sought::Energy => |one| &one.joules,
@@ -189,7 +190,7 @@ impl Rank<'_> {
         Interval::of(&each, 0.0)
     }
 
-    /// Returns true if it keeps the promise and the cap.
+    /// Returns true if `one` keeps the promise and draws no more than the cap.
     fn allowed(&self, one: &Assessment) -> bool {
         let draws = one.figures.as_ref().map(|figures| figures.watts.value);
         let cap = self.options.cap.map_or(f64::INFINITY, |cap| cap.0);
@@ -197,7 +198,7 @@ impl Rank<'_> {
     }
 
     fn of(&self, one: &Assessment) -> f64 {
-        // Those without figures last, before them those that break the promise.
+        // Candidates without figures come last, just after those that break the promise or the cap.
         let Some(figures) = &one.figures else {
             return f64::INFINITY;
         };
@@ -213,7 +214,8 @@ impl Rank<'_> {
     }
 }
 
-/// Values of `figure` of both in the repetitions that count of both; without one, the means of each.
+/// Pairs the values of `figure` of both candidates from repetitions that count for both; if there is no such
+/// repetition, pairs the means.
 fn paired(
     one: &Assessment,
     other: &Assessment,
@@ -235,8 +237,8 @@ fn is_of_the_machine(boundary: Boundary) -> bool {
     !matches!(boundary, Boundary::Dram | Boundary::Device)
 }
 
-/// Leaves out candidates whose settings change nothing: in virtual time each of their figures is that of
-/// the same candidate without them.
+/// Removes candidates whose settings change nothing: in virtual time all of their figures equal those of the same
+/// method and depth with fewer settings or as many.
 fn without_equals(all: Vec<Assessment>) -> Vec<Assessment> {
     let mut kept: Vec<Assessment> = Vec::with_capacity(all.len());
     for one in all {
@@ -343,7 +345,7 @@ fn too_late(all: &[Assessment], rank: &Rank<'_>) -> Option<TooLate> {
     })
 }
 
-/// The best candidate by `other`, if it is of another method.
+/// Returns the best candidate by the yardstick `other`, if it is of another method.
 fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Option<OtherBoundary> {
     if rank.sought() != Sought::Energy {
         return None;
@@ -362,7 +364,7 @@ fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Opt
     })
 }
 
-/// The best candidate with the model's figures at an end of their bands, if it is of another method.
+/// Returns the best candidate with all of the model's figures at one end of their bands, if it is of another method.
 fn at_band_end(all: &[Assessment], end: usize, rank: &Rank<'_>) -> Option<usize> {
     if rank.sought() != Sought::Energy {
         return None;
@@ -378,7 +380,7 @@ fn at_band_end(all: &[Assessment], end: usize, rank: &Rank<'_>) -> Option<usize>
     (!all[index].candidate.is_same_method(best)).then_some(index)
 }
 
-/// Why there is no figure within the boundary.
+/// Returns the error that says why no run has an energy figure within the boundary.
 fn no_figure(runs: &[RunResult], objective: Option<Objective>) -> AdviseError {
     let figures = runs.iter().filter_map(|run| run.counts.as_ref());
     if figures.count() > 0 {
@@ -393,7 +395,7 @@ fn no_figure(runs: &[RunResult], objective: Option<Objective>) -> AdviseError {
     AdviseError::Unavailable(reasons.take(1).collect())
 }
 
-/// Refuses a promise that no candidate keeps, and arrivals that none keeps up with.
+/// Returns an error if no candidate keeps the promise or keeps up with the arrivals.
 fn check_promise(all: &[Assessment], promise: &Limits) -> Result<(), AdviseError> {
     if all.iter().any(|one| one.keeps) {
         return Ok(());
@@ -423,7 +425,7 @@ fn check_promise(all: &[Assessment], promise: &Limits) -> Result<(), AdviseError
             });
         }
     }
-    // Each limit is kept by some, and all of them by none.
+    // Each limit is kept by some candidate, but none keeps all of them.
     let first = promise.limits.first();
     let quickest = all
         .iter()
@@ -468,7 +470,7 @@ mod tests {
     const POLL: CompletionMode = CompletionMode::Poll;
     const INTERRUPT: CompletionMode = CompletionMode::Interrupt;
 
-    /// Repetitions at these watts, of which those in `spoiled` are spoiled.
+    /// Runs at these watts, one a repetition; the repetitions in `spoiled` are spoiled.
     fn runs(mode: CompletionMode, watts: [f64; 4], spoiled: &[usize]) -> Vec<RunResult> {
         let runs = watts.iter().enumerate().map(|(at, watts)| {
             let mut result = run(mode, 1, 1, 1_000.0, *watts).result;
@@ -496,11 +498,11 @@ mod tests {
         assert_eq!(found.chosen().candidate.completion, "poll");
         assert!(found.ties.is_empty(), "{:?}", found.ties);
         let better = found.rivals[0].better_percent;
-        // Over the repetitions that both have: 1, 3 and 4.
+        // Mean over the repetitions that count for both: 1, 3 and 4.
         let each = [40.0 / 60.0, 40.4 / 60.6, 40.2 / 60.3];
         let percent = 100.0 * (1.0 - each.iter().sum::<f64>() / 3.0);
         assert!((better.value - percent).abs() < 1e-9, "{better:?}");
-        // Where all are, they are all there is.
+        // If all repetitions are spoiled, they count.
         let found = advice([poll(&[0, 1, 2, 3]), interrupt()]);
         assert_eq!(found.chosen().candidate.completion, "interrupt");
         assert!(found.candidates.iter().any(|one| one.spoiled.is_some()));

@@ -1,4 +1,4 @@
-//! Making the settings that the advice names.
+//! Application of the settings that the advice names.
 
 use super::report::AdviceReport;
 use joulio_host::knobs::idle_states;
@@ -11,26 +11,26 @@ const ROOT: &str = "/";
 /// Result of applying the settings that the advice names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// The advice names none.
+    /// The advice names no settings.
     Nothing,
     /// All settings have the advised values already.
     Already,
-    /// Settings that were made, each as `NAME=VALUE`, and left: the journal puts them back.
+    /// Settings that were changed, each as `NAME=VALUE`, and left so; the journal restores them.
     Changed(Vec<String>),
 }
 
-/// A file by which a setting outlives a reboot.
+/// A configuration file that makes a setting survive a reboot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastingFile {
     /// Path of the file.
     pub path: &'static str,
-    /// Lines that belong into it.
+    /// Lines to add to the file.
     pub lines: Vec<String>,
 }
 
 impl AdviceReport {
-    /// Makes the settings of the advice, and leaves them in place; settings that others have to make are passed to
-    /// `report`.
+    /// Makes the settings of the advice and leaves them in place; `report` receives a line for each setting that joulio
+    /// cannot make itself.
     ///
     /// # Errors
     /// A setting cannot be made.
@@ -57,7 +57,7 @@ impl AdviceReport {
         })
     }
 
-    /// The settings of the advice with their values: those of a disk for each disk.
+    /// Returns the settings of the advice with their values; a disk's setting is listed for each disk.
     fn wanted(&self) -> Vec<(Knob, &str)> {
         let mut wanted: Vec<(Knob, &str)> = Vec::new();
         for (name, value) in &self.advice.chosen().candidate.settings {
@@ -73,7 +73,7 @@ impl AdviceReport {
         wanted
     }
 
-    /// Files that would make the settings of the advice last.
+    /// Returns the configuration files that would make the settings of the advice survive a reboot.
     pub fn lasting(&self) -> Vec<LastingFile> {
         let settings = &self.advice.chosen().candidate.settings;
         let rule = |scheduler: &String| {
@@ -110,7 +110,7 @@ impl AdviceReport {
     }
 }
 
-/// Numbers of the idle states of this machine that are deeper than `state`.
+/// Returns the indices of this machine's idle states that are deeper than `state`.
 fn deeper(state: &str) -> Vec<u32> {
     let all = idle_states(ROOT);
     let Some((_, states)) = all.first() else {

@@ -13,14 +13,14 @@ pub struct BreakEven {
     pub spin_watts: f64,
 }
 
-/// Times the watts of this machine's busy core, beyond which no core is.
+/// Largest break-even that is reported, as a multiple of the watts of this machine's busy core: no core draws more.
 const MOST: f64 = 20.0;
 
 impl BreakEven {
-    /// Break-even of `best` and `other` on a machine whose busy core takes `spin_watts`; `None`: no
-    /// watts of a busy core make them equal.
+    /// Returns the break-even of `best` and `other` on a machine whose busy core takes `spin_watts`; `None` if no power
+    /// of a busy core makes their energy equal.
     ///
-    /// A busy core that takes W watts more costs each I/O W times its CPU time.
+    /// If a busy core takes W watts more, an I/O costs W times its CPU time more.
     pub(super) fn between(best: &Figures, other: &Figures, spin_watts: f64) -> Option<BreakEven> {
         let seconds = (best.cpu_us_per_io - other.cpu_us_per_io) * 1e-6;
         let joules = other.joules_per_io.value - best.joules_per_io.value;
@@ -29,7 +29,7 @@ impl BreakEven {
             .then_some(BreakEven { watts, spin_watts })
     }
 
-    /// Returns true if the better one is so only below those watts, false if only above.
+    /// Returns true if the better candidate is better only below the break-even, false if only above it.
     pub fn holds_below(&self) -> bool {
         self.spin_watts < self.watts
     }

@@ -22,7 +22,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate that `run`, which has no sections, is a run of.
+    /// Returns the candidate that `run` belongs to; `run` has no sections.
     pub fn of(run: &RunResult) -> Candidate {
         Candidate {
             engine: run.engine.expect("a run of one workload"),
@@ -98,7 +98,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// The assessments of the candidates that `runs` are of, in the order of their first runs, by
+    /// Returns an assessment of each candidate in `runs`, in the order of their first runs, with the energy by
     /// `yardstick` and by each of `others`.
     pub(super) fn all(
         runs: &[RunResult],
@@ -195,7 +195,7 @@ impl Figures {
         })
     }
 
-    /// Latency of one of the percentiles that there are.
+    /// Returns the latency at `percentile`; `None` if results do not have this percentile.
     pub fn percentile(&self, percentile: Percentile) -> Option<Nanos> {
         let name = percentile.to_string();
         self.percentiles_ns.get(&name).map(|&ns| Nanos(ns))

@@ -86,7 +86,7 @@ fn arriving(job: &Job, workload: &WorkloadOptions) -> Vec<String> {
     words
 }
 
-/// The seed of `job` and the CPUs of its threads, where they are not the usual ones.
+/// Returns the options for the seed of `job` and for the CPUs of its threads, where they are not the defaults.
 fn seeded(job: &Job, by_fio: bool) -> Vec<String> {
     let mut words = Vec::new();
     if job.seed != WorkloadOptions::default().seed {
@@ -112,7 +112,7 @@ fn reaching(goal: &GoalOptions) -> Vec<String> {
     match (goal.slo, goal.latency_budget) {
         (Some(slo), _) => words.push(format!("--slo={slo}")),
         (None, Some(Promised::Budget { share, .. })) => {
-            // As it was written: 7 %, and not a little more.
+            // As the user wrote it: rounded, so that 7 % does not become 7.000001 %.
             let percent = (share * 1e8).round() / 1e6;
             words.push(format!("--latency-budget={percent}%"));
         }
@@ -122,7 +122,7 @@ fn reaching(goal: &GoalOptions) -> Vec<String> {
     words
 }
 
-/// `time` in the largest unit that it is whole in.
+/// Formats `time` in the largest unit of which it is a whole number.
 fn written(time: Nanos) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let mut units = units.into_iter();
@@ -155,7 +155,7 @@ fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     }
     for (name, value) in &chosen.settings {
         words.push(match name.as_str() {
-            // Its value is in words.
+            // The value is in words, as `8 completions or 200 us`.
             "coalescing" => format!("--coalescing={}", coalescing(value)),
             name => format!("--{name}={value}"),
         });
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The command of `workload` on a file, by io_uring in a completion mode.
+    /// Returns the command for `workload` on a file, with io_uring in the given completion mode.
     fn command(workload: WorkloadOptions, completion: &str) -> String {
         let job = workload.job().expect("a job");
         let mut request = AdviceRequest {

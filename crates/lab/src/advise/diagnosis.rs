@@ -16,12 +16,12 @@ pub struct Diagnosis {
     pub remedy: Option<String>,
 }
 
-/// Microseconds by which timers are late on hardware at most, with a shallow idle state.
+/// Largest lateness of a timer in microseconds on real hardware in a shallow idle state.
 const LATE_US: f64 = 15.0;
-/// Share of the highest frequency below which a governor holds a CPU back.
+/// Fraction of the highest frequency below which the governor is reported as holding a CPU back.
 const SLOW: f64 = 0.75;
 
-/// The diagnoses of `machine`, whose file tree begins at `root`, and of the `runs` that were done on it.
+/// Returns the diagnoses of `machine`, whose file tree begins at `root`, and of the `runs` that were done on it.
 pub fn diagnose(root: &Path, machine: &Machine, runs: &[RunResult]) -> Vec<Diagnosis> {
     let mut all = Vec::new();
     all.extend(machine.disks.iter().filter_map(polling));
@@ -38,7 +38,7 @@ fn read(root: &Path, file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The kernel polls no queue of the disk.
+/// Reports a disk of which the kernel polls no queue.
 fn polling(disk: &DiskSettings) -> Option<Diagnosis> {
     let polls = disk.io_poll.value.as_deref() == Some("1");
     let nvme = disk.name.starts_with("nvme");
@@ -61,7 +61,7 @@ fn polling(disk: &DiskSettings) -> Option<Diagnosis> {
     }
 }
 
-/// A governor that holds a CPU far below its highest frequency.
+/// Reports a governor that keeps a CPU far below its highest frequency.
 fn governor(root: &Path, cpu: &Cpu) -> Option<Diagnosis> {
     let folder = "sys/devices/system/cpu/cpu0/cpufreq";
     let khz = |name: &str| -> Option<f64> { read(root, &format!("{folder}/{name}"))?.parse().ok() };
@@ -90,16 +90,16 @@ fn virtual_machine(root: &Path) -> Option<Diagnosis> {
     })
 }
 
-/// Microseconds that it takes to leave `state`.
+/// Returns the microseconds that it takes to leave `state`.
 fn exit_us(state: &IdleStateSetting) -> f64 {
     state.latency_ns.unwrap_or(0) as f64 / 1e3
 }
 
-/// Idle states that were entered in waits which are shorter than leaving them pays.
+/// Reports an idle state that was entered often although leaving it takes more than half of a median I/O.
 fn idle(cpu: &Cpu, runs: &[RunResult]) -> Option<Diagnosis> {
     let states = cpu.idle_states.value.as_ref()?;
     let counts = runs.iter().filter_map(|run| run.counts.as_ref());
-    // The shortest waits of a core that sleeps for its I/Os.
+    // The run with the shortest waits, among runs whose cores sleep or block.
     let sleeping = counts.filter(|counts| counts.wait.blocks + counts.wait.sleeps > 0);
     let run = sleeping.min_by(|a, b| a.all.latency_ns.p50.cmp(&b.all.latency_ns.p50))?;
     let used = run.machine.cpuidle.as_ref()?;
@@ -121,7 +121,7 @@ fn idle(cpu: &Cpu, runs: &[RunResult]) -> Option<Diagnosis> {
     })
 }
 
-/// Timers that are late.
+/// Reports timers that fire late.
 fn timers(runs: &[RunResult]) -> Option<Diagnosis> {
     let counts = runs.iter().filter_map(|run| run.counts.as_ref());
     let slept = counts.filter(|counts| counts.wait.sleeps >= 100);

@@ -1,4 +1,4 @@
-//! Why there is no advice.
+//! Errors of advice: reasons why none can be given.
 
 use super::iolog::IologError;
 use crate::disk_activity::DiskError;
@@ -7,24 +7,24 @@ use joulio_host::power_states::coalescing::ParseCoalescingError;
 use joulio_units::{Boundary, Nanos, Percentile, Watts};
 use joulio_workload::JobError;
 
-/// Why there is no advice.
+/// Reason why no advice can be given.
 #[derive(Debug, thiserror::Error)]
 pub enum AdviseError {
-    /// The workload makes no sense: change the flag that is named.
+    /// The workload is not valid: change the flag that the message names.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The completion modes that were named belong to no engine.
+    /// No engine has any of the completion modes that were named.
     #[error("--engine, --completion: no engine has any of these completion modes at this iodepth")]
     NoMethod,
-    /// A workload is to be observed, and no disk was named.
+    /// A workload should be observed, but no disk was named.
     #[error(
         "--observe: which block device? name it by --disk, as nvme0n1, or as the first --device"
     )]
     NoDisk,
-    /// The disk to observe is none, or its counters cannot be read.
+    /// The name is no disk, or its counters cannot be read.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The log to take the workload from is none.
+    /// The file to take the workload from is not a log of fio's.
     #[error(transparent)]
     Iolog(#[from] IologError),
     /// The disk that was observed was idle.
@@ -35,7 +35,7 @@ pub enum AdviseError {
     NoIo {
         /// Name of the disk.
         disk: String,
-        /// Nanoseconds that it was watched for.
+        /// Time that it was watched, in nanoseconds.
         time: Nanos,
     },
     /// The text is not an interrupt coalescing.
@@ -44,24 +44,24 @@ pub enum AdviseError {
     /// The runs of the candidates failed.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
-    /// The results of the runs are no success.
+    /// Runs failed or read wrong data, so their results cannot be used.
     #[error(transparent)]
     Bad(#[from] BadResults),
-    /// A signal ended it early: what there is not.
+    /// A signal ended the runs; the text says what is missing.
     #[error("{0}")]
     Interrupted(&'static str),
-    /// A percentile that results do not have.
+    /// A percentile that advice does not compare.
     #[error("--slo {0}: advice compares p50, p90, p99 and p99.9: give limits for these")]
     Percentile(Percentile),
     /// The runs have no figures.
     #[error("no completion mode is available: {0}")]
     Unavailable(String),
-    /// The boundary has no energy figure.
+    /// No run has an energy figure at this boundary.
     #[error(
         "--objective {0}: no figure of energy there: joulio power says which meters can be read, --machine names a profile for the model"
     )]
     NoFigure(String),
-    /// A promise that nothing keeps.
+    /// A promise that no candidate keeps.
     #[error(
         "--slo {percentile}={limit}: no candidate is that fast: the fastest, {quickest}, has {percentile} of {latency}: allow more"
     )]
@@ -70,12 +70,12 @@ pub enum AdviseError {
         percentile: Percentile,
         /// Latency that was promised.
         limit: Microseconds,
-        /// The quickest candidate there.
+        /// The candidate with the lowest latency at this percentile.
         quickest: String,
         /// The lowest 99th percentile of all candidates.
         latency: Microseconds,
     },
-    /// Arrivals that nothing keeps up with.
+    /// Arrivals that no candidate keeps up with.
     #[error(
         "no candidate keeps up with the arrivals: the fastest, {fastest}, does {iops:.0} I/Os a second: request fewer, or a higher --iodepth"
     )]
@@ -85,7 +85,7 @@ pub enum AdviseError {
         /// I/Os a second that it does.
         iops: f64,
     },
-    /// A cap that nothing is below.
+    /// A cap that every candidate exceeds.
     #[error(
         "--cap {cap}: every candidate draws more at the {boundary}: the least, {least}, draws {:.1} W: allow more",
         watts.0
@@ -103,7 +103,7 @@ pub enum AdviseError {
 }
 
 impl AdviseError {
-    /// Returns true if the request itself is at fault, and nothing is left changed.
+    /// Returns true if the request itself is wrong; nothing was changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             AdviseError::Experiment(error) => error.is_refusal(),
@@ -113,7 +113,7 @@ impl AdviseError {
     }
 }
 
-/// A time as people read it, in microseconds.
+/// A time that is displayed in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Microseconds(pub Nanos);
 

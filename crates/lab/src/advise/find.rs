@@ -1,4 +1,4 @@
-//! Finding advice: the workload, the runs of its candidates, the choice.
+//! Search for advice: the workload, the runs of its candidates, the choice.
 
 use super::command;
 use super::error::AdviseError;
@@ -15,7 +15,7 @@ use joulio_kernel_io::Disks;
 use joulio_units::Nanos;
 use joulio_workload::{Job, Stop};
 
-/// Advice that can be sought; nothing is opened yet.
+/// A checked request for advice; nothing is opened yet.
 #[derive(Debug)]
 pub struct Advising {
     request: AdviceRequest,
@@ -23,24 +23,24 @@ pub struct Advising {
 }
 
 impl Advising {
-    /// Checks what can be checked before anything is opened.
+    /// Checks the request as far as possible before anything is opened.
     ///
     /// # Errors
-    /// The request makes no sense.
+    /// The request is not valid.
     pub fn new(request: AdviceRequest) -> Result<Advising, AdviseError> {
         let described = request.described()?;
         Ok(Advising { request, described })
     }
 
-    /// The request, completed.
+    /// Returns the request.
     pub fn request(&self) -> &AdviceRequest {
         &self.request
     }
 
-    /// Observes the workload, if it is to be, runs or simulates all candidates, and chooses.
+    /// Observes the workload if requested, runs or simulates all candidates, and chooses the best.
     ///
     /// # Errors
-    /// There is no advice, or a run failed or was ended.
+    /// No advice can be given, or a run failed or was stopped.
     pub fn find(self, stop: &Stop, observer: &dyn Observer) -> Result<AdviceReport, AdviseError> {
         let Advising { request, described } = self;
         let observed = observed(&request, stop, observer)?;
@@ -75,7 +75,7 @@ impl Advising {
     }
 }
 
-/// The workload that is observed, if one is to be.
+/// Observes the workload, if the request asks for it.
 fn observed(
     request: &AdviceRequest,
     stop: &Stop,

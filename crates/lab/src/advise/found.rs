@@ -11,6 +11,6 @@ pub(super) struct Found {
     pub modelled_on: Option<String>,
     pub diagnoses: Vec<Diagnosis>,
     pub advice: Advice,
-    /// Disks of the kernel that it was found on.
+    /// Block devices that the candidates ran on.
     pub disks: Vec<String>,
 }

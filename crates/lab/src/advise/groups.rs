@@ -1,26 +1,26 @@
-//! Groups of runs: completion modes, and the settings that can matter to each.
+//! Groups of runs: completion modes, each with the settings that can change its results.
 
 use joulio_nvme::wait::{Policy, StepKind};
 use joulio_workload::{CompletionMode, EngineName, Method};
 
-/// Methods, and the settings under each of which all of them are run.
+/// Methods, and the settings with each of which all of these methods are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CandidateGroup {
     /// Methods, at least one.
     pub methods: Vec<Method>,
-    /// I/O schedulers; none: as it is.
+    /// I/O schedulers; empty: the scheduler is left as it is.
     pub schedulers: Vec<String>,
-    /// Deepest idle states; none: as it is.
+    /// Deepest idle states; empty: the limit is left as it is.
     pub max_cstates: Vec<String>,
-    /// Interrupt coalescing, as `--coalescing` takes it; none: as it is.
+    /// Interrupt coalescing, as `--coalescing` takes it; empty: it is left as it is.
     pub coalescing: Vec<String>,
 }
 
-/// Returns the groups of candidates of `methods`, with each of the disks' `schedulers`, each of `max_cstates` as the
-/// deepest idle state, and each `coalescing` of the devices.
+/// Returns the groups of candidates of `methods`, with each scheduler of `schedulers`, each deepest idle state of
+/// `max_cstates`, and each interrupt coalescing of `coalescing`.
 ///
-/// A scheduler matters to the kernel's engines, an idle state to methods that sleep, coalescing to methods that
-/// block: nothing else is run twice.
+/// A scheduler affects the kernel's engines only, the deepest idle state only methods that sleep, coalescing only
+/// methods that block. A method is not run with a setting that does not affect it.
 pub fn groups(
     methods: &[Method],
     schedulers: &[String],

@@ -1,4 +1,4 @@
-//! Workloads of fio's logs of I/Os (fio(1), "TRACE FILE FORMAT").
+//! Workloads from fio's I/O logs (fio(1), "TRACE FILE FORMAT").
 
 use super::observed::Workload;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Lines that are read at most: what comes after them is like them, or another workload.
+/// Largest number of lines that are read: later lines are similar, or belong to another workload.
 const MAX_LINES: usize = 4_000_000;
-/// Bytes of a line.
+/// Largest length of a line in bytes.
 const MAX_LINE: u64 = 4_096;
-/// I/Os in flight where the log has the times at which they come.
+/// I/Os in flight if the log records the times at which I/Os are submitted.
 const OPEN_DEPTH: usize = 32;
 
 /// Reason why a log cannot be used.
@@ -24,13 +24,13 @@ pub enum IologError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The log has another format.
+    /// The file is not in the format of fio's logs.
     #[error(
         "--read_iolog {}: not a log of fio's, whose first line is 'fio version 2 iolog' or 'fio version 3 iolog': fio --write_iolog=FILE writes one",
         .0.display()
     )]
     Format(PathBuf),
-    /// The line is not one of such a log.
+    /// The line does not belong in such a log.
     #[error("--read_iolog {}: line {line}: {problem}", path.display())]
     Line {
         /// The file.
@@ -40,12 +40,12 @@ pub enum IologError {
         /// Description of what is wrong, and what to do.
         problem: String,
     },
-    /// The log has no I/O.
+    /// The log contains no I/O.
     #[error("--read_iolog {}: there is no read and no write in it", .0.display())]
     Empty(PathBuf),
 }
 
-/// Counts of a log.
+/// Totals over a log.
 #[derive(Default)]
 struct Counted {
     reads: u64,
@@ -54,16 +54,16 @@ struct Counted {
     following: u64,
     /// End of the last I/O of each file.
     ends: BTreeMap<String, u64>,
-    /// Microseconds of the first I/O and the last.
+    /// Times of the first and the last I/O in microseconds.
     times: Option<(u64, u64)>,
-    /// Microseconds of all waits.
+    /// Sum of all waits in microseconds.
     waited_us: u64,
 }
 
-/// Reads the workload of the log `path`.
+/// Derives a workload from the log `path`.
 ///
 /// # Errors
-/// The file cannot be read, is of another format, or has no I/O.
+/// The file cannot be read, has another format, or contains no I/O.
 pub fn read_iolog(path: &Path) -> Result<Workload, IologError> {
     let unreadable = |source| IologError::Unreadable {
         path: path.into(),
@@ -225,7 +225,7 @@ mod tests {
                 "line 2: 'f' is no time",
             ),
         ] {
-            // An empty log has no first line.
+            // An empty log has no first line to check.
             let why = if text.is_empty() {
                 "no read and no write"
             } else {

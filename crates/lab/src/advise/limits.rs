@@ -1,4 +1,4 @@
-//! The promise that candidates are judged by.
+//! Promise by which candidates are judged.
 
 use super::candidate::Assessment;
 use super::error::AdviseError;
@@ -69,7 +69,7 @@ impl From<Limits> for PromiseInJson {
 }
 
 impl Limits {
-    /// Returns the limits that are `promised`; a budget counts from the polling candidate with the lowest 99th
+    /// Returns the limits of `promised`. A latency budget is relative to the polling candidate with the lowest 99th
     /// percentile.
     ///
     /// # Errors
@@ -101,10 +101,10 @@ impl Limits {
         }
     }
 
-    /// Refuses a promise that advice cannot judge, before anything is run.
+    /// Checks that advice can judge a promise, before anything is run.
     ///
     /// # Errors
-    /// [`AdviseError::Percentile`], if advice does not report a percentile that is promised.
+    /// [`AdviseError::Percentile`], if a promised percentile is not among those that advice compares.
     pub fn check_promised(promised: &Promised) -> Result<(), AdviseError> {
         match promised {
             Promised::Slo(_) => Limits::of(promised, &[]).map(drop),
@@ -112,14 +112,14 @@ impl Limits {
         }
     }
 
-    /// Judges `one` by the limits.
+    /// Records in `one` whether its latencies keep the limits.
     pub(super) fn judge(&self, one: &mut Assessment) {
         let figures = one.figures.as_ref();
         let keeps = figures.is_some_and(|figures| self.keeps(|p| figures.percentile(p)));
         one.keeps = keeps && !one.falls_behind;
     }
 
-    /// Returns true if latencies whose percentiles `value` gives keep every limit.
+    /// Returns true if the latencies that `value` returns for the percentiles keep every limit.
     fn keeps(&self, value: impl Fn(Percentile) -> Option<Nanos>) -> bool {
         let mut limits = self.limits.iter();
         limits.all(|limit| value(limit.percentile).is_some_and(|value| value <= limit.latency))

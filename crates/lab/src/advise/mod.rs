@@ -1,9 +1,9 @@
-//! Advice: the completion mode and the settings that take the least energy within a promise, from runs
-//! of every one of them, really or in virtual time.
+//! Advice: the completion mode and the settings that take the least energy and keep a promise, chosen from runs of
+//! every candidate, on real devices or in virtual time.
 //!
 //! [`Advising`] checks an [`AdviceRequest`] and turns it into an [`AdviceReport`]: [`groups`] lists the runs,
-//! [`Advice::of`] chooses from the results, and [`diagnose`] names the settings that cost this machine energy or
-//! speed. A [`Workload`] is described, or observed in the kernel's counters or fio's logs.
+//! [`Advice::of`] chooses from the results, and [`diagnose`] names the settings that cost this machine energy or speed.
+//! A [`Workload`] is described by options, or derived from the kernel's counters or from one of fio's logs.
 
 mod advice;
 mod apply;

@@ -1,4 +1,4 @@
-//! Workloads that are observed, not described.
+//! Workloads that are observed instead of described.
 
 use crate::disk_activity::{DiskError, WatchedDisks};
 use crate::pause::pause;
@@ -8,11 +8,11 @@ use joulio_units::Nanos;
 use joulio_workload::{Arrivals, Job, ReadWrite, Stop};
 use serde::Serialize;
 
-/// Share of the time with an I/O out from which on a disk counts as never idle: a closed loop.
+/// Fraction of the time with an I/O in flight from which on a disk counts as never idle: the workload is a closed loop.
 const SATURATED: f64 = 0.95;
-/// I/Os in flight of a workload whose depth is not known because they come by themselves.
+/// I/Os in flight of an open-loop workload, whose depth cannot be observed.
 const OPEN_DEPTH: usize = 32;
-/// Smallest and largest I/O, in bytes, that is derived from observations.
+/// Smallest and largest I/O size, in bytes, that is derived from observations.
 const SIZES: (u64, u64) = (512, 1 << 20);
 
 /// A workload as it was observed.
@@ -38,7 +38,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// `job` with this workload in place of its own.
+    /// Returns `job` with this workload in place of its own.
     pub fn applied_to(&self, job: &Job) -> Job {
         let rw = match (self.sequential, self.read_percent) {
             (true, 100) => ReadWrite::Read,
@@ -61,7 +61,7 @@ impl Workload {
         }
     }
 
-    /// Workload with reads in place of the writes, for a device whose data is to stay.
+    /// Returns this workload with reads only, for a device whose data must be kept.
     pub fn read_alone(&self) -> Workload {
         Workload {
             read_percent: 100,
@@ -69,13 +69,13 @@ impl Workload {
         }
     }
 
-    /// The power of two that is nearest to `bytes` an I/O.
+    /// Returns the power of two that is nearest to a mean of `bytes` an I/O.
     pub(super) fn size(bytes: f64) -> u64 {
         let exponent = bytes.max(1.0).log2().round().clamp(0.0, 62.0) as u32;
         (1_u64 << exponent).clamp(SIZES.0, SIZES.1)
     }
 
-    /// The workload of `interval` on the disk `from`; `None`: it was idle.
+    /// Returns the workload of `interval` on the disk `from`; `None` if it had no I/O.
     fn of(from: &str, interval: &DiskUse) -> Option<Workload> {
         let ios = interval.reads.saturating_add(interval.writes);
         if ios == 0 {
@@ -100,11 +100,11 @@ impl Workload {
     }
 }
 
-/// A disk that is observed.
+/// A disk under observation.
 pub struct Observation(WatchedDisks);
 
 impl Observation {
-    /// Begins to observe the disk `name` by the kernel's counters.
+    /// Begins to observe the disk `name` through the kernel's counters.
     ///
     /// # Errors
     /// There is no such disk, or its counters cannot be read.
@@ -112,7 +112,7 @@ impl Observation {
         WatchedDisks::new(disks, &[name.into()], now()).map(Observation)
     }
 
-    /// Observes it for `time`; `None`: it had no I/O, or `stop` came.
+    /// Observes the disk for `time` and returns its workload; `None` if it had no I/O, or `stop` was requested.
     ///
     /// # Errors
     /// The counters cannot be read.

@@ -16,10 +16,10 @@ use joulio_host::{Knob, Knobs, Machine};
 use joulio_workload::{CompletionMode, Job, Member, Method, Stop, Target};
 use std::path::Path;
 
-/// Root of the settings, and of the machine's files that are read.
+/// Root of the file tree of the machine, in which settings are read and changed.
 const ROOT: &str = "/";
 
-/// Runs all candidates of `job`.
+/// Runs all candidates of `job` on this machine.
 pub(super) fn find(
     request: &AdviceRequest,
     job: &Job,
@@ -112,8 +112,8 @@ fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
     disks
 }
 
-/// Schedulers that all disks can have, and idle states that CPUs can be kept from going deeper than,
-/// but the deepest; those that were `named` instead.
+/// Returns the schedulers that all `disks` offer, and the idle states below which CPUs can be prevented from going,
+/// except the deepest. Where `named` lists schedulers or idle states, these are returned instead.
 fn settings(named: &ExperimentSettings, disks: &[String]) -> (Vec<String>, Vec<String>) {
     let knobs = Knobs::at(ROOT);
     let allowed = |knob: &Knob| match knobs.read(knob).map(|reading| reading.allowed) {
@@ -129,7 +129,7 @@ fn settings(named: &ExperimentSettings, disks: &[String]) -> (Vec<String>, Vec<S
                 let both = common.into_iter();
                 both.filter(|name| names.contains(name)).collect()
             });
-            // A single name is no choice.
+            // With a single scheduler there is nothing to choose.
             common.filter(|names| names.len() > 1).unwrap_or_default()
         }
         named => named.to_vec(),

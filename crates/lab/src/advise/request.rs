@@ -1,4 +1,4 @@
-//! Advice as it is requested.
+//! Request for advice.
 
 use super::advice::AdviceOptions;
 use super::error::AdviseError;
@@ -10,28 +10,28 @@ use joulio_units::{Nanos, Watts};
 use joulio_workload::{CompletionMode, EngineName, Job, Method};
 use std::path::PathBuf;
 
-/// Nanoseconds of a real run by default, and of a run's ramp.
+/// Default length of a real run in nanoseconds, and of its ramp.
 const RUNTIME: Nanos = Nanos::from_millis(1_000);
 const RAMP: Nanos = Nanos::from_millis(300);
 /// I/Os of each job by default in virtual time.
 const NUMBER_IOS: u64 = 20_000;
-/// The shallowest depth at which an interrupt for several completions can make sense.
+/// Smallest depth at which coalescing interrupts can be useful.
 const COALESCED: usize = 4;
 
-/// Advice as it is requested: the candidates, and what is sought among them.
+/// Request for advice: the candidates, and the figure to optimise.
 #[derive(Clone, Debug)]
 pub struct AdviceRequest {
-    /// Devices, workload and sources of energy; the engines, completion modes, schedulers and idle
-    /// states that candidates are made of, of each of which none is all that make sense. Its replicates
-    /// are the repetitions of each run: in virtual time, seeds.
+    /// Devices, workload and energy sources, and the engines, completion modes, schedulers and idle states to combine
+    /// into candidates. An empty list means all that are useful. The number of replicates is the number of repetitions
+    /// of each candidate's run; in virtual time each has a seed of its own.
     pub experiment: ExperimentOptions,
-    /// Source of the workload, where the experiment's options do not describe it.
+    /// Source of the workload, if it is to be observed instead of taken from the experiment's options.
     pub observe: Option<Observe>,
-    /// Watts that may be drawn; `None`: the least energy is sought.
+    /// Highest power in watts; `None`: the least energy is sought.
     pub cap: Option<Watts>,
 }
 
-/// A workload that is observed.
+/// Source of an observed workload.
 #[derive(Clone, Debug)]
 pub enum Observe {
     /// The kernel's counters of a disk.
@@ -41,17 +41,17 @@ pub enum Observe {
         /// Nanoseconds to watch it for.
         time: Nanos,
     },
-    /// A log of fio's (write_iolog).
+    /// One of fio's I/O logs (write_iolog).
     Iolog(PathBuf),
 }
 
 impl AdviceRequest {
-    /// True if candidates are simulated.
+    /// Returns true if candidates are simulated.
     pub(super) fn in_virtual_time(&self) -> bool {
         self.experiment.twin.is_some()
     }
 
-    /// The job that the request describes, checked.
+    /// Returns the job that the request describes, after checking it.
     pub(super) fn described(&self) -> Result<Job, AdviseError> {
         let ExperimentOptions { workload, .. } = &self.experiment;
         Limits::check_promised(&workload.goal.goal().promised)?;
@@ -115,12 +115,11 @@ impl AdviceRequest {
         let ours = engine.takes(mode) && !engine.is_external();
         let possible = ours && !(engine == EngineName::Psync && job.iodepth > 1);
         let modelled = !(self.in_virtual_time() && mode == CompletionMode::SqPoll);
-        // These are for comparisons only.
+        // The twin's own modes are for comparisons only, and used only if they are named.
         possible && modelled && (!of_the_twin || !self.experiment.completion.is_empty())
     }
 
-    /// Interrupt coalescings that can make sense for `job`, as `--coalescing` takes them: virtual time
-    /// alone tries them.
+    /// Returns the interrupt coalescings to try for `job`, as `--coalescing` takes them; only virtual time tries any.
     pub(super) fn coalescing(&self, job: &Job) -> Vec<String> {
         match self.in_virtual_time() && job.iodepth >= COALESCED {
             true => vec![format!("{},100", job.iodepth / 2)],
@@ -128,7 +127,7 @@ impl AdviceRequest {
         }
     }
 
-    /// Depths to try.
+    /// Returns the depths to try.
     pub(super) fn depths(&self, job: &Job) -> Vec<usize> {
         if self.cap.is_none() {
             return vec![job.iodepth];
@@ -139,13 +138,13 @@ impl AdviceRequest {
         depths
     }
 
-    /// Returns the options of the advice, where a busy core takes `spin_watts`.
+    /// Returns the options for choosing the advice, on a machine whose busy core takes `spin_watts`.
     pub(super) fn options(&self, job: &Job, spin_watts: Option<f64>) -> AdviceOptions {
         let goal = &self.experiment.workload.goal;
         AdviceOptions {
             objective: goal.objective,
             promised: match (self.cap, goal.goal().promised) {
-                // Another depth has another polling.
+                // Polling's latencies at one depth give no budget for another depth.
                 (Some(_), Promised::Budget { .. }) => Promised::Nothing,
                 (_, promised) => promised,
             },
@@ -156,7 +155,7 @@ impl AdviceRequest {
     }
 }
 
-/// Returns the ramp of a method: twice the time in which it learns, but no less than the job's.
+/// Returns the ramp of a method's runs: twice the time that its policy needs to learn, but at least the job's.
 pub(super) fn ramp(job: &Job, method: Method) -> Nanos {
     let policy = method.mode.policy();
     let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());

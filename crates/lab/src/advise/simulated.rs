@@ -14,7 +14,7 @@ use joulio_host::power_states::coalescing;
 use joulio_workload::{Job, Method, RunResult};
 use std::iter;
 
-/// Simulates all candidates of `job`.
+/// Simulates all candidates of `job` in virtual time.
 pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseError> {
     let options = &request.experiment;
     let machine = machine_profile(options.energy.machine.as_deref());
@@ -22,7 +22,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     let costs = machine.costs.as_ref();
     let states = costs.map_or(&[][..], |costs| &costs.idle[..]);
     let max_cstates: Vec<String> = match options.settings.max_cstates.as_slice() {
-        // Forbidding what is beyond the deepest state changes nothing, and a state that polls saves nothing.
+        // A limit at the deepest state changes nothing, and the POLL state saves nothing.
         [] => (states.iter().rev().skip(1).rev())
             .filter(|costs| costs.state != IdleState::Poll)
             .map(|costs| costs.state.to_string())
@@ -70,7 +70,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
     })
 }
 
-/// Removes `none`, a scheduler that is the same as no setting.
+/// Removes the scheduler `none` from the settings of `run`: it is the same as no setting.
 fn without_none(mut run: RunResult) -> RunResult {
     run.settings
         .retain(|name, value| !(name == "scheduler" && value == "none"));

@@ -20,8 +20,9 @@ pub struct Yardstick {
 }
 
 impl Yardstick {
-    /// Returns the best figure of each boundary that all `runs` with figures have: measured before modelled. One
-    /// package of several is never chosen, even if their sum is missing in a run.
+    /// Returns the best figure of each boundary that all `runs` with figures have; measured figures come before
+    /// modelled ones. On a machine with several packages a single package is never chosen, even if the sum over all is
+    /// missing in a run.
     pub(super) fn all(runs: &[RunResult]) -> Vec<Yardstick> {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let Some(first) = counts.first() else {
@@ -39,8 +40,8 @@ impl Yardstick {
         best.collect()
     }
 
-    /// The figure for `objective`; `None`: the narrowest that is measured, and else the model's of the
-    /// jobs' cores. A device's own is none of them.
+    /// Returns the figure for `objective`; for `None` the narrowest measured one, or else the modelled one of the jobs'
+    /// cores. The figures of memory and of a device alone are not chosen.
     pub(super) fn choose(all: &[Yardstick], objective: Option<Objective>) -> Option<&Yardstick> {
         let boundary = |objective: Objective| match objective {
             Objective::Wall => Boundary::Wall,
@@ -68,7 +69,7 @@ impl Yardstick {
         }
     }
 
-    /// The figure of a run.
+    /// Returns the figure of one run.
     pub(super) fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
         counts.energy.iter().find(|figure| {
             !figure.idle_subtracted
@@ -78,14 +79,14 @@ impl Yardstick {
         })
     }
 
-    /// Joules of an I/O of each of `runs`; `None`: there is none, or one has no figure.
+    /// Returns the joules of an I/O in each of `runs`; `None` if there is no run, or one has no figure.
     pub(super) fn joules(&self, runs: &[&Counts]) -> Option<Vec<f64>> {
         let each = runs.iter().map(|run| self.figure(run)?.joules_per_io);
         let all: Option<Vec<_>> = each.collect();
         all.filter(|all| !all.is_empty())
     }
 
-    /// Joules of an I/O by which the meter may be wrong, at most.
+    /// Returns the largest error of the meter, in joules of an I/O.
     pub(super) fn error(&self, runs: &[&Counts]) -> f64 {
         let errors = runs.iter().filter_map(|run| {
             let figure = self.figure(run)?;
@@ -94,8 +95,8 @@ impl Yardstick {
         errors.fold(0.0, f64::max)
     }
 
-    /// Joules of an I/O with all of the model's figures at the low ends of their bands, and at the high
-    /// ends, in the mean of `runs`.
+    /// Returns the joules of an I/O with all of the model's figures at the low ends of their bands, and at the high
+    /// ends: the means over `runs`.
     pub(super) fn band(&self, runs: &[&Counts]) -> Option<(f64, f64)> {
         let bands = runs.iter().map(|run| {
             let figure = self.figure(run)?;
@@ -118,7 +119,7 @@ mod tests {
 
     const SUM: &str = "package-0 + package-1";
 
-    /// A run on a machine of two packages, whose sum could be `had`.
+    /// A run on a machine with two packages; their sum is present if `had`.
     fn two_packages(had: bool) -> RunResult {
         let mut result = run(CompletionMode::Poll, 1, 1, 1_000.0, 40.0).result;
         let counts = result.counts.as_mut().unwrap();
@@ -155,7 +156,7 @@ mod tests {
         };
         let whole = [two_packages(true), two_packages(true)];
         assert_eq!(chosen(&whole).as_deref(), Some(SUM));
-        // A meter died in the second run.
+        // A meter failed in the second run.
         let dying = [two_packages(true), two_packages(false)];
         assert_eq!(chosen(&dying).as_deref(), Some("wall"));
     }

@@ -1,4 +1,4 @@
-//! The kernel's accounts of a CPU that a job shares with threads beside it.
+//! CPU time of a job and of the threads that share its CPU, as the kernel accounts for it.
 
 use super::error::CalibrateError;
 use crate::experiment::Neighbours;
@@ -10,16 +10,16 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The kernel's counts of the calling thread.
+/// The kernel's counts for the calling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scheduled {
-    /// Times that its CPU was taken for another thread.
+    /// Number of times that the kernel took the CPU from the thread to run another one.
     pub preemptions: u64,
-    /// Time that it was runnable and had no CPU.
+    /// Time that the thread was runnable but had no CPU.
     pub run_delay: Nanos,
 }
 
-/// The calling thread's account, opened once: it is read after each I/O.
+/// The calling thread's `/proc/thread-self/schedstat`, kept open because it is read after each I/O.
 pub struct Account {
     schedstat: File,
 }
@@ -33,7 +33,7 @@ impl Account {
         Ok(account)
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     pub fn read(&self) -> Result<Scheduled, CalibrateError> {
         let mut text = [0_u8; 96];
         let read = self.schedstat.read_at(&mut text, 0);
@@ -48,14 +48,14 @@ impl Account {
     }
 }
 
-/// The second number of a schedstat (Documentation/scheduler/sched-stats.rst).
+/// Returns the second number of a schedstat file, the run delay (Documentation/scheduler/sched-stats.rst).
 fn run_delay(text: &[u8]) -> Option<Nanos> {
     let text = str::from_utf8(text).ok()?;
     let delay = text.split_ascii_whitespace().nth(1)?;
     delay.parse().ok().map(Nanos)
 }
 
-/// Times of a window in which the job's CPU was never idle, as its neighbours always had work.
+/// CPU times in a window in which the job's CPU was never idle, because its neighbours always had work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuShares {
     pub window: Nanos,
@@ -66,7 +66,7 @@ pub struct CpuShares {
 }
 
 impl CpuShares {
-    /// Times so far; the difference of two is a window's.
+    /// Returns the times so far; the difference of two readings is a window's.
     pub fn now(neighbours: &Neighbours) -> CpuShares {
         let own = clock_gettime(ClockId::ThreadCPUTime);
         let part = |time: i64| u64::try_from(time).unwrap_or(0);
@@ -85,18 +85,18 @@ impl CpuShares {
         }
     }
 
-    /// Percent of the CPU that `time` of it is.
+    /// Returns `time` as a percentage of the window.
     fn percent(&self, time: Nanos) -> f64 {
         time.0 as f64 / self.window.0.max(1) as f64 * 100.0
     }
 
-    /// Percent of the CPU that the neighbours had.
+    /// Returns the percentage of the CPU that the neighbours used.
     pub fn neighbour_percent(&self) -> f64 {
         self.percent(self.neighbours)
     }
 
-    /// Percent of the CPU that neither the job nor its neighbours had: other programs', the kernel's own
-    /// threads', or of a guest its host's.
+    /// Returns the percentage of the CPU that neither the job nor its neighbours used: other programs, the kernel's own
+    /// threads or, in a guest, its host used it.
     pub fn others_percent(&self) -> f64 {
         self.percent(self.window.since(self.job + self.neighbours))
     }
@@ -129,7 +129,7 @@ mod tests {
         };
         assert_eq!(shares.neighbour_percent(), 50.0);
         assert_eq!(shares.others_percent(), 25.0);
-        // Clocks are not read at the same moment.
+        // The clocks are not read at the same moment, so the sum may exceed the window.
         let over = CpuShares {
             neighbours: Nanos(151),
             ..shares

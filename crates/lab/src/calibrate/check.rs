@@ -1,4 +1,4 @@
-//! Real runs on the emulator beside the twin's, with this machine's times.
+//! Comparison of real runs on the emulator with runs of the twin that uses this machine's measured times.
 
 use super::compared::{Compared, Figures};
 use super::driver::BS;
@@ -12,26 +12,27 @@ use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
 
-/// Comparisons of the completion modes that this machine has, and the reasons why others are not compared.
+/// Comparisons of the completion modes that this machine supports, and the reasons why others were not compared.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
     /// Comparisons that were made.
     pub check: Vec<Compared>,
-    /// Comparisons that were not made, and why.
+    /// Completion modes that were not compared, and why.
     pub not_checked: Vec<NotChecked>,
 }
 
-/// A completion mode that cannot be compared here.
+/// A completion mode that cannot be compared on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotChecked {
     /// The completion mode.
     pub completion: String,
-    /// Why not.
+    /// Reason why it cannot.
     pub why: String,
 }
 
-/// Runs `profile` in each completion mode that this machine has, really and in virtual time. `beside`: nanoseconds by
-/// which the emulated device takes longer than in the profile; place and number of the real reads.
+/// Runs `profile` in each completion mode that this machine supports, really and in virtual time. `beside` is the time
+/// in nanoseconds by which the emulated device is slower than its profile; the tuple has the number of real reads, the
+/// number of rounds, and the place of the reads.
 pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,
@@ -96,14 +97,14 @@ pub fn compare(
     Ok(checked)
 }
 
-/// Returns every completion mode of the driver with its policy, and a sleep of `half` the service time.
+/// Returns every completion mode of the driver with its policy, and also a fixed sleep of `half` the service time.
 fn modes(half: Nanos) -> impl Iterator<Item = (CompletionMode, AnyPolicy)> {
     let fixed = CompletionMode::HybridFixed(half);
     let all = CompletionMode::ALL.into_iter().chain([fixed]);
     all.filter_map(|mode| Some((mode, mode.policy()?)))
 }
 
-/// Why this machine cannot wait by `policy`; `None` if it can.
+/// Returns the reason why this machine cannot wait with `policy`; `None` if it can.
 fn lacks(policy: &AnyPolicy) -> Option<String> {
     if policy.asks_others() {
         return Some("no stock kernel says whether another thread is runnable on its CPU".into());
@@ -120,7 +121,7 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     kind.map(|kind| waiter.lacks(kind))
 }
 
-/// Returns the time that `policy` runs before it is itself.
+/// Returns the time that `policy` needs to learn before its runs are comparable.
 fn learns(policy: &AnyPolicy) -> Nanos {
     match policy.timed() {
         true => GridSweep::RAMP,
@@ -128,8 +129,8 @@ fn learns(policy: &AnyPolicy) -> Nanos {
     }
 }
 
-/// Runs a completion mode in virtual time; returns why not, where the machine's profile lacks what
-/// the mode needs.
+/// Runs a completion mode in virtual time; returns the reason if the machine's profile lacks figures that the mode
+/// needs.
 fn simulated(
     machine: &MachineProfile,
     device: &DeviceProfile,

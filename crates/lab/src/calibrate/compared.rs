@@ -1,4 +1,4 @@
-//! A completion mode, real and in virtual time, and whether the two are alike.
+//! Comparison of a completion mode's real run with its run in virtual time.
 
 use super::accounts::CpuShares;
 use super::reads::{Round, median};
@@ -8,47 +8,47 @@ use joulio_units::Nanos;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Largest difference of the twin's median from the real one, as a fraction of the real one.
+/// Largest difference between the twin's median and the real one, as a fraction of the real one.
 const MAX_ERROR: f64 = 0.2;
 
-/// The smallest share of the real I/Os that have to count the same. Other programs preempt a job
-/// now and then, and what has completed by then it need not wait for.
+/// Smallest share of the real I/Os whose counts have to be equal. Other programs sometimes preempt a job, and it need
+/// not wait for I/Os that have completed by the time it runs again.
 const ALIKE: f64 = 0.95;
 
-/// Largest difference of the mean counts an I/O, of a mode that learns: what it does hangs on
-/// times, which differ from one I/O to the next.
+/// Largest difference between the mean counts per I/O of a mode that learns: its waits depend on measured times, which
+/// differ between I/Os.
 const NEAR: f64 = 0.1;
 
-/// Percent of a shared CPU above which threads other than the job and its neighbours spoil the comparison: each of
-/// their turns makes the kernel choose again, and ends or begins one of the job's waits.
+/// Percentage of a shared CPU above which threads other than the job and its neighbours spoil the comparison: each time
+/// one of them runs, the scheduler chooses anew, which ends or begins one of the job's waits.
 const QUIET_PERCENT: f64 = 1.0;
 
-/// Milliseconds a second by which lost times may differ in any case: what others may have of the CPU.
+/// Difference in lost time, in milliseconds per second, that is always allowed: the time that other threads may use.
 const QUIET_MS_PER_SECOND: f64 = QUIET_PERCENT * 10.0;
 
-/// The smallest run delay that is a turn of another thread: less is the switch of a wake-up, which is in the
-/// latency, or a thread of the kernel's.
+/// Smallest run delay that counts as a turn of another thread. Shorter delays are the context switch of a wake-up,
+/// which the latency includes, or a thread of the kernel.
 const A_TURN: Nanos = Nanos(200_000);
 
-/// A completion mode, real and simulated: counts per I/O, and the median latency.
+/// A completion mode's counts per I/O and median latency, real and simulated.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The completion mode.
     pub completion: String,
-    /// Real figures, on the emulated device: the counts of most of its I/Os that were not preempted; the mean, for a
-    /// mode that learns and so does not do the same for each I/O.
+    /// Real figures on the emulated device. The counts are those that most of the I/Os without preemption had; for a
+    /// mode that learns, whose counts vary between I/Os, they are means.
     pub real: Figures,
-    /// The share of those real I/Os that counted what most of them did, exactly.
+    /// Share of these real I/Os whose counts are exactly those that most of them had.
     pub alike: f64,
-    /// Simulated figures, with the measured times.
+    /// Simulated figures, with the measured times of this machine.
     pub twin: Figures,
-    /// Largest difference of the times lost, in milliseconds a second: a tick in the real reads' time, as
-    /// turns end at ticks.
+    /// Allowed difference in lost time, in milliseconds per second: one timer tick in the time of the real reads,
+    /// because turns end at ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms_per_second: Option<f64>,
 }
 
-/// Counts of an I/O and its median latency, real or simulated.
+/// Counts per I/O and median latency, real or simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// True if the figures are simulated, in virtual time.
@@ -57,24 +57,24 @@ pub struct Figures {
     pub interrupts: f64,
     /// Timer sleeps per I/O.
     pub sleeps: f64,
-    /// Blocks an I/O that an interrupt ended. The driver checks its queues some times a second,
-    /// which ends a block too, and has nothing to do with the I/O.
+    /// Blocks per I/O that an interrupt ended. Blocks that the driver's periodic check of its queues ended are not
+    /// counted.
     pub wakes: f64,
     /// Median latency in nanoseconds.
     pub median_ns: u64,
-    /// Shares of the CPU and the time lost, where others shared it.
+    /// Shares of the CPU and the lost time, if other threads shared the CPU.
     #[serde(flatten)]
     pub beside: Option<BesideFigures>,
 }
 
-/// Shares of a job's CPU beside threads that always have work, and the time that the job lost.
+/// Use of a job's CPU by neighbours that always have work, and the time that the job lost to them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BesideFigures {
-    /// Milliseconds of each second that the job was runnable and waited for a turn of another thread.
+    /// Milliseconds per second in which the job was runnable and waited for another thread's turn to end.
     pub lost_ms_per_second: f64,
-    /// Percent of the CPU that the threads beside the job had.
+    /// Percentage of the CPU that the neighbours used.
     pub neighbour_percent: f64,
-    /// Percent of it that neither they nor the job had.
+    /// Percentage of the CPU that neither the job nor its neighbours used.
     pub others_percent: f64,
 }
 
@@ -85,11 +85,11 @@ fn counted(counters: &WaitCounters) -> IoCount {
     [counters.interrupts, counters.sleeps, counters.wakes]
 }
 
-/// Counts of the I/Os that nothing preempted.
+/// Counts of the I/Os without preemption.
 struct Counted {
-    /// The counts that most of them had.
+    /// Counts that occurred most often.
     usual: [f64; 3],
-    /// The share that counted that, exactly.
+    /// Share of the I/Os that had exactly these counts.
     alike: f64,
     mean: [f64; 3],
 }
@@ -113,13 +113,14 @@ impl Counted {
         }
     }
 
-    /// The counts of most, or the mean where each is not `alike`.
+    /// Returns the most frequent counts if the I/Os are `alike`, otherwise the means.
     fn counts(&self, alike: bool) -> [f64; 3] {
         if alike { self.usual } else { self.mean }
     }
 }
 
-/// Milliseconds of each second of `window` that turns of others took, of I/Os with these run delays.
+/// Returns the time that was lost to turns of other threads, in milliseconds per second of `window`, from the I/Os' run
+/// delays.
 fn lost(delays: impl Iterator<Item = Nanos>, window: Nanos) -> f64 {
     let lost: u64 = delays
         .filter(|delay| *delay >= A_TURN)
@@ -129,7 +130,7 @@ fn lost(delays: impl Iterator<Item = Nanos>, window: Nanos) -> f64 {
 }
 
 impl Figures {
-    /// Figures with these counts.
+    /// Creates figures with these counts.
     fn new(
         modelled: bool,
         [interrupts, sleeps, wakes]: [f64; 3],
@@ -146,7 +147,8 @@ impl Figures {
         }
     }
 
-    /// Returns what all I/Os of `done` that nothing preempted counted, or the mean where they differ.
+    /// Returns the figures of the twin's I/Os that were not preempted: their common counts, or the means if the counts
+    /// differ.
     pub(super) fn of_twin(done: &TwinRun) -> Figures {
         let undisturbed = done.per_io.iter().filter(|io| io.preemptions == 0);
         let counted = Counted::of(undisturbed.map(|io| counted(&io.counters)));
@@ -161,8 +163,8 @@ impl Figures {
         Figures::new(true, counts, median, beside)
     }
 
-    /// Returns what most of the real reads of `round` counted, or all of them in the mean where each is not
-    /// `alike`, with their median latency; and the share that counted what most did.
+    /// Returns the figures of the real reads of `round` that were not preempted: their most frequent counts if they
+    /// should be `alike`, otherwise the means. Also returns the share of reads that had the most frequent counts.
     pub(super) fn of_real(round: &Round, alike: bool) -> (Figures, f64) {
         let undisturbed = round.reads.iter().filter(|read| !read.preempted);
         let counted = Counted::of(undisturbed.map(|read| counted(&read.counters)));
@@ -176,20 +178,20 @@ impl Figures {
         (figures, counted.alike)
     }
 
-    /// Interrupts, timer sleeps and wakes an I/O.
+    /// Returns the interrupts, timer sleeps and wakes per I/O.
     pub fn counts(&self) -> [f64; 3] {
         [self.interrupts, self.sleeps, self.wakes]
     }
 
-    /// Returns whether every I/O did the same.
+    /// Returns true if every I/O had the same counts.
     pub(super) fn are_alike(&self) -> bool {
         self.counts().iter().all(|count| count.fract() == 0.0)
     }
 }
 
 impl Compared {
-    /// Returns whether all of the twin's I/Os do what nearly all of the real ones do; where the twin's differ from
-    /// each other, whether the means are close.
+    /// Returns true if the real counts match the twin's: if the twin's I/Os are all alike, nearly all real ones have to
+    /// have the same counts; otherwise the means have to be close.
     pub fn same_counts(&self) -> bool {
         let (real, twin) = (self.real.counts(), self.twin.counts());
         if self.twin.are_alike() {
@@ -200,19 +202,19 @@ impl Compared {
             .all(|(real, twin)| (real - twin).abs() <= NEAR)
     }
 
-    /// The twin's median less the real one, over the real one.
+    /// Returns the relative error of the twin's median: its difference from the real median, over the real one.
     pub fn error(&self) -> f64 {
         let real = self.real.median_ns.max(1) as f64;
         self.twin.median_ns as f64 / real - 1.0
     }
 
-    /// Medians are near each other.
+    /// Returns true if the medians are close to each other.
     pub fn same_median(&self) -> bool {
         self.error().abs() <= MAX_ERROR
     }
 
-    /// True if the times that were lost to others are near each other, as those of jobs with a CPU of their own
-    /// are.
+    /// Returns true if the times lost to other threads are close to each other; jobs that had a CPU to themselves lost
+    /// none.
     pub fn same_loss(&self) -> bool {
         let lost = |figures: &Figures| figures.beside.map_or(0.0, |it| it.lost_ms_per_second);
         let (real, twin) = (lost(&self.real), lost(&self.twin));
@@ -221,14 +223,15 @@ impl Compared {
         (twin - real).abs() <= may.into_iter().fold(0.0, f64::max)
     }
 
-    /// Percent of the job's CPU that threads other than its neighbours had, if it is so much that the lost time is
-    /// meaningless.
+    /// Returns the percentage of the job's CPU that threads other than its neighbours used, if it is so high that the
+    /// lost time means nothing.
     pub fn disturbed(&self) -> Option<f64> {
         let others = self.real.beside?.others_percent;
         (others > QUIET_PERCENT).then_some(others)
     }
 
-    /// Counts are the same, and medians and lost times near each other.
+    /// Returns true if the counts are the same, medians and lost times are close, and no other threads disturbed the
+    /// run.
     pub fn agrees(&self) -> bool {
         let same = self.same_counts() && self.same_median() && self.same_loss();
         same && self.disturbed().is_none()
@@ -253,8 +256,8 @@ mod tests {
         }
     }
 
-    /// A hundred reads in a tenth of a second, of which the first `odd` did not wait; ten more were
-    /// preempted, and two waited for a turn of 4 ms.
+    /// A round of a hundred reads in a tenth of a second, of which the first `odd` did not wait; ten more reads were
+    /// preempted, and two waited 4 ms for another thread's turn to end.
     fn round(odd: usize) -> Round {
         let mut reads: Vec<Read> = (0..100)
             .map(|i| read(80_000, u64::from(i >= odd), false, 3_000))
@@ -297,7 +300,7 @@ mod tests {
         let (real, alike) = Figures::of_real(&round(5), true);
         assert_eq!((real.counts(), alike), ([1.0, 0.0, 1.0], 0.95));
         let beside = real.beside.unwrap();
-        // Two turns of 4 ms in a tenth of a second; 3 us are the switch of a wake-up.
+        // Two turns of 4 ms in a tenth of a second; delays of 3 us are the context switch of a wake-up.
         assert_eq!(beside.lost_ms_per_second, 80.0);
         assert_eq!(beside.neighbour_percent, 79.5);
         assert_eq!(beside.others_percent, 0.5);
@@ -314,7 +317,7 @@ mod tests {
         assert!(compared(0, 86.0, 80_000).agrees());
         let lost = compared(0, 97.0, 80_000);
         assert!(lost.same_median() && !lost.same_loss() && !lost.agrees());
-        // A tick more or less in the reads' time is no difference.
+        // A difference of one tick in the time of the reads is allowed.
         let ticks = Compared {
             tick_ms_per_second: Some(40.0),
             ..lost

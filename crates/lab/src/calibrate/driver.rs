@@ -1,4 +1,4 @@
-//! Costs of joulio's own driver and run loop.
+//! Measurement of what joulio's own driver and run loop cost.
 
 use super::error::CalibrateError;
 use super::pair::settle;
@@ -19,14 +19,14 @@ use std::path::Path;
 /// Bytes of every I/O.
 pub const BS: u32 = 4096;
 
-/// The driver's own shares of an I/O, in nanoseconds.
+/// Time that the driver itself takes for an I/O, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
-    /// Time from the call to the doorbell rung.
+    /// Time from the call until the doorbell is written.
     pub submit: Spread,
-    /// Time from the poll that finds the completion to the buffer handed back.
+    /// Time from the poll that finds the completion until the buffer is returned.
     pub complete: Spread,
-    /// An empty poll, in a spin.
+    /// Time of an empty poll in a spin.
     pub poll: Spread,
 }
 
@@ -39,14 +39,14 @@ pub struct CalibrateCpus {
     pub device: usize,
 }
 
-/// A queue on an emulated device, and a buffer.
+/// A queue pair on an emulated device, and its buffers.
 pub struct DriverBench {
     pub group: PollGroup<EmulatedDevice>,
     namespace: Namespace,
     pub buffers: Vec<DmaBuffer>,
 }
 
-/// A device that takes `time` for every I/O.
+/// Returns the profile of a device that takes `time` for every I/O.
 pub fn even(time: Nanos) -> Result<DeviceProfile, CalibrateError> {
     let mut profile = DeviceProfile::builtin("instant")?;
     let points = profile.service.read.iter_mut();
@@ -83,7 +83,7 @@ impl DriverBench {
         })
     }
 
-    /// Sends a read; when its doorbell has been rung.
+    /// Submits a read; returns the time at which its doorbell had been written.
     pub fn send(&mut self) -> Result<Nanos, CalibrateError> {
         let buffer = self.buffers.pop();
         let buffer = buffer.ok_or(CalibrateError::NoBuffer)?;
@@ -96,7 +96,7 @@ impl DriverBench {
         Ok(rung)
     }
 
-    /// Takes in what has completed, or waits for it until `deadline`.
+    /// Reaps completions; if there are none, waits for one until `deadline`.
     pub fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), CalibrateError> {
         let buffers = &mut self.buffers;
         let reaped = self
@@ -107,7 +107,7 @@ impl DriverBench {
     }
 }
 
-/// Takes the driver's times.
+/// Measures the driver's times.
 pub fn shares(cpus: CalibrateCpus) -> Result<Shares, CalibrateError> {
     settle(cpus.job)?;
     let clock = Spread::of_calls(|| {
@@ -121,7 +121,7 @@ pub fn shares(cpus: CalibrateCpus) -> Result<Shares, CalibrateError> {
     })
 }
 
-/// Submission and completion of an I/O that is long complete when it is polled for.
+/// Measures submission and completion of I/Os that have completed long before they are polled for.
 fn halves(cpus: CalibrateCpus, clock: f64) -> Result<(Spread, Spread), CalibrateError> {
     const IOS: usize = 2_000;
     const SERVICE: Nanos = Nanos::from_micros(20);
@@ -130,7 +130,7 @@ fn halves(cpus: CalibrateCpus, clock: f64) -> Result<(Spread, Spread), Calibrate
     for _ in 0..IOS {
         let start = now();
         let rung = bench.send()?;
-        // As long again, so that the device's thread is done with it.
+        // Waits twice the service time, so that the device's thread has finished the I/O.
         while now() < rung + SERVICE + SERVICE {
             std::hint::spin_loop();
         }
@@ -143,7 +143,7 @@ fn halves(cpus: CalibrateCpus, clock: f64) -> Result<(Spread, Spread), Calibrate
     Ok((share(submits), share(completes)))
 }
 
-/// Empty polls, by the group's own count.
+/// Measures empty polls by the group's own counter.
 fn polls(cpus: CalibrateCpus) -> Result<Spread, CalibrateError> {
     const ROUNDS: usize = 20;
     const POLLING: Nanos = Nanos::from_millis(2);
@@ -163,8 +163,7 @@ fn polls(cpus: CalibrateCpus) -> Result<Spread, CalibrateError> {
     Ok(Spread::of(times))
 }
 
-/// The quietest of three real runs of `ios` reads each by polling: other programs only ever make
-/// them slower.
+/// Returns the quietest of three real runs of `ios` reads each with polling: other programs can only make them slower.
 pub fn quietest(
     profile: &DeviceProfile,
     ios: u64,
@@ -192,7 +191,7 @@ pub fn quietest(
     best.ok_or(CalibrateError::NoRun)
 }
 
-/// A real run of `ios` reads, one at a time, on the emulated `profile` by polling.
+/// Runs `ios` reads, one at a time, with polling, on an emulated device of `profile`.
 fn real(
     profile: DeviceProfile,
     ios: u64,
@@ -209,7 +208,7 @@ fn real(
     let targets: [Box<dyn Target>; 1] = [Box::new(target?)];
     let job = Job {
         bs: u64::from(BS).into(),
-        // The first I/Os find nothing in the caches.
+        // The first I/Os run with cold caches.
         ramp_time: Nanos::from_millis(50),
         cpus_allowed: vec![cpus.job],
         ..Job::random_reads(ios)

@@ -1,4 +1,4 @@
-//! Why a calibration gave no figures.
+//! Errors of calibrations.
 
 use joulio_emulator::EmulatorError;
 use joulio_model::ProfileError;
@@ -7,30 +7,30 @@ use joulio_twin::TwinError;
 use joulio_workload::{CompletionMode, RunError, Spoiled};
 use rustix::io::Errno;
 
-/// Why a calibration, or its comparison with virtual time, gave no figures.
+/// Reason why a calibration, or its comparison with virtual time, gave no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The process may use one CPU only: allow it another.
+    /// The process may use only one CPU: allow it to use another.
     #[error(
         "calibrate needs two CPUs, one of them for an emulated device: this process may use one"
     )]
     OneCpu,
-    /// The calibration was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them,
-    /// and calibrate again.
+    /// The measurement was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them and
+    /// calibrate again.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
-    /// Ended early.
+    /// The calibration was stopped early.
     #[error("nothing is kept")]
     Interrupted,
-    /// A completion mode that the driver cannot have here.
+    /// A completion mode that the driver cannot use on this machine.
     #[error("{completion}: unavailable: {reason}")]
     Unavailable {
         /// The completion mode.
         completion: CompletionMode,
-        /// Why.
+        /// Reason why it is unavailable.
         reason: String,
     },
-    /// A completion mode that is not the driver's.
+    /// A completion mode that joulio's driver does not have.
     #[error("{0}")]
     NoPolicy(CompletionMode),
     /// A thread cannot be bound to its CPU.
@@ -41,10 +41,10 @@ pub enum CalibrateError {
         /// The system's reason.
         errno: Errno,
     },
-    /// A system call that is measured failed.
+    /// A system call that is being measured failed.
     #[error("{0}")]
     System(#[source] Errno),
-    /// A profile that comes with joulio, or the calibrated one, is wrong.
+    /// A built-in profile, or the calibrated one, is not valid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The emulated device could not be made.
@@ -56,7 +56,7 @@ pub enum CalibrateError {
     /// A read was not submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
-    /// A buffer was lost.
+    /// A buffer did not come back from the driver.
     #[error("the buffer did not come back")]
     NoBuffer,
     /// A run of reads failed.
@@ -65,10 +65,10 @@ pub enum CalibrateError {
     /// The calibration made no run.
     #[error("no run")]
     NoRun,
-    /// The kernel does not say how long a thread waits for its CPU: compare without neighbours.
+    /// The kernel does not report how long a thread waits for its CPU: compare without neighbours.
     #[error("--neighbours: /proc/thread-self/schedstat: {0}: the kernel needs CONFIG_SCHED_INFO")]
     NoRunDelay(#[source] std::io::Error),
-    /// A thread beside the reads could not be started.
+    /// A neighbour thread could not be started.
     #[error("--neighbours: {0}")]
     Neighbours(#[source] std::io::Error),
     /// The run in virtual time failed.
@@ -77,13 +77,13 @@ pub enum CalibrateError {
     /// The profile cannot be written as TOML.
     #[error(transparent)]
     Toml(#[from] toml_edit::ser::Error),
-    /// A thread of the calibration panicked, and said why.
+    /// A thread of the calibration panicked; its message is on standard error.
     #[error("a thread of the calibration panicked")]
     Panicked,
 }
 
 impl CalibrateError {
-    /// True if nothing was measured, since it cannot be here.
+    /// Returns true if nothing was measured, because it is not possible on this machine.
     pub fn is_refusal(&self) -> bool {
         matches!(self, CalibrateError::OneCpu)
     }

@@ -1,4 +1,4 @@
-//! Measured costs of this machine for the steps of an I/O.
+//! Measurement of what each step of an I/O costs on this machine.
 
 use super::driver::{self, CalibrateCpus, Shares};
 use super::error::CalibrateError;
@@ -12,44 +12,44 @@ use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Stop};
 use rustix::process::getppid;
 
-/// The times of this machine, in nanoseconds.
+/// Measured times of this machine, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct StepTimes {
-    /// A system call that does nothing.
+    /// An empty system call.
     pub crossing: Spread,
-    /// poll(2) and read(2) of an eventfd that is raised.
+    /// poll(2) and read(2) of an eventfd that is already signalled.
     pub block: Spread,
-    /// Time from one thread to another on the same CPU.
+    /// Context switch from one thread to another on the same CPU.
     pub switch: Spread,
-    /// Nanoseconds that a read by interrupts takes longer than one by polling, on devices that take
-    /// as long as each of [`WAITS`].
+    /// Nanoseconds by which a read with interrupts takes longer than one with polling, for a device latency of each of
+    /// [`WAITS`].
     pub woken: [f64; WAITS.len()],
-    /// Nanoseconds that a sleep of a queue lasts, however short.
+    /// Nanoseconds that the shortest possible sleep of a queue lasts.
     pub sleep: f64,
-    /// The driver's.
+    /// Times of the driver.
     pub shares: Shares,
-    /// Nanoseconds that the run loop takes between an I/O and the next.
+    /// Nanoseconds that the run loop takes between one I/O and the next.
     pub app: f64,
-    /// Nanoseconds that the emulated device's thread takes beside the service time: it has to see
-    /// the doorbell, and to post.
+    /// Nanoseconds that the emulated device's thread adds to the service time: it has to see the doorbell and to post
+    /// the completion.
     pub device: f64,
-    /// The kernel's, for threads that share a CPU.
+    /// Times of the kernel's scheduler.
     pub scheduler: SchedulerTimes,
 }
 
-/// Microseconds that devices take: a core that is idle for longer takes longer to wake.
+/// Device latencies in microseconds: the longer a core is idle, the longer it takes to wake.
 pub const WAITS: [u64; 8] = [4, 8, 16, 32, 64, 256, 1_024, 4_096];
-/// Sleep so short that its timer fires in the transition to idle: it lasts as long as that and the
-/// way back.
+/// Sleep so short that its timer fires while the core enters the idle state: it lasts as long as entering and leaving
+/// that state.
 const SLEEP: Nanos = Nanos::from_micros(1);
-/// Less than that.
+/// Service time shorter than that sleep.
 const SLEPT_THROUGH: Nanos = Nanos(500);
 
-/// System calls, and a switch between two threads on one CPU.
+/// Times of system calls, and of a switch between two threads on one CPU.
 struct Calls {
     crossing: Spread,
     raising: Spread,
-    /// Raised and waited for.
+    /// An eventfd is signalled and then waited for.
     whole: Spread,
     hops: Spread,
 }
@@ -73,7 +73,7 @@ fn calls(cpus: CalibrateCpus) -> Result<Calls, CalibrateError> {
     })
 }
 
-/// Measures all of it; about a quarter of a minute in ten rounds.
+/// Measures all times; ten rounds take about 15 seconds.
 pub fn measure(
     rounds: u32,
     cpus: CalibrateCpus,
@@ -104,20 +104,21 @@ pub fn measure(
     })
 }
 
-/// Times that waiting in the kernel takes, in nanoseconds.
+/// Times of waits in the kernel, in nanoseconds.
 struct Waits {
     woken: [f64; WAITS.len()],
     slept: f64,
 }
 
-/// Polling takes longer than the device does by the same for each wait.
+/// Measures the waits. Polling takes the same time more than the device for each latency, so it is measured for the
+/// first only and subtracted.
 fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, CalibrateError> {
     let by = |mode, service: Nanos| {
         let even = driver::even(service)?;
         Ok::<_, CalibrateError>(Reads {
             profile: even,
             mode,
-            // A tenth of a second of them with their wake-ups, but not too few for a median.
+            // Reads for a tenth of a second with their wake-ups, but enough for a median.
             ios: (100_000_000 / (service.0 + 10_000)).clamp(30, 10_000),
             learns: Nanos::ZERO,
         })
@@ -140,9 +141,9 @@ fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, Calibra
     })
 }
 
-/// Reads of a device that takes no time.
+/// Times of reads from a device with no service time.
 struct Loops {
-    /// Nanoseconds from an I/O's beginning to the next one's.
+    /// Nanoseconds from the start of an I/O to the start of the next.
     period: f64,
     latency: f64,
 }
@@ -152,7 +153,7 @@ fn instant(cpus: CalibrateCpus, stop: &Stop) -> Result<Loops, CalibrateError> {
     let profile = DeviceProfile::builtin("instant")?;
     let counts = driver::quietest(&profile, IOS, cpus, stop)?;
     let ios = counts.all.ios.max(1) as f64;
-    // Both means, so that what the rare long ones hold stands in both.
+    // The difference of the two means, so that rare long I/Os count in both and cancel.
     let (period, mean) = (counts.seconds * 1e9 / ios, counts.all.latency_ns.mean);
     let median = counts.all.latency_ns.p50 as f64;
     Ok(Loops {

@@ -1,4 +1,4 @@
-//! Calibration: what this machine takes for the steps of an I/O, as a profile for the twin.
+//! Calibration: measurement of what each step of an I/O costs on this machine, as a profile for the twin.
 
 mod accounts;
 mod check;
@@ -32,30 +32,33 @@ use watts::{MeasuredWatts, with_watts};
 pub struct Calibration {
     /// The processor's name.
     pub processor: String,
-    /// The CPUs that were used.
+    /// CPUs that were used.
     pub cpus: CalibrateCpus,
-    /// The machine's profile: its times measured, its watts of the base profile unless they are
-    /// [`Calibration::watts`].
+    /// Profile of the machine with its measured times. The watts are the base profile's unless [`Calibration::watts`]
+    /// has measured ones.
     pub profile: MachineProfile,
     /// Name of the base profile.
     pub base: String,
-    /// Measured watts; `None` where only times were measured.
+    /// Measured watts; `None` if only times were measured.
     pub watts: Option<MeasuredWatts>,
-    /// Nanoseconds that the emulated device takes beside its profile's service time.
+    /// Nanoseconds by which the emulated device is slower than its profile's service time.
     pub emulated_device_ns: f64,
-    /// Reasons why the figures are not the machine's own, if they are not.
+    /// Reasons why the figures do not show the machine itself, such as other programs that ran; empty if there are
+    /// none.
     pub spoiled: Vec<Spoiled>,
 }
 
 impl Calibration {
-    /// Number of rounds by default, in which other programs leave one alone.
+    /// Default number of rounds: other programs leave at least one of them undisturbed.
     pub const ROUNDS: u32 = 10;
 
-    /// Measures in several `rounds`, of which the quietest counts; ten take about 15 seconds. Figures that cannot be
-    /// measured are taken from `base`. `strict`: ends as soon as the figures are found to be spoiled.
+    /// Measures this machine's times in `rounds` rounds and keeps the quietest; ten rounds take about 15 seconds.
+    /// Figures that cannot be measured are taken from `base`. With `strict` the measurement ends as soon as it is found
+    /// to be spoiled.
     ///
     /// # Errors
-    /// There are not two CPUs, it was stopped or (when `strict`) spoiled, or a step of it failed.
+    /// The process may not use two CPUs, the measurement was stopped or (with `strict`) spoiled, or a step of it
+    /// failed.
     pub fn measure(
         base: &MachineProfile,
         rounds: u32,
@@ -83,7 +86,7 @@ impl Calibration {
         })
     }
 
-    /// The profile as a TOML file's text, a figure a line.
+    /// Formats the profile as the text of a TOML file, one figure a line.
     ///
     /// # Errors
     /// The profile cannot be written as TOML.
@@ -91,10 +94,11 @@ impl Calibration {
         profile::text(&self.profile, self.watts.is_some())
     }
 
-    /// Puts this machine's `watts` into the profile; if `spoiled`, the profile is spoiled for the same reason.
+    /// Puts this machine's `watts` into the profile; if `spoiled` is given, the profile is marked spoiled for that
+    /// reason.
     ///
     /// # Errors
-    /// The watts make no valid profile.
+    /// The profile with these watts is not valid.
     pub fn take_watts(
         &mut self,
         watts: MeasuredWatts,
@@ -115,11 +119,11 @@ impl Calibration {
     }
 
     /// Runs `ios` reads of the emulated `device` in each completion mode, really and in virtual time, beside
-    /// `neighbours` threads that compute on the job's CPU; the real ones in several `rounds`, of which the quietest
-    /// counts.
+    /// `neighbours` threads that compute on the job's CPU. The real reads are repeated in `rounds` rounds, of which the
+    /// quietest counts.
     ///
     /// # Errors
-    /// It was stopped, or a run failed.
+    /// The runs were stopped, or one failed.
     pub fn compare(
         &self,
         device: &DeviceProfile,
@@ -137,7 +141,7 @@ impl Calibration {
     }
 }
 
-/// Runs `what` on a thread of its own, so that the calling one stays on its CPUs.
+/// Runs `what` on a thread of its own, so that the CPU affinity of the calling thread stays as it is.
 fn on_a_thread<T: Send>(
     what: impl FnOnce() -> Result<T, CalibrateError> + Send,
 ) -> Result<T, CalibrateError> {
@@ -145,7 +149,7 @@ fn on_a_thread<T: Send>(
     done.unwrap_or(Err(CalibrateError::Panicked))
 }
 
-/// The first two CPUs that this process may use.
+/// Returns the first two CPUs that this process may use.
 fn cpus() -> Result<CalibrateCpus, CalibrateError> {
     match allowed_cpus().map_err(CalibrateError::System)?.as_slice() {
         &[job, device, ..] => Ok(CalibrateCpus { job, device }),

@@ -1,4 +1,4 @@
-//! Threads on a CPU, and two that wake each other: what the kernel takes for it.
+//! Binding a thread to a CPU, and two threads that wake each other, to time what the kernel takes for it.
 
 use super::error::CalibrateError;
 use joulio_nvme::wait::{now, poll_until};
@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;
 use std::thread;
 
-/// Puts this thread on `cpu`, its timers exact, as a run does with its jobs.
+/// Binds the calling thread to `cpu` and sets its timer slack to 1 ns, as a run does for its jobs.
 pub fn settle(cpu: usize) -> Result<(), CalibrateError> {
     let _ = set_current_timer_slack(NonZero::new(1));
     let mut set = CpuSet::new();
@@ -22,14 +22,14 @@ pub fn event() -> Result<OwnedFd, CalibrateError> {
     eventfd(0, EventfdFlags::CLOEXEC).map_err(CalibrateError::System)
 }
 
-/// Adds one to it.
+/// Signals the eventfd.
 pub fn raise(fd: &OwnedFd) -> Result<(), CalibrateError> {
     write(fd, &1_u64.to_ne_bytes())
         .map(drop)
         .map_err(CalibrateError::System)
 }
 
-/// Waits as a queue that blocks does: poll(2), then read(2).
+/// Waits for the eventfd as a queue that blocks does: poll(2), then read(2).
 pub fn wait(fd: &OwnedFd) -> Result<(), CalibrateError> {
     poll_until(&mut [PollFd::new(fd, PollFlags::IN)], Nanos::MAX)
         .map_err(CalibrateError::System)?;
@@ -38,8 +38,8 @@ pub fn wait(fd: &OwnedFd) -> Result<(), CalibrateError> {
         .map_err(CalibrateError::System)
 }
 
-/// A ping-pong between two threads on `cpu`, there and back, each of `rounds`: two writes, two
-/// blocks and two switches.
+/// Returns the times of `rounds` round trips between two threads on `cpu`; each is two writes, two blocks and two
+/// context switches.
 pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, CalibrateError> {
     let (there, back) = (event()?, event()?);
     thread::scope(|scope| {

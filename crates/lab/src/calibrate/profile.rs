@@ -1,4 +1,4 @@
-//! The measured costs as the profile of a machine.
+//! Profile of a machine from its measured costs.
 
 use super::error::CalibrateError;
 use super::measure::{StepTimes, WAITS};
@@ -8,7 +8,7 @@ use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
 use joulio_model::{Figure, FigureKind, MachineProfile};
 use std::collections::BTreeMap;
 
-/// `base`, with the times of this machine in place of its own.
+/// Returns `base` with the times of this machine in place of its own.
 pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> MachineProfile {
     MachineProfile {
         name: "calibrated".into(),
@@ -17,11 +17,11 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> 
             base.name
         ),
         processors: Vec::new(),
-        // The costs are of this machine's clock, and of another processor's nothing is known.
+        // The base's figures are kept only if it describes this processor: these are not measured.
         frequency: base.frequency.clone().filter(|_| base.fits(processor)),
         tdp_watts: base.tdp_watts.clone().filter(|_| base.fits(processor)),
         costs: Some(costs(base, times)),
-        // This machine's slots were not measured.
+        // The PCIe link of this machine's slots was not measured.
         link: base.link.clone().filter(|_| base.fits(processor)),
         ..base.clone()
     }
@@ -34,7 +34,7 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
         None => guess(value, source),
     };
     let shares = &times.shares;
-    // Only the total of the path from the interrupt to the thread is visible from outside.
+    // Only the total time from the interrupt to the thread can be measured, so it is split in halves.
     let woken = rising(times.woken)[0];
     let half_wake = f64::max((woken - times.block.median / 2.0) / 2.0, 0.0);
     let others = times.crossing.median + times.switch.median + half_wake;
@@ -118,7 +118,7 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
     }
 }
 
-/// Costs of the kernel's own path, of which nothing is measured here.
+/// Returns the costs of the kernel's own I/O path, none of which is measured here.
 fn kernel() -> PathCosts {
     let source = "as xeon-e3-1230v5; not measured";
     PathCosts {
@@ -129,8 +129,8 @@ fn kernel() -> PathCosts {
     }
 }
 
-/// A state for each of the waits that were measured, where it costs more to leave than the one
-/// before. A device that takes as long as half of the octaves to the next is halfway to it.
+/// Returns an idle state for each measured wait after which waking takes longer than after the shorter ones. The kernel
+/// is taken to choose it from the geometric mean of that wait and the one before.
 fn idle(times: &StepTimes) -> Vec<IdleCosts> {
     let mut states = vec![IdleCosts {
         state: IdleState::C1,
@@ -140,7 +140,7 @@ fn idle(times: &StepTimes) -> Vec<IdleCosts> {
         chosen_ns: None,
     }];
     let [first, later @ ..] = rising(times.woken);
-    // From the call to an idle core.
+    // Time from the call until the core is idle.
     let before = times.block.median / 2.0 + times.switch.median;
     let (mut latest, mut latest_chosen) = (0.0, 0.0);
     for (waits, woken) in WAITS.windows(2).zip(later) {
@@ -174,8 +174,8 @@ fn idle(times: &StepTimes) -> Vec<IdleCosts> {
     states
 }
 
-/// Lowers each time to those of longer waits: a wake-up takes no longer than after a longer wait, and other programs
-/// only ever make it longer.
+/// Lowers each time to that of any longer wait: a wake-up takes no longer than after a longer wait, and other programs
+/// can only make it longer.
 fn rising<const N: usize>(mut woken: [f64; N]) -> [f64; N] {
     for i in (1..N).rev() {
         woken[i - 1] = woken[i - 1].min(woken[i]);
@@ -211,7 +211,7 @@ fn guess(value: f64, source: &str) -> Figure {
     }
 }
 
-/// Returns the profile as the text of a file: a figure a line.
+/// Formats the profile as the text of a file, one figure a line.
 pub fn text(profile: &MachineProfile, watts: bool) -> Result<String, CalibrateError> {
     let head = match watts {
         true => {
@@ -277,12 +277,12 @@ mod tests {
         let others = costs.crossing_ns.value + costs.switch_ns.value + costs.wake_ns.value;
         assert_eq!(costs.timer_ns.value + others, 9_000.0);
         let exits: Vec<_> = costs.idle.iter().map(|idle| idle.exit_ns.value).collect();
-        // Neither after 8 us nor after 256 us was it the machine that took longest.
+        // The times after 8 us and after 256 us were longer because of other programs.
         assert_eq!(exits, [0.0, 1_000.0, 20_000.0, 75_000.0]);
         // The kernel's scheduler times replace the base's.
         assert_eq!(costs.slice_ns.value, 1_400_000.0);
         assert_eq!(costs.slice_ns.kind, FigureKind::Measured);
-        // A machine that never leaves its shallowest state.
+        // A machine whose cores never leave the shallowest idle state.
         let shallow = StepTimes {
             woken: [5e3; 8],
             ..times()

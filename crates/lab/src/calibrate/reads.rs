@@ -1,4 +1,4 @@
-//! Reads of an emulated device, one at a time, and what each was.
+//! Reads of an emulated device, one at a time, with the latency and the counts of each.
 
 use super::accounts::{Account, CpuShares, Scheduled};
 use super::driver::{CalibrateCpus, DriverBench};
@@ -11,35 +11,35 @@ use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Job, Stop};
 
-/// A read, from the call to the buffer handed back, and what waiting for it counted.
+/// A read: the time from the call until the buffer is returned, and the wait's counters.
 pub struct Read {
     pub latency: Nanos,
     pub counters: WaitCounters,
-    /// True if the job's CPU was taken since the read before; false if this was not observed.
+    /// True if the job's CPU was taken from it since the read before; false if this was not observed.
     pub preempted: bool,
-    /// Time since the read before in which the job was runnable and had no CPU; zero if this was not observed.
+    /// Time since the read before in which the job was runnable but had no CPU; zero if this was not observed.
     pub run_delay: Nanos,
 }
 
-/// Order for reads: of which device, by which completion mode, and how many.
+/// Description of a series of reads: device, completion mode, number.
 pub struct Reads {
     pub profile: DeviceProfile,
     pub mode: CompletionMode,
     pub ios: u64,
-    /// Time of reading before the reads that count, so that the mode has learnt.
+    /// Time of reads that do not count, in which the mode learns.
     pub learns: Nanos,
 }
 
-/// CPUs of the reads, and threads beside them.
+/// CPUs of the reads, and the number of neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct CalibratePlace {
     pub cpus: CalibrateCpus,
-    /// Threads that compute on the job's CPU.
+    /// Number of threads that compute on the job's CPU.
     pub neighbours: usize,
 }
 
 impl CalibratePlace {
-    /// A place without neighbours.
+    /// Returns a place without neighbours.
     pub fn alone(cpus: CalibrateCpus) -> CalibratePlace {
         CalibratePlace {
             cpus,
@@ -48,28 +48,29 @@ impl CalibratePlace {
     }
 }
 
-/// Reads of one order that were done one after the other.
+/// Reads of one series, in their order.
 pub struct Round {
     pub reads: Vec<Read>,
-    /// Times of all that had the job's CPU; `None` without neighbours.
+    /// CPU times of the job and of its neighbours; `None` without neighbours.
     pub shares: Option<CpuShares>,
 }
 
 impl Round {
-    /// The less, the quieter: what others had of a CPU that is never idle, or else the median latency.
+    /// Returns a measure of disturbance: the share of other programs on a CPU that is never idle, or without neighbours
+    /// the median latency.
     fn noise(&self) -> f64 {
         let shares = self.shares.as_ref();
         shares.map_or_else(|| median(&self.reads), CpuShares::others_percent)
     }
 }
 
-/// The median latency of `reads`.
+/// Returns the median latency of `reads`.
 pub fn median(reads: &[Read]) -> f64 {
     Spread::of_nanos(reads.iter().map(|read| read.latency.0).collect()).median
 }
 
-/// Runs all of `kinds` in turn, for `rounds` rounds, and returns the quietest round of each. Other programs, and a
-/// guest's host, only ever make reads slower, for seconds at a time.
+/// Runs all of `kinds` in turn, `rounds` times, and returns the quietest round of each. Other programs and a guest's
+/// host can only make reads slower, and do so for seconds at a time.
 pub fn reads(
     kinds: &[Reads],
     rounds: u32,
@@ -92,7 +93,7 @@ pub fn reads(
 fn round(kind: &Reads, place: CalibratePlace, stop: &Stop) -> Result<Round, CalibrateError> {
     let CalibratePlace { cpus, neighbours } = place;
     let ios = kind.ios as usize;
-    // The first find nothing in the caches.
+    // The first reads run with cold caches.
     let mut first = (ios / 2).min(1_000);
     let mut bench = DriverBench::new(kind.profile.clone(), cpus)?;
     let policy = kind

@@ -1,23 +1,23 @@
-//! The times of the kernel's scheduler, as the kernel reports them.
+//! Times of the kernel's scheduler, as the kernel reports them.
 
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_getres};
 use std::fs;
 
-/// Times by which the kernel shares out a CPU.
+/// Times that decide how the kernel divides a CPU between threads.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerTimes {
-    /// The calling thread's slice; `None`: this kernel does not say it.
+    /// Slice of the calling thread; `None` if this kernel does not report it.
     pub slice: Option<Nanos>,
-    /// Time from a tick to the next.
+    /// Time between two timer ticks.
     pub tick: Nanos,
 }
 
 impl SchedulerTimes {
-    /// The times of the running kernel, for a thread that has not changed its own.
+    /// Reads the times of the running kernel; the calling thread must not have changed its own slice.
     pub fn now() -> SchedulerTimes {
         let text = fs::read_to_string("/proc/self/sched").unwrap_or_default();
-        // The coarse clock moves on at ticks.
+        // The coarse clock advances at ticks, so its resolution is their period.
         let tick = clock_getres(ClockId::MonotonicCoarse);
         let part = |time: i64| u64::try_from(time).unwrap_or(0);
         SchedulerTimes {
@@ -27,7 +27,7 @@ impl SchedulerTimes {
     }
 }
 
-/// The slice in the text of /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task).
+/// Parses the slice from the text of /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task).
 fn slice(text: &str) -> Option<Nanos> {
     let named = |line: &str| {
         let (name, value) = line.split_once(':')?;

@@ -1,8 +1,8 @@
-//! Many times of one thing.
+//! Statistics of repeated time measurements.
 
 use joulio_nvme::wait::now;
 
-/// The median of many times in nanoseconds, and the middle eight of ten.
+/// Median of many times in nanoseconds, with the 10th and the 90th percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub median: f64,
@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spread of `times`, at least one.
+    /// Computes the spread of `times`, of which there is at least one.
     pub fn of(mut times: Vec<f64>) -> Spread {
         times.sort_by(f64::total_cmp);
         let at = |part: f64| {
@@ -26,12 +26,12 @@ impl Spread {
         }
     }
 
-    /// Spread of times in whole nanoseconds.
+    /// Computes the spread of times in whole nanoseconds.
     pub fn of_nanos(times: Vec<u64>) -> Spread {
         Spread::of(times.into_iter().map(|time| time as f64).collect())
     }
 
-    /// Spread of the time of a call of `what`: the means of many batches.
+    /// Measures the time of a call of `what`: the spread of the means of many batches.
     pub fn of_calls(mut what: impl FnMut()) -> Spread {
         const BATCHES: u32 = 41;
         const CALLS: u32 = 2_000;

@@ -1,5 +1,5 @@
-//! Check that a measurement had its CPUs to itself. With another program on them a switch between
-//! two threads was measured as 87 ns that takes 2,223.
+//! Check that a measurement had its CPUs to itself. With another program on them, a switch between two threads that
+//! takes 2,223 ns was measured as 87 ns.
 
 use super::driver::CalibrateCpus;
 use super::error::CalibrateError;
@@ -10,23 +10,23 @@ use joulio_workload::{CpuUse, Happened, Spoiled, Surroundings};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 
-/// Share of a CPU that others may have. Over 15 seconds the kernel's ticks show a CPU's use to within 1 or 2 %, and
-/// the kernel's own threads and daemons of an idle machine take less.
+/// Share of a CPU that other programs may use. Over 15 seconds the kernel's ticks show the use of a CPU to within 1 or
+/// 2 %, and the kernel's threads and the daemons of an idle machine use less.
 pub(super) const TOLERATED: f64 = 0.05;
 
-/// A measurement that is watched.
+/// Observation of a measurement for disturbances.
 pub struct Watch {
-    /// Ends as soon as something has spoiled it.
+    /// True if the measurement ends as soon as it is spoiled.
     strict: bool,
     cpus: CalibrateCpus,
     surroundings: Surroundings,
-    /// CPU time that this process had used, on all CPUs, when the watch began.
+    /// CPU time that this process had used on all CPUs when the observation began.
     own: Nanos,
     spoiled: Vec<Spoiled>,
 }
 
 impl Watch {
-    /// Begins to watch what is measured on `cpus`, which ends when it is spoiled if `strict`.
+    /// Begins to observe a measurement on `cpus`; with `strict`, it ends as soon as it is spoiled.
     pub fn begin(cpus: CalibrateCpus, strict: bool) -> Watch {
         Watch {
             strict,
@@ -37,8 +37,8 @@ impl Watch {
         }
     }
 
-    /// Runs `what`, in which this process always has something to run on the jobs' CPU, and on no other: while it did
-    /// not run there, another program did.
+    /// Runs `what`, during which this process always has a thread to run on the jobs' CPU and runs on no other. The
+    /// time in which it did not run counts as another program's.
     pub fn alone<T>(
         &mut self,
         what: impl FnOnce() -> Result<T, CalibrateError>,
@@ -50,13 +50,13 @@ impl Watch {
         let others = by_others(&cpu, window.since(ran), window, TOLERATED);
         self.spoiled.extend(others);
         match self.spoiled.first() {
-            // The rest would be in vain, and takes a minute on a busy machine.
+            // The rest would be useless, and takes a minute on a busy machine.
             Some(first) if self.strict => Err(CalibrateError::Spoiled(first.clone())),
             _ => Ok(done),
         }
     }
 
-    /// Everything that spoiled it.
+    /// Returns everything that spoiled the measurement.
     pub fn end(self) -> Vec<Spoiled> {
         let happened = Surroundings::now(Path::new("/")).since(&self.surroundings);
         let cpus = [self.cpus.job, self.cpus.device];
@@ -67,7 +67,7 @@ impl Watch {
     }
 }
 
-/// Returns what else ran on `cpus`, on which this process ran for `own`, and nowhere else.
+/// Returns a reason if other programs ran on `cpus`, on which this process ran for `own` and nowhere else.
 fn others(happened: &Happened, cpus: [usize; 2], own: Nanos) -> Option<Spoiled> {
     let used = cpus.map(|cpu| happened.cpus.get(&cpu).copied());
     let [
@@ -81,7 +81,7 @@ fn others(happened: &Happened, cpus: [usize; 2], own: Nanos) -> Option<Spoiled> 
     by_others(&names, (one + other).since(own), happened.window, TOLERATED)
 }
 
-/// The time that the threads of this process have run, together.
+/// Returns the CPU time that all threads of this process have used.
 pub(super) fn own() -> Nanos {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);
@@ -108,7 +108,7 @@ mod tests {
             }
         };
         assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(11_700)), None);
-        // The kernel's ticks may have missed some of ours.
+        // The kernel's ticks may have missed some of this process's time.
         assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(12_500)), None);
         let spoiled = others(&of([10_000, 3_000]), [2, 5], ms(9_000)).unwrap();
         assert_eq!(spoiled.share, Some(0.4));

@@ -1,4 +1,4 @@
-//! Measured results beside virtual time's of the same runs: what the profiles say and the machine does not.
+//! Comparison of measured results with the same runs in virtual time: it shows where the profiles are wrong.
 
 use super::compare::{CompareError, ComparedRuns, Kinds, compare};
 use super::error::CampaignError;
@@ -16,7 +16,7 @@ use joulio_workload::{Stop, Target};
 use std::fs;
 use std::path::Path;
 
-/// Why there is nothing to compare with.
+/// Reason why there is nothing to compare with.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModel {
     /// A device without a profile.
@@ -31,7 +31,7 @@ pub enum NoModel {
         /// The results.
         results: String,
     },
-    /// Results without a run that virtual time has.
+    /// Results that have no run in common with virtual time.
     #[error("{results} and virtual time on {device} have no run with figures in common")]
     Nothing {
         /// The results.
@@ -45,12 +45,12 @@ pub enum NoModel {
     /// The results cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// The folder for the simulated results cannot be made.
+    /// A temporary folder for the simulated results cannot be created.
     #[error("no temporary folder: {0}")]
     Folder(#[from] std::io::Error),
 }
 
-/// Measured results beside the model's.
+/// Measured results compared with the model's.
 #[derive(Debug)]
 pub struct BesideModel {
     /// Profile of the devices in virtual time.
@@ -62,11 +62,11 @@ pub struct BesideModel {
 impl CampaignObserver for Silent {}
 
 impl Campaign {
-    /// Simulates the campaign on the profiles of its device and of this machine, and compares the results in
-    /// the folder `path` with that.
+    /// Simulates the campaign with the profiles of its device and of this machine, and compares the results in the
+    /// folder `path` with the simulated ones.
     ///
     /// # Errors
-    /// The device has no profile, or there is nothing to compare.
+    /// The device has no profile, or the results have no run in common.
     pub fn beside_model(
         &self,
         path: &Path,
@@ -84,7 +84,7 @@ impl Campaign {
             .ok_or_else(|| no_profile("no device".into()))?;
         let profile = profile(first).map_err(no_profile)?;
         let mut file = self.file.clone();
-        // The machine that was named for the runs, or whose profile fits this one.
+        // The machine that was named for the runs; by default the one whose profile fits this processor.
         file.twin.machine.clone_from(&file.run.machine);
         let device = format!("emulated:{}", profile.name);
         let on = OnPlatform {
@@ -99,7 +99,7 @@ impl Campaign {
         model.run(folder.path(), Shard::ALL, threads, stop, &Silent)?;
         match compare(path, folder.path(), Kinds::WithModel) {
             Ok(compared) => Ok(BesideModel { device, compared }),
-            // The folder of virtual time's results is gone when this is read.
+            // The message must not name the temporary folder of the simulated results, which is deleted by then.
             Err(CompareError::Nothing { .. }) => Err(NoModel::Nothing {
                 results: path.display().to_string(),
                 device,
@@ -108,7 +108,7 @@ impl Campaign {
         }
     }
 
-    /// Devices of all sweeps.
+    /// Returns the devices of all sweeps.
     pub(super) fn targets(&self) -> Vec<TargetName> {
         let lists = self.sweeps.iter().map(|sweep| &sweep.axes);
         let names = lists.flat_map(|axes| axes.values(Factor::Device));
@@ -117,8 +117,8 @@ impl Campaign {
     }
 }
 
-/// The profile of `device`: of an emulated one its own, of another the one whose name's words are all in the
-/// model's.
+/// Returns the profile of `device`: an emulated device's own, otherwise the one whose name consists of words of the
+/// device's model.
 fn profile(device: &TargetName) -> Result<DeviceProfile, String> {
     let model = match device {
         TargetName::Own(DeviceName {

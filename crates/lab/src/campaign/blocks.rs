@@ -1,5 +1,5 @@
-//! Runs in blocks, one a repetition: in idle intervals between them the machine's meters are read, and each run
-//! is judged by whether it held still.
+//! Runs in blocks, one for each repetition, with idle intervals between them in which the machine's meters are read. In
+//! sweeps that ask for it, each run is checked for a steady rate.
 
 use super::CampaignSweep;
 use super::folder::ResultsFolder;
@@ -15,22 +15,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::slice;
 
-/// A runner of a campaign's runs on this machine.
+/// Runner of a campaign's runs on this machine.
 pub(super) struct Blocks<'a> {
     runner: RealRunner<'a>,
     sweep: &'a CampaignSweep,
     /// Folder of the results.
     path: &'a Path,
     stop: &'a Stop,
-    /// Meters for the idle intervals; `None`: there are no intervals.
+    /// Meters to read in idle intervals; `None`: there are no intervals.
     probe: Option<IdleProbe>,
-    /// The repetition at hand, and the platform of its runs.
+    /// Current repetition, and the platform of its runs.
     block: Option<(u32, Platform)>,
     idle_watts: BTreeMap<String, f64>,
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks of `sweep`, whose results are in the folder `path`, by `runner`.
+    /// Creates the blocks of `sweep`, whose results are in the folder `path`, with `runner` for the runs.
     pub(super) fn new(
         runner: RealRunner<'a>,
         sweep: &'a CampaignSweep,
@@ -50,7 +50,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Reads the meters once more after the last repetition, if there was one.
+    /// Reads the meters in a last idle interval after the last repetition, if there was one.
     pub(super) fn finish(mut self, observer: &dyn Observer) {
         if let Some((_, platform)) = self.block
             && !self.stop.stopped()
@@ -59,10 +59,10 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// An idle interval after the repetition at hand and before the next, whose runs are on `platform`.
+    /// Measures an idle interval between the current repetition and the `next`, whose runs are on `platform`.
     fn idle(&mut self, next: Option<u32>, platform: Platform, observer: &dyn Observer) {
         let Some(probe) = &mut self.probe else { return };
-        // An emulated device, and one that is polled, are not idle.
+        // Closes the devices: an emulated or polled device keeps a core busy.
         self.runner.close();
         let mut interval = IdleInterval {
             sweep: self.sweep.layers.name.clone(),
@@ -99,7 +99,7 @@ impl Runner for Blocks<'_> {
             self.block = Some((run.replicate, platform));
         }
         let mut result = self.runner.run(run, observer)?;
-        // A device that fails all that is asked of it is quick, and not good.
+        // A device that fails every command is fast, but its figures are useless.
         if let Err(why @ (BadResults::Failed { .. } | BadResults::WrongData { .. })) =
             judge(slice::from_ref(&result), self.stop)
         {

@@ -1,4 +1,4 @@
-//! Two folders of results beside each other.
+//! Comparison of two folders of results.
 
 use super::folder::{FolderError, ResultsFolder};
 use crate::manifest_device::device_setting;
@@ -8,7 +8,7 @@ use joulio_workload::{Metric, MetricValue};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Figures that are compared, where both have them.
+/// Figures that are compared if both folders have them.
 const METRICS: [&str; 6] = [
     "iops",
     "latency_us",
@@ -18,37 +18,37 @@ const METRICS: [&str; 6] = [
     "ios_per_joule",
 ];
 
-/// Results that are not compared.
+/// Reason why results cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// A folder cannot be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// Results of two experiments.
+    /// The folders have results of different experiments.
     #[error("{} has results of {experiment}, {} of {other_experiment}: name two folders of the same experiment", one.display(), other.display())]
     Experiments {
         /// First folder.
         one: PathBuf,
         /// Experiment of its results.
         experiment: String,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
         /// Experiment of its results.
         other_experiment: String,
     },
-    /// Results whose times are of unlike kinds.
+    /// The results are of platforms whose times cannot be compared.
     #[error("{} was run on {}, {} on {}: their times cannot be compared; name two of the same kind, or compare measured results with virtual time's by --model", one.display(), name(*platform), other.display(), name(*other_platform))]
     Platforms {
         /// First folder.
         one: PathBuf,
         /// Platform of its runs.
         platform: Platform,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
         /// Platform of its runs.
         other_platform: Platform,
     },
-    /// A folder whose runs are all kept apart.
+    /// A folder in which every run is kept apart or was not done.
     #[error("{} has no figures: every run of it is kept apart, or was not done", .0.display())]
     NoFigures(PathBuf),
     /// The folders have no run in common.
@@ -56,7 +56,7 @@ pub enum CompareError {
     Nothing {
         /// First folder.
         one: PathBuf,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
     },
 }
@@ -70,14 +70,14 @@ fn name(platform: Platform) -> &'static str {
     }
 }
 
-/// Runs of two folders beside each other.
+/// Runs of two folders compared with each other.
 #[derive(Clone, Debug)]
 pub struct ComparedRuns {
-    /// Differences beside the figures, in a line each: machines, versions, devices.
+    /// Differences in machines, versions and devices, one a line.
     pub notes: Vec<String>,
     /// Figures of points that both have.
     pub points: Vec<ComparedPoint>,
-    /// Points that only one has.
+    /// Number of points that only one folder has.
     pub alone: usize,
 }
 
@@ -86,25 +86,25 @@ pub struct ComparedRuns {
 pub struct ComparedPoint {
     /// Name of the sweep.
     pub sweep: String,
-    /// Factors, those of both.
+    /// Factors of the point in both folders.
     pub point: Point,
     /// The figure.
     pub metric: Metric,
-    /// Means in the first folder and in the other.
+    /// Means in the first folder and in the second.
     pub means: (f64, f64),
-    /// Percent by which the other is above the first.
+    /// Percent by which the second mean is above the first.
     pub percent: f64,
-    /// Probability of a difference as large by chance, corrected for all comparisons by Holm's rule;
-    /// `None`: too few repetitions to tell.
+    /// Probability that chance alone makes a difference as large, corrected for all comparisons by Holm's rule; `None`:
+    /// too few repetitions.
     pub p: Option<f64>,
 }
 
 impl ComparedPoint {
-    /// True if the difference is none that chance makes.
+    /// Returns true if the difference is significant.
     pub fn differs(&self) -> bool {
         match self.p {
             Some(p) => p <= SIGNIFICANCE,
-            // A model without noise is exact.
+            // A model without noise is exact, so any difference counts.
             None => false,
         }
     }
@@ -113,24 +113,24 @@ impl ComparedPoint {
 /// Kinds of results that may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
-    /// Results of one kind: both measured on real devices, or both on emulated ones, or both modelled.
+    /// Results of one platform: both from real devices, both from emulated ones, or both modelled.
     Alike,
-    /// Measured results, and virtual time's of the same runs: what the profiles say wrongly.
+    /// Measured results and the same runs in virtual time, which shows where the profiles are wrong.
     WithModel,
 }
 
 impl Kinds {
-    /// True if results of `one` and `other` may be compared.
+    /// Returns true if results of the platforms `one` and `other` may be compared.
     fn allow(self, one: Platform, other: Platform) -> bool {
         let modelled = [one, other].map(|platform| platform == Platform::Twin);
         one == other || (self == Kinds::WithModel && modelled[0] != modelled[1])
     }
 }
 
-/// Compares the results in `one` with those in `other`.
+/// Compares the results in the folder `one` with those in `other`.
 ///
 /// # Errors
-/// A folder cannot be read, or the results are of unlike kinds.
+/// A folder cannot be read, or the results cannot be compared.
 pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, CompareError> {
     let (a, b) = (ResultsFolder::read(one)?, ResultsFolder::read(other)?);
     if a.header.experiment != b.header.experiment {
@@ -189,14 +189,14 @@ fn devices(folder: &ResultsFolder) -> BTreeSet<&str> {
     devices.map(String::as_str).collect()
 }
 
-/// Runs that count.
+/// Returns the runs that count.
 fn runs(folder: &ResultsFolder) -> impl Iterator<Item = &RunRecord> {
     let records = folder.records.iter();
     records.filter(|one| one.apart().is_none())
 }
 
-/// Returns sweeps for which each folder has one device, and not the same: another machine's device has another name.
-/// With several devices, none is matched with another, nor are they one.
+/// Returns the sweeps for which each folder has at most one device, with different names in the two: they are compared
+/// without the device. With several devices it is not known which correspond.
 fn renamed<'a>(a: &'a ResultsFolder, b: &'a ResultsFolder) -> BTreeSet<&'a str> {
     let devices = |folder: &'a ResultsFolder, sweep: &str| -> BTreeSet<&'a str> {
         let runs = runs(folder).filter(|one| one.sweep == sweep);
@@ -211,7 +211,7 @@ fn renamed<'a>(a: &'a ResultsFolder, b: &'a ResultsFolder) -> BTreeSet<&'a str> 
     sweeps
 }
 
-/// Runs that count, by sweep and point; without the device in the sweeps `renamed`.
+/// Returns the runs that count, by sweep and point; in the sweeps `renamed` the point has no device.
 fn points<'a>(folder: &'a ResultsFolder, renamed: &BTreeSet<&str>) -> Points<'a> {
     let mut points: Points<'_> = BTreeMap::new();
     for record in runs(folder) {
@@ -241,13 +241,13 @@ fn point(
         let modelled = kinds == Kinds::Alike && value.modelled;
         (value.energy.as_ref().map(|one| one.0), modelled)
     };
-    // A model's joules beside a model's say nothing of either.
+    // Comparing modelled energy with modelled energy would say nothing about the machine.
     let models = a.iter().chain(&b).all(|value| value.modelled);
     if kinds == Kinds::WithModel && models && a.iter().any(|value| value.energy.is_some()) {
         return None;
     }
     let first = boundary(a.first()?);
-    // Figures metered at another boundary are something else.
+    // Figures metered at different boundaries cannot be compared.
     if a.iter().chain(&b).any(|value| boundary(value) != first) {
         return None;
     }
@@ -265,7 +265,7 @@ fn point(
     })
 }
 
-/// Corrects the probabilities for their number.
+/// Corrects the probabilities for the number of comparisons.
 fn correct(points: &mut [ComparedPoint]) {
     let p: Vec<f64> = points.iter().filter_map(|one| one.p).collect();
     let mut corrected = Correction::Holm.apply(&p).into_iter();
@@ -274,7 +274,7 @@ fn correct(points: &mut [ComparedPoint]) {
     }
 }
 
-/// Differences beside the figures.
+/// Returns the differences in machines, versions and devices.
 fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
     let machines = |folder: &ResultsFolder| -> BTreeSet<String> {
         folder
@@ -311,7 +311,7 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
             b.header.quick.to_string(),
         ),
     ];
-    // Virtual time has no kernel.
+    // Virtual time has no kernel release.
     let unlike = parts
         .into_iter()
         .filter(|(_, a, b)| a != b && !a.is_empty() && !b.is_empty());
@@ -320,7 +320,7 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
         .collect()
 }
 
-/// APST and host memory of the devices of the real runs, where that was read.
+/// Returns the APST and host memory settings of the devices in real runs, if they were read.
 fn device_settings(folder: &ResultsFolder) -> BTreeSet<String> {
     let manifests = folder.manifests.iter();
     let devices = manifests.filter_map(|one| one["manifest"]["devices"].as_array());

@@ -1,4 +1,4 @@
-//! Why a campaign is not run, or not to its end.
+//! Errors of campaigns.
 
 use super::folder::FolderError;
 use crate::experiment_file::ExperimentFileError;
@@ -6,26 +6,26 @@ use crate::state_file::StateError;
 use crate::sweep::{FactorError, SweepFailure, SweepOptionsError};
 use std::path::PathBuf;
 
-/// Why a campaign is not run, or not to its end.
+/// Reason why a campaign was not run, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// The file is no experiment, or makes no sense here.
+    /// The file is not a valid experiment, or cannot be used here.
     #[error(transparent)]
     File(#[from] ExperimentFileError),
-    /// A list of a sweep.
+    /// A sweep's list of values is not valid.
     #[error("sweep '{sweep}': {source}")]
     Factor {
         /// Name of the sweep.
         sweep: String,
-        /// Fault of the factor.
+        /// Problem with the factor.
         source: FactorError,
     },
-    /// More runs than anybody does.
+    /// The campaign has too many runs.
     #[error("{runs} runs are too many: at most {max}")]
     TooMany {
         /// Number of runs.
         runs: u64,
-        /// Most runs.
+        /// Largest number of runs.
         max: u64,
     },
     /// The experiment has nothing that can be run here.
@@ -36,13 +36,13 @@ pub enum CampaignError {
         /// The first reason.
         why: String,
     },
-    /// A machine, or what runs have in common.
+    /// A machine, or an option of all runs, is not valid.
     #[error(transparent)]
     Options(#[from] SweepOptionsError),
     /// The results folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The folder has results of another run.
+    /// The folder has results of another campaign.
     #[error(
         "--results {}: it has the results of another experiment, or of this one with other options: name another folder",
         .0.display()
@@ -51,13 +51,13 @@ pub enum CampaignError {
     /// The file of records cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Settings could not be made, or not be put back.
+    /// Settings could not be made or restored.
     #[error(transparent)]
     Sweep(#[from] SweepFailure),
 }
 
 impl CampaignError {
-    /// True if nothing was done, and nothing is left changed.
+    /// Returns true if nothing was run, and nothing is left changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             CampaignError::Sweep(error) => error.is_refusal(),

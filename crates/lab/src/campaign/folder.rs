@@ -1,5 +1,5 @@
-//! Folders of results: `records.jsonl`, a header and a line a run, and `manifests.jsonl`, a line a
-//! session; or one file that has the lines of both.
+//! Folders of results: `records.jsonl` has a header and a line for each run, `manifests.jsonl` a line for each session.
+//! A single file may have the lines of both.
 
 use crate::idle_interval::IdleInterval;
 use crate::output_file::replace;
@@ -18,7 +18,7 @@ const RECORDS: &str = "records.jsonl";
 /// Name of the file of manifests.
 const MANIFESTS: &str = "manifests.jsonl";
 
-/// First line of the records: what they are of.
+/// First line of the records, which identifies the campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultsHeader {
@@ -28,54 +28,54 @@ pub struct ResultsHeader {
     pub experiment: String,
     /// Platform of the runs.
     pub platform: Platform,
-    /// True for the short form.
+    /// True if the campaign was run with `--quick`.
     pub quick: bool,
     /// Text of the experiment's file.
     pub file: String,
-    /// Everything that results depend on beside factors and machine, by sweep.
+    /// Options that results depend on beside factors and machine, by sweep.
     pub sweeps: Value,
-    /// Profiles of devices and machines that are files, by their paths.
+    /// Contents of device and machine profiles that are files, by path.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub profiles: Map<String, Value>,
 }
 
-/// A line of a file of results that is no record.
+/// A line of a single file of results that is a manifest and not a record.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SessionLine {
     session: Value,
 }
 
-/// A folder of results that can be read.
+/// A folder of results that was read.
 #[derive(Clone, Debug)]
 pub struct ResultsFolder {
     /// The folder.
     pub path: PathBuf,
     /// Header of the records.
     pub header: ResultsHeader,
-    /// Records, of several of a run the last, by sweep, point, repetition, platform and machine.
+    /// Records in order of sweep, point, repetition, platform and machine; the last one of each run.
     pub records: Vec<RunRecord>,
-    /// Manifests, one a session, each a JSON object.
+    /// Manifests, one for each session, as JSON objects.
     pub manifests: Vec<Value>,
 }
 
-/// A folder of results that cannot be used.
+/// Reason why a folder of results cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A folder without records.
     #[error("{}: no results: it has no {RECORDS}, which joulio lab run writes", .0.display())]
     NoResults(PathBuf),
-    /// A line that is no record.
+    /// A line that is not a valid record.
     #[error("{}: line {line}: {problem}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// Description of what is wrong.
         problem: String,
     },
-    /// A file or folder that cannot be read or made.
+    /// A file or folder that cannot be read or created.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -83,13 +83,13 @@ pub enum FolderError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A state file that cannot be written.
+    /// The file of records cannot be written.
     #[error(transparent)]
     State(#[from] StateError),
 }
 
 impl FolderError {
-    /// True if nothing was done yet.
+    /// Returns true if nothing was done yet.
     pub fn is_refusal(&self) -> bool {
         match self {
             FolderError::State(error) => error.is_refusal(),
@@ -99,11 +99,11 @@ impl FolderError {
 }
 
 impl ResultsFolder {
-    /// Reads the folder `path`, or the one file that has all of it. A line that a kill cut off at the end is
-    /// no record.
+    /// Reads the folder `path`, or a single file with all results. An incomplete last line, as a kill leaves it, is
+    /// ignored.
     ///
     /// # Errors
-    /// It has no records, or a line is none.
+    /// There are no records, or a line is not valid.
     pub fn read(path: &Path) -> Result<ResultsFolder, FolderError> {
         let whole = path.is_file();
         let file = match whole {
@@ -149,27 +149,27 @@ impl ResultsFolder {
         })
     }
 
-    /// Idle intervals of its sessions, in their order.
+    /// Returns the idle intervals of all sessions in order of time.
     pub fn idle(&self) -> Vec<IdleInterval> {
         let lines = self.manifests.iter();
         let lines = lines.filter_map(|line| line.get("idle"));
         let mut idle: Vec<IdleInterval> = lines
             .filter_map(|line| serde_json::from_value(line.clone()).ok())
             .collect();
-        // Those of merged shards are in the order of their text.
+        // The manifests of merged shards are sorted by their text.
         idle.sort_by(|a, b| a.unix_seconds.total_cmp(&b.unix_seconds));
         idle
     }
 
-    /// Path of the records in the folder `path`.
+    /// Returns the path of the records in the folder `path`.
     pub fn records_path(path: &Path) -> PathBuf {
         path.join(RECORDS)
     }
 
-    /// Makes the folder `path`, if it is not there.
+    /// Creates the folder `path` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn make(path: &Path) -> Result<(), FolderError> {
         fs::create_dir_all(path).map_err(|source| FolderError::Io {
             path: path.into(),
@@ -177,10 +177,10 @@ impl ResultsFolder {
         })
     }
 
-    /// Adds the manifest of a session to the folder `path`.
+    /// Appends the manifest of a session to the folder `path`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn add_manifest(path: &Path, manifest: &Value) -> Result<(), FolderError> {
         let path = path.join(MANIFESTS);
         let wrong = |source| FolderError::Io {
@@ -192,11 +192,11 @@ impl ResultsFolder {
             .create(true)
             .read(true)
             .append(true)
-            // The folder may be a stranger's, and a link in it lead anywhere.
+            // Does not follow a symbolic link: the folder may be another user's.
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(&path)
             .map_err(wrong)?;
-        // After a line that a full disk cut off it would become part of that line.
+        // A full disk may have left the last line incomplete; a new line must not become part of it.
         let mut last = [b'\n'];
         if file.metadata().map_err(wrong)?.len() > 0 {
             let end = file.seek(SeekFrom::End(-1));
@@ -209,7 +209,7 @@ impl ResultsFolder {
         file.sync_data().map_err(wrong)
     }
 
-    /// Text of the file of records.
+    /// Returns the text of the file of records.
     pub(super) fn text(&self) -> Result<String, FolderError> {
         let path = self.path.join(RECORDS);
         let bad = |problem: serde_json::Error| FolderError::Line {
@@ -226,10 +226,10 @@ impl ResultsFolder {
         Ok(text)
     }
 
-    /// Writes all of it into one file beside the records, named after the experiment; returns its path.
+    /// Writes all results to one file beside the records, named after the experiment; returns its path.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write_whole(&self) -> Result<PathBuf, FolderError> {
         let path = self
             .path
@@ -247,7 +247,7 @@ impl ResultsFolder {
         Ok(path)
     }
 
-    /// Text of the file of manifests.
+    /// Returns the text of the file of manifests.
     pub(super) fn manifests_text(&self) -> String {
         let lines = self
             .manifests
@@ -256,11 +256,11 @@ impl ResultsFolder {
         lines.collect()
     }
 
-    /// Names of the files of a folder.
+    /// Names of the files in a folder of results.
     pub(super) const FILES: [&'static str; 2] = [RECORDS, MANIFESTS];
 }
 
-/// The last record of each run, in an order that depends on nothing but the runs.
+/// Returns the last record of each run, in an order that depends only on the runs.
 fn latest(records: Vec<RunRecord>) -> Vec<RunRecord> {
     let mut last = std::collections::BTreeMap::new();
     for record in records {
@@ -276,7 +276,7 @@ fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
         Err(source) => return Err(FolderError::Io { path, source }),
         Ok(text) => text,
     };
-    // A line that a kill cut off does not count.
+    // Skips an incomplete last line.
     let whole = text
         .split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'));

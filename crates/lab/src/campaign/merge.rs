@@ -7,28 +7,28 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Results that cannot be merged.
+/// Reason why results cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A folder cannot be read or made.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// Results of another experiment, or run in another way.
+    /// The folders have results of different campaigns.
     #[error("{} and {} are not of one campaign: {what} differs", one.display(), other.display())]
     Unlike {
         /// First folder.
         one: PathBuf,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
         /// Part that differs.
         what: &'static str,
     },
-    /// A run with two results.
+    /// The folders have different results of the same run.
     #[error("{} and {} both have {run}, with different results: merge one of them", one.display(), other.display())]
     Twice {
         /// First folder.
         one: PathBuf,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
         /// Name of the run.
         run: String,
@@ -38,11 +38,11 @@ pub enum MergeError {
     Output(#[from] OutputFileError),
 }
 
-/// Puts the records and manifests of `folders` together into the folder `into`; returns how many
-/// records there are. The same folders in any order give the same bytes.
+/// Merges the records and manifests of `folders` into the folder `into`; returns the number of records. The result does
+/// not depend on the order of `folders`.
 ///
 /// # Errors
-/// The folders are of different campaigns, or have unlike results of one run.
+/// The folders belong to different campaigns, or have different results of one run.
 pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usize, MergeError> {
     let mut merged: Option<ResultsFolder> = None;
     let mut from: BTreeMap<RecordKey, (PathBuf, RunRecord)> = BTreeMap::new();
@@ -81,7 +81,7 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     ResultsFolder::make(into)?;
     let texts = [merged.text()?, merged.manifests_text()];
     let files = ResultsFolder::FILES.map(|name| OutputFile::open(&into.join(name), existing));
-    // Both can be written, or neither is.
+    // Opens both files before either is written.
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
     for (file, text) in files.iter().zip(texts) {
         file.write(&text)?;

@@ -1,5 +1,5 @@
-//! Campaigns: the runs of an experiment on this machine, on the emulator or in virtual time, kept in a
-//! results folder, in one go or in shards.
+//! Campaigns: all runs of an experiment on this machine, on the emulator or in virtual time, kept in a results folder.
+//! A campaign is run as a whole or in shards.
 
 mod beside_model;
 mod blocks;
@@ -34,39 +34,39 @@ use serde_json::json;
 /// Largest number of runs of a campaign.
 const MAX_RUNS: u64 = 1_000_000;
 
-/// An experiment on a platform: all that is to be run.
+/// An experiment on one platform, with all of its runs.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// The experiment.
     pub file: ExperimentFile,
-    /// Platform of the campaign, and what replaces the file's keys.
+    /// Platform of the campaign, and the values that replace the file's keys.
     pub on: OnPlatform,
-    /// Sweeps that are run, in the file's order.
+    /// Sweeps to run, in the file's order.
     pub sweeps: Vec<CampaignSweep>,
-    /// Names of sweeps that are not run here, and why.
+    /// Names of the sweeps that are not run here, with the reasons.
     pub refused: Vec<(String, String)>,
 }
 
-/// A sweep that is run.
+/// A sweep to run.
 #[derive(Clone, Debug)]
 pub struct CampaignSweep {
-    /// Number of the sweep in the file.
+    /// Index of the sweep in the file.
     pub index: usize,
-    /// The sweep here.
+    /// The sweep with the platform's keys and lists.
     pub layers: Layers,
-    /// Lists of all factors.
+    /// Values of all factors.
     pub axes: Axes,
-    /// Runs in their order.
+    /// Runs, in the order in which they are done.
     pub runs: Vec<PlannedRun>,
-    /// Number of the first run among those of the campaign.
+    /// Number of the sweep's first run among those of the campaign.
     pub first: usize,
 }
 
 impl Campaign {
-    /// The runs of `file` there.
+    /// Plans the runs of `file` on the platform `on`.
     ///
     /// # Errors
-    /// A key or a list makes no sense, there are too many runs, or there is nothing to run.
+    /// A key or a list is not valid, there are too many runs, or there is nothing to run.
     pub fn new(file: ExperimentFile, on: OnPlatform) -> Result<Campaign, CampaignError> {
         let (mut sweeps, mut refused) = (Vec::new(), Vec::new());
         let mut first = 0;
@@ -108,12 +108,12 @@ impl Campaign {
         })
     }
 
-    /// Number of runs.
+    /// Returns the number of runs.
     pub fn count(&self) -> usize {
         self.sweeps.iter().map(|sweep| sweep.runs.len()).sum()
     }
 
-    /// Header of the results: what makes them those of another campaign.
+    /// Returns the header of the results, which distinguishes them from another campaign's.
     pub fn header(&self) -> ResultsHeader {
         let sweeps = self.sweeps.iter().map(|sweep| {
             let name = sweep.layers.name.clone();
@@ -132,7 +132,7 @@ impl Campaign {
         }
     }
 
-    /// True if runs are simulated.
+    /// Returns true if runs are simulated.
     pub fn in_virtual_time(&self) -> bool {
         self.on.platform == Platform::Twin
     }

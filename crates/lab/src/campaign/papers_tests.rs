@@ -1,4 +1,4 @@
-//! The page of the papers' tables and figures, beside the same in virtual time.
+//! Tests that the page of the papers' tables and figures matches the experiments in virtual time.
 
 use super::*;
 use crate::experiment::{ExperimentOptions, Silent};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const PAGE: &str = include_str!("../../docs/papers.md");
 
-/// The papers' tables and figures, in the papers' order.
+/// Tables and figures of the papers, in the papers' order.
 const ITEMS: [(&str, &str); 4] = [
     ("HS20", "T1 T3 F1 F2 F3 F4a F4b F4c F4d F4e F5 F6"),
     ("HS22", "T1 T2 F1ab F1cd F2ab F2c F3"),
@@ -18,7 +18,7 @@ const ITEMS: [(&str, &str); 4] = [
     ("HS25", "F2 F3a F3b F5 F6 F7"),
 ];
 
-/// Items that virtual time lacks: the kernel's own instructions, and RocksDB's.
+/// Items that virtual time cannot show: the kernel's own instructions, and RocksDB.
 const ELSEWHERE: [(&str, &str); 3] = [("HS22", "T2"), ("HS22", "F2c"), ("HS23", "F5")];
 
 /// Names of the tables and figures, with their papers.
@@ -31,7 +31,7 @@ fn names() -> Vec<(String, String)> {
     ITEMS.iter().flat_map(of).collect()
 }
 
-/// A row of a page: paper, name, title, commands, and what became of it.
+/// A row of the page: paper, name, title, commands, result.
 type Line = (String, String, String, String, String);
 
 fn lines(page: &str) -> Vec<Line> {
@@ -58,7 +58,7 @@ fn lines(page: &str) -> Vec<Line> {
     found
 }
 
-/// The papers' experiments in virtual time, few I/Os each.
+/// Runs the papers' experiments in virtual time, with few I/Os each.
 fn simulated() -> Vec<PaperItem> {
     let room = TempDir::new().unwrap();
     let short = |keys: &mut RunKeys| {
@@ -100,7 +100,7 @@ fn every_table_and_figure_of_the_papers_has_a_command_and_almost_all_a_verdict()
     let unjudged = items.iter().filter(|item| !item.is_judged()).map(of);
     let elsewhere = ELSEWHERE.map(|(paper, id)| (paper.to_owned(), id.to_owned()));
     assert_eq!(unjudged.collect::<Vec<_>>(), elsewhere);
-    // The page has the same rows; what became of each is its own, with more I/Os and on other platforms.
+    // The page has the same rows. Its results differ: they come from more I/Os and from other platforms.
     let page = lines(PAGE);
     let here = lines(&papers(&items));
     let row = |line: &Line| {

@@ -1,4 +1,4 @@
-//! Plan of a campaign: its runs, their time, and what is unavailable here and why.
+//! Plan of a campaign: its runs, their duration, and what is unavailable here and why.
 
 use super::shard::Shard;
 use super::{Campaign, CampaignSweep};
@@ -14,71 +14,71 @@ use joulio_units::Nanos;
 use joulio_workload::{Arrivals, RunResult, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Virtual I/Os that one CPU simulates in a second, roughly.
+/// Approximate number of virtual I/Os that one CPU simulates in a second.
 const VIRTUAL_IOS: f64 = 400_000.0;
 
-/// Plan of a campaign: its runs, their time, and what is unavailable.
+/// Plan of a campaign: its runs, their duration, and what is unavailable.
 #[derive(Clone, Debug)]
 pub struct CampaignPlan {
     /// Sweeps, in the file's order.
     pub sweeps: Vec<PlannedSweep>,
     /// Tables and figures, in the file's order, tables first.
     pub items: Vec<PlannedItem>,
-    /// Seconds of all runs whose length is known.
+    /// Seconds that all runs of known length take.
     pub seconds: f64,
-    /// True if some runs are as long as their I/Os take.
+    /// True if some runs have a number of I/Os, so that their length is not known.
     pub at_least: bool,
 }
 
-/// A sweep that would be run.
+/// A sweep in the plan.
 #[derive(Clone, Debug)]
 pub struct PlannedSweep {
     /// Name of the sweep.
     pub name: String,
     /// Number of points.
     pub points: usize,
-    /// Runs: points x repetitions, of the shard.
+    /// Number of the shard's runs: points x repetitions.
     pub runs: usize,
-    /// Seconds of the runs whose length is known.
+    /// Seconds that the runs of known length take.
     pub seconds: f64,
-    /// Parts that are unavailable, and why.
+    /// Points that are unavailable, and why.
     pub unavailable: Vec<UnavailablePoints>,
-    /// Device that stands in for those of the command line, which the sweep's engine does not drive.
+    /// Device that is used in place of those on the command line, which the sweep's engine does not support.
     pub stand_in: Option<String>,
 }
 
-/// Points that are unavailable.
+/// Points that are unavailable, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnavailablePoints {
     /// Description of the points: `psync poll`, `all`.
     pub what: String,
     /// Number of points.
     pub points: usize,
-    /// Why.
+    /// Reason why they are unavailable.
     pub why: String,
 }
 
-/// A table or a figure.
+/// A table or figure in the plan.
 #[derive(Clone, Debug)]
 pub struct PlannedItem {
     /// Identifier of the experiment.
     pub id: String,
     /// Title of the experiment.
     pub title: String,
-    /// Points that it shows.
+    /// Number of points that it shows.
     pub points: usize,
-    /// Number of available points among them.
+    /// Number of these points that are available.
     pub available: usize,
-    /// Why others cannot, the first reason.
+    /// First reason why others are unavailable.
     pub why: Option<String>,
 }
 
-/// Points of a sweep, each with the reason why it is unavailable.
+/// Points of a sweep, each with the reason why it is unavailable, or `None`.
 type Reasons = BTreeMap<Point, Option<String>>;
 
 impl Campaign {
-    /// The plan of `shard`. One read with each method, setting and device shows which of them are available; nothing
-    /// is written, and settings are put back.
+    /// Plans `shard`. One read with each method, setting and device shows which of them are available; nothing is
+    /// written, and settings are restored.
     pub fn plan(&self, shard: Shard, stop: &Stop) -> CampaignPlan {
         let mut sweeps = Vec::new();
         let mut reasons: BTreeMap<&str, Reasons> = BTreeMap::new();
@@ -132,7 +132,7 @@ impl Campaign {
         (used && !given).then(|| device.clone())
     }
 
-    /// Seconds of a run; `None` where they hang on how fast the device is.
+    /// Estimates the seconds that a run takes; `None` if they depend on the speed of the device.
     fn seconds(&self, options: &SweepOptions, run: &PlannedRun) -> Option<f64> {
         let options = options.options_of(run).ok()?;
         let job = options.job().ok()?;
@@ -145,7 +145,7 @@ impl Campaign {
             (None, runtime) => {
                 let apart = match job.arrivals {
                     Arrivals::Every(apart) | Arrivals::Poisson(apart) => apart.seconds(),
-                    // As if each took 10 us.
+                    // Assumes 10 us for each I/O.
                     _ => 1e-5,
                 };
                 runtime?.seconds() / apart * job.numjobs as f64
@@ -154,8 +154,8 @@ impl Campaign {
         Some(ios / VIRTUAL_IOS)
     }
 
-    /// Returns why each of `points` is unavailable, or that it is available: tried once for each device, method and
-    /// setting, and checked for each point.
+    /// Returns the reason why each of `points` is unavailable, or `None`. Each combination of device, method and
+    /// settings is tried once; each point is checked.
     fn reasons(&self, options: &SweepOptions, points: &[Point], stop: &Stop) -> Reasons {
         let short = short(options);
         let mut tried: BTreeMap<Vec<Option<&str>>, Option<String>> = BTreeMap::new();
@@ -224,7 +224,7 @@ impl Campaign {
     }
 }
 
-/// Factors that decide whether a run is available at all.
+/// Factors that decide whether a run is available.
 const DECIDING: [Factor; 8] = [
     Factor::Device,
     Factor::Rw,
@@ -236,7 +236,7 @@ const DECIDING: [Factor; 8] = [
     Factor::Completion,
 ];
 
-/// Seconds of the idle intervals around the repetitions of `runs`; none where no meter can be read.
+/// Returns the seconds of the idle intervals around the repetitions of `runs`; zero if no meter can be read.
 fn idle_seconds(sweep: &CampaignSweep, runs: &[&PlannedRun]) -> f64 {
     let idle = sweep.layers.idle;
     let repetitions: BTreeSet<u32> = runs.iter().map(|run| run.replicate).collect();
@@ -249,7 +249,7 @@ fn idle_seconds(sweep: &CampaignSweep, runs: &[&PlannedRun]) -> f64 {
     }
 }
 
-/// `options` with runs of one I/O, without a ramp.
+/// Returns `options` with runs of one I/O and without a ramp.
 fn short(options: &SweepOptions) -> SweepOptions {
     let mut short = options.clone();
     let workload = &mut short.base.workload;
@@ -278,7 +278,7 @@ fn is_in(point: &Point, filter: &Where) -> bool {
     })
 }
 
-/// Tries runs.
+/// Runner for trying points.
 struct Trier<'a> {
     options: &'a SweepOptions,
     real: RealRunner<'a>,
@@ -297,7 +297,7 @@ impl<'a> Trier<'a> {
         }
     }
 
-    /// Why `run` makes no sense; `None`: it does.
+    /// Returns the reason why `run` is not valid; `None` if it is.
     fn fits(&self, run: &PlannedRun) -> Option<String> {
         let experiment = match self.options.experiment(run) {
             Ok(experiment) => experiment,
@@ -313,11 +313,11 @@ impl<'a> Trier<'a> {
             .map(|why| why.to_string())
     }
 
-    /// Tries `run`; returns why it is unavailable, or `None` if it was, or could be, done.
+    /// Tries `run`; returns the reason why it is unavailable, or `None` if it succeeded or was not tried.
     fn attempt(&mut self, run: &PlannedRun) -> Option<String> {
         let experiment = self.options.experiment(run).ok()?;
         if self.twin.is_none() && ExternalRun::of(&experiment).is_some() {
-            // Another program's runs are not tried: it may write.
+            // Runs of other programs are not tried: they may write.
             return None;
         }
         let tried: Result<RunResult, RunFailure> = match &self.twin {
@@ -326,21 +326,21 @@ impl<'a> Trier<'a> {
         };
         match tried {
             Ok(result) if result.counts.is_none() => result.completion.reason,
-            // After one I/O the machine's counters are not judged.
+            // A run of one I/O is too short to judge by the machine's counters.
             Ok(_) => None,
             Err(why) => Some(why.to_string()),
         }
     }
 }
 
-/// Returns `run` with reads in place of its I/Os; permission to write and trim is checked separately.
+/// Returns `run` with reads in place of its I/Os; the permission to write and trim is checked separately.
 fn read_only(run: &PlannedRun) -> PlannedRun {
     let mut run = run.clone();
     if let Some(rw) = run.point.get_mut("rw") {
         let random = rw.starts_with("rand");
         *rw = if random { "randread" } else { "read" }.into();
     }
-    // A job for each size is the fewest.
+    // With several block sizes there has to be a job for each.
     let sizes = run.point.get("bs").map_or(1, |bs| bs.split(':').count());
     for (factor, fewest) in [("numjobs", sizes), ("iodepth", 1)] {
         if let Some(value) = run.point.get_mut(factor) {
@@ -350,7 +350,7 @@ fn read_only(run: &PlannedRun) -> PlannedRun {
     run
 }
 
-/// Returns points that are unavailable, by reason.
+/// Groups the unavailable points by reason.
 fn unavailable(reasons: &Reasons) -> Vec<UnavailablePoints> {
     let mut by_reason: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
     for (point, reason) in reasons {
@@ -372,7 +372,7 @@ fn unavailable(reasons: &Reasons) -> Vec<UnavailablePoints> {
     rows.collect()
 }
 
-/// The values that `points` have in common, and others of the sweep have not.
+/// Describes `points` by the values that they have in common and that not all points of the sweep have.
 fn common(points: &[&Point], reasons: &Reasons) -> String {
     let Some(first) = points.first() else {
         return String::new();

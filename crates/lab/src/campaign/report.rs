@@ -9,24 +9,24 @@ use joulio_twin::published::{Paper, PaperError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A report that cannot be made.
+/// Reason why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// A folder that cannot be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The text of an experiment in a folder is not valid for this version.
+    /// The experiment in a folder cannot be read by this version.
     #[error("{}: its experiment cannot be read: {source}; name one with --experiment", path.display())]
     Experiment {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// Reason why it cannot be read.
         source: ExperimentFileError,
     },
-    /// The published numbers that come with joulio cannot be read.
+    /// The published numbers that are built into joulio cannot be read.
     #[error(transparent)]
     Published(#[from] PaperError),
-    /// Folders that one experiment's name stands for, run by unlike files.
+    /// Two folders were run with different files of an experiment of the same name.
     #[error(
         "{} and {} were run by unlike files of {experiment}: name the one to show by --experiment",
         one.display(), other.display()
@@ -36,32 +36,32 @@ pub enum ReportError {
         experiment: String,
         /// A folder.
         one: PathBuf,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
     },
-    /// An experiment that is shown in place of others, and none of the folders is of it.
+    /// A folder has results of another experiment than the one given in place of the folders' own.
     #[error("--experiment {given}: {} is of {of}", path.display())]
     Unlike {
         /// Name of the experiment that was given.
         given: String,
         /// A folder.
         path: PathBuf,
-        /// Name of its experiment.
+        /// Name of the folder's experiment.
         of: String,
     },
-    /// A run that is in two folders, and would count twice.
+    /// Two folders have the same run, which would count twice.
     #[error("{} and {} both have {run}: make a report of each", one.display(), other.display())]
     Twice {
         /// The run.
         run: Box<RecordKey>,
         /// A folder.
         one: PathBuf,
-        /// The other.
+        /// Second folder.
         other: PathBuf,
     },
 }
 
-/// An experiment, and the records of its folders.
+/// An experiment with the records of all of its folders.
 struct Gathered {
     file: ExperimentFile,
     path: PathBuf,
@@ -70,11 +70,11 @@ struct Gathered {
     had: HashMap<RecordKey, PathBuf>,
 }
 
-/// The report of `folders`: their experiments in the order of the folders, folders of one experiment together. Each
-/// experiment is shown by its file as of the run, or, for those of `in_place`, as of now.
+/// Makes the report of `folders`: folders of one experiment are shown together, in the order of their first folder.
+/// Each experiment is shown as its file was when it was run, unless `in_place` is a current version of it.
 ///
 /// # Errors
-/// A folder has no results, folders do not go together, or an experiment cannot be read.
+/// A folder has no results, folders do not belong together, or an experiment cannot be read.
 pub fn report(
     folders: &[PathBuf],
     in_place: Option<&ExperimentFile>,
@@ -134,7 +134,7 @@ pub fn report(
     Ok(Report::new(&Paper::named(&[])?, shown.zip(runs).collect()))
 }
 
-/// The experiment as it was when `folder` was run.
+/// Returns the experiment as its file was when `folder` was run.
 fn own_file(folder: &ResultsFolder) -> Result<ExperimentFile, ReportError> {
     let file = ExperimentFile::parse(&folder.header.experiment, &folder.header.file);
     file.map_err(|source| ReportError::Experiment {

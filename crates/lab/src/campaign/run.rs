@@ -1,4 +1,4 @@
-//! Doing the runs of a campaign.
+//! Execution of a campaign's runs.
 
 use super::blocks::Blocks;
 use super::error::CampaignError;
@@ -18,46 +18,45 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Observer of a campaign, beside that of its runs.
+/// Observer of a campaign, which also observes its runs.
 pub trait CampaignObserver: Observer {
     /// Reports that a sweep of `runs` runs begins.
     fn sweep(&self, _name: &str, _runs: usize) {}
 }
 
-/// A campaign whose runs have been done, or as many as were until it ended.
+/// Result of a campaign that has ended, completely or early.
 #[derive(Debug, Default)]
 pub struct CampaignEnd {
-    /// Runs of the shard.
+    /// Number of runs in the shard.
     pub all: usize,
-    /// Runs that were done now, and not in an earlier session.
+    /// Number of runs that were done in this session.
     pub done: usize,
     /// Reasons why runs were unavailable, each with their number.
     pub unavailable: Vec<(String, usize)>,
-    /// Runs that are kept apart, by reason, and how many.
+    /// Runs that are kept apart: reasons, each with the number of runs.
     pub apart: Vec<(String, usize)>,
-    /// Why the first of them is, and what to do.
+    /// Reason for the first of these, with its remedy.
     pub first_apart: Option<String>,
-    /// Runs that failed, and why.
+    /// Names of the runs that failed, with the reasons.
     pub failed: Vec<(String, String)>,
-    /// Runs without a figure of a meter that others have one of, by meter, and how many; not those that
-    /// were too short for it.
+    /// Meters that gave no figure in some runs although they gave one in others, each with the number of these runs.
+    /// Runs that were too short for the meter are not counted.
     pub unmetered: Vec<(String, usize)>,
-    /// Names of runs that were ended early, or not begun.
+    /// Names of the runs that were ended early or not begun.
     pub not_run: Option<String>,
-    /// Why records could not be written, if they could not.
+    /// Error that prevented records from being written.
     pub unsaved: Option<StateError>,
-    /// Runs with figures, of all sessions.
+    /// Number of runs with figures, of all sessions.
     pub with_figures: usize,
-    /// Survey of machine and devices, where the experiment asks for it.
+    /// Survey of machine and devices, if the experiment asks for it.
     pub survey: Option<Survey>,
 }
 
 impl Campaign {
-    /// Runs what the folder `path` does not have of `shard`, and keeps the records there.
+    /// Executes the runs of `shard` that the folder `path` does not have yet, and adds their records to it.
     ///
     /// # Errors
-    /// The folder is of another campaign or cannot be used, nothing can be run, or settings could not be
-    /// put back.
+    /// The folder belongs to another campaign or cannot be used, nothing can be run, or settings could not be restored.
     pub fn run(
         &self,
         path: &Path,
@@ -73,7 +72,7 @@ impl Campaign {
             return Err(self.nothing("it has no sweep for this platform"));
         }
         if let Some(first) = self.sweeps.first().filter(|_| self.in_virtual_time()) {
-            // Before anything is made.
+            // Checks the options before any file is created.
             VirtualRunner::new(&first.layers.options)?;
         }
         if let Some(why) = self.lacks_all_devices() {
@@ -127,8 +126,8 @@ impl Campaign {
         Ok(end)
     }
 
-    /// Returns why none of the kernel's devices is there; if one of several is, that is enough, as the others may
-    /// come back.
+    /// Returns the reason why none of the kernel's devices is present. If at least one is present there is no reason:
+    /// the others may come back.
     fn lacks_all_devices(&self) -> Option<String> {
         let paths = self
             .targets()
@@ -170,10 +169,10 @@ impl Campaign {
         }
     }
 
-    /// Refuses to go on with another machine's results.
+    /// Checks that existing results are not another machine's.
     fn check_machine(&self, store: &RecordStore) -> Result<(), CampaignError> {
         if self.in_virtual_time() {
-            // One folder may have several modelled machines.
+            // A folder may have results of several modelled machines.
             return Ok(());
         }
         let here = crate::sweep::machine_here();
@@ -227,7 +226,7 @@ impl Campaign {
     }
 }
 
-/// A line of the manifests.
+/// Returns a line for the file of manifests.
 fn session(sweep: &str, manifest: &Manifest) -> Value {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     json!({
@@ -238,7 +237,7 @@ fn session(sweep: &str, manifest: &Manifest) -> Value {
 }
 
 impl CampaignSweep {
-    /// The sweep, with the runs of `shard`.
+    /// Returns the sweep and its runs in `shard`.
     fn of_shard(&self, shard: Shard) -> (&CampaignSweep, Vec<PlannedRun>) {
         let runs = self.runs.iter().enumerate();
         let runs = runs.filter(|(at, _)| shard.has(self.first + at));
@@ -255,7 +254,7 @@ impl CampaignSweep {
     }
 }
 
-/// An observer that is given the number of a run among those of the campaign.
+/// Observer that counts runs from the start of the campaign instead of the sweep.
 struct Shifted<'a> {
     observer: &'a dyn CampaignObserver,
     before: usize,
@@ -312,14 +311,14 @@ impl CampaignEnd {
             };
             self.with_figures += 1;
             if let Some(why) = record.apart() {
-                // The reason why it was spoiled, not the amount.
+                // Counts by the kind of disturbance, not by its amount.
                 let spoiled = result.spoiled.first();
                 let kind = spoiled.map(|one| one.by.to_string());
                 count(&mut self.apart, kind.unwrap_or_else(|| why.clone()));
                 self.first_apart.get_or_insert(why);
             }
             metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));
-            // A meter that is slower than the run has not failed.
+            // A run shorter than the meter's update interval is not the meter's failure.
             for meter in &counts.unmetered {
                 match meter.too_short {
                     true => {
@@ -333,7 +332,7 @@ impl CampaignEnd {
         self.unmetered = lacking;
     }
 
-    /// Trouble of the runs in one line; `None`: every run is as it was to be.
+    /// Describes the problems of the runs in one line; `None` if there was none.
     pub fn trouble(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some((name, why)) = self.failed.first() {
@@ -372,7 +371,7 @@ impl CampaignEnd {
     }
 }
 
-/// Counts one more of `what`.
+/// Adds one to the count of `what`.
 fn count(counts: &mut Vec<(String, usize)>, what: String) {
     match counts.iter_mut().find(|(known, _)| *known == what) {
         Some((_, count)) => *count += 1,

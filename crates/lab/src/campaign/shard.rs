@@ -1,9 +1,9 @@
-//! Parts of a campaign that machines do independently of each other.
+//! Parts of a campaign that different machines run independently.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Shard: one of several equal parts of a campaign: `3/16`.
+/// One of several equal parts of a campaign, written as `3/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Number of the part, from 1.
@@ -15,8 +15,8 @@ impl Shard {
     /// The whole campaign.
     pub const ALL: Shard = Shard { number: 1, of: 1 };
 
-    /// True if the run of the campaign with this number, from 0, is in the shard. Shards take the runs
-    /// in turn, so that each has of the long ones.
+    /// Returns true if the run with this number in the campaign, from 0, belongs to the shard. Runs are dealt out in
+    /// turn, so that every shard gets some of the long ones.
     pub fn has(self, run: usize) -> bool {
         run % self.of == self.number - 1
     }

@@ -98,7 +98,7 @@ fn a_manifest_that_was_cut_off_costs_no_other() {
 fn what_cannot_be_had_is_recorded_with_its_reason() {
     let folder = TempDir::new().unwrap();
     let end = run(folder.path(), Shard::ALL);
-    // 2 sizes x 2 modes, and 2 directions x 2 modes, three times each.
+    // 2 sizes x 2 modes, and 2 directions x 2 modes, with three repetitions each.
     assert_eq!((end.all, end.done), (24, 24));
     assert_eq!(end.with_figures, 18);
     assert_eq!(end.unavailable.len(), 1);
@@ -112,7 +112,7 @@ fn what_cannot_be_had_is_recorded_with_its_reason() {
     let read = ResultsFolder::read(folder.path()).unwrap();
     assert_eq!(read.records.len(), 24);
     assert_eq!(read.header, campaign().header());
-    // Nothing is left to do.
+    // No run is left to do.
     assert_eq!(run(folder.path(), Shard::ALL).done, 0);
 }
 
@@ -135,7 +135,7 @@ fn shards_merge_in_any_order_to_the_same_bytes() {
         texts.push(fs::read(into.join("records.jsonl")).unwrap());
     }
     assert!(texts.iter().all(|text| *text == texts[0]));
-    // And they are those of the campaign in one go, merged with itself.
+    // The shards' merged results equal those of the whole campaign, merged with itself.
     let whole = [path("whole"), path("whole")];
     merge(&whole, &path("once"), Existing::Keep).unwrap();
     assert_eq!(
@@ -192,7 +192,7 @@ fn results_are_those_of_the_profiles_that_their_files_had() {
     let built_in = "emulated:optane-900p";
     assert_eq!(run("one", &[&mine]), Ok(24));
     assert_eq!(run("one", &[&mine]), Ok(0));
-    // Devices are a list, and one that joulio has is always the same.
+    // The devices are a list; a device that is built in is always the same.
     assert_eq!(run("one", &[&mine, built_in]), Ok(24));
     assert_eq!(run("one", &[built_in]), Ok(0));
     fs::write(&file, text.replace(first, quicker)).unwrap();
@@ -283,7 +283,7 @@ fn results_are_compared_point_by_point() {
         .iter()
         .filter(|one| one.metric.to_string() == "latency_us");
     assert!(latency.clone().count() == 6 && latency.clone().any(ComparedPoint::differs));
-    // Energy at another boundary or of another meter is not compared; of the two models it is.
+    // Energy at different boundaries or from different meters is not compared; energy of two models is.
     assert!(
         compared
             .points
@@ -308,7 +308,7 @@ fn devices_are_compared_with_themselves_and_with_another_where_each_has_one() {
     };
     let (optane, ssd) = ("emulated:optane-900p", "emulated:samsung-980-pro");
     let (one, both) = (on("one", &[optane]), on("both", &[optane, ssd]));
-    // The same runs of the device that both have, and the other's alone.
+    // The runs of the device that both have are compared; those of the other device are counted as alone.
     let compared = compare(&one, &both, Kinds::Alike).unwrap();
     assert!(compared.points.iter().all(|point| point.percent == 0.0));
     assert_eq!(compared.alone, 6);
@@ -350,7 +350,7 @@ fn a_plan_says_what_is_unavailable_and_why() {
     assert_eq!(third.sweeps.iter().map(|one| one.runs).sum::<usize>(), 8);
 }
 
-/// Takes the meter's counter away after the first run.
+/// Observer that removes the meter's counter after the first run.
 struct Dying {
     counter: PathBuf,
 }
@@ -370,7 +370,7 @@ impl Observer for Dying {
 
 impl CampaignObserver for Dying {}
 
-/// Puts a tree with a meter of the package into `room`: the file of its counter.
+/// Creates a file tree with a meter of the package in `room`; returns the file of its counter.
 fn metered(room: &Path) -> PathBuf {
     let put = |path: &str, text: &str| {
         let path = room.join("tree").join(path);
@@ -385,8 +385,8 @@ fn metered(room: &Path) -> PathBuf {
     put(&format!("{zone}/energy_uj"), "1000000\n")
 }
 
-/// A campaign of two points on an emulated device, with more `keys`, whose meters are those of the tree in
-/// `room`.
+/// Returns a campaign of two points on an emulated device, with additional `keys`, whose meters are those of the tree
+/// in `room`.
 fn emulated(room: &Path, keys: &str, replicates: u32) -> Campaign {
     let mut base = ExperimentOptions::default();
     base.energy.root = Some(room.join("tree"));
@@ -428,7 +428,7 @@ fn the_idle_machine_is_measured_around_each_repetition() {
         assert!(interval.meters[0].seconds >= 1.0);
     }
     for record in &folder.records {
-        // The tree's counter stands still.
+        // The tree's counter never changes.
         assert_eq!(record.idle_watts["powercap:package-0"], 0.0);
         let energy = &record.result.counts.as_ref().unwrap().energy;
         assert!(
@@ -445,7 +445,7 @@ fn the_idle_machine_is_measured_around_each_repetition() {
         sentences.contains("0 W by powercap:package-0"),
         "{sentences}"
     );
-    // Nothing is left to do, and nothing is measured again.
+    // No run is left to do, and nothing is measured again.
     let end = campaign.run(&path, Shard::ALL, 1, &Stop::default(), &Silent);
     assert_eq!(end.unwrap().done, 0);
     assert_eq!(ResultsFolder::read(&path).unwrap().idle().len(), 3);
@@ -504,7 +504,7 @@ fn a_meter_that_dies_half_way_is_named_and_the_runs_go_on() {
         .filter_map(|one| Some(&one.result.counts.as_ref()?.unmetered));
     let unmetered: Vec<_> = unmetered.collect();
     assert_eq!(records.iter().filter(metered).count(), 1, "{unmetered:?}");
-    // The others say which meter has no figure.
+    // The other runs report which meter has no figure.
     let lacking = end.unmetered.iter().map(|(_, runs)| *runs);
     assert_eq!(lacking.collect::<Vec<_>>(), [1]);
     let trouble = end.trouble().unwrap();

@@ -1,4 +1,4 @@
-//! Activities of cores while their power is measured.
+//! Activities of cores during a measurement of their power.
 
 use joulio_cpu::Depth;
 use joulio_units::Nanos;
@@ -9,17 +9,17 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreActivity {
-    /// No thread of joulio runs.
+    /// No thread of joulio runs on the core.
     Rest,
-    /// Polls of a word of memory that find nothing.
+    /// Polls of a word of memory that never changes.
     Spin,
-    /// Polls of a word of memory with the PAUSE instruction between them.
+    /// The same polls with a PAUSE instruction between them.
     SpinPause,
-    /// Waits for a time: TPAUSE, or MWAITX.
+    /// Timed waits: TPAUSE, or MWAITX.
     Pause(#[serde(with = "DepthName")] Depth),
-    /// Waits for a write to a cache line that does not come: UMWAIT, or MWAITX.
+    /// Waits for a write to a cache line that is never written: UMWAIT, or MWAITX.
     Monitor(#[serde(with = "DepthName")] Depth),
-    /// Sleeps by a timer, one after another, of this length each.
+    /// Timed sleeps in succession, each of this length.
     Sleeps(Nanos),
 }
 
@@ -31,26 +31,26 @@ enum DepthName {
     C02,
 }
 
-/// The cores of a window: what some of them do, while the others idle.
+/// Activity of the cores in one window: some carry it out, the others idle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
     /// Activity of the first `cores` cores.
     pub activity: CoreActivity,
     /// Number of these cores.
     pub cores: usize,
-    /// Name of the deepest idle state that the kernel may choose, on every CPU; none: its own choice.
+    /// Name of the deepest idle state that the kernel may choose, on every CPU; `None`: no limit.
     pub limit: Option<String>,
-    /// Highest clock that the kernel may choose in kHz, on every CPU; none: its own choice.
+    /// Highest clock that the kernel may choose, in kHz, on every CPU; `None`: no limit.
     pub max_khz: Option<u64>,
 }
 
 impl Arm {
-    /// An arm in which nothing runs, and the kernel chooses the idle state.
+    /// Returns an arm in which nothing runs and the kernel chooses the idle state.
     pub fn idle() -> Arm {
         Arm::on(CoreActivity::Rest, 0)
     }
 
-    /// `cores` cores do `activity`.
+    /// Returns an arm in which `cores` cores carry out `activity`.
     pub fn on(activity: CoreActivity, cores: usize) -> Arm {
         Arm {
             activity,
@@ -60,7 +60,7 @@ impl Arm {
         }
     }
 
-    /// The arm, its idle cores in no deeper idle state than `limit`.
+    /// Returns the arm with its idle cores limited to idle states no deeper than `limit`.
     pub fn within(self, limit: Option<&str>) -> Arm {
         Arm {
             limit: limit.map(String::from),

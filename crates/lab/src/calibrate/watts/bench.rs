@@ -1,16 +1,16 @@
-//! The two sides of a measurement of watts: cores that do something, and joules that are read.
+//! Interfaces of a measurement of watts: cores to keep busy, and meters to read.
 
 use super::activity::Arm;
 use super::error::WattsError;
 use joulio_energy::Energy;
 use joulio_units::Nanos;
 
-/// Cores that can be made to do something for a while.
+/// Cores that can carry out an activity for a while.
 pub trait Cores {
-    /// Makes the cores carry out `arm`, calls `during` as soon as all of them do, and lets them rest again.
+    /// Makes the cores carry out `arm`, calls `during` once all of them do, and then stops them.
     ///
     /// # Errors
-    /// A core cannot do it, `during` fails, or the machine was not quiet.
+    /// A core cannot carry it out, `during` fails, or other programs disturbed the machine.
     fn run(
         &mut self,
         arm: &Arm,
@@ -18,21 +18,21 @@ pub trait Cores {
     ) -> Result<Ran, WattsError>;
 }
 
-/// A meter, or several that are added up.
+/// A meter, or several whose figures are added up.
 pub trait JouleMeter {
-    /// The mean power of the next `time`.
+    /// Returns the mean power over the next `time`.
     ///
     /// # Errors
-    /// A meter fails, or it was stopped.
+    /// A meter fails, or the measurement was stopped.
     fn over(&mut self, time: Nanos) -> Result<MeanPower, WattsError>;
 }
 
-/// A clock by which windows are known to a logger.
+/// A clock for the times of windows, to match them with a logger's record.
 pub trait WindowClock {
     /// Waits for `time` and returns its beginning and end, in nanoseconds since 1970 UTC.
     ///
     /// # Errors
-    /// The clock was set during that time, or the wait was stopped.
+    /// The clock was changed during that time, or the wait was stopped.
     fn over(&mut self, time: Nanos) -> Result<[Nanos; 2], WattsError>;
 }
 
@@ -54,14 +54,14 @@ impl From<Energy> for MeanPower {
     }
 }
 
-/// Record of the cores' activity in a window.
+/// What the cores did in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ran {
-    /// Timer sleeps that ended, a second and core.
+    /// Timer sleeps that ended, per second and core.
     pub wakes: f64,
-    /// Share of a core's time that the system charged to joulio's thread on it.
+    /// Share of a core's time that the kernel charged to joulio's thread on it.
     pub busy: f64,
-    /// Share of the cycles that the cores were in C0.1 or C0.2, whichever they were to wait in;
-    /// `None`: not counted here.
+    /// Share of the cycles that the cores spent in C0.1 or C0.2, whichever they were to wait in; `None`: not counted on
+    /// this machine.
     pub inside: Option<f64>,
 }

@@ -1,8 +1,8 @@
-//! Windows in an order that cancels drift.
+//! Order of measurement windows that cancels drift.
 //!
-//! A block measures its arms forth and back (idle, one, all, all, one, idle): a linear drift is the same in every
-//! arm's mean, and cancels in their differences. Blocks share no window, so that the interval follows from their
-//! differences.
+//! A block measures its arms forwards and then backwards (idle, one, all, all, one, idle): a linear drift adds the same
+//! to every arm's mean, and cancels in their differences. Blocks have no window in common, so their differences are
+//! independent and give a confidence interval.
 
 use super::activity::Arm;
 use super::bench::{Cores, JouleMeter, MeanPower, Ran};
@@ -10,29 +10,29 @@ use super::error::WattsError;
 use crate::statistics::Interval;
 use joulio_units::Nanos;
 
-/// The arms of a block, each measured twice.
+/// Measured arms of a block, each the mean of two windows.
 #[derive(Clone, Debug)]
 pub struct Block {
     arms: Vec<Mean>,
 }
 
-/// The mean of an arm's two windows.
+/// Mean of an arm's two windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mean {
     /// Mean power.
     pub watts: f64,
-    /// Bound of the meter's own error of it.
+    /// Bound of the meter's own error, in watts.
     pub error: f64,
-    /// Record of the cores' activity.
+    /// What the cores did.
     pub ran: Ran,
 }
 
-/// Number and length of the measurements of each state.
+/// Number of blocks and length of windows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Number of blocks, at least two.
     pub blocks: u32,
-    /// Length of a window.
+    /// Length of each window.
     pub window: Nanos,
 }
 
@@ -99,13 +99,14 @@ impl Mean {
 }
 
 impl Block {
-    /// Returns the arm of this index; zero watts for one that does not exist.
+    /// Returns the arm at `index`; an arm of zero watts if there is none.
     pub fn arm(&self, index: usize) -> Mean {
         self.arms.get(index).copied().unwrap_or_default()
     }
 }
 
-/// The interval of the sum of the arms' watts by `weights`, over the blocks.
+/// Computes the sum of the arms' watts with these `weights` in each block, and returns its confidence interval over the
+/// blocks.
 pub fn contrast(blocks: &[Block], weights: &[f64]) -> Interval {
     let each = |of: &dyn Fn(Mean, f64) -> f64| -> Vec<f64> {
         let sum = |block: &Block| {
@@ -124,7 +125,7 @@ pub fn contrast(blocks: &[Block], weights: &[f64]) -> Interval {
     )
 }
 
-/// The mean of something of one arm, over the blocks in which it is known.
+/// Returns the mean of a figure of one arm over the blocks in which it is known.
 pub fn mean(blocks: &[Block], arm: usize, of: impl Fn(Ran) -> Option<f64>) -> Option<f64> {
     let known: Vec<f64> = blocks
         .iter()

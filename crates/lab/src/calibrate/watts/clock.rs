@@ -1,12 +1,12 @@
-//! Watts of a spinning core against the clock.
+//! Watts of a spinning core as a function of its clock.
 
 use crate::statistics::Interval;
 use serde::Serialize;
 
-/// Exponents that the law of a profile's `[frequency]` may have: 1 where the voltage stays, 3 where it is
-/// proportional to the clock.
+/// Exponents that the law of a profile's `[frequency]` may have: 1 if the voltage is constant, 3 if it is proportional
+/// to the clock.
 const EXPONENTS: [f64; 2] = [1.0, 3.0];
-/// Steps between them in a search.
+/// Number of exponents that the search tries between them.
 const STEPS: u32 = 200;
 
 /// Watts of a spinning core at one clock.
@@ -14,22 +14,23 @@ const STEPS: u32 = 200;
 pub struct ClockWatts {
     /// Highest clock that the kernel may choose, in hertz.
     pub hertz: f64,
-    /// Watts above an idle core; `None`: `why`.
+    /// Watts above an idle core; `None` for the reason in `why`.
     pub above_idle: Option<Interval>,
-    /// Why there is no figure.
+    /// Reason why there is no figure.
     pub why: Option<String>,
 }
 
-/// The law by which watts follow the clock: `P(r) = P(1) x (s + (1 - s) x r^e)`.
+/// Law for watts as a function of the clock: `P(r) = P(1) x (s + (1 - s) x r^e)`, r being the clock relative to the
+/// reference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClockLaw {
-    /// Clock of r = 1, in hertz.
+    /// Reference clock (r = 1), in hertz.
     pub reference_hertz: f64,
-    /// Share of the watts that does not follow the clock, with the interval of the meter.
+    /// Share s of the watts that does not depend on the clock, with the interval of the meter's error.
     pub static_share: Interval,
-    /// Power of the clock that the rest goes with.
+    /// Exponent e of the rest.
     pub exponent: f64,
-    /// True if the exponent was found; false if it is the base profile's.
+    /// True if the exponent was fitted; false if it comes from the base profile.
     pub exponent_found: bool,
 }
 
@@ -53,8 +54,8 @@ impl ClockWatts {
 }
 
 impl ClockLaw {
-    /// The law that is nearest to `clocks`, the highest first, of cores that draw `floor` watts when idle. From
-    /// three clocks on the exponent is found too; of two it is `exponent`. `None`, where fewer have figures.
+    /// Fits the law to `clocks`, the highest first, of cores that draw `floor` watts when idle. The exponent is fitted
+    /// from three clocks on; with two it is `exponent`. Returns `None` if fewer than two clocks have figures.
     pub fn of(clocks: &[ClockWatts], floor: f64, exponent: f64) -> Option<ClockLaw> {
         let known: Vec<_> = clocks
             .iter()
@@ -78,7 +79,7 @@ impl ClockLaw {
             false => exponent,
         };
         let value = share(&ratios, exponent);
-        // Each ratio has the error of its two figures, and the share the mean of these errors.
+        // A ratio's error is the sum of its two figures' errors, and the share's is the mean over the ratios.
         let off = |(r, watts): &(f64, &Interval)| {
             let relative = watts.half() / watts.value + top.half() / top.value;
             let ratio = watts.value / top.value;
@@ -102,7 +103,7 @@ fn exactly(value: f64) -> Interval {
     Interval::around(value, 0.0)
 }
 
-/// The share from 0 to 1 that is nearest to the ratios of clocks and watts, by least squares.
+/// Returns the share from 0 to 1 that fits the ratios of clocks and watts best, by least squares.
 fn share(ratios: &[(f64, f64)], exponent: f64) -> f64 {
     // p - r^e = s (1 - r^e).
     let (mut over, mut under) = (0.0, 0.0);
@@ -151,7 +152,7 @@ mod tests {
         assert!((law.exponent - 2.2).abs() < 0.05 && law.exponent_found);
         assert!(law.static_share.low < 0.3 && law.static_share.high > 0.3);
         assert_eq!(law.reference_hertz, 3e9);
-        // Two clocks say one figure, by the exponent that is given.
+        // Two clocks determine one figure; the exponent is the given one.
         let law = ClockLaw::of(&clocks(0.3, 2.0, &[3.0, 1.5]), 0.1, 2.0).unwrap();
         assert!((law.static_share.value - 0.3).abs() < 1e-6 && !law.exponent_found);
     }

@@ -1,4 +1,4 @@
-//! Why watts were not measured.
+//! Errors of a calibration of watts.
 
 use crate::power_log::PowerLogError;
 use joulio_energy::SumError;
@@ -8,23 +8,23 @@ use rustix::io::Errno;
 use std::io;
 use std::path::PathBuf;
 
-/// Why watts were not measured.
+/// Reason why watts were not measured.
 #[derive(Debug, thiserror::Error)]
 pub enum WattsError {
-    /// The machine has no meter of the package or the wall that can be read; each gives its reason.
+    /// No meter of the package or of the wall can be read; each gives its reason.
     #[error(
         "--watts: no meter of the package or the wall can be read here, and nothing is measured"
     )]
     NoMeter(Vec<String>),
-    /// The process may use one core only, whose watts cannot be separated from those of what cores share.
+    /// The process may use only one core, whose watts cannot be separated from those of the parts that cores share.
     #[error(
         "--watts: needs two cores of one package, to tell theirs from what they share: this process may use {0}"
     )]
     OneCore(usize),
-    /// A single round does not give the error of its figures.
+    /// A single round gives no error of its figures.
     #[error("--rounds: --watts needs at least 2: one round alone has no error bound")]
     OneRound,
-    /// A name that no state has here.
+    /// The name of no state on this machine.
     #[error(
         "--states: '{word}' is not one of {}{}",
         WORDS.join(", "),
@@ -36,15 +36,15 @@ pub enum WattsError {
         /// Names of the kernel's idle states.
         idle: Vec<String>,
     },
-    /// Clocks that cannot be compared.
+    /// Clocks that cannot be compared with each other.
     #[error("--frequencies: {0}")]
     Clocks(String),
-    /// The file of windows cannot be read or written, or is none.
+    /// The file of windows cannot be read or written, or is not valid.
     #[error("{}: {why}", path.display())]
     Record {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Description of the problem.
         why: String,
     },
     /// The file of windows is of another machine or plan.
@@ -53,28 +53,28 @@ pub enum WattsError {
         .0.display()
     )]
     AnotherPlan(PathBuf),
-    /// Windows are left to do: go on with them.
+    /// Some windows were not done yet: continue with the same file.
     #[error(
         "{0} states were not done: go on by joulio calibrate --watts --record with the same file"
     )]
     RecordUnfinished(usize),
-    /// A window is too short for a logger, whose first and last samples are of something else too.
+    /// Windows are too short for a logger, whose first and last samples cover other times too.
     #[error(
         "--window: a logger takes a sample a second, and four of a window are left out: give at least 10 s"
     )]
     ShortWindow,
-    /// The machine's clock was set within a window.
+    /// The machine's clock was changed during a window.
     #[error(
         "the machine's clock was changed by {0:.1} s during a window: go on with the same file"
     )]
     ClockSet(f64),
-    /// The logger's record, or its clock, is not available.
+    /// The logger's record cannot be used, or its clock cannot be determined.
     #[error(transparent)]
     Log(#[from] PowerLogError),
     /// The windows of some states were not measured.
     #[error("--watts: {0}")]
     NotDone(String),
-    /// A meter failed in the middle.
+    /// A meter failed during the measurement.
     #[error("--watts: {name}: {why}")]
     Meter {
         /// Name of the meter.
@@ -82,13 +82,13 @@ pub enum WattsError {
         /// Why.
         why: String,
     },
-    /// Meters whose figures cannot be added.
+    /// The figures of these meters cannot be added.
     #[error("--watts: {0}: choose one of them by --meter")]
     Sum(#[from] SumError),
-    /// The system cannot start a thread.
+    /// The system cannot start another thread.
     #[error("--watts: {0}")]
     Thread(#[from] io::Error),
-    /// A thread cannot be kept on its CPU.
+    /// A thread cannot be bound to its CPU.
     #[error("--watts: CPU {cpu}: {errno}")]
     Pin {
         /// The CPU's number.
@@ -96,13 +96,14 @@ pub enum WattsError {
         /// The system's reason.
         errno: Errno,
     },
-    /// The idle states could not be limited, or not be put back.
+    /// The limit on idle states could not be set or restored.
     #[error("--watts: {0}")]
     Change(#[from] Box<ChangeError>),
     /// The measurement was spoiled: other programs ran, or the machine was disturbed otherwise.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
-    /// The difference between spinning and idling is not significant: nor is that of anything which saves part of it.
+    /// The power of spinning cannot be told from that of idling, so neither can that of any wait that saves a part of
+    /// the difference.
     #[error(
         "by {meter} {cores} spinning cores cannot be told from idle ones (within {within:.2} W each): give more --rounds, a longer --window, or another --meter"
     )]
@@ -111,13 +112,13 @@ pub enum WattsError {
         meter: String,
         /// Number of cores that spun.
         cores: usize,
-        /// Half of the interval, in watts a core.
+        /// Half the width of the interval, in watts per core.
         within: f64,
     },
-    /// Ended early.
+    /// The measurement was stopped early.
     #[error("nothing is kept")]
     Interrupted,
-    /// A thread panicked, and said why.
+    /// A thread panicked; its message is on standard error.
     #[error("--watts: a thread panicked")]
     Panicked,
 }
@@ -133,7 +134,7 @@ fn idle_names(idle: &[String]) -> String {
 }
 
 impl WattsError {
-    /// True if nothing was measured, since it cannot be here.
+    /// Returns true if nothing was measured, because it is not possible on this machine.
     pub fn is_refusal(&self) -> bool {
         match self {
             WattsError::NoMeter(_)

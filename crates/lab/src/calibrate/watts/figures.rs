@@ -11,9 +11,9 @@ use serde::Serialize;
 pub struct MeasuredWatts {
     /// Names of the meters whose figures were added.
     pub meter: String,
-    /// Place at which they are.
+    /// Place of the meters: the package or the wall.
     pub boundary: MeteredAt,
-    /// Number of cores, of one package, that were made to do something.
+    /// Number of cores, all of one package, that were kept busy.
     pub cores_used: usize,
     /// Number of cores of the machine.
     pub cores: usize,
@@ -21,27 +21,27 @@ pub struct MeasuredWatts {
     pub rounds: u32,
     /// Length of a window in seconds.
     pub window_seconds: f64,
-    /// Kernel's release.
+    /// Release of the kernel.
     pub kernel: String,
     /// Revision of the microcode.
     pub microcode: String,
-    /// Day of the measurement.
+    /// Date of the measurement.
     pub date: String,
-    /// Watts of the idle machine, of one and of all cores that spin.
+    /// Watts of the idle machine, with one core spinning, and with all used cores spinning.
     pub awake: [CoresAwake; 3],
-    /// Watts that cores share, on top while one of them is awake.
+    /// Watts that cores share, drawn in addition while at least one of them is awake.
     pub uncore: Interval,
     /// Watts of a core in each state.
     pub states: Vec<StateWatts>,
     /// Joules of a wake-up from each idle state.
     pub wakes: Vec<WakeJoules>,
-    /// Name of the idle state that all else is above, where the machine has any.
+    /// Name of the idle state above whose power all others are given, if the machine has any.
     pub idle_state: Option<String>,
-    /// Watts of a spinning core at each clock that was chosen, the highest first, at which all else is too.
+    /// Watts of a spinning core at each clock that was chosen, the highest first; all other figures are at the highest.
     pub clocks: Vec<ClockWatts>,
 }
 
-/// Watts of the whole boundary while some cores spin.
+/// Watts of the whole boundary while some of the cores spin.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CoresAwake {
     /// Number of cores that spin.
@@ -55,32 +55,32 @@ pub struct CoresAwake {
 pub struct StateWatts {
     /// Name of the state: `spin`, `tpause C0.2`, `C1E`.
     pub name: String,
-    /// Figure of the profile that it is.
+    /// Profile figure that these watts become.
     #[serde(skip)]
     pub figure: Option<CoreState>,
-    /// Watts above an idle core; `None`: `why`.
+    /// Watts above an idle core; `None` for the reason in `why`.
     pub above_idle: Option<Interval>,
-    /// Watts less than a spinning core draws.
+    /// Watts below a spinning core.
     pub below_spin: Option<Interval>,
-    /// Share of the cycles that the core was in C0.1 or C0.2, whichever the state is; `None`: not
-    /// counted here.
+    /// Share of the cycles that the core spent in C0.1 or C0.2, whichever the state is; `None`: not counted on this
+    /// machine.
     pub inside: Option<f64>,
-    /// Why there is no figure.
+    /// Reason why there is no figure.
     pub why: Option<String>,
 }
 
 /// Joules of a wake-up by a timer from one idle state.
 #[derive(Clone, Debug, Serialize)]
 pub struct WakeJoules {
-    /// The deepest state that the kernel might choose; `None`: its own choice.
+    /// Deepest state that the kernel was allowed to choose; `None`: no limit.
     pub state: Option<String>,
-    /// Wakes a second and core of the two rates.
+    /// Wake-ups per second and core, at the two rates that were compared.
     pub rates: [f64; 2],
-    /// Nanoseconds that the system charged for a wake, which are not in its joules.
+    /// CPU time that the kernel charged for a wake-up in nanoseconds; its energy is not part of `joules`.
     pub busy_ns: f64,
-    /// Joules; `None`: `why`.
+    /// Joules; `None` for the reason in `why`.
     pub joules: Option<Interval>,
-    /// Why there is no figure.
+    /// Reason why there is no figure.
     pub why: Option<String>,
 }
 
@@ -99,14 +99,14 @@ pub fn figure_of_idle_state(name: &str) -> Option<CoreState> {
         _ if !name.starts_with('C') => None,
         1 if name.starts_with("C1E") => Some(CoreState::C1e),
         1 => Some(CoreState::C1),
-        // Without its voltage, or nearly: the deepest that profiles know.
+        // Idle without voltage, or nearly: the deepest state that profiles have.
         2..=5 => None,
         _ => Some(CoreState::C6),
     }
 }
 
 impl MeasuredWatts {
-    /// Watts of a spinning core above an idle one.
+    /// Returns the watts of a spinning core above an idle one.
     pub fn spin(&self) -> Option<Interval> {
         let spin = self
             .states

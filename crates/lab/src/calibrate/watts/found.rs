@@ -1,8 +1,8 @@
 //! Watts of states, computed from measured windows.
 //!
-//! The watts of a core are the difference between all used cores in a state and one of them, over the number of the
-//! others: the parts that cores share while any is awake are in both. The rest of what one core adds is the shared
-//! part.
+//! The watts of a core are the difference between all used cores in a state and one core in it, divided by the number
+//! of additional cores: the parts that cores share are powered in both. What the first core adds beyond that is the
+//! shared part.
 
 use super::block::{Block, contrast, mean};
 use super::clock::ClockWatts;
@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::statistics::Interval;
 use joulio_model::CoreState;
 
-/// Figures of a calibration, before the boundary is known.
+/// Figures of a calibration, independent of the meter's boundary.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Watts with no, one and all used cores spinning.
@@ -24,7 +24,7 @@ pub struct Found {
     pub states: Vec<StateWatts>,
     /// Joules of wake-ups.
     pub wakes: Vec<WakeJoules>,
-    /// Watts of a spinning core at each clock of the plan, the highest first; empty where none was chosen.
+    /// Watts of a spinning core at each clock of the plan, the highest first; empty if no clocks were chosen.
     pub clocks: Vec<ClockWatts>,
 }
 
@@ -139,17 +139,19 @@ impl Found {
     }
 }
 
-/// Computes the watts of a state above the deepest, from windows with all cores of the machine idle in it.
+/// Computes the watts of an idle state above the deepest, from windows in which all cores of the machine are idle in
+/// it.
 fn idle_state(name: String, blocks: &[Block], uncore: &Interval, plan: &Plan) -> StateWatts {
     let all = contrast(blocks, &[-1.0, 1.0]);
     let cores = all.minus(&uncore.times(plan.packages as f64));
     let above = cores.times(1.0 / plan.cores.max(1) as f64);
     let figure = figure_of_idle_state(&name);
-    // The kernel counts a stay when it ends, which on an idle core may be windows later.
+    // How long cores were in the state is not shown: the kernel counts a stay when it ends, which may be windows later.
     StateWatts::of(name, figure, above, None)
 }
 
-/// Watts of a spinning core above one that sleeps in the state `name`.
+/// Returns the watts of a spinning core above one that sleeps in the state `name`, or the reason why they are not
+/// known.
 fn above_sleeping(
     plan: &Plan,
     spin: &Interval,
@@ -169,14 +171,15 @@ fn above_sleeping(
     }
 }
 
-/// Weights of the arms for the watts of a core: all cores less one core, over the number of the others.
+/// Returns the weights of the arms for the watts of one core: all cores minus one core, divided by the number of
+/// additional cores.
 fn per_core(used: usize) -> [f64; 3] {
     let others = (used - 1) as f64;
     [0.0, -1.0 / others, 1.0 / others]
 }
 
-/// Joules of a wake-up, from what `used` cores draw more at the higher rate, less what the threads'
-/// time costs at `busy` watts above idling.
+/// Computes the joules of a wake-up: the additional energy of `used` cores at the higher rate of wake-ups, minus the
+/// threads' CPU time at `busy` watts above idling, for each additional wake-up.
 fn wake(state: Option<String>, blocks: &[Block], used: usize, busy: &Interval) -> WakeJoules {
     let [slow, fast] = [1, 2];
     let differences = blocks.iter().map(|block| {
@@ -235,7 +238,7 @@ impl StateWatts {
         }
     }
 
-    /// A state without a figure.
+    /// Returns a state that has no figure.
     pub(super) fn none(name: String, why: String) -> StateWatts {
         StateWatts {
             name,

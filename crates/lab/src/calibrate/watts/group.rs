@@ -1,31 +1,30 @@
-//! Groups of windows: what is compared within each of them.
+//! Groups of windows that are compared with each other.
 
 use super::activity::{Arm, CoreActivity};
 use super::block::Block;
 use super::plan::{IdleStatePlan, Plan};
 use joulio_units::Nanos;
 
-/// The shorter of the two sleeps by which wake-ups are measured, at least: at more wakes a second
-/// than some thousands a core has no time to idle.
+/// Shortest sleep for measuring wake-ups: at more than some thousands of wake-ups a second a core has no time to idle.
 const SHORTEST_SLEEP: Nanos = Nanos::from_micros(250);
-/// Times that the sleep is longer than leaving the state takes, at least, so that it pays to enter
-/// it: three to six are its target residency in the kernel's tables.
+/// Smallest ratio of the sleep to the exit latency of the idle state, so that entering it pays: in the kernel's tables
+/// the target residency is three to six times the latency.
 const SLEEP_LATENCIES: u64 = 10;
-/// Times that the longer sleep is as long as the shorter.
+/// Ratio of the longer sleep to the shorter.
 const SLEEP_RATIO: u64 = 4;
 
 /// Purpose of a group of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A core that spins, and what cores share.
+    /// Spinning, for the watts of a core and of the parts that cores share.
     Spin,
-    /// The awake wait of this index in the plan.
+    /// Wait of an awake core, by its index in the plan.
     Wait(usize),
-    /// The idle state of this index in the plan.
+    /// Idle state, by its index in the plan.
     Idle(usize),
-    /// A wake-up from the idle state of this index; `None`: from whichever the kernel chooses.
+    /// Wake-ups from the idle state with this index; `None`: from the one that the kernel chooses.
     Wake(Option<usize>),
-    /// A core that spins at the clock of this index in the plan.
+    /// Spinning at the clock with this index in the plan.
     Clock(usize),
 }
 
@@ -34,7 +33,7 @@ pub enum Purpose {
 pub struct Group {
     /// Purpose of the windows.
     pub purpose: Purpose,
-    /// Activities of the cores, a window each.
+    /// Activities of the cores, one for each window.
     pub arms: Vec<Arm>,
 }
 
@@ -48,7 +47,7 @@ pub struct MeasuredGroup {
 }
 
 impl Plan {
-    /// Groups of windows of all that is to be measured, spinning first.
+    /// Returns the groups of windows that the plan needs, spinning first.
     pub fn groups(&self) -> Vec<Group> {
         let used = self.used.max(2);
         let mut groups = vec![Group {
@@ -73,7 +72,7 @@ impl Plan {
                 arms: self.wakes_from(from.map(|index| &self.idle[index]), used),
             });
         }
-        // All of it at one clock, where clocks are compared.
+        // If clocks are compared, everything else is measured at the highest.
         let highest = self.clocks.first();
         for arm in groups.iter_mut().flat_map(|group| &mut group.arms) {
             arm.max_khz = highest.copied();
@@ -89,7 +88,8 @@ impl Plan {
         groups
     }
 
-    /// Indices of the idle states from which wake-ups are measured; one `None`, where the kernel shows none.
+    /// Returns the indices of the idle states from which wake-ups are measured; a single `None` if the kernel lists no
+    /// states.
     fn woken_from(&self) -> Vec<Option<usize>> {
         if !self.wakes {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Plan {
         let latency = state.map_or(0, |state| state.latency.0);
         let short = SHORTEST_SLEEP.max(Nanos(latency.saturating_mul(SLEEP_LATENCIES)));
         let long = Nanos(short.0.saturating_mul(SLEEP_RATIO));
-        // The deepest state is the kernel's own choice.
+        // The deepest state needs no limit: the kernel chooses it by itself.
         let deepest = self.deepest().map(|deepest| deepest.name.as_str());
         let name = state.map(|state| state.name.as_str());
         let limit = name.filter(|name| Some(*name) != deepest);
@@ -116,7 +116,7 @@ impl Plan {
     }
 }
 
-/// Idle, one core, all that are used.
+/// Returns three arms: idle, one core and `used` cores with this activity.
 fn awake(activity: CoreActivity, used: usize) -> Vec<Arm> {
     vec![Arm::idle(), Arm::on(activity, 1), Arm::on(activity, used)]
 }

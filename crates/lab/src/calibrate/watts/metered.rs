@@ -1,4 +1,4 @@
-//! The machine's own meters.
+//! Meters of this machine as the source of watts.
 
 use super::bench::{JouleMeter, MeanPower};
 use super::error::WattsError;
@@ -8,7 +8,7 @@ use joulio_model::MeteredAt;
 use joulio_units::Nanos;
 use joulio_workload::Stop;
 
-/// Meters of one boundary, which are added up.
+/// Meters of one boundary, whose figures are added up.
 pub struct Metered<'a> {
     discovery: &'a mut Discovery,
     boundary: Boundary,
@@ -16,10 +16,10 @@ pub struct Metered<'a> {
 }
 
 impl<'a> Metered<'a> {
-    /// The packages' meters, or without any the wall's.
+    /// Uses the packages' meters, or if there are none the wall's.
     ///
     /// # Errors
-    /// Neither can be read: why not, for each meter.
+    /// Neither can be read; the error has a reason for each meter.
     pub fn of(discovery: &'a mut Discovery, stop: &'a Stop) -> Result<Metered<'a>, WattsError> {
         let all = discovery.meters.about();
         let both = [Boundary::Package, Boundary::Wall];
@@ -34,7 +34,7 @@ impl<'a> Metered<'a> {
         }
     }
 
-    /// Place at which the figures are, in the words of profiles.
+    /// Returns the boundary of the meters as profiles name it.
     pub fn boundary(&self) -> MeteredAt {
         match self.boundary {
             Boundary::Package => MeteredAt::Package,
@@ -42,13 +42,13 @@ impl<'a> Metered<'a> {
         }
     }
 
-    /// Names of the meters.
+    /// Returns the names of the meters.
     pub fn names(&self) -> String {
         let names = self.own().map(|about| about.name);
         names.collect::<Vec<_>>().join(" + ")
     }
 
-    /// Longest time that a meter takes to follow the power.
+    /// Returns the longest time between two updates of a meter.
     pub fn lag(&self) -> Nanos {
         let update = |kind| match kind {
             MeterKind::Counter { update, .. } | MeterKind::Power { update, .. } => update,
@@ -89,7 +89,7 @@ impl JouleMeter for Metered<'_> {
     }
 }
 
-/// Why each meter is not read, a line each.
+/// Returns the reason why each meter cannot be used, one a line.
 fn reasons(discovery: &Discovery) -> Vec<String> {
     let read = discovery.meters.about().into_iter();
     let beside = read.map(|about| {

@@ -1,5 +1,5 @@
-//! Calibration of watts with the meters that can be read, or with a logger at the plug: of a core in each kind of
-//! wait, of a wake-up, of the parts that cores share, and of all of these by clock frequency.
+//! Calibration of watts with the meters that can be read, or with a logger at the plug: watts of a core in each kind of
+//! wait, of the parts that cores share, and of both at several clocks; joules of a wake-up.
 
 mod activity;
 mod bench;
@@ -49,7 +49,7 @@ use std::path::{Path, PathBuf};
 use threads::CoreThreads;
 use topology::Topology;
 
-/// Shortest window of which a logger with a sample a second leaves something to measure.
+/// Shortest window in which a logger with a sample a second has enough samples.
 const SHORTEST_LOGGED: Nanos = Nanos::from_millis(10_000);
 
 /// Options of a calibration of watts.
@@ -59,15 +59,15 @@ pub struct WattsRequest {
     pub root: PathBuf,
     /// Number and length of the measurements of each state.
     pub rounds: Rounds,
-    /// Names of the states beside spinning; none: all.
+    /// Names of the states to measure beside spinning; empty: all.
     pub states: Vec<String>,
-    /// Clocks that are compared; none: the clock is the kernel's choice.
+    /// Clocks to compare; empty: the kernel chooses the clock.
     pub frequencies: Vec<CoreFrequency>,
-    /// Ends as soon as the machine is not quiet.
+    /// True if the measurement ends as soon as other programs disturb it.
     pub strict: bool,
 }
 
-/// A calibration of watts whose cores are found.
+/// A checked calibration of watts, with the cores that it uses.
 pub struct WattsCalibration {
     request: WattsRequest,
     topology: Topology,
@@ -75,15 +75,15 @@ pub struct WattsCalibration {
 }
 
 impl WattsCalibration {
-    /// Number of windows of all rounds.
+    /// Returns the number of windows in all rounds.
     pub fn windows(&self) -> u64 {
         u64::from(self.plan.windows()) * u64::from(self.request.rounds.blocks)
     }
 
-    /// Checks that there are cores, states and clocks as requested.
+    /// Checks that the machine has the requested states and clocks, and at least two cores.
     ///
     /// # Errors
-    /// There is one core. One round is too few; states have to be this machine's, and clocks two that it has.
+    /// There is only one core, there are fewer than two rounds, or the machine lacks a state or a clock.
     pub fn new(request: WattsRequest) -> Result<WattsCalibration, WattsError> {
         if request.rounds.blocks < 2 {
             return Err(WattsError::OneRound);
@@ -111,16 +111,17 @@ impl WattsCalibration {
         })
     }
 
-    /// Checks that `discovery` has a meter.
+    /// Checks that `discovery` found a usable meter.
     ///
     /// # Errors
-    /// There is none; each gives its reason.
+    /// There is no such meter; the error has a reason for each.
     pub fn check_meters(&self, discovery: &mut Discovery) -> Result<(), WattsError> {
         Metered::of(discovery, &Stop::default()).map(drop)
     }
 
-    /// Measures with the meters of `discovery`, and returns the reasons why the measurement is spoiled, if it is.
-    /// `report` receives lines about settings that could not be put back, `tick` is called after each window.
+    /// Measures with the meters of `discovery`. Returns the watts, and the reasons why the measurement is spoiled if
+    /// there are any. `report` receives a line about each setting that could not be restored; `tick` is called after
+    /// each window.
     ///
     /// # Errors
     /// A meter fails, the difference between spinning and idling is not significant, or the measurement was stopped
@@ -156,7 +157,7 @@ impl WattsCalibration {
         let mut groups = Vec::new();
         for group in self.plan.groups() {
             let measured = protocol.measure(group)?;
-            // Half an hour of measurements to compare with it would be in vain.
+            // Without a significant difference the half hour of comparisons would be useless.
             if let (Purpose::Spin, Ok(blocks)) = (measured.purpose, &measured.blocks) {
                 Spinning::of(blocks, self.plan.used.max(2)).map_err(named)?;
             }
@@ -171,11 +172,11 @@ impl WattsCalibration {
     }
 
     /// Runs the activities of [`WattsCalibration::run`] without a meter, between two markers of `shape`, and records
-    /// them in the file `path`, group by group. A file that exists already is continued.
+    /// them group by group in the file `path`. An existing file is continued.
     ///
     /// # Errors
-    /// The file cannot be read or written, or is of another plan; windows are too short for a logger; or it was
-    /// stopped or spoiled.
+    /// The file cannot be read or written, or belongs to another plan; the windows are too short for a logger; or the
+    /// measurement was stopped or spoiled.
     pub fn record(
         self,
         path: &Path,
@@ -199,7 +200,7 @@ impl WattsCalibration {
                 record
             }
         };
-        // A file that cannot be written is found before the hours and not after them.
+        // Saves the file first, to find out before hours of measurement that it cannot be written.
         record.save(path)?;
         let marker = || -> Result<MarkerRecord, WattsError> {
             let made: Result<Marker, _> = shape.make(stop.flag());
@@ -252,7 +253,7 @@ impl WattsCalibration {
 }
 
 impl WattsRecord {
-    /// Returns the watts of the record's windows from `log`, and the reasons why they are spoiled.
+    /// Returns the watts of the record's windows, computed from `log`, and the reasons why they are spoiled.
     ///
     /// # Errors
     /// Windows are missing in the record or in the log, the log's clock cannot be determined, or the difference
@@ -317,7 +318,7 @@ fn watts(
     })
 }
 
-/// The clocks of `request` in kHz, in falling order.
+/// Returns the clocks of `request` in kHz, in falling order.
 fn clocks(request: &WattsRequest) -> Result<Vec<u64>, WattsError> {
     let khz = |frequency: &CoreFrequency| (frequency.hertz() / 1e3).round() as u64;
     let mut clocks: Vec<u64> = request.frequencies.iter().map(khz).collect();

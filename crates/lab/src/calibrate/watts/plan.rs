@@ -1,5 +1,4 @@
-//! Plan of a calibration of watts: the states that a machine can measure, and why it cannot measure
-//! the others.
+//! Plan of a calibration of watts: the states that this machine can measure, and why it cannot measure the others.
 
 use super::activity::CoreActivity;
 use super::topology::Topology;
@@ -14,13 +13,14 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Number of cores, of one package, that are made to do something: two at least.
+    /// Number of cores, all of one package, that are kept busy: at least two.
     pub used: usize,
     /// Number of cores of the machine.
     pub cores: usize,
     /// Number of packages of the machine.
     pub packages: usize,
-    /// Activities of awake cores beside spinning, each with the state whose figures it gives.
+    /// Activities of awake cores to measure beside spinning, each with the profile's state that it gives the watts of,
+    /// if any.
     pub waits: Vec<(CoreActivity, Option<CoreState>)>,
     /// Idle states that the kernel may choose, the shallowest first.
     pub idle: Vec<IdleStatePlan>,
@@ -28,18 +28,18 @@ pub struct Plan {
     pub without: Vec<Unmeasured>,
     /// True if wake-ups are measured.
     pub wakes: bool,
-    /// Highest clocks in kHz, in falling order: spinning is measured at each, all else at the first. Empty: the clock
-    /// is the kernel's choice.
+    /// Highest clocks in kHz, in falling order: spinning is measured at each, everything else at the first. Empty: the
+    /// kernel chooses the clock.
     pub clocks: Vec<u64>,
 }
 
-/// A state that is not measured.
+/// A state that is not measured, with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unmeasured {
     /// Name of the state.
     pub name: String,
-    /// Why not.
+    /// Reason why it is not measured.
     pub why: String,
 }
 
@@ -49,15 +49,15 @@ pub struct Unmeasured {
 pub struct IdleStatePlan {
     /// Name of the state.
     pub name: String,
-    /// Time that leaving it takes at most.
+    /// Longest time that leaving the state takes.
     pub latency: Nanos,
     /// True if the state's watts are measured. Those of the deepest state are not: all others are given above them.
     pub watts: bool,
 }
 
 impl Plan {
-    /// The plan for the machine whose file tree begins at `root`, of the states named by `only`, or
-    /// of all if that is empty.
+    /// Returns the plan for the machine whose file tree begins at `root`, with the states that `only` names, or with
+    /// all if it is empty.
     pub fn of(root: &Path, topology: &Topology, only: &[String]) -> Plan {
         let requested =
             |name: &str| only.is_empty() || only.iter().any(|word| word.eq_ignore_ascii_case(name));
@@ -101,12 +101,12 @@ impl Plan {
         plan
     }
 
-    /// The idle state that the idle machine is in.
+    /// Returns the deepest idle state, in which an idle machine is.
     pub fn deepest(&self) -> Option<&IdleStatePlan> {
         self.idle.last()
     }
 
-    /// Number of windows of a block of all that is to be measured: each arm there and back.
+    /// Returns the number of windows in one block of every group: two for each arm.
     pub fn windows(&self) -> u32 {
         let arms: usize = self.groups().iter().map(|group| group.arms.len()).sum();
         2 * arms as u32
@@ -114,13 +114,13 @@ impl Plan {
 }
 
 impl IdleStatePlan {
-    /// Returns whether a core in this state has to be woken. In POLL it has not: the idle task itself looks for work.
+    /// Returns true if a core in this state has to be woken. In POLL it does not: the idle task itself looks for work.
     pub fn can_be_woken_from(&self) -> bool {
         self.name != "POLL"
     }
 }
 
-/// The word by which `--states` asks for all depths of a wait.
+/// Returns the word with which `--states` requests all depths of a wait.
 fn kind(activity: CoreActivity) -> &'static str {
     match activity {
         CoreActivity::Pause(_) => "tpause",
@@ -130,7 +130,8 @@ fn kind(activity: CoreActivity) -> &'static str {
     }
 }
 
-/// The waits of this CPU without the kernel in `depth`, with their figures or why there is none.
+/// Returns the user-level waits of this CPU in `depth`, each with the profile's state or the reason why it cannot be
+/// measured.
 fn user_waits(root: &Path, depth: Depth) -> [(CoreActivity, Result<Option<CoreState>, String>); 2] {
     let (pause, monitor) = (CoreActivity::Pause(depth), CoreActivity::Monitor(depth));
     let wait = match UserWait::detect(depth) {
@@ -140,7 +141,7 @@ fn user_waits(root: &Path, depth: Depth) -> [(CoreActivity, Result<Option<CoreSt
             return [(pause, why()), (monitor, why())];
         }
     };
-    // On AMD both are MWAITX: in one of its depths it is a `monitor`, the other does not idle.
+    // On AMD both waits are MWAITX. Only the depth that goes idle is measured, as the profile's `monitor`.
     if wait.name() != "tpause" {
         let figure = (depth == Depth::C02).then_some(CoreState::Monitor);
         let none = Err("mwaitx is measured as the wait for a write".into());
@@ -160,6 +161,6 @@ fn user_waits(root: &Path, depth: Depth) -> [(CoreActivity, Result<Option<CoreSt
         Depth::C01 => CoreState::PauseC01,
         Depth::C02 => CoreState::PauseC02,
     };
-    // UMWAIT enters the same states: it is shown beside, and the profile has TPAUSE's.
+    // UMWAIT enters the same states as TPAUSE: its watts are shown, but the profile has TPAUSE's.
     [(pause, Ok(Some(figure))), (monitor, Ok(None))]
 }

@@ -7,14 +7,14 @@ use joulio_model::CoreState;
 use joulio_model::machine::{CoreWatts, WakeEnergy};
 use joulio_model::{Figure, FigureKind, Frequency, MachineProfile, MeteredAt};
 
-/// The least that a core may draw by the rules of profiles.
+/// Least power of a core that profiles allow, in watts.
 const MIN_WATTS: f64 = 1e-6;
 
-/// Exponent of the law by which watts follow the clock, used if none is known.
+/// Default exponent of the law of watts by clock.
 const EXPONENT: f64 = 2.0;
 
-/// Returns `base`, whose watts are those of the machine `name`, with this machine's watts in their place. Figures
-/// that were not measured, or are not significant, stay, and their source says so.
+/// Returns `base`, whose watts describe the machine `name`, with this machine's watts in their place. Figures that were
+/// not measured, or are not significant, stay as they are, and their source says so.
 pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> MachineProfile {
     let by = Source { watts, base: name };
     let [idle, ..] = watts.awake;
@@ -52,7 +52,7 @@ pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> M
     }
 }
 
-/// Source of figures.
+/// Source texts of the profile's figures.
 struct Source<'a> {
     watts: &'a MeasuredWatts,
     base: &'a str,
@@ -88,7 +88,7 @@ impl Source<'_> {
         }
     }
 
-    /// A figure of the base profile that stays.
+    /// Returns a figure of the base profile unchanged, with the reason in its source.
     fn stays(&self, figure: &Figure, why: &str) -> Figure {
         let why = match why {
             "" => "not measured".to_owned(),
@@ -101,11 +101,11 @@ impl Source<'_> {
     }
 }
 
-/// The law by which the watts of spinning follow the clock, where clocks were compared.
+/// Returns the law of a spinning core's watts by clock, if clocks were compared.
 fn frequency(base: &MachineProfile, by: &Source<'_>) -> Option<Frequency> {
     let old = base.frequency.as_ref();
     let given = old.map_or(EXPONENT, |law| law.exponent.value);
-    // The law is of the watts of `core_watts`, which are in full.
+    // The law applies to the watts in `core_watts`, which include those of an idle core.
     let (idle, _) = idle_floor(&base.core_watts, by.watts);
     let Some(law) = ClockLaw::of(&by.watts.clocks, idle.value, given) else {
         return old.map(|law| Frequency {
@@ -143,7 +143,8 @@ fn frequency(base: &MachineProfile, by: &Source<'_>) -> Option<Frequency> {
     })
 }
 
-/// Watts of a core of the idle machine by the profile `base`, above which all is measured, and the figure's name.
+/// Returns the watts of an idle core from the profile `base`, to which all measured watts are added, and the name of
+/// that figure.
 fn idle_floor<'a>(base: &'a CoreWatts, watts: &MeasuredWatts) -> (&'a Figure, &'static str) {
     let idle = watts.idle_state.as_deref().and_then(figure_of_idle_state);
     match idle {
@@ -192,7 +193,7 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
         spin: must(CoreState::Spin, &base.spin),
         kernel: by.stays(&base.kernel, ""),
         pause_c01: of(CoreState::PauseC01, base.pause_c01.as_ref()),
-        // A CPU has one or the other.
+        // A CPU has either MWAITX or TPAUSE.
         monitor: monitor.filter(|_| mwaitx || pause_c02.is_none()),
         pause_c02: pause_c02.filter(|_| !mwaitx),
         c1: must(CoreState::C1, &base.c1),
@@ -203,8 +204,8 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
     all
 }
 
-/// Holds each state between C6 and spinning, as it has to be: intervals overlap, and what was not
-/// measured knows nothing of this machine.
+/// Limits the watts of each state to those from C6 to spinning: measured intervals overlap, and figures from another
+/// machine's profile may lie outside.
 fn ordered(all: &mut CoreWatts) {
     let spin = all.spin.value;
     let c6 = all.c6.value.min(spin);
@@ -233,7 +234,7 @@ fn hold(figure: &mut Figure, low: f64, high: f64) {
 }
 
 fn wake(base: &WakeEnergy, by: &Source<'_>) -> WakeEnergy {
-    // That of the shallowest state, from which the wakes of I/Os are.
+    // Wakes from the shallowest state, as after most I/Os.
     let mut wakes = by.watts.wakes.iter();
     let found = wakes.find_map(|wake| Some((wake, wake.joules?)));
     let Some((wake, joules)) = found else {

@@ -1,13 +1,13 @@
-//! The order of a measurement of watts.
+//! Measurement of the groups of windows with given cores and meters.
 
 use super::bench::{Cores, JouleMeter};
 use super::block::Rounds;
 use super::error::WattsError;
 use super::group::{Group, MeasuredGroup};
 
-/// A measurement in the doing.
+/// Parts of a running measurement.
 pub struct Protocol<'a> {
-    /// Number and length of the measurements.
+    /// Number of blocks and length of windows.
     pub rounds: Rounds,
     /// The cores.
     pub cores: &'a mut dyn Cores,
@@ -18,7 +18,8 @@ pub struct Protocol<'a> {
 }
 
 impl Protocol<'_> {
-    /// Measures `group`. A state that the system does not let anybody choose has the reason in place of its blocks.
+    /// Measures `group`. If the system does not allow a state to be chosen, the result has the reason in place of the
+    /// blocks.
     ///
     /// # Errors
     /// A window fails.

@@ -7,23 +7,23 @@ use joulio_workload::spoiled::by_others;
 use joulio_workload::{Spoiled, Surroundings};
 use std::path::Path;
 
-/// Disturbances of a measurement so far.
+/// Observation of a measurement for disturbances.
 pub struct Quiet {
-    /// Ends as soon as something has spoiled it.
+    /// True if the measurement ends as soon as it is spoiled.
     strict: bool,
     all: Surroundings,
-    /// The idle window in which other programs ran most.
+    /// Disturbance of the idle window in which other programs ran most.
     busiest: Option<Spoiled>,
 }
 
-/// A window that is judged.
+/// An idle window that is checked for other programs.
 pub struct JudgedWindow {
     before: Surroundings,
     own: Nanos,
 }
 
 impl Quiet {
-    /// Watches from now on; ends the measurement when it is spoiled, if `strict`.
+    /// Begins the observation; if `strict`, the first disturbance ends the measurement.
     pub fn begin_all(strict: bool) -> Quiet {
         Quiet {
             strict,
@@ -32,7 +32,7 @@ impl Quiet {
         }
     }
 
-    /// Begins a window, in which nothing of joulio runs if it is to be `judged`.
+    /// Begins a window; if it is `judged`, no thread of joulio runs in it.
     pub fn begin(&self, judged: bool) -> Option<JudgedWindow> {
         judged.then(|| JudgedWindow {
             before: Surroundings::now(Path::new("/")),
@@ -40,11 +40,11 @@ impl Quiet {
         })
     }
 
-    /// Ends a window. Other programs may have a share of one CPU's time that is small beside a
-    /// core's watts; on whichever CPUs they ran.
+    /// Ends a window, and notes a disturbance if other programs used more than the tolerated share of one CPU, on
+    /// whichever CPUs they ran.
     ///
     /// # Errors
-    /// It was spoiled, and that ends the measurement.
+    /// The window was disturbed, and the measurement is strict.
     pub fn end(&mut self, judged: Option<JudgedWindow>) -> Result<(), WattsError> {
         let Some(judged) = judged else {
             return Ok(());
@@ -72,7 +72,7 @@ impl Quiet {
         Ok(())
     }
 
-    /// Everything that spoiled it.
+    /// Returns everything that spoiled the measurement.
     pub fn end_all(self) -> Vec<Spoiled> {
         let happened = Surroundings::now(Path::new("/")).since(&self.all);
         self.busiest

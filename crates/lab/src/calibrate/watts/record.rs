@@ -1,7 +1,7 @@
-//! Windows whose joules are added later, from a logger at the plug.
+//! Records of windows whose energy a logger at the plug provides afterwards.
 //!
-//! The file has everything that the computation needs except watts: the plan, the time of each window, the cores'
-//! activity in it, and the markers from which the logger's clock is determined.
+//! The file has everything that the computation needs except watts: the plan, the times of each window, what the cores
+//! did in it, and the markers with which the logger's clock is determined.
 
 use super::activity::Arm;
 use super::bench::{Cores, JouleMeter, MeanPower, Ran, WindowClock};
@@ -23,12 +23,12 @@ use std::cell::RefCell;
 use std::path::Path;
 
 const VERSION: u32 = 1;
-/// Bytes of the largest file: thousands of windows take less.
+/// Size of the largest file that is read, in bytes: thousands of windows take less.
 const LARGEST: u64 = 64 << 20;
-/// Difference of a window's length from the planned one from which on the machine's clock counts as set in between.
+/// Difference between a window's length and the planned one from which on the machine's clock counts as changed.
 const CLOCK_SET: Nanos = Nanos::from_millis(1_000);
 
-/// Windows of a calibration of watts without a meter, as a file keeps them.
+/// Windows of a calibration of watts without a meter, as they are saved in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WattsRecord {
@@ -37,23 +37,23 @@ pub struct WattsRecord {
     pub(super) plan: Plan,
     blocks: u32,
     window_ns: u64,
-    /// Kernel's release.
+    /// Release of the kernel.
     pub(super) kernel: String,
     /// Revision of the microcode.
     pub(super) microcode: String,
-    /// Day of the measurement.
+    /// Date of the measurement.
     pub(super) date: String,
-    /// Groups that were done, in the plan's order.
+    /// Groups that are done, in the plan's order.
     pub(super) groups: Vec<RecordedGroup>,
-    /// Markers that were made, one at least before and after the windows.
+    /// Markers, at least one before and one after the windows.
     #[serde(default)]
     pub(super) markers: Vec<MarkerRecord>,
-    /// Reasons for which the windows are not the machine's own.
+    /// Reasons why the windows do not show the machine itself.
     #[serde(default)]
     pub spoiled: Vec<Spoiled>,
 }
 
-/// A group's windows, or why there are none.
+/// Windows of a group, or the reason why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordedGroup {
@@ -62,7 +62,7 @@ pub(super) struct RecordedGroup {
     why: Option<String>,
 }
 
-/// A window in which the cores did something.
+/// Times of a window, and what the cores did in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedWindow {
@@ -73,19 +73,19 @@ struct RecordedWindow {
     inside: Option<f64>,
 }
 
-/// The machine and the day of a record.
+/// Machine and date of a record.
 #[derive(Clone, Debug)]
 pub struct RecordedOn {
-    /// Kernel's release.
+    /// Release of the kernel.
     pub kernel: String,
     /// Revision of the microcode.
     pub microcode: String,
-    /// Day of the measurement.
+    /// Date of the measurement.
     pub date: String,
 }
 
 impl WattsRecord {
-    /// A record in which nothing of `plan` is done.
+    /// Returns a record of `plan` in which no window is done.
     pub fn new(plan: Plan, rounds: Rounds, on: RecordedOn) -> WattsRecord {
         WattsRecord {
             version: VERSION,
@@ -101,14 +101,14 @@ impl WattsRecord {
         }
     }
 
-    /// Returns true if the windows of both are of one plan, on one machine as it was booted.
+    /// Returns true if both records have the same plan, kernel and microcode.
     pub fn is_of(&self, other: &WattsRecord) -> bool {
         let shape = |record: &WattsRecord| (record.blocks, record.window_ns);
         let on = |record: &WattsRecord| (record.kernel.clone(), record.microcode.clone());
         self.plan == other.plan && shape(self) == shape(other) && on(self) == on(other)
     }
 
-    /// Number and length of the measurements.
+    /// Returns the number of blocks and the length of windows.
     pub fn rounds(&self) -> Rounds {
         Rounds {
             blocks: self.blocks,
@@ -116,10 +116,10 @@ impl WattsRecord {
         }
     }
 
-    /// Reads and checks a file.
+    /// Reads a record from the file `path` and checks it.
     ///
     /// # Errors
-    /// The file cannot be read, or is none of these.
+    /// The file cannot be read, or is no valid record.
     pub fn load(path: &Path) -> Result<WattsRecord, WattsError> {
         let wrong = |why: String| WattsError::Record {
             path: path.into(),
@@ -154,10 +154,10 @@ impl WattsRecord {
         None
     }
 
-    /// Writes the file.
+    /// Writes the record to the file `path`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), WattsError> {
         let wrong = |why: String| WattsError::Record {
             path: path.into(),
@@ -169,15 +169,15 @@ impl WattsRecord {
         saved.map_err(|error| wrong(error.to_string()))
     }
 
-    /// Groups that are not done.
+    /// Returns the groups that are not done.
     pub fn left(&self) -> Vec<Group> {
         self.plan.groups().split_off(self.groups.len())
     }
 
-    /// Runs `group`, the next one, without a meter, and records it.
+    /// Runs `group`, the next one of the plan, without a meter, and records it.
     ///
     /// # Errors
-    /// A window fails, or it was stopped.
+    /// A window fails, or the measurement was stopped.
     pub fn record(
         &mut self,
         group: Group,
@@ -212,10 +212,10 @@ impl WattsRecord {
         Ok(())
     }
 
-    /// Groups with the watts of `log`, whose clock is known by `alignment`.
+    /// Returns the groups with the watts from `log`, whose clock `alignment` relates to the machine's.
     ///
     /// # Errors
-    /// Windows are left to do, or one is not in the log.
+    /// Windows were not done, or one is not covered by the log.
     pub fn measured(
         &self,
         log: &PowerLog,
@@ -251,7 +251,7 @@ impl WattsRecord {
     }
 }
 
-/// Cores that are recognised by the windows in which they were active.
+/// Cores whose activity is recorded with each window.
 struct Recording<'a> {
     cores: &'a mut dyn Cores,
     windows: &'a RefCell<Vec<RecordedWindow>>,
@@ -272,9 +272,9 @@ impl Cores for Recording<'_> {
     }
 }
 
-/// The machine's clock.
+/// Wall clock of the machine.
 pub struct MachineClock<'a> {
-    /// Ends a window early.
+    /// Stops the wait for the end of a window.
     pub stop: &'a Stop,
 }
 
@@ -293,7 +293,7 @@ impl WindowClock for MachineClock<'_> {
     }
 }
 
-/// A clock in place of a meter.
+/// Recorder of a window's times, in place of a meter.
 struct Timed<'a> {
     clock: &'a mut dyn WindowClock,
     windows: &'a RefCell<Vec<RecordedWindow>>,
@@ -315,7 +315,7 @@ impl JouleMeter for Timed<'_> {
 
 type Windows<'a> = RefCell<std::slice::Iter<'a, RecordedWindow>>;
 
-/// Work of cores in windows that are over.
+/// Recorded activity of the cores, in place of cores.
 struct Replayed<'a>(&'a Windows<'a>);
 
 impl Cores for Replayed<'_> {

@@ -1,4 +1,4 @@
-//! A simulated machine whose true watts the tests know, read through a RAPL of files.
+//! Calibration of a simulated machine with known watts, read through simulated RAPL files.
 
 mod machine;
 
@@ -65,7 +65,7 @@ fn measure(truth: &Truth, seed: u64, rounds: u32) -> Result<Found, WattsError> {
     Found::of(&plan, &groups?)
 }
 
-/// Pairs every figure that was found with the true one.
+/// Pairs every computed figure with the true one.
 fn beside(found: &Found, truth: &Truth) -> Vec<(String, Interval, f64)> {
     let mut all = vec![
         ("uncore".into(), found.uncore, truth.uncore),
@@ -90,8 +90,8 @@ fn beside(found: &Found, truth: &Truth) -> Vec<(String, Interval, f64)> {
     all
 }
 
-/// Noise, an even drift and one that turns, cores that make the uncore draw more, wakes whose
-/// handlers take time, and a counter that is updated each millisecond and goes round.
+/// The simulation has noise, a linear and a periodic drift, an uncore that draws more with each busy core, wake-ups
+/// whose handlers take time, and a counter that is updated every millisecond and wraps around.
 #[test]
 fn the_true_watts_lie_in_the_intervals() {
     let truth = Truth::default();
@@ -101,7 +101,7 @@ fn the_true_watts_lie_in_the_intervals() {
         for (name, interval, true_value) in beside(&found, &truth) {
             all += 1;
             let off = (interval.value - true_value).abs() / interval.half();
-            // Not by being wide: a spinning core's watts are known to a fiftieth.
+            // The interval must not be wide: the watts of a spinning core are known to 2 %.
             if name == "spin" {
                 assert!(interval.half() < 0.02 * true_value, "{interval:?}");
             }
@@ -115,7 +115,7 @@ fn the_true_watts_lie_in_the_intervals() {
         }
     }
     assert!(all >= 12 * 17, "{all}");
-    // One of twenty intervals is to miss; the drift that turns is in none of them.
+    // One in twenty intervals may miss the true value, and more because none allows for the periodic drift.
     assert!(
         outside.len() * 12 <= all,
         "{} of {all}: {outside:?}",
@@ -123,7 +123,7 @@ fn the_true_watts_lie_in_the_intervals() {
     );
 }
 
-/// Spinning at three clocks, all else at the highest.
+/// Spinning is measured at three clocks, everything else at the highest.
 #[test]
 fn the_law_of_the_clock_is_found() {
     let truth = Truth {
@@ -149,7 +149,7 @@ fn the_law_of_the_clock_is_found() {
     assert!(source.contains("3 GHz, 2 GHz, 1.2 GHz"), "{source}");
 }
 
-/// A core that idles in C1 alone, as intel_idle.max_cstate=1 leaves it, draws more there than one in C6.
+/// A core that idles only in C1, as with intel_idle.max_cstate=1, draws more than one in C6.
 #[test]
 fn the_law_of_the_clock_makes_the_watts_that_were_measured() {
     let truth = Truth {
@@ -172,7 +172,7 @@ fn the_law_of_the_clock_makes_the_watts_that_were_measured() {
     }
 }
 
-/// A machine without a meter, and a logger at the plug whose clock is 23.4 s ahead.
+/// A machine without a meter, and a logger at the plug with a clock that is 23.4 s ahead.
 #[test]
 fn windows_get_their_watts_from_a_logger_afterwards() {
     let truth = Truth {
@@ -203,7 +203,7 @@ fn windows_get_their_watts_from_a_logger_afterwards() {
                 &mut || {},
             )
             .unwrap();
-        // Killed here, it goes on with the next.
+        // Saves and loads the record as after a kill; the loop continues with the next group.
         record.save(&path).unwrap();
         record = WattsRecord::load(&path).unwrap();
         let unfinished = record.watts(&log()).err();
@@ -226,7 +226,7 @@ fn windows_get_their_watts_from_a_logger_afterwards() {
         let off = (interval.value - true_value).abs() / interval.half();
         assert!(off < 1.5, "{name}: {true_value}, found {interval:?}");
     }
-    // Of another plan's file nothing is taken.
+    // The file of another plan is refused.
     let other = Plan {
         wakes: false,
         ..plan(&truth)
@@ -258,7 +258,7 @@ fn drift_goes_out_of_the_differences() {
     };
     for truth in [still, drifting] {
         let found = measure(&truth, 1, 2).unwrap();
-        // All but the idle machine's own watts, which drift.
+        // The idle machine's own watts are the exception: they drift.
         for (name, interval, true_value) in beside(&found, &truth) {
             let allowed = if name.starts_with("wake") {
                 1e-6
@@ -276,7 +276,7 @@ fn drift_goes_out_of_the_differences() {
 
 #[test]
 fn what_cannot_be_told_from_idle_is_no_figure() {
-    // C1 that draws what the deepest state does, and an idle one's uncore.
+    // A machine whose C1 draws as much as its deepest state.
     let truth = Truth {
         c1: 0.0,
         ..Truth::default()
@@ -290,10 +290,10 @@ fn what_cannot_be_told_from_idle_is_no_figure() {
     assert!(c1.above_idle.is_none() && c1.below_spin.is_none(), "{c1:?}");
     let why = c1.why.as_deref().unwrap();
     assert!(why.starts_with("not distinguishable from idle"), "{why}");
-    // Nor are its wakes one, whose sleeping watts are not known.
+    // Neither has its wake a figure: the watts of sleeping in C1 are not known.
     let wake = &found.wakes[0];
     assert!(wake.joules.is_none() && wake.why.is_some(), "{wake:?}");
-    // A machine whose cores draw nothing: the package's meter does not see them.
+    // A machine whose meter does not show its cores' power.
     let blind = Truth {
         spin: 0.0,
         growing: 0.0,
@@ -373,8 +373,8 @@ fn the_profile_has_what_was_measured_and_says_what_was_not() {
     }
 }
 
-/// A wait that draws as much as spinning may come out above it, and a guess of another machine's
-/// C1 far above: profiles allow neither.
+/// The measured watts of a wait that draws as much as spinning may lie above spinning's, and another machine's C1 far
+/// above. Profiles allow neither.
 #[test]
 fn figures_are_held_between_c6_and_spinning() {
     let truth = Truth {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Cores of a machine.
+/// Cores and packages of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// CPUs that may be used, one of each core, all in one package.
+    /// CPUs to use: one of each core, all in one package.
     pub used: Vec<usize>,
     /// Number of cores.
     pub cores: usize,
@@ -17,8 +17,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Reads the cores of the system whose file tree begins at `root`; those of `allowed` may be
-    /// used. CPUs of which nothing is said are a core each.
+    /// Reads the cores of the system whose file tree begins at `root`; only CPUs in `allowed` are used. A CPU without
+    /// topology files counts as a core of its own.
     pub fn read(root: &Path, allowed: &[usize]) -> Topology {
         let folder = root.join("sys/devices/system/cpu");
         let text = |cpu: usize, file: &str| {
@@ -35,7 +35,7 @@ impl Topology {
             let siblings = text(cpu, "topology/thread_siblings_list");
             let one: &mut Vec<usize> = packages.entry(package).or_default();
             if cores.insert(siblings.clone().unwrap_or_else(|| cpu.to_string())) {
-                // The first of a core's threads that may be used.
+                // The first allowed CPU of the core.
                 let siblings = siblings.and_then(|text| parse_cpus(&text).ok());
                 let siblings = siblings.unwrap_or_else(|| vec![cpu as u32]);
                 let mut siblings = siblings.into_iter().map(|cpu| cpu as usize);

@@ -1,4 +1,4 @@
-//! A machine in virtual time: true watts, and the RAPL tree that shows them.
+//! A machine in virtual time with known watts, and a RAPL tree that shows its energy.
 
 use super::super::activity::{Arm, CoreActivity};
 use super::super::bench::{Cores, JouleMeter, MeanPower, Ran, WindowClock};
@@ -14,35 +14,36 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// The true watts of a machine.
+/// True watts of a machine.
 #[derive(Clone, Debug)]
 pub struct Truth {
     pub cores: usize,
-    /// The idle machine's.
+    /// Watts of the idle machine.
     pub idle: f64,
-    /// While any core is awake.
+    /// Watts of the uncore while any core is awake.
     pub uncore: f64,
-    /// More of the uncore's, for each core that is busy: it is of the core for the model.
+    /// Additional watts of the uncore for each busy core, which the model counts as the core's.
     pub growing: f64,
-    /// A core above idle.
+    /// Watts of a spinning core above an idle one.
     pub spin: f64,
-    /// TPAUSE in C0.2.
+    /// Watts of a core in TPAUSE C0.2.
     pub pause: f64,
     pub c1: f64,
     pub c1e: f64,
-    /// Joules of a wake, beside the time that a thread runs for.
+    /// Joules of a wake-up, without the time that a thread runs.
     pub wake_joules: f64,
-    /// Seconds that a thread runs for after a wake.
+    /// Seconds that a thread runs after a wake-up.
     pub wake_busy: f64,
-    /// Watts a second.
+    /// Linear drift in watts per second.
     pub drift: f64,
-    /// Amplitude of a drift that turns in seven minutes.
+    /// Amplitude in watts of a drift with a period of seven minutes.
     pub swing: f64,
-    /// Standard deviation in each hundredth of a second.
+    /// Standard deviation of the watts in each 10 ms.
     pub noise: f64,
     /// Clocks that are compared, in kHz.
     pub clocks: Vec<u64>,
-    /// Share of a spinning core's watts above idle that does not follow the clock; the rest goes with its square.
+    /// Share of a spinning core's watts above idle that does not depend on the clock; the rest is proportional to its
+    /// square.
     pub static_share: f64,
 }
 
@@ -69,7 +70,7 @@ impl Default for Truth {
 }
 
 impl Truth {
-    /// Watts of a core above idle in the state named `state`.
+    /// Returns the watts of a core above idle in the state named `state`.
     pub fn above_idle(&self, state: &str) -> f64 {
         match state {
             "spin" | "POLL" => self.spin + self.growing,
@@ -115,36 +116,36 @@ impl Truth {
     }
 }
 
-/// The machine's state, and its clock.
+/// State and clock of the machine.
 #[derive(Debug)]
 struct State {
     truth: Truth,
     now: u64,
-    /// Joules up to `counted`, in nanoseconds.
+    /// Energy in joules until the time `counted`, in nanoseconds.
     joules: f64,
     counted: u64,
     watts: f64,
     random: u64,
-    /// Joules at the end of each second.
+    /// Energy in joules at the end of each second.
     seconds: Vec<f64>,
 }
 
-/// Steps of the counter when it is first read: it goes round some seconds later.
+/// Value of the counter when it is first read: it wraps around some seconds later.
 const START: u64 = (1 << 32) - 5_000_000;
 const UNIT_NJ: u64 = 61_035;
-/// A reading of the clock takes so long, so that waiting for an update comes to an end.
+/// Nanoseconds that a reading of the clock takes, so that a wait for an update ends.
 const READING: u64 = 20_000;
 const SLICE: u64 = 10_000_000;
 const UPDATE: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// The machine's start, in nanoseconds since 1970.
+/// Start of the machine in nanoseconds since 1970.
 const EPOCH: u64 = 1_790_000_000_000_000_000;
 
 impl State {
-    /// Lets time pass until `now`, slice by slice.
+    /// Advances the time to `until`, slice by slice.
     fn pass(&mut self, until: u64) {
         while self.counted + UPDATE <= until {
-            // A slice at a time where there is room: noise is drawn for each.
+            // Noise is drawn for each slice.
             let left = until - self.counted;
             let step = left.min(SLICE);
             let step = step - step % UPDATE;
@@ -160,7 +161,7 @@ impl State {
         self.now = self.now.max(until);
     }
 
-    /// A number of mean 0 and deviation 1: twelve even ones.
+    /// Returns a random number of mean 0 and deviation 1: the sum of twelve uniform ones, less 6.
     fn normal(&mut self) -> f64 {
         let mut even = || {
             // SplitMix64.
@@ -173,7 +174,7 @@ impl State {
         (0..12).map(|_| even()).sum::<f64>() - 6.0
     }
 
-    /// The file: 32 bits of steps, in microjoules.
+    /// Returns the content of the counter's file: 32 bits of energy units, in microjoules.
     fn energy_uj(&self) -> u64 {
         let steps = START + (self.joules * 1e9 / UNIT_NJ as f64) as u64;
         (steps % (1 << 32)) * UNIT_NJ / 1000
@@ -223,7 +224,7 @@ impl Files for Shared {
     }
 }
 
-/// A machine of which nothing is real.
+/// A simulated machine.
 pub struct Simulated {
     state: Shared,
     tree: TempDir,
@@ -269,12 +270,12 @@ impl Simulated {
         SimulatedCores(self.state.clone())
     }
 
-    /// Clock of the machine.
+    /// Returns the clock of the machine.
     pub fn clock(&self) -> SimulatedClock {
         SimulatedClock(self.state.clone())
     }
 
-    /// A marker of three spins of five seconds.
+    /// Runs a marker of three spins of five seconds each and returns it.
     pub fn marker(&self) -> Marker {
         let mut edges = Vec::new();
         self.state.with(|state| {
@@ -299,7 +300,7 @@ impl Simulated {
         Marker { edges }
     }
 
-    /// Record of a plug's logger whose clock is ahead.
+    /// Returns the record of a logger at the plug whose clock is `ahead`.
     pub fn log(&self, ahead: Nanos) -> PowerLog {
         let seconds = self.state.with(|state| state.seconds.clone());
         let start = Nanos(EPOCH + SECOND) + ahead;
@@ -322,7 +323,7 @@ impl Simulated {
         }
     }
 
-    /// RAPL's own reader, on the files of this machine.
+    /// Returns RAPL's reader on the simulated files.
     pub fn joules(&self) -> SimulatedJoules {
         let root = Root::at(self.tree.path())
             .with_files(Arc::new(self.state.clone()))

@@ -12,25 +12,25 @@ use std::str::FromStr;
 /// A device as `--device` names it.
 #[derive(Clone, Debug)]
 pub struct DeviceName {
-    /// The name in full: `emulated:optane-900p` of `optane-900p`.
+    /// Full name: `emulated:optane-900p` for `optane-900p`.
     pub text: String,
     /// The namespace's identifier.
     pub nsid: u32,
-    /// The back end, and where it finds the device.
+    /// Back end of the device, with its address.
     pub kind: DeviceKind,
 }
 
-/// The back end that opens a device.
+/// Back end that opens a device.
 #[derive(Clone, Debug)]
 pub enum DeviceKind {
     /// The emulated controller in this process.
     Emulated(Emulated),
-    /// A controller outside of this process, for joulio's own driver.
+    /// A controller outside of this process that joulio's driver drives.
     Own(OwnAddress),
 }
 
 impl Default for DeviceName {
-    /// An emulated device of the profile by default.
+    /// An emulated device with the default profile.
     fn default() -> DeviceName {
         DeviceName {
             text: format!("emulated:{DEFAULT_PROFILE}"),
@@ -91,8 +91,7 @@ impl FromStr for DeviceName {
     }
 }
 
-/// A name without the number of one of several equal devices: `optane-900p#3`. A file's path may
-/// have one of its own.
+/// Splits off the number of one of several equal devices: `optane-900p#3`. A `#` in a file's path is not one.
 fn numbered(rest: &str) -> (&str, Option<u64>) {
     let number = rest.rsplit_once('#').and_then(|(rest, number)| {
         let is_path = rest.rsplit(',').next()?.starts_with("file=");
@@ -104,10 +103,10 @@ fn numbered(rest: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// The profile of `emulated:` without a name.
+/// Profile that is used for `emulated:` without a name.
 const DEFAULT_PROFILE: &str = "optane-900p";
 
-/// The namespace, the only parameter of a device that is not emulated here but `noiommu`.
+/// Parses the namespace, which is the only parameter of a device that is not emulated here, except `noiommu`.
 fn only_nsid<'a>(
     scheme: &str,
     parts: impl Iterator<Item = &'a str>,
@@ -116,7 +115,7 @@ fn only_nsid<'a>(
     for part in once(parts)? {
         match part.split_once('=') {
             Some(("nsid", n)) => nsid = number(part, n)?,
-            // The address has read it.
+            // The address has parsed this parameter.
             None if scheme == "pcie" && part == NO_IOMMU => {}
             _ => {
                 return Err(DeviceNameError::NotNsid {
@@ -129,7 +128,7 @@ fn only_nsid<'a>(
     Ok(nsid)
 }
 
-/// The parameters, each of which may be there once.
+/// Returns the parameters, after checking that none is given twice.
 fn once<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, DeviceNameError> {
     let parts: Vec<_> = parts.collect();
     fn key(part: &str) -> &str {

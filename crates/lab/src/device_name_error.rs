@@ -3,10 +3,10 @@
 use joulio_host::controller::ParseAddressError;
 use std::str::FromStr;
 
-/// Why a text names no device.
+/// Reason why a text is not the name of a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceNameError {
-    /// The name is no device's.
+    /// No device has this name.
     #[error(
         "'{text}' is not a device: {}emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET{other}",
         question(near.as_deref())
@@ -14,12 +14,12 @@ pub enum DeviceNameError {
     Unknown {
         /// The name as it was written.
         text: String,
-        /// A name that is like it.
+        /// A similar name that is valid.
         near: Option<String>,
-        /// Other names that are accepted there, after a comma.
+        /// Other kinds of names that are accepted in this place, after a comma.
         other: &'static str,
     },
-    /// The character device of an NVMe namespace.
+    /// The character device of an NVMe namespace, which takes no reads and writes.
     #[error(
         "'{text}' takes commands alone: --device {block} --engine io_uring_cmd sends them there"
     )]
@@ -39,10 +39,10 @@ pub enum DeviceNameError {
         /// Full name of the second.
         second: String,
     },
-    /// The PCI address is not one, or the socket's path is missing.
+    /// The PCI address is not valid, or the path of the socket is missing.
     #[error(transparent)]
     Address(#[from] ParseAddressError),
-    /// A parameter that devices which are not emulated do not take.
+    /// A parameter that only emulated devices accept.
     #[error("'{parameter}': a {scheme} device takes nsid=N{}", if scheme == "pcie" { ", noiommu" } else { "" })]
     NotNsid {
         /// The device's scheme.
@@ -50,21 +50,21 @@ pub enum DeviceNameError {
         /// The parameter as it was written.
         parameter: String,
     },
-    /// A parameter that an emulated device does not take.
+    /// A parameter that emulated devices do not accept.
     #[error(
         "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, hmb=BYTES, interrupts=eventfd|joulio_uintr, arbitration=rr|wrr"
     )]
     NotOfEmulated(String),
-    /// A host memory buffer of a size that no device asks for.
+    /// A size of a host memory buffer that no device requests.
     #[error("'{0}': a host memory buffer has 4k to 4g, a multiple of 4096 bytes: hmb=64m")]
     HostMemory(String),
     /// A parameter that was given more than once.
     #[error("'{0}' and '{1}': give one of them")]
     Twice(String, String),
-    /// A number of devices that cannot be.
+    /// The number of devices is out of range.
     #[error("'{0}': 1 to 256 devices")]
     Count(String),
-    /// Several devices that would share a file.
+    /// Several devices that would use the same file.
     #[error("'{0}': count= is for devices in memory: name those with a file= one by one")]
     CountOfFile(String),
     /// A value that has to be a number.
@@ -75,13 +75,13 @@ pub enum DeviceNameError {
     Size(String),
 }
 
-/// A name that is like a wrong one, as a question before the list of all that is taken.
+/// Returns a similar name as a question, to stand before the list of valid names.
 fn question(near: Option<&str>) -> String {
     near.map_or_else(String::new, |name| format!("did you mean {name}? Else "))
 }
 
 impl DeviceNameError {
-    /// An error for the name `text`, which no device has; `near` is a similar name.
+    /// Returns the error for the unknown name `text`; `near` is a similar name.
     pub(crate) fn unknown(text: &str, near: Option<String>) -> DeviceNameError {
         DeviceNameError::Unknown {
             text: text.into(),
@@ -90,7 +90,7 @@ impl DeviceNameError {
         }
     }
 
-    /// Returns this error with `other` among the accepted names, as `, or a path`.
+    /// Returns this error with `other` added to the accepted names, as `, or a path`.
     pub(crate) fn or(self, other: &'static str) -> DeviceNameError {
         match self {
             DeviceNameError::Unknown { text, near, .. } => {
@@ -101,7 +101,7 @@ impl DeviceNameError {
     }
 }
 
-/// Reads the number `text` of the parameter `part`.
+/// Parses `text`, the number in the parameter `part`.
 pub(crate) fn number<T: FromStr>(part: &str, text: &str) -> Result<T, DeviceNameError> {
     text.parse()
         .map_err(|_| DeviceNameError::NotANumber(part.into()))

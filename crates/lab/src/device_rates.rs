@@ -1,8 +1,7 @@
-//! Rates that were measured of a device, from a CSV file.
+//! Measured rates of a device, from a CSV file.
 //!
-//! A header names the columns, in any order: `bs` and `iops` have to be there; `rw` (`randread` or
-//! `randwrite`, default `randread`), `iodepth` and `numjobs` (default 1) may be. The words and the
-//! sizes are fio's.
+//! A header names the columns, in any order. `bs` and `iops` are required; `rw` (`randread` or `randwrite`, default
+//! `randread`), `iodepth` and `numjobs` (default 1) are optional. Words and sizes are written as for fio.
 
 use crate::text_file::read_text;
 use joulio_twin::device_fit::MeasuredRate;
@@ -17,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Largest depth and number of jobs of a rate.
 const MAX_DEPTH: usize = 65_535;
 
-/// Why a file has no rates.
+/// Reason why no rates can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceRatesError {
     /// The file cannot be read.
@@ -25,18 +24,18 @@ pub enum DeviceRatesError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A line is not as it has to be.
+    /// A line is not valid.
     #[error("{place}: {problem}")]
     Line {
-        /// The file's name and the line.
+        /// Name of the file and number of the line.
         place: String,
-        /// Problem, and its remedy.
+        /// Problem with the line, and its remedy.
         problem: String,
     },
-    /// The file has no row.
+    /// The file has no rows.
     #[error("{}: has no rates: give a header, as rw,bs,iodepth,numjobs,iops, and a row for each", .0.display())]
     Empty(PathBuf),
 }
@@ -52,7 +51,7 @@ struct Row {
     iops: f64,
 }
 
-/// The rates in the file at `path`.
+/// Reads the rates from the file at `path`.
 ///
 /// # Errors
 /// [`DeviceRatesError`], with the line that is wrong.
@@ -70,7 +69,7 @@ pub fn read_rates(path: &Path) -> Result<Vec<MeasuredRate>, DeviceRatesError> {
     }
 }
 
-/// The rates in `text`, a file called `name`.
+/// Parses the rates in `text`, the content of the file `name`.
 ///
 /// # Errors
 /// [`DeviceRatesError::Line`], with the line that is wrong.
@@ -100,7 +99,7 @@ pub fn parse_rates(text: &str, name: &str) -> Result<Vec<MeasuredRate>, DeviceRa
     Ok(rates)
 }
 
-/// Message of the CSV reader, less the position, which the message has.
+/// Returns the CSV reader's message without the position, which the error already has.
 fn one_line(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::Deserialize { err, .. } => {
@@ -140,7 +139,7 @@ fn rate(row: Row, place: String) -> Result<MeasuredRate, String> {
             return Err(format!("{name} must be from 1 to {MAX_DEPTH}, is {value}"));
         }
     }
-    // Slower than any disk, and quicker than any bus.
+    // The limits are slower than any disk and faster than any bus.
     if !(1e-3..=1e9).contains(&row.iops) {
         return Err(format!("iops must be from 0.001 to 1e9, is {}", row.iops));
     }

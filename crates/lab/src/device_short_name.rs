@@ -1,4 +1,4 @@
-//! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`; and the most similar name to an unknown one.
+//! Short names of devices: `optane-900p`, `nvme0n1`, `disk.img`; and for an unknown name the most similar known one.
 
 use crate::device_name_error::DeviceNameError;
 use joulio_kernel_io::block_device_of;
@@ -11,22 +11,22 @@ use std::path::Path;
 /// Schemes of devices that joulio drives.
 const SCHEMES: [&str; 3] = ["emulated", "pcie", "vfio-user"];
 
-/// Returns the full name of the device that `text` is a short name of; `text` itself if it is a full name.
+/// Returns the full name for the short name `text`, or `text` itself if it is a full name.
 ///
 /// # Errors
-/// It is no device's ([`DeviceNameError::Unknown`]), or more than one's.
+/// The name belongs to no device ([`DeviceNameError::Unknown`]) or to more than one.
 pub(crate) fn full_name(text: &str) -> Result<Cow<'_, str>, DeviceNameError> {
     full_name_at(Path::new("/"), Path::new(""), text)
 }
 
-/// True if `text` is a path as it stands.
+/// Returns true if `text` is written as a path.
 pub(crate) fn is_path(text: &str) -> bool {
     ["/", "./", "../"]
         .iter()
         .any(|start| text.starts_with(start))
 }
 
-/// [`full_name`] with devices under `root` and files under `folder`.
+/// Returns what [`full_name`] does, with devices under `root` and files under `folder`.
 fn full_name_at<'a>(
     root: &Path,
     folder: &Path,
@@ -68,7 +68,7 @@ fn full_name_at<'a>(
     }
 }
 
-/// The name that is most like `text`, if one is.
+/// Returns the known name that is most similar to `text`, if one is similar.
 fn near(root: &Path, folder: &Path, text: &str) -> Option<String> {
     let (name, rest) = match text.split_once(':') {
         Some((scheme, rest)) => (scheme, Some(rest)),
@@ -89,9 +89,9 @@ fn near(root: &Path, folder: &Path, text: &str) -> Option<String> {
     Some(rest.map_or_else(|| best.clone(), |rest| format!("{best}:{rest}")))
 }
 
-/// Names of the files in `folder`, those that are text.
+/// Returns the names of the files in `folder` that are valid text.
 fn file_names(folder: &Path) -> impl Iterator<Item = String> + use<> {
-    // The folder that the process is in has no name of its own.
+    // An empty path stands for the current directory.
     let folder = match folder.as_os_str().is_empty() {
         true => Path::new("."),
         false => folder,

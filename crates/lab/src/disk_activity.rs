@@ -1,22 +1,22 @@
-//! Block devices that are watched, and their activity.
+//! Activity of block devices over time.
 
 use joulio_kernel_io::{DiskStats, DiskUse, Disks, StatsError};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Entry of [`DiskActivity::on`] that stands for what is beneath a loop device.
+/// Entry of [`DiskActivity::on`] for a loop device, whose I/Os go to a file.
 const A_FILE: &str = "a file";
 
-/// Why block devices are not watched.
+/// Reason why block devices cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
-    /// A name that no block device has: name one of those that the message lists.
+    /// No block device has this name: use one of those that the message lists.
     #[error("there is no block device '{name}': {known}")]
     Unknown {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// Text that lists the block devices of the machine.
         known: String,
     },
     /// The kernel's counters cannot be read.
@@ -24,13 +24,13 @@ pub enum DiskError {
     Stats(#[from] StatsError),
 }
 
-/// Block devices whose activity is watched.
+/// Watched block devices, and their counters at the last snapshot.
 pub struct WatchedDisks {
     disks: Disks,
-    /// Names of the disks that were named; `None`: all disks.
+    /// Names of the disks to watch; `None`: all disks.
     named: Option<Vec<String>>,
     notes: Vec<String>,
-    /// Counters of each device at the last snapshot, and the names of the devices that it stands on.
+    /// Counters of each device at the last snapshot, and the names of the devices beneath it.
     before: BTreeMap<String, (DiskStats, Vec<String>)>,
     at: Nanos,
 }
@@ -39,28 +39,28 @@ pub struct WatchedDisks {
 pub struct DiskInterval {
     /// Seconds between the snapshots.
     pub seconds: f64,
-    /// Activity of those that were there all the time, by name.
+    /// Activity of the devices that were present all the time, in order of their names.
     pub devices: Vec<DiskActivity>,
-    /// Notes on those that came and went.
+    /// Notes on devices that appeared or disappeared.
     pub notes: Vec<String>,
 }
 
 /// Activity of a block device.
 #[derive(Clone, Debug)]
 pub struct DiskActivity {
-    /// The kernel's name of the device: vda.
+    /// Kernel's name of the device: vda.
     pub name: String,
     /// I/Os, bytes and times of the interval.
     pub interval: DiskUse,
-    /// Names of the devices that it stands on, if they are watched too: their I/Os are the same, and count once.
+    /// Names of the watched devices beneath this one: they carry the same I/Os, which must count only once.
     pub on: Vec<String>,
 }
 
 impl WatchedDisks {
-    /// Watches those of `disks` that are `named`, or all, from `now` on. For a partition its disk is watched.
+    /// Watches the disks `named`, or all of `disks`, from `now` on. A partition stands for its disk.
     ///
     /// # Errors
-    /// There is no device of a name, or the counters cannot be read.
+    /// A name belongs to no device, or the counters cannot be read.
     pub fn new(disks: Disks, named: &[String], now: Nanos) -> Result<WatchedDisks, DiskError> {
         let mut watched = WatchedDisks {
             disks,
@@ -91,7 +91,7 @@ impl WatchedDisks {
         Ok(watched)
     }
 
-    /// Activity since the last snapshot, and a snapshot for the next.
+    /// Returns the activity since the last snapshot, and takes a new snapshot.
     ///
     /// # Errors
     /// The counters cannot be read.
@@ -121,27 +121,27 @@ impl WatchedDisks {
         Ok(snapshot)
     }
 
-    /// Notes on names that were a partition's.
+    /// Returns notes on names that belonged to partitions.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Names of those that are watched.
+    /// Returns the names of the watched devices.
     pub fn names(&self) -> Vec<String> {
         self.before.keys().cloned().collect()
     }
 
-    /// Names of those that `name` stands on.
+    /// Returns the names of the devices beneath `name`.
     pub fn beneath(&self, name: &str) -> &[String] {
         self.before.get(name).map_or(&[], |(_, on)| on)
     }
 
-    /// Block devices that those are among.
+    /// Returns the block devices of the machine.
     pub fn disks(&self) -> &Disks {
         &self.disks
     }
 
-    /// True if `name` is reached by the NVMe controller `controller`.
+    /// Returns true if `name` is reached through the NVMe controller `controller`.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         self.disks.is_of(name, controller)
     }
@@ -153,8 +153,8 @@ impl WatchedDisks {
         there
     }
 
-    /// Keeps the snapshot `there` for the next interval. The devices beneath each are read again only if one came or
-    /// went.
+    /// Keeps `there` as the snapshot for the next interval. The devices beneath each are read again only if a device
+    /// appeared or disappeared.
     fn keep(&mut self, there: BTreeMap<String, DiskStats>, now: Nanos) {
         let same = there.keys().eq(self.before.keys());
         let on = |name: &String| match self.before.get(name) {
@@ -168,7 +168,7 @@ impl WatchedDisks {
         self.at = now;
     }
 
-    /// Returns those of `there` that the device `name` stands on, directly or through others.
+    /// Returns the devices of `there` that are beneath the device `name`, directly or through others.
     fn on(&self, name: &str, there: &BTreeMap<String, DiskStats>) -> Vec<String> {
         if self.disks.is_loop(name) {
             let others = there.keys().any(|other| !self.disks.is_loop(other));
@@ -191,8 +191,8 @@ impl WatchedDisks {
     }
 }
 
-/// Returns the disk `name`, or the disk that this is a partition of, with a note: settings and counters are the
-/// disk's.
+/// Returns the disk `name`, or the disk that the partition `name` belongs to with a note about it: settings and
+/// counters are the disk's.
 pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
     match disks.disk_of(&name) {
         None => (name, None),
@@ -203,7 +203,7 @@ pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
     }
 }
 
-/// The name that the kernel has for `name`: of `/dev/vda`, or of a link to it.
+/// Returns the kernel's name of the device `name`, which may be `/dev/vda` or a symbolic link to it.
 pub(crate) fn disk_name(name: &str) -> String {
     if !name.starts_with('/') {
         return name.into();
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(on(&[], 0), ["sda"]);
         assert_eq!(on(&[], 1), ["a file"]);
         assert!(on(&[], 2).is_empty());
-        // Alone it is where the I/Os are counted.
+        // If the device beneath is not watched, the I/Os count here.
         assert!(on(&["dm-1"], 0).is_empty());
         assert!(on(&["loop0"], 0).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Emulated devices: their parameters, and making and opening them.
+//! Emulated devices: their parameters, creation and opening.
 
 use crate::device_name_error::{DeviceNameError, number};
 use crate::error::OpenError;
@@ -14,7 +14,7 @@ use rustix::fs::{Access, SeekFrom, access, seek};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The parameters of an emulated device.
+/// Parameters of an emulated device.
 #[derive(Clone, Debug, Default)]
 pub struct Emulated {
     profile: String,
@@ -24,25 +24,25 @@ pub struct Emulated {
     seed: Option<u64>,
     real_interrupts: bool,
     weighted_round_robin: bool,
-    /// Bytes of the host's memory that it prefers.
+    /// Bytes of host memory that the controller prefers (HMPRE).
     host_memory: Option<u64>,
-    /// Number among equal devices, from 0, by which their seeds differ.
+    /// Number among equal devices, from 0; each has a seed of its own.
     number: u64,
 }
 
-/// Use of a controller in this process.
+/// How a controller in this process is used.
 #[derive(Clone, Debug, Default)]
 pub struct EmulatedUse {
-    /// Seed of the device where its name gives none.
+    /// Seed of the device if its name has none.
     pub seed: u64,
-    /// Faults that it commits.
+    /// Faults that the device injects.
     pub faults: FaultPlan,
-    /// CPUs that its thread may use; none: any.
+    /// CPUs that the device's thread may use; empty: any.
     pub cpus: Vec<usize>,
 }
 
 impl EmulatedUse {
-    /// Use without faults, on any CPU.
+    /// Returns a use without faults and on any CPU.
     pub fn of_seed(seed: u64) -> EmulatedUse {
         EmulatedUse {
             seed,
@@ -51,15 +51,15 @@ impl EmulatedUse {
     }
 }
 
-/// Size in bytes of a namespace in memory without `size=`: writing to one as large as the real device would fill the
-/// machine's memory.
+/// Size in bytes of a namespace in memory without `size=`. One as large as the real device would fill the machine's
+/// memory when it is written.
 const RAM_SIZE: u64 = 1 << 30;
 
-/// More than any drive asks for: 4 GiB.
+/// Largest host memory buffer: 4 GiB, more than any drive requests.
 const MAX_HOST_MEMORY: u64 = 4 << 30;
 
 impl Emulated {
-    /// A device of `profile`, a name or a path to a TOML file, without other parameters.
+    /// Returns a device of `profile`, a name or the path of a TOML file, without other parameters.
     pub(crate) fn of_profile(profile: &str) -> Emulated {
         Emulated {
             profile: profile.into(),
@@ -67,7 +67,7 @@ impl Emulated {
         }
     }
 
-    /// Takes `part`, as `size=1G`.
+    /// Sets the parameter `part`, such as `size=1G`.
     pub(crate) fn set(&mut self, part: &str) -> Result<(), DeviceNameError> {
         match part.split_once('=') {
             Some(("file", path)) if !path.is_empty() => self.file = Some(path.into()),
@@ -94,24 +94,23 @@ impl Emulated {
         Ok(())
     }
 
-    /// Device `number`, from 0, of several equal ones; `None` where they would share a file.
+    /// Returns device `number`, from 0, of several equal ones; `None` if they would use the same file.
     pub(crate) fn numbered(self, number: u64) -> Option<Emulated> {
         let shared = self.file.is_some();
         (!shared).then_some(Emulated { number, ..self })
     }
 
-    /// Returns true if its file has data that may be of value.
+    /// Returns true if the device's file may have data worth keeping.
     pub fn holds_data(&self) -> bool {
-        // Only a regular file can hold a namespace; opening another thing may wait for ever
-        // (fifo(7)).
+        // Only a regular file can hold a namespace; opening anything else may block for ever (fifo(7)).
         let Some(path) = self.file.as_ref().filter(|path| path.is_file()) else {
             return false;
         };
         let Ok(file) = File::open(path) else {
             return false;
         };
-        // No extent with data: sparse all through, as it was created. Where the file system does
-        // not say, a file that is not empty has data.
+        // A file without data extents is sparse and unwritten. If the file system does not report extents, a file that
+        // is not empty has data.
         match seek(&file, SeekFrom::Data(0)) {
             Ok(_) => file.metadata().is_ok_and(|meta| meta.len() > 0),
             Err(rustix::io::Errno::NXIO) => false,
@@ -119,12 +118,12 @@ impl Emulated {
         }
     }
 
-    /// True if its data are in the memory of the process that opens it.
+    /// Returns true if the data is in the memory of the process that opens the device.
     pub fn is_in_memory(&self) -> bool {
         self.file.is_none()
     }
 
-    /// The name `text` of this device, which has its data in memory, with its data in the file `path`.
+    /// Returns `text`, the name of this device with data in memory, extended to keep the data in the file `path`.
     pub fn text_in_file(&self, text: &str, path: &Path) -> String {
         let size = match self.size {
             Some(_) => String::new(),
@@ -133,21 +132,21 @@ impl Emulated {
         format!("{text}{size},file={}", path.display())
     }
 
-    /// Path of its file, where opening would create it.
+    /// Returns the path of the device's file if opening the device would create it.
     pub fn missing_file(&self) -> Option<PathBuf> {
         self.file.clone().filter(|path| !path.exists())
     }
 
-    /// Path of its file, where that exists and cannot be written to.
+    /// Returns the path of the device's file if it exists and cannot be written.
     pub fn read_only_file(&self) -> Option<&Path> {
         let path = self.file.as_deref()?;
         (path.is_file() && access(path, Access::WRITE_OK).is_err()).then_some(path)
     }
 
-    /// Refuses to write to a file whose data a loop device has.
+    /// Returns an error if a loop device uses the same file.
     ///
     /// # Errors
-    /// A loop device has it: [`DirectFileError::UnderLoop`].
+    /// A loop device uses it: [`DirectFileError::UnderLoop`].
     pub fn check_loops(&self) -> Result<(), OpenError> {
         let Some(path) = self.file.as_deref().filter(|path| path.is_file()) else {
             return Ok(());
@@ -161,7 +160,7 @@ impl Emulated {
         }
     }
 
-    /// The parameter that only a device with data has, if one was given: `file=` or `seed=`.
+    /// Returns the parameter that only affects a device's data, if one was given: `file=` or `seed=`.
     pub fn of_bytes(&self) -> Option<&'static str> {
         match (&self.file, self.seed) {
             (Some(_), _) => Some("file="),
@@ -170,25 +169,25 @@ impl Emulated {
         }
     }
 
-    /// Bytes of its namespace and of a block, as the parameters or else the profile say.
+    /// Returns the bytes of the namespace and of a block, from the parameters or otherwise from the profile.
     ///
     /// # Errors
-    /// The size is no multiple of the block.
+    /// The size is not a multiple of the block.
     pub fn geometry(&self, profile: &DeviceProfile) -> Result<(u64, u32), OpenError> {
         self.check_size(profile)?;
         let block = self.lba.unwrap_or(profile.lba.default_bytes);
         Ok((self.size.unwrap_or(profile.capacity()), block))
     }
 
-    /// Name of the profile that it follows, or the path of its file.
+    /// Returns the name of the device's profile, or the path of its file.
     pub(crate) fn profile_name(&self) -> &str {
         &self.profile
     }
 
-    /// The profile that it follows.
+    /// Loads the device's profile.
     ///
     /// # Errors
-    /// There is no such profile, or its file cannot be read.
+    /// The profile does not exist, or its file cannot be read.
     pub fn profile(&self) -> Result<DeviceProfile, OpenError> {
         Ok(DeviceProfile::load(&self.profile)?)
     }
@@ -204,10 +203,10 @@ impl Emulated {
         }
     }
 
-    /// Options of the emulated controller, which has `seed` where the name gives none.
+    /// Returns the options of the emulated controller; `seed` is used if the name has none.
     ///
     /// # Errors
-    /// The profile, the size, or the memory that the namespace would take.
+    /// The profile or the size is not valid, or the namespace would take too much memory.
     pub fn options(&self, name: &str, seed: u64) -> Result<Options, OpenError> {
         let profile = self.profile()?;
         self.check_size(&profile)?;
@@ -241,10 +240,10 @@ impl Emulated {
         Ok(options)
     }
 
-    /// Makes the controller that the user named `name`, for `here`, and opens it.
+    /// Creates and opens the controller that the user named `name`, to be used as `here` describes.
     ///
     /// # Errors
-    /// The parameters, the file, or the controller's answers.
+    /// A parameter is not valid, the file cannot be used, or the controller does not become ready.
     pub fn open(
         &self,
         name: &str,

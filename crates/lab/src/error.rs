@@ -1,4 +1,4 @@
-//! Why devices are not opened.
+//! Errors of opening devices.
 
 use joulio_emulator::EmulatorError;
 use joulio_host::ControllerOpenError;
@@ -8,13 +8,13 @@ use joulio_nvme::NvmeError;
 use joulio_workload::{EngineName, JobError, ReadWrite};
 use std::path::PathBuf;
 
-/// Why a device, or those of a job, were not opened. Nothing was written.
+/// Reason why a device, or those of a job, were not opened. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The emulated device's profile: name another.
+    /// The emulated device's profile cannot be used: name another.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The emulated device's size: give a multiple of its block.
+    /// The emulated device's size is not valid: give a multiple of its block.
     #[error("size={size}: must be a multiple of the block of {block} bytes, and above zero")]
     Size {
         /// Bytes that were given.
@@ -22,7 +22,7 @@ pub enum OpenError {
         /// Bytes of a block.
         block: u64,
     },
-    /// More than half of the free memory: use less of it.
+    /// The device would take more than half of the free memory: use a smaller one.
     #[error(
         "{what} of {bytes} bytes would not fit into half of the {free_mib} MiB of free memory: {remedy}"
     )]
@@ -33,16 +33,16 @@ pub enum OpenError {
         bytes: u64,
         /// Free memory in MiB.
         free_mib: u64,
-        /// Advice to the user: what to do about it.
+        /// Advice to the user.
         remedy: &'static str,
     },
-    /// The emulated device could not be made.
+    /// The emulated device could not be created.
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
     /// The controller could not be opened.
     #[error(transparent)]
     Controller(#[from] ControllerOpenError),
-    /// The emulated controller did not come up, or the namespace cannot be used.
+    /// The emulated controller did not become ready, or the namespace cannot be used.
     #[error(transparent)]
     Namespace(#[from] NvmeError),
     /// The block device or file is in use, or may not be opened.
@@ -51,7 +51,7 @@ pub enum OpenError {
     /// The job does not fit the devices: change the flag that it names.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// An engine of block devices on a controller that joulio drives.
+    /// An engine for block devices on a controller that joulio drives.
     #[error(
         "--engine {engine} on {name}: {engine} takes a block device or a file: --device /dev/nvme0n1"
     )]
@@ -61,7 +61,7 @@ pub enum OpenError {
         /// The device's name.
         name: String,
     },
-    /// A user-space driver on a block device or a file.
+    /// An engine with a user-space driver on a block device or file.
     #[error(
         "--engine {engine} on {}: a user-space driver takes the controller: joulio bind, then --device pcie:ADDRESS",
         path.display()
@@ -72,7 +72,7 @@ pub enum OpenError {
         /// The block device or file.
         path: PathBuf,
     },
-    /// A file without write permission, and a job that writes.
+    /// A job that writes on a file without write permission.
     #[error("--rw={rw} on {name}: {} cannot be written to: choose an --rw that only reads, or another file", file.display())]
     ReadOnly {
         /// The job's pattern.
@@ -90,13 +90,13 @@ pub enum OpenError {
         /// The device's name.
         name: String,
     },
-    /// Faults, and a device that is not emulated in this process.
+    /// Faults were requested for a device that is not emulated in this process.
     #[error("--faults on {0}: only an emulated device injects faults")]
     NoFaults(String),
 }
 
 impl OpenError {
-    /// True if the device itself failed or is not there: it may have been, and may be again.
+    /// Returns true if the device itself failed or is not present: it may have been, and may be again.
     pub fn is_lost(&self) -> bool {
         matches!(
             self,

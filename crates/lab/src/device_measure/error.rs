@@ -1,4 +1,4 @@
-//! Why a device was not measured.
+//! Errors of a device's measurement.
 
 use crate::device_rates::DeviceRatesError;
 use crate::error::OpenError;
@@ -10,16 +10,16 @@ use joulio_twin::device_fit::DeviceFitError;
 use joulio_workload::{JobError, Method, RunError, Spoiled};
 use std::path::PathBuf;
 
-/// Why there are no rates of a device, or no profile of them.
+/// Reason why a device's rates, or a profile of them, are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceMeasureError {
-    /// No file for the profile, or for the rates beside it.
+    /// The file of the profile, or of the rates beside it, cannot be used.
     #[error(transparent)]
     File(#[from] ProfileFileError),
-    /// The machine does not exist, or there is no profile to take the rest from.
+    /// There is no profile of the machine, or none to take the other figures from.
     #[error(transparent)]
     NoProfile(ProfileError),
-    /// The rates are not the device's own, and a profile is used for months.
+    /// The measurement was spoiled, and a profile made from it would be used for months.
     #[error(
         "--write-profile {}: not written, the rates are not the device's own: {}; then measure again, or say --allow-busy",
         path.display(),
@@ -28,10 +28,10 @@ pub enum DeviceMeasureError {
     NotWritten {
         /// File of the profile.
         path: PathBuf,
-        /// Reason why the rates are not the device's own.
+        /// What spoiled the measurement.
         spoiled: Spoiled,
     },
-    /// Rates were measured, and no profile fits them.
+    /// Rates were measured, but no profile fits them.
     #[error("{error}; no profile is written, the rates are in {}", path.display())]
     RatesOnly {
         /// Reason why there is no profile.
@@ -42,65 +42,65 @@ pub enum DeviceMeasureError {
     /// The profile cannot be written as TOML.
     #[error(transparent)]
     Toml(#[from] toml_edit::ser::Error),
-    /// A file could not be written after all.
+    /// A file could not be written although it was checked before.
     #[error(transparent)]
     Write(OutputFileError),
-    /// The device cannot be opened, or not for that engine.
+    /// The device cannot be opened, or not with this engine.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A size that the device, or the profile that the rest is taken from, does not do.
+    /// The device, or the profile that the other figures come from, does not support this I/O size.
     #[error("--bs: {bytes}: {problem}")]
     Size {
         /// Bytes of an I/O.
         bytes: u64,
-        /// Problem, and its remedy.
+        /// Problem with the size, and its remedy.
         problem: String,
     },
-    /// The device has no such engine.
+    /// The device does not support this engine.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The machine's profile has no times to take off.
+    /// The machine's profile has no times of its software to subtract.
     #[error(transparent)]
     Machine(TwinError),
-    /// The measurement was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them,
-    /// and measure again.
+    /// The measurement was spoiled: other programs ran meanwhile, or the machine was disturbed otherwise. Stop them and
+    /// measure again.
     #[error("{}", .0.why)]
     Spoiled(Spoiled),
-    /// Ended early.
+    /// The measurement was stopped early.
     #[error("nothing is written")]
     Interrupted,
-    /// A completion mode that the device does not have here.
+    /// A completion mode that is unavailable for the device on this machine.
     #[error("{} {}: unavailable: {reason}", method.engine, method.mode)]
     Unavailable {
         /// The engine and the mode.
         method: Method,
-        /// Why.
+        /// Reason why it is unavailable.
         reason: String,
     },
     /// I/Os failed.
     #[error("{ios} I/O(s) failed; the first: {first}")]
     Failed {
-        /// Number of them.
+        /// Number of failed I/Os.
         ios: u64,
-        /// Description of the first.
+        /// Description of the first failed I/O.
         first: String,
     },
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The rates that were measured cannot be read again.
+    /// The file of measured rates cannot be read back.
     #[error(transparent)]
     Rates(#[from] DeviceRatesError),
     /// The measured rates fit no profile.
     #[error(transparent)]
     Fit(#[from] DeviceFitError),
-    /// The device's size makes no profile.
+    /// No valid profile can be made with the device's size.
     #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
 }
 
 impl DeviceMeasureError {
-    /// True if nothing was measured, since it cannot be.
+    /// Returns true if nothing was measured, because it is not possible.
     pub fn is_refusal(&self) -> bool {
         use DeviceMeasureError as Error;
         match self {

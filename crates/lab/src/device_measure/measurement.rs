@@ -1,4 +1,4 @@
-//! The measurement of an open target, and the profile of it.
+//! Measurement of an open target, and a profile of it.
 
 use super::error::DeviceMeasureError;
 use super::plan::{RatePlan, measure_rates};
@@ -17,60 +17,60 @@ use joulio_workload::{
     CompletionMode, EngineName, Job, Member, Method, ReadWrite, Stop, Target, TargetInfo, check,
 };
 
-/// Sizes in bytes that are measured at depth 1, if the device transfers them at once.
+/// I/O sizes in bytes that are measured at depth 1 by default, if the device transfers them in one command.
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
 
-/// Jobs at most: by them more than one core submits, which few devices need.
+/// Largest number of jobs: with several jobs more than one core submits, which few devices need.
 const MAX_JOBS: usize = 16;
 
-/// Jobs at most of an engine that has one I/O in flight a job.
+/// Largest number of jobs of an engine that has only one I/O in flight per job.
 const MAX_JOBS_FOR_DEPTH: usize = 64;
 
-/// I/Os in flight of a job at most.
+/// Largest number of I/Os in flight per job.
 const MAX_IODEPTH: usize = 256;
 
-/// The measurement of a device as it is requested.
+/// Options of a device's measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
     /// The device.
     pub device: TargetName,
-    /// The engine of every run; `None`: the device's usual one.
+    /// Engine of every run; `None`: the device's default.
     pub engine: Option<EngineName>,
-    /// Bytes of an I/O; none: the usual sizes that the device transfers at once.
+    /// I/O sizes in bytes; empty: the default sizes that the device transfers in one command.
     pub sizes: Vec<u64>,
     /// Time of each run.
     pub runtime: Nanos,
-    /// Runs of each point.
+    /// Number of runs of each point.
     pub loops: u32,
-    /// True if data on the device may be lost: writes are measured too.
+    /// True if data on the device may be lost; writes are then measured too.
     pub allow_write: bool,
-    /// True if it ends as soon as most runs of a point are spoiled.
+    /// True if the measurement ends as soon as most runs of a point are spoiled.
     pub strict: bool,
     /// Cancellation of waits for the device's controller.
     pub cancel: Cancel,
 }
 
-/// A device that was measured.
+/// Results of a device's measurement.
 #[derive(Debug)]
 pub struct DeviceMeasurement {
-    /// The engine and the completion mode of every run.
+    /// Engine and completion mode of every run.
     pub method: Method,
-    /// Reason why that is not polling, if it is not.
+    /// Reason why the runs do not poll, if they do not.
     pub not_polled: Option<String>,
-    /// Rates of each point.
+    /// Rates at each point.
     pub points: Vec<PointRuns>,
-    /// The device, from when it was opened.
+    /// Description of the device from when it was opened.
     pub info: TargetInfo,
     options: MeasureOptions,
 }
 
 impl DeviceMeasurement {
-    /// Measures the device that `options` name, for a profile on `machine` whose other figures come from `base`.
-    /// `begun` is called before each run.
+    /// Measures the device that `options` name, for a profile that is used with `machine` and takes its other figures
+    /// from `base`. `begun` is called before each run.
     ///
     /// # Errors
-    /// The device cannot be opened or does not do the sizes, `machine` has no times, a run failed or
-    /// was ended, or (when strict) most runs of a point were spoiled.
+    /// The device cannot be opened or does not support a size, `machine` has no times, a run failed or was stopped, or
+    /// (with `strict`) most runs of a point were spoiled.
     pub fn measure(
         options: &MeasureOptions,
         machine: &MachineProfile,
@@ -117,7 +117,7 @@ impl DeviceMeasurement {
         })
     }
 
-    /// The text of a CSV file with the rates, after `notes`, a comment a line.
+    /// Returns the text of a CSV file with the rates, after `notes`, one comment line each.
     pub fn csv(&self, notes: &[String]) -> String {
         let MeasureOptions { runtime, loops, .. } = self.options;
         let what = format!(
@@ -140,11 +140,11 @@ impl DeviceMeasurement {
         rates_text(&all, &self.points)
     }
 
-    /// Returns the profile called `name` with which the twin reproduces the rates in `csv`, the text of the file
-    /// `file`; everything else comes from `base`. Also returns each rate with the twin's.
+    /// Fits a profile called `name` to the rates in `csv`, the text of the file `file`, so that the twin reproduces
+    /// them; all other figures come from `base`. Returns the profile and each rate with the twin's.
     ///
     /// # Errors
-    /// The rates contradict `machine`, or it was stopped.
+    /// The rates contradict `machine`, or the fit was stopped.
     pub fn profile(
         &self,
         name: &str,
@@ -182,7 +182,7 @@ impl DeviceMeasurement {
 }
 
 /// Sets the size and the block size of `profile` to those of the device `name`. The size is rounded down to whole
-/// blocks, for a file may be longer.
+/// blocks, because a file's size need not be a multiple.
 fn take_size(profile: &mut DeviceProfile, name: &str, size: u64, block_size: u32) {
     let source = format!("{} reports it", crate::printable(name));
     if matches!(block_size, 512 | 4096) {
@@ -211,7 +211,7 @@ impl MeasureOptions {
 
     fn plan(&self, engine: EngineName, info: &TargetInfo) -> RatePlan {
         let max_iodepth = info.max_depth(engine).min(MAX_IODEPTH);
-        // An emulated device is a thread that needs a CPU too.
+        // The thread of an emulated device needs a CPU too.
         let emulated = usize::from(info.profile.is_some());
         let jobs = match max_iodepth {
             1 => MAX_JOBS_FOR_DEPTH,
@@ -230,7 +230,7 @@ impl MeasureOptions {
         }
     }
 
-    /// The sizes in rising order, each of which the device and the twin of `base` do.
+    /// Returns the sizes in rising order, after checking that the device and the twin of `base` support each.
     fn checked_sizes(
         &self,
         info: &TargetInfo,
@@ -266,7 +266,7 @@ impl MeasureOptions {
         };
         sizes.sort_unstable();
         sizes.dedup();
-        // If none of the usual sizes is possible, the error says why.
+        // If none of the default sizes is possible, the check of the smallest gives the error.
         if sizes.is_empty() {
             sizes.push(SIZES[0]);
         }
@@ -291,7 +291,7 @@ impl MeasureOptions {
     }
 }
 
-/// CPUs that this process may use.
+/// Returns the number of CPUs that this process may use.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -305,7 +305,7 @@ mod tests {
         for (size, block, capacity) in [
             (100_000_005, 512, 99_999_744),
             (100_000_005, 4096, 99_999_744),
-            // With another block size the base's sizes stay, and the capacity is a multiple of theirs.
+            // With another block size the base's block sizes stay, and the capacity becomes a multiple of them.
             (100_000_512, 1, 99_999_744),
             (64 << 20, 4096, 64 << 20),
         ] {

@@ -1,9 +1,9 @@
-//! A device measured for a profile of it: latency by size at depth 1, the rate at saturation, and the
+//! Measurement of a device for a profile: latency by size at depth 1, the rate at saturation, and the bandwidth of the
 //! link with large blocks.
 //!
-//! [`measure_rates`] chooses the points from the results so far, and lets a [`RateSource`] run each several times, in
-//! turn. [`DeviceMeasurement`] does this on an open target, and lets the twin fit a profile to the text of the file
-//! in which the rates are kept, so that fitting it again gives the same profile. [`Profiling`] does all of this, with
+//! [`measure_rates`] chooses the points from the results so far; a [`RateSource`] runs each of them several times, in
+//! turn. [`DeviceMeasurement`] does this on an open target, and lets the twin fit a profile to the text of the file of
+//! rates, so that a later fit to that file gives the same profile. [`Profiling`] does all of this and writes the files.
 //! the files.
 
 mod error;

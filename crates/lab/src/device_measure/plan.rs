@@ -1,41 +1,41 @@
-//! The points that a profile needs, of which those at depth hang on what comes out.
+//! Points that a profile needs; the deeper ones depend on the rates that the shallower ones have.
 
 use super::error::DeviceMeasureError;
 use super::point::{PointRuns, RatePoint, RateSource};
 use joulio_units::Direction;
 
-/// Depths that are tried in turn until a deeper one brings nothing more.
+/// Depths that are tried in turn until a deeper one is no faster.
 const DEPTHS: [usize; 4] = [4, 16, 64, 256];
 
-/// Factor by which a deeper point has to be faster for a still deeper one to be tried.
+/// Factor by which a point has to be faster than the one before for a still deeper one to be tried.
 const GAIN: f64 = 1.05;
 
-/// Bytes in flight at most of a job: more bring no link anything.
+/// Largest number of bytes in flight per job: more do not make any link faster.
 const MAX_IN_FLIGHT: u64 = 64 << 20;
 
-/// Plan of the points of a device, with what is known before the first run.
+/// Plan of a device's measurement, from what is known before the first run.
 #[derive(Clone, Debug)]
 pub struct RatePlan {
-    /// Reads, or reads and then writes.
+    /// Directions to measure: reads, or reads and then writes.
     pub directions: Vec<Direction>,
-    /// Bytes of an I/O, in rising order, at least one: the first is that of the saturation, the last
-    /// that of the link.
+    /// I/O sizes in bytes, in rising order, at least one: saturation is measured with the first, the link with the
+    /// last.
     pub sizes: Vec<u32>,
-    /// I/Os in flight of a job at most; 1: an engine whose jobs alone make depth.
+    /// Largest number of I/Os in flight per job; 1 for an engine whose depth comes from jobs alone.
     pub max_iodepth: usize,
-    /// Jobs at most.
+    /// Largest number of jobs.
     pub max_jobs: usize,
-    /// Runs of each point.
+    /// Number of runs of each point.
     pub loops: u32,
-    /// True if it ends as soon as most runs of a point are spoiled.
+    /// True if the measurement ends as soon as most runs of a point are spoiled.
     pub strict: bool,
 }
 
-/// Runs each point of `plan` several times by `source`: all points of one direction in turn, so that a disturbance of
-/// the machine spoils one run of each point. `begun` is called before each run.
+/// Runs each point of `plan` several times on `source`. All points of one direction are run in turn, so that a
+/// disturbance of the machine spoils one run of each point and not all runs of one. `begun` is called before each run.
 ///
 /// # Errors
-/// A run failed, or (when strict) most runs of a point were spoiled.
+/// A run failed, or (with `strict`) most runs of a point were spoiled.
 pub fn measure_rates(
     plan: &RatePlan,
     source: &mut dyn RateSource,
@@ -61,7 +61,7 @@ pub fn measure_rates(
     Ok(all)
 }
 
-/// Points of one direction, with the runs so far.
+/// Points of one direction with their runs so far.
 struct Rates<'a> {
     plan: &'a RatePlan,
     source: &'a mut dyn RateSource,
@@ -70,7 +70,7 @@ struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    /// Finds the points, and runs each for the first time.
+    /// Determines the points, and runs each for the first time.
     fn first_round(&mut self, direction: Direction) -> Result<(), DeviceMeasureError> {
         let plan = self.plan;
         let alone = |bytes| RatePoint {
@@ -84,7 +84,7 @@ impl Rates<'_> {
         }
         if let Some(&bytes) = plan.sizes.first() {
             let (deepest, rate) = self.climb(alone(bytes), deeper(plan))?;
-            // Where depth is by jobs there are as many as may be.
+            // Only an engine with depth is tried with more jobs: without depth, the climb above has added jobs already.
             if plan.max_iodepth > 1 {
                 let jobs = (1..).map(|power| 1 << power);
                 let jobs = jobs.take_while(|&jobs| jobs <= plan.max_jobs);
@@ -98,8 +98,8 @@ impl Rates<'_> {
         Ok(())
     }
 
-    /// Runs `alone` made deeper by `depth`, until that brings nothing more; the last, and the best
-    /// rate.
+    /// Runs `alone` at the depths that `depth` makes of it, until a deeper one is no faster; returns the last point and
+    /// the best rate.
     fn climb(
         &mut self,
         alone: RatePoint,
@@ -123,7 +123,7 @@ impl Rates<'_> {
             let enough = best * GAIN;
             let mut rate = self.run(point)?;
             if rate < enough {
-                // A single disturbed run must not end it.
+                // A single disturbed run must not end the search.
                 rate = f64::max(rate, self.run(point)?);
             }
             best = f64::max(best, rate);
@@ -134,7 +134,7 @@ impl Rates<'_> {
         Ok((last, best))
     }
 
-    /// Runs `point` once more and returns its rate.
+    /// Runs `point` once more and returns the run's rate.
     fn run(&mut self, point: RatePoint) -> Result<f64, DeviceMeasureError> {
         (self.begun)(point);
         let run = self.source.run(point)?;
@@ -159,7 +159,8 @@ impl Rates<'_> {
     }
 }
 
-/// Makes a point several times as deep: by depth, or by jobs for an engine without depth. `None`: more than allowed.
+/// Returns a function that makes a point several times as deep: with more I/Os in flight, or with more jobs for an
+/// engine without depth; `None` if the plan does not allow it.
 fn deeper(plan: &RatePlan) -> impl Fn(RatePoint, usize) -> Option<RatePoint> {
     let (max_iodepth, max_jobs) = (plan.max_iodepth, plan.max_jobs);
     move |alone, depth| {
@@ -184,8 +185,8 @@ mod tests {
     use crate::device_measure::RateRun;
     use joulio_workload::{Spoiled, SpoiledBy};
 
-    /// A device that serves `servers` 4 KiB at a time, 16 of them by one job; every `disturbed`th run is half as
-    /// fast, and is reported as spoiled.
+    /// A simulated device that serves `servers` 4 KiB I/Os at a time, at most 16 of one job. Every `disturbed`th run is
+    /// half as fast and is reported as spoiled.
     struct Servers {
         servers: f64,
         disturbed: usize,
@@ -236,7 +237,7 @@ mod tests {
         Ok((points, source.requested))
     }
 
-    /// Bytes, depth and jobs of each point.
+    /// Returns the bytes, depth and jobs of each point.
     fn places(points: &[PointRuns]) -> Vec<(u32, usize, usize)> {
         let points = points.iter().map(|runs| runs.point);
         points.map(|p| (p.bytes, p.iodepth, p.numjobs)).collect()
@@ -251,7 +252,7 @@ mod tests {
         let alone = [(4096, 1, 1), (131_072, 1, 1)];
         let want = [&alone[..], &small, &jobs, &large].concat();
         assert_eq!(places(&points), want);
-        // A device that one job saturates has one more point by two, which brings nothing.
+        // If one job saturates the device, one more point with two jobs is run, which is no faster.
         let (points, _) = measured(&plan(), 1.0, 0).unwrap();
         let want = [(4096, 4, 1), (4096, 4, 2), (131_072, 4, 1)];
         assert_eq!(places(&points), [&alone[..], &want].concat());
@@ -291,7 +292,7 @@ mod tests {
             .position(|p| p.direction == Direction::Write);
         let (reads, writes) = requested.split_at(first_write.unwrap());
         assert!(writes.iter().all(|p| p.direction == Direction::Write));
-        // The last four rounds: each point once in every one.
+        // Each of the last four rounds has every point once.
         let round = points.len() / 2;
         let rounds = &reads[reads.len() - 4 * round..];
         for turn in rounds.chunks(round) {

@@ -1,4 +1,4 @@
-//! A point of a measurement, and its runs.
+//! Points of a measurement and their runs.
 
 use super::error::DeviceMeasureError;
 use joulio_units::Direction;
@@ -7,22 +7,22 @@ use joulio_workload::Spoiled;
 /// Random I/O of one size at one depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatePoint {
-    /// Reads or writes.
+    /// Direction: reads or writes.
     pub direction: Direction,
     /// Bytes of an I/O.
     pub bytes: u32,
-    /// I/Os in flight of each job.
+    /// I/Os in flight per job.
     pub iodepth: usize,
-    /// Jobs.
+    /// Number of jobs.
     pub numjobs: usize,
 }
 
-/// Rate of one run of a point.
+/// Result of one run of a point.
 #[derive(Clone, Debug)]
 pub struct RateRun {
-    /// I/Os a second of all jobs.
+    /// I/Os per second of all jobs.
     pub iops: f64,
-    /// Reason why that is not the device's own, if it is not.
+    /// Reason why the rate does not show the device itself, if there is one.
     pub spoiled: Option<Spoiled>,
 }
 
@@ -31,11 +31,11 @@ pub trait RateSource {
     /// Runs `point` once.
     ///
     /// # Errors
-    /// The run failed, or was ended early.
+    /// The run failed or was stopped early.
     fn run(&mut self, point: RatePoint) -> Result<RateRun, DeviceMeasureError>;
 }
 
-/// A point with all of its runs, at least one.
+/// A point with all of its runs, of which there is at least one.
 #[derive(Clone, Debug)]
 pub struct PointRuns {
     /// The point.
@@ -45,7 +45,7 @@ pub struct PointRuns {
 }
 
 impl PointRuns {
-    /// Median of the rates that count.
+    /// Returns the median of the rates that count.
     pub fn median(&self) -> f64 {
         let rates = self.sorted();
         let middle = rates.len() / 2;
@@ -56,26 +56,26 @@ impl PointRuns {
         }
     }
 
-    /// The least and the most of the rates that count.
+    /// Returns the lowest and the highest of the rates that count.
     pub fn range(&self) -> [f64; 2] {
         let rates = self.sorted();
         let at = |rate: Option<&f64>| rate.copied().unwrap_or_default();
         [at(rates.first()), at(rates.last())]
     }
 
-    /// Reason why the median is not the device's own: most of the runs were spoiled.
+    /// Returns the reason why the median does not show the device itself: most of the runs were spoiled.
     pub fn spoiled(&self) -> Option<&Spoiled> {
         let first = self.runs.iter().find_map(|run| run.spoiled.as_ref());
         first.filter(|_| 2 * self.spoiled_runs() > self.runs.len())
     }
 
-    /// Number of runs that were spoiled.
+    /// Returns the number of spoiled runs.
     pub(super) fn spoiled_runs(&self) -> usize {
         let runs = self.runs.iter();
         runs.filter(|run| run.spoiled.is_some()).count()
     }
 
-    /// The rates that count, in rising order: those that nothing spoiled, unless these are the fewer.
+    /// Returns the rates that count, in rising order: those of runs that were not spoiled, or all if most were.
     fn sorted(&self) -> Vec<f64> {
         let all = self.spoiled().is_some();
         let runs = self.runs.iter();

@@ -1,4 +1,4 @@
-//! A device measured, and the files of its profile and of its rates.
+//! Measurement of a device together with the files of its profile and its rates.
 
 use super::error::DeviceMeasureError;
 use super::measurement::{DeviceMeasurement, MeasureOptions};
@@ -14,15 +14,15 @@ use joulio_workload::{EngineName, Method, Spoiled, Stop};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// A device's profile as it is requested.
+/// Request for a profile of a device.
 #[derive(Clone, Debug)]
 pub struct ProfilingOptions {
-    /// The measurement.
+    /// Options of the measurement.
     pub measure: MeasureOptions,
     /// Name or path of the profile of the machine whose software's time is subtracted; `None`: the one that fits the
-    /// processor, or a generic server.
+    /// processor, or otherwise a generic server.
     pub machine: Option<String>,
-    /// Profile of the figures that are not measured: a name or a path.
+    /// Name or path of the profile that gives the figures which are not measured.
     pub base: String,
     /// File of the profile; the rates are written beside it, as a `.csv`.
     pub out: PathBuf,
@@ -30,7 +30,7 @@ pub struct ProfilingOptions {
     pub existing: Existing,
 }
 
-/// A device's profile whose files can be written; nothing is measured yet.
+/// A request whose files can be written; nothing is measured yet.
 #[derive(Debug)]
 pub struct Profiling {
     options: ProfilingOptions,
@@ -40,42 +40,42 @@ pub struct Profiling {
     csv: OutputFile,
 }
 
-/// A device's profile with the rates that it was made of, as `--output json` prints it.
+/// A device's profile with the rates that it was fitted to, as `--output json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfiledDevice {
-    /// Name of the machine whose software was taken off.
+    /// Name of the machine whose software's time was subtracted.
     pub machine: String,
     /// Engine of every run.
     pub engine: EngineName,
     /// Completion mode of every run.
     pub completion: String,
-    /// Reason why that is not polling, if it is not.
+    /// Reason why the runs do not poll, if they do not.
     pub not_polled: Option<String>,
     /// The profile.
     pub profile: DeviceProfile,
-    /// Rates, beside the twin's with the profile.
+    /// Measured rates beside the twin's with the profile.
     pub rates: Vec<ProfiledRate>,
 }
 
-/// A rate that was measured.
+/// A rate that was measured, with its runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfiledRate {
     /// The rate beside the twin's.
     #[serde(flatten)]
     pub rate: FittedRate,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// The least and the most I/Os a second of a run that counts.
+    /// Lowest and highest I/Os per second of a run that counts.
     pub range: [f64; 2],
-    /// Reason why the rate is not the device's own, if it is not.
+    /// Reason why the rate does not show the device itself, if there is one.
     pub spoiled: Option<Spoiled>,
 }
 
 impl Profiling {
-    /// Opens the files and reads the profiles.
+    /// Checks the files and reads the profiles.
     ///
     /// # Errors
-    /// A file cannot be written, or there is no such profile.
+    /// A file cannot be written, or a profile does not exist.
     pub fn new(options: ProfilingOptions) -> Result<Profiling, DeviceMeasureError> {
         let (out, existing) = (&options.out, options.existing);
         let csv = OutputFile::open(&csv_path(out), existing);
@@ -89,7 +89,7 @@ impl Profiling {
         })
     }
 
-    /// Measures the device, fits a profile to its rates, and writes both; `begun` is called before each run.
+    /// Measures the device, fits a profile to its rates, and writes both files; `begun` is called before each run.
     ///
     /// # Errors
     /// The measurement fails or is spoiled, no profile fits the rates, or a file cannot be written.
@@ -109,7 +109,7 @@ impl Profiling {
         })?;
         let csv_path = csv_path(out);
         let rates = measured.csv(&[self.again(measured.method, &csv_path)]);
-        // As its file is called, for that is how it is requested.
+        // The profile is named like its file, because that is how it is requested.
         let name = out.file_stem().unwrap_or_default().to_string_lossy();
         let csv_name = csv_path.file_name().unwrap_or_default().to_string_lossy();
         let file = (rates.as_str(), &*printable(&csv_name));
@@ -118,7 +118,8 @@ impl Profiling {
             Ok(fitted) => fitted,
             Err(error @ DeviceMeasureError::Interrupted) => return Err(error),
             Err(error) => {
-                // They took a while, and may be fitted on another machine's profile.
+                // The rates are saved even though no profile fits: they took a while, and may fit with another
+                // machine's profile.
                 self.csv.write(&rates).map_err(DeviceMeasureError::Write)?;
                 return Err(DeviceMeasureError::RatesOnly {
                     error: Box::new(error),
@@ -149,7 +150,7 @@ impl Profiling {
         })
     }
 
-    /// The command that makes the same profile of the rates in the file `csv`.
+    /// Returns the command that makes the same profile from the rates in the file `csv`.
     fn again(&self, method: Method, csv: &Path) -> String {
         let ProfilingOptions { machine, base, .. } = &self.options;
         format!(
@@ -174,7 +175,7 @@ impl ProfiledRate {
     }
 }
 
-/// The file of the rates beside the profile's.
+/// Returns the path of the rates' file, beside the profile's.
 fn csv_path(out: &Path) -> PathBuf {
     out.with_extension("csv")
 }

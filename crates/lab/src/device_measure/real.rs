@@ -1,4 +1,4 @@
-//! Points that run on a device.
+//! Runs of points on a device.
 
 use super::error::DeviceMeasureError;
 use super::point::{RatePoint, RateRun, RateSource};
@@ -10,13 +10,13 @@ use joulio_workload::{
 };
 use std::path::Path;
 
-/// I/Os that a rate is of at least.
+/// Smallest number of I/Os that a rate is computed from.
 const MIN_IOS: u64 = 10;
 
-/// Times that a run that did fewer is done again, for twice the time.
+/// Largest number of times that a run with fewer I/Os is repeated, each time for twice as long.
 const MAX_LONGER: u32 = 8;
 
-/// A device that points run on.
+/// Device on which points are run.
 pub struct RealRates<'a> {
     targets: &'a [Box<dyn Target>],
     method: Method,
@@ -25,11 +25,11 @@ pub struct RealRates<'a> {
 }
 
 impl<'a> RealRates<'a> {
-    /// The device `targets`, with runs that take `runtime`, by `engine`: by polling, or where the
-    /// kernel has none of it there by interrupts; second, why not by polling.
+    /// Uses the device `targets` with `engine` and runs of length `runtime`. The runs poll; if the engine or the device
+    /// does not support that, they use interrupts, and the reason is the second result.
     ///
     /// # Errors
-    /// The run that tries it failed.
+    /// The run that tries polling failed.
     pub fn new(
         targets: &'a [Box<dyn Target>],
         engine: EngineName,
@@ -68,7 +68,7 @@ impl<'a> RealRates<'a> {
         Ok((by(CompletionMode::Interrupt), Some(why)))
     }
 
-    /// The engine and the completion mode of every run.
+    /// Returns the engine and the completion mode of every run.
     pub fn method(&self) -> Method {
         self.method
     }
@@ -81,7 +81,7 @@ impl<'a> RealRates<'a> {
             numjobs: point.numjobs,
             runtime: Some(self.runtime),
             number_ios: None,
-            // The first I/Os find nothing in the caches, and a device that sleeps.
+            // The first I/Os run with cold caches, and may have to wake the device.
             ramp_time: Nanos(self.runtime.0 / 5),
             ..Job::random_reads(1)
         }
@@ -100,7 +100,7 @@ impl<'a> RealRates<'a> {
             trace: None,
         };
         let done = run(&[member], &setup, &mut Meters::default());
-        // The failure of a run that was ended comes from its end.
+        // A run that was stopped fails for that reason.
         if self.stop.is_requested() {
             return Err(DeviceMeasureError::Interrupted);
         }
@@ -112,7 +112,7 @@ impl RateSource for RealRates<'_> {
     fn run(&mut self, point: RatePoint) -> Result<RateRun, DeviceMeasureError> {
         let mut job = self.job(point);
         let mut result = self.result(&job)?;
-        // A device that is slow, or was not let, is given longer.
+        // A run on a slow or disturbed device is repeated for longer.
         for _ in 0..MAX_LONGER {
             let ios = |counts: &Counts| counts.all.ios + counts.all.errors;
             if result.counts.as_ref().is_none_or(|all| ios(all) >= MIN_IOS) {

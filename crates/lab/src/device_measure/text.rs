@@ -1,12 +1,12 @@
-//! The file of the rates, as `device_rates` reads it.
+//! Text of the file of rates, which `device_rates` reads.
 
 use super::point::PointRuns;
 use joulio_units::Direction;
 use joulio_workload::BlockSizes;
 use std::fmt::Write;
 
-/// Returns the text of a CSV file with the median of each of `points`, after `notes`, a comment for each line; the
-/// runs of a point are listed above it.
+/// Returns the text of a CSV file with the median of each of `points`, after `notes`, one comment line each. The runs
+/// of a point are listed in comments above it.
 pub(super) fn rates_text(notes: &[String], points: &[PointRuns]) -> String {
     let mut text = String::new();
     for note in notes {
@@ -32,7 +32,7 @@ pub(super) fn rates_text(notes: &[String], points: &[PointRuns]) -> String {
     text
 }
 
-/// `rate` with the digits that say something.
+/// Formats `rate` with its significant digits.
 fn digits(rate: f64) -> String {
     match rate < 1_000.0 {
         true => format!("{rate:.3}"),

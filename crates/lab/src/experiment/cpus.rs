@@ -4,13 +4,13 @@ use joulio_workload::{Job, JobError};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::collections::BTreeSet;
 
-/// CPUs that this process may use, for `flag`.
+/// Returns the CPUs that this process may use; `flag` is named in the error.
 pub(super) fn allowed_cpus(flag: &'static str) -> Result<CpuSet, JobError> {
     sched_getaffinity(None)
         .map_err(|error| wrong(flag, &format!("the CPUs of this process: {error}")))
 }
 
-/// Refuses CPUs that this process may not use.
+/// Returns an error if this process may not use one of `cpus`.
 pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     const FLAG: &str = "--cpus_allowed";
     if cpus.is_empty() {
@@ -26,9 +26,9 @@ pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
     }
 }
 
-/// Returns the CPUs that this process may use and none of `jobs` is pinned to: on a job's CPU, the thread of an
-/// emulated device would take time from it, which no drive does. None if a job may be on any CPU, or the jobs have
-/// all.
+/// Returns the CPUs that this process may use and that none of `jobs` is pinned to. An emulated device's thread runs on
+/// them: on a job's CPU it would take time from the job, which no drive does. Empty if a job may run on any CPU, or the
+/// jobs use all CPUs.
 pub(crate) fn cpus_beside<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<usize> {
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     for job in jobs {
@@ -45,7 +45,7 @@ pub(crate) fn cpus_beside<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<usize>
     free
 }
 
-/// Error of `flag`.
+/// Returns an error of `flag`.
 pub(super) fn wrong(flag: &'static str, problem: &str) -> JobError {
     JobError {
         flag,
@@ -71,7 +71,7 @@ mod tests {
             ..pinned(&allowed)
         };
         assert!(cpus_beside([&first, &all].into_iter()).is_empty());
-        // One job gets the first of several CPUs.
+        // The job is pinned to the first of several CPUs.
         assert_eq!(cpus_beside([&pinned(&allowed)].into_iter()), allowed[1..]);
         assert!(cpus_beside([&first, &Job::random_reads(1)].into_iter()).is_empty());
         assert!(cpus_beside([].into_iter()).is_empty());

@@ -1,5 +1,4 @@
-//! Sources of an experiment's energy figures: the meters that can be read, and the model where there
-//! is none.
+//! Sources of an experiment's energy figures: the meters that can be read, and the model if there is none.
 
 use crate::idle::{IdleError, idle_baseline};
 use crate::meters::{MetersError, root};
@@ -14,19 +13,19 @@ use joulio_workload::Target;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Beginning of the names of the meters in devices.
+/// Prefix of the names of meters in devices.
 const DEVICE_METER: &str = "nvme:";
 
-/// Sources of energy figures that are unavailable.
+/// Reason why energy figures are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum EnergyError {
-    /// The words choose no meters, or the captured tree is no folder.
+    /// The words do not select meters, or the captured tree is not a folder.
     #[error(transparent)]
     Meters(#[from] MetersError),
-    /// The meter is in a device that is not a target.
+    /// The meter's device is not a target of the experiment.
     #[error("--meter: there is no {0}: the devices' meters are nvme:DEVICE, as --device has it")]
     NoDevice(String),
-    /// The machine has no profile of that name.
+    /// There is no profile of that machine.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The idle baseline cannot be read.
@@ -34,32 +33,31 @@ pub enum EnergyError {
     Baseline(#[from] IdleError),
 }
 
-/// Energy figures as they are requested.
+/// Options for energy figures.
 #[derive(Clone, Debug, Default)]
 pub struct EnergyOptions {
-    /// Words that choose meters; none: every meter that can be read.
+    /// Words that select meters; empty: every meter that can be read.
     pub meters: Vec<String>,
-    /// File of the idle baseline; `None`: the usual one, where there is one.
+    /// File of the idle baseline; `None`: the default file, if it exists.
     pub idle_baseline: Option<PathBuf>,
-    /// Machine whose watts the model uses: a name, or a path to a .toml file; `None`: the one that
-    /// fits this processor.
+    /// Machine whose watts the model uses: a name, or a path to a .toml file; `None`: the one that fits this processor.
     pub machine: Option<String>,
-    /// Folder of a captured tree that the meters are read from; `None`: this machine's.
+    /// Folder of a captured file tree to read meters from; `None`: this machine's.
     pub root: Option<PathBuf>,
 }
 
-/// The sources of an experiment's energy figures.
+/// Opened sources of an experiment's energy figures.
 pub struct EnergySources {
-    /// Meters, which are read in every run.
+    /// Meters that are read in every run.
     pub meters: Meters,
-    /// Baseline of the idle machine, and what has changed since it was measured.
+    /// Baseline of the idle machine, and differences of the machine since it was measured.
     pub baseline: Option<(Baseline, Vec<String>)>,
-    /// Machine whose watts the model uses, if it is used.
+    /// Machine whose watts the model uses; `None`: the model is not used.
     pub machine: Option<MachineProfile>,
-    /// True if that machine is this one.
+    /// True if `machine` describes this machine.
     pub at_home: bool,
     others: Vec<MeterFinding>,
-    /// Why the usual idle baseline is of no use.
+    /// Reason why the default idle baseline cannot be used.
     no_baseline: Option<String>,
     filtering: Filtering,
 }
@@ -105,7 +103,7 @@ struct BaselineNote {
 }
 
 impl EnergyNote {
-    /// Note of a machine in virtual time, whose profile is `machine`.
+    /// Returns the note for virtual time with the machine profile `machine`.
     pub fn modelled(machine: &MachineProfile) -> EnergyNote {
         EnergyNote {
             energy_filtering: None,
@@ -118,11 +116,11 @@ impl EnergyNote {
 }
 
 impl EnergySources {
-    /// Opens the sources of the machine, and of the devices `targets`; devices that fail on purpose, by `faults`, are
-    /// not read for their power.
+    /// Opens the meters of the machine and of the devices `targets`. If `faults` injects any, meters in devices are not
+    /// read.
     ///
     /// # Errors
-    /// A meter that was chosen is unavailable, or a file cannot be read.
+    /// A selected meter is unavailable, or a file cannot be read.
     pub fn open(
         options: &EnergyOptions,
         faults: &FaultPlan,
@@ -156,10 +154,10 @@ impl EnergySources {
             .is_some_and(|machine| machine.fits(&processor));
         let mut no_baseline = None;
         let baseline = match (&options.idle_baseline, discovery.meters.is_empty()) {
-            // Without a meter there is nothing to take it from.
+            // A baseline is of no use without meters.
             (None, true) => None,
             (Some(file), _) => idle_baseline(&root, Some(file))?,
-            // The usual file is no reason to fail: a home may be that of several machines.
+            // The default file may not stop a run: a home directory may be shared by several machines.
             (None, false) => idle_baseline(&root, None).unwrap_or_else(|why| {
                 no_baseline = Some(why.to_string());
                 None
@@ -176,7 +174,7 @@ impl EnergySources {
         })
     }
 
-    /// Note of these sources for a manifest.
+    /// Returns the note of these sources for a manifest.
     pub fn note(&self) -> EnergyNote {
         let meter = |about: About| MeterNote {
             name: about.name,
@@ -212,8 +210,8 @@ impl EnergySources {
 }
 
 impl EnergyOptions {
-    /// Returns true if the meter in the device `name` is chosen. Devices that fail on purpose are not
-    /// read: they may do so then.
+    /// Returns true if the meter in the device `name` is selected. It is not read if faults are injected, because the
+    /// reading could fail as well.
     fn asks(&self, name: &str, faults: &FaultPlan) -> bool {
         let chosen = |word: &String| match word.strip_prefix(DEVICE_METER) {
             Some(named) => named == name,
@@ -223,7 +221,7 @@ impl EnergyOptions {
         chosen && faults.is_empty()
     }
 
-    /// A meter that is chosen by name, of none of the devices.
+    /// Returns a word that names a meter in a device that is not among `targets`.
     fn unknown_device(&self, targets: &[Box<dyn Target>]) -> Option<&String> {
         self.meters.iter().find(|word| {
             let named = word.strip_prefix(DEVICE_METER);
@@ -231,13 +229,13 @@ impl EnergyOptions {
         })
     }
 
-    /// The meters in devices that are chosen by name.
+    /// Returns the words that name meters in devices.
     fn device_meters(&self) -> impl Iterator<Item = &String> {
         let words = self.meters.iter();
         words.filter(|word| word.starts_with(DEVICE_METER))
     }
 
-    /// The words that choose meters of the machine.
+    /// Returns the words that select meters of the machine itself.
     pub(crate) fn machine_meters(&self) -> Vec<String> {
         let own = |word: &&String| !word.starts_with(DEVICE_METER);
         let own: Vec<_> = self.meters.iter().filter(own).cloned().collect();
@@ -248,8 +246,8 @@ impl EnergyOptions {
     }
 }
 
-/// Returns the machine to model if none was named: this one, if a profile fits it; if no meter measures the machine's
-/// power, otherwise a typical one.
+/// Returns the machine to model if none was named: the one whose profile fits this processor, otherwise a typical one,
+/// but only if no meter measures the machine's power.
 fn fallback(root: &Root, meters: &Meters) -> Result<Option<MachineProfile>, ProfileError> {
     if let Some(fitting) = MachineProfile::fitting(&Processor::of(root).name) {
         return Ok(Some(fitting));

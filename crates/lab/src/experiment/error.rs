@@ -1,4 +1,4 @@
-//! Why an experiment ended.
+//! Errors of experiments.
 
 use super::energy::EnergyError;
 use super::settings::SettingError;
@@ -10,10 +10,10 @@ use joulio_host::ChangeError;
 use joulio_host::knobs::KnobError;
 use joulio_workload::{JobError, RunError};
 
-/// Why an experiment ended.
+/// Reason why an experiment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// The workload makes no sense: change the flag that is named.
+    /// The workload is not valid: change the flag that the message names.
     #[error(transparent)]
     Job(#[from] JobError),
     /// A device cannot be opened, or the job cannot run on it.
@@ -22,7 +22,7 @@ pub enum ExperimentError {
     /// A meter, a profile or the idle baseline is unavailable.
     #[error(transparent)]
     Energy(#[from] EnergyError),
-    /// The run of another program is impossible, or failed.
+    /// The run of another program is not possible, or failed.
     #[error(transparent)]
     External(#[from] ExternalError),
     /// The experiment cannot be simulated.
@@ -34,19 +34,19 @@ pub enum ExperimentError {
     /// The CPUs' latency cannot be held.
     #[error(transparent)]
     Latency(#[from] KnobError),
-    /// A setting could not be made, or not be put back.
+    /// A setting could not be made or restored.
     #[error(transparent)]
     Change(#[from] Box<ChangeError>),
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A log of single I/Os cannot be written.
+    /// A log of I/Os cannot be written.
     #[error("the log of the I/Os: {0}")]
     Log(#[from] OutputFileError),
 }
 
 impl ExperimentError {
-    /// True if nothing was done, and nothing is left changed.
+    /// Returns true if nothing was done, and nothing is left changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             ExperimentError::Job(_)
@@ -62,8 +62,8 @@ impl ExperimentError {
         }
     }
 
-    /// Returns true if another process holds a setting that was to be made: nothing was done, and the request can
-    /// succeed when that process has ended.
+    /// Returns true if another process holds a setting that had to be changed. Nothing was done, and the request can
+    /// succeed once that process has ended.
     pub fn waits_for_another(&self) -> bool {
         matches!(self, ExperimentError::Change(error) if error.waits_for_another())
     }

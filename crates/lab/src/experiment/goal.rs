@@ -1,22 +1,22 @@
-//! Goal of the completion mode `adaptive`, as flags and files describe it.
+//! Goal of the completion mode `adaptive`, as flags and files specify it.
 
 use joulio_nvme::wait::{Goal, Objective, Promised};
 use joulio_units::Slo;
 use joulio_workload::{CompletionMode, JobError};
 
-/// Goal of the completion mode `adaptive`, with the parts that were requested.
+/// Goal of the completion mode `adaptive`; parts that were not requested are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GoalOptions {
-    /// Boundary of the energy that is to be least; `None`: the default one.
+    /// Boundary of the energy to minimise; `None`: the default.
     pub objective: Option<Objective>,
     /// Latencies that percentiles of the I/Os may not exceed.
     pub slo: Option<Slo>,
-    /// Latency over polling's; without effect beside `slo`.
+    /// Latency above polling's that is allowed; ignored if `slo` is given.
     pub latency_budget: Option<Promised>,
 }
 
 impl GoalOptions {
-    /// The goal, with defaults for what was not requested.
+    /// Returns the goal, with defaults for the parts that were not requested.
     pub fn goal(&self) -> Goal {
         let slo = self.slo.map(Promised::Slo);
         Goal {
@@ -25,7 +25,7 @@ impl GoalOptions {
         }
     }
 
-    /// Refuses a goal that none of `modes` has a use for.
+    /// Returns an error if a goal was given but none of `modes` uses one.
     ///
     /// # Errors
     /// [`JobError`], naming the flag.
@@ -51,7 +51,7 @@ impl GoalOptions {
     }
 }
 
-/// Reads a latency budget: `5%`, `0.5%`, `none`.
+/// Parses a latency budget: `5%`, `0.5%`, `none`.
 ///
 /// # Errors
 /// Text that explains how a budget is written.

@@ -1,11 +1,11 @@
-//! An experiment's options, as virtual time takes them.
+//! Conversion of an experiment's options to those of virtual time.
 
 use super::options::ExperimentOptions;
 use crate::virtual_time::{IdleState, TwinOptions, VirtualError, VirtualOptions};
 use joulio_units::Nanos;
 use joulio_workload::{Batches, JobKind, RingOptions, Verify};
 
-/// Refuses an option that has no meaning in virtual time, in an experiment there.
+/// Returns an error if the experiment is in virtual time and has an option without meaning there.
 pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
     let senseless = senseless(options).filter(|_| options.twin.is_some());
     match senseless {
@@ -14,7 +14,7 @@ pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
     }
 }
 
-/// An option that was given and has no meaning in virtual time, and why.
+/// Returns an option that was given although it has no meaning in virtual time, and the reason.
 fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)> {
     let ExperimentOptions {
         targets,
@@ -97,7 +97,7 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
     given.map(|(_, flag, why)| (flag, why))
 }
 
-/// `options` and those of `twin` as an experiment in virtual time takes them.
+/// Combines `options` and `twin` into the options of an experiment in virtual time.
 pub(super) fn options(
     options: &ExperimentOptions,
     twin: &TwinOptions,

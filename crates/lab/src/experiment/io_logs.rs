@@ -1,4 +1,4 @@
-//! Logs of single I/Os, in files as fio writes them.
+//! Logs of I/Os in fio's file format.
 
 use super::cpus::wrong;
 use super::error::ExperimentError;
@@ -9,29 +9,29 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Logs that are requested: `--write_lat_log` and its like.
+/// Logs that are requested, with `--write_lat_log` and similar flags.
 #[derive(Clone, Debug, Default)]
 pub struct IoLogs {
-    /// Beginning of the names of the latencies' files.
+    /// Prefix of the latency logs' file names.
     pub latency: Option<PathBuf>,
-    /// Beginning of the names of the bandwidths' files.
+    /// Prefix of the bandwidth logs' file names.
     pub bandwidth: Option<PathBuf>,
-    /// Beginning of the names of the rates' files.
+    /// Prefix of the IOPS logs' file names.
     pub iops: Option<PathBuf>,
-    /// Time that a line is the mean of; zero: a line an I/O.
+    /// Time over which a line is the mean; zero: one line for each I/O.
     pub average: Nanos,
-    /// True if lines have the I/O's offset.
+    /// True if lines contain the I/O's offset.
     pub offset: bool,
 }
 
-/// Quantity of a log.
+/// Quantity that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Logged {
-    /// Nanoseconds of an I/O.
+    /// Latency in nanoseconds.
     Latency,
-    /// KiB a second.
+    /// Bandwidth in KiB per second.
     Bandwidth,
-    /// I/Os a second.
+    /// I/Os per second.
     Iops,
 }
 
@@ -46,7 +46,7 @@ impl Logged {
 }
 
 impl IoLogs {
-    /// True if there are to be any.
+    /// Returns true if any log is requested.
     pub fn any(&self) -> bool {
         self.kinds().next().is_some()
     }
@@ -61,11 +61,11 @@ impl IoLogs {
             .filter_map(|(kind, prefix)| Some((kind, prefix.as_deref()?)))
     }
 
-    /// Checks that the files of the runs `names`, empty of a run alone, can be written, each run's its own; `before`:
-    /// jobs that are numbered before theirs.
+    /// Checks that the files of the runs `names` can be written and differ between runs; the name of a single run is
+    /// empty. `before` is the number of jobs numbered before these.
     ///
     /// # Errors
-    /// One cannot, or two runs have the same, in which the later would be written over the earlier.
+    /// A file cannot be written, or two runs would write the same file.
     pub fn check(&self, names: &[String], before: usize) -> Result<(), ExperimentError> {
         for (kind, prefix) in self.kinds() {
             let mut files: HashMap<PathBuf, &String> = HashMap::new();
@@ -84,10 +84,10 @@ impl IoLogs {
         Ok(())
     }
 
-    /// Writes the files of the run `name`: one a job; `before`: jobs that are numbered before its own.
+    /// Writes the files of the run `name`, one for each job; `before` is the number of jobs numbered before these.
     ///
     /// # Errors
-    /// One cannot be written.
+    /// A file cannot be written.
     pub fn write(&self, name: &str, before: usize, logs: &[JobLog]) -> Result<(), OutputFileError> {
         for (kind, prefix) in self.kinds() {
             for log in logs {
@@ -100,11 +100,11 @@ impl IoLogs {
     }
 }
 
-/// `PREFIX_lat.1.log`; of one of several runs `PREFIX-poll_lat.1.log`.
+/// Returns the path of a log: `PREFIX_lat.1.log`, or with several runs `PREFIX-poll_lat.1.log`.
 fn path(prefix: &Path, name: &str, kind: Logged, job: usize) -> PathBuf {
     let mut path = prefix.as_os_str().to_owned();
     if !name.is_empty() {
-        // A name may be a device's.
+        // A run's name may contain a device's name.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '=');
         path.push("-");
         path.push(name.replace(|c| !plain(c), "_"));
@@ -118,8 +118,8 @@ fn path(prefix: &Path, name: &str, kind: Logged, job: usize) -> PathBuf {
     path.into()
 }
 
-/// Lines of a log: milliseconds, value, direction (0 reads, 1 writes, 2 trims), bytes of an I/O, its offset if that
-/// is wanted, priority.
+/// Formats the lines of a log: milliseconds, value, direction (0 reads, 1 writes, 2 trims), bytes of an I/O, the offset
+/// if it is requested, priority.
 fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> String {
     let mut text = String::new();
     let mut line = |at: Nanos, value: u64, side: u8, len: u32, offset: u64| {
@@ -141,7 +141,7 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
         }
         return text;
     }
-    // Completions come in the order of their times.
+    // Completions are in order of time.
     let nth = |io: &LoggedIo| io.at.0 / average.0;
     for window in ios.chunk_by(|one, other| nth(one) == nth(other)) {
         let end = Nanos((nth(&window[0]) + 1).saturating_mul(average.0));
@@ -164,7 +164,7 @@ fn lines(kind: Logged, ios: &[LoggedIo], average: Nanos, with_offset: bool) -> S
     text
 }
 
-/// Number of an I/O's direction in fio's logs.
+/// Returns fio's number for an I/O's direction.
 fn side(io: &LoggedIo) -> u8 {
     match io.operation {
         Operation::Write => 1,
@@ -214,7 +214,7 @@ mod tests {
             rates,
             "10, 200, 0, 0, 0\n10, 100, 1, 0, 0\n20, 100, 0, 0, 0\n"
         );
-        // 4 KiB in 100 us are 40,000 KiB a second.
+        // 4 KiB in 100 us are 40,000 KiB/s.
         assert!(lines(Logged::Bandwidth, &ios, Nanos::ZERO, true).starts_with("1, 40000, 0, "));
     }
 

@@ -1,4 +1,4 @@
-//! The manifest of a result: what it takes beside the figures to run it again and understand it.
+//! Manifest of a result: all that is needed, beside the figures, to repeat the run and to understand it.
 
 use super::energy::{EnergyNote, EnergySources};
 use crate::manifest_device::ManifestDevice;
@@ -46,7 +46,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Manifest of `jobs` on `targets`, which were opened as `options` say.
+    /// Creates the manifest of `jobs` on `targets`, which were opened with `options`.
     pub fn new(
         options: &TargetOptions,
         jobs: &[&Job],
@@ -58,14 +58,14 @@ impl Manifest {
         let faults = &options.faults;
         let devices = targets.iter().map(|target| {
             let info = target.info();
-            // Asking a device that fails on purpose would be a command more for its faults.
+            // A query would consume faults that are meant for the run.
             let control = target.power().filter(|_| faults.is_empty());
             ManifestDevice {
                 name: info.name.clone(),
                 bytes: info.size,
                 block_bytes: info.block_size,
                 emulates: info.profile.as_ref().map(|profile| profile.name.clone()),
-                // First: other commands may wake a controller that sleeps.
+                // The power state is read first: other commands may wake a sleeping controller.
                 power_state: control
                     .as_ref()
                     .and_then(|control| control.power_state().ok()),
@@ -88,21 +88,21 @@ impl Manifest {
         }
     }
 
-    /// Sentences on the devices: what they do not have in common of the host's memory and of APST, and those
-    /// that no IOMMU guards the machine from.
+    /// Returns sentences about the devices: differences in host memory or APST, and devices from which no IOMMU
+    /// protects the machine.
     pub fn on_devices(&self) -> Vec<String> {
         let unlike = ManifestDevice::unlike(&self.devices);
         let unguarded = ManifestDevice::unguarded(&self.devices);
         unlike.into_iter().chain(unguarded).collect()
     }
 
-    /// Names of the devices.
+    /// Returns the names of the devices.
     pub fn device_names(&self) -> Vec<&str> {
         let devices = self.devices.iter();
         devices.map(|device| device.name.as_str()).collect()
     }
 
-    /// Adds the devices of `other` that are not in it.
+    /// Adds the devices of `other` that this manifest does not have.
     pub fn add_devices(&mut self, other: Manifest) {
         for device in other.devices {
             if !self.devices.iter().any(|one| one.name == device.name) {
@@ -111,7 +111,7 @@ impl Manifest {
         }
     }
 
-    /// Adds the manifest of other runs of the same command: what they do not have in common is `None`.
+    /// Merges the manifest of other runs of the same command; values that differ become `None`.
     pub fn join(&mut self, other: Manifest) {
         fn keep<T: PartialEq>(own: &mut Option<T>, other: &Option<T>) {
             if own != other {
@@ -132,7 +132,7 @@ impl Manifest {
         self.add_devices(other);
     }
 
-    /// Manifest of `jobs`, at least one, in virtual time: what they do not have in common is `None`.
+    /// Creates the manifest of `jobs`, at least one, in virtual time; values that differ between jobs are `None`.
     pub fn modelled(jobs: &[&Job], devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
         let ramp = jobs.iter().map(|job| job.ramp_time).min();
         Manifest {
@@ -161,7 +161,7 @@ impl Manifest {
     }
 }
 
-/// The value that all `jobs` have in common.
+/// Returns the value if it is the same in all `jobs`.
 fn common<T: PartialEq>(jobs: &[&Job], value: impl Fn(&Job) -> Option<T>) -> Option<T> {
     let mut values = jobs.iter().map(|job| value(job));
     let first = values.next()?;

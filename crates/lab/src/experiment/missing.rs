@@ -1,16 +1,16 @@
-//! Runs that an experiment that was ended early has not done.
+//! Runs that are missing from an experiment that was ended early.
 
 use joulio_workload::Method;
 use std::collections::BTreeMap;
 
-/// Names in a summary; of more, their number.
+/// Largest number of names in a summary; if there are more, only their number is given.
 const MAX_NAMES: usize = 8;
 
-/// Runs of an experiment that were cut short, or not begun.
+/// Runs of an experiment that were cut short or not begun.
 #[derive(Clone, Debug, Default)]
 pub struct MissingRuns {
     cut_short: Vec<String>,
-    /// Names of those that were not begun.
+    /// Names of the runs that were not begun.
     pub not_run: Vec<String>,
 }
 
@@ -25,12 +25,12 @@ impl MissingRuns {
         self.not_run.push(name);
     }
 
-    /// Adds a run that was ended early and has no result, and why.
+    /// Adds a run that was ended early without a result, and the reason.
     pub(crate) fn lost(&mut self, name: &str, why: &str) {
         self.cut_short.push(format!("{name} ({why})"));
     }
 
-    /// The runs that are missing, in one line; `None`: all were done.
+    /// Describes the missing runs in one line; `None` if all were done.
     pub fn summary(&self) -> Option<String> {
         let parts = [("cut short", &self.cut_short), ("not run", &self.not_run)];
         let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
@@ -41,7 +41,7 @@ impl MissingRuns {
     }
 }
 
-/// The name of a run among others: `io_uring poll (scheduler=none, 2 of 3)`.
+/// Returns the name of a run among others: `io_uring poll (scheduler=none, 2 of 3)`.
 pub fn run_name(
     Method { engine, mode }: Method,
     settings: &BTreeMap<String, String>,

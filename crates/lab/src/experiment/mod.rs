@@ -1,8 +1,8 @@
-//! Experiments: settings x completion modes x repetitions, one after the other, and their results.
+//! Experiments: runs for every combination of settings and completion modes, repeated, one after the other.
 //!
-//! [`ExperimentOptions`] say what is requested; flags and files make the same ones.
-//! [`Experiment::new`] checks what can be checked without a device, a [`Testbed`] is the devices and
-//! meters that it is run on, opened. [`crate::sweep`] does many.
+//! [`ExperimentOptions`] describe the request, from flags or from a file. [`Experiment::new`] checks all that can be
+//! checked without a device. A [`Testbed`] has the opened devices and meters to run it on. [`crate::sweep`] runs many
+//! experiments.
 
 pub(crate) mod cpus;
 mod energy;
@@ -43,7 +43,7 @@ pub use workload::{RateProcess, WorkloadOptions};
 use crate::virtual_time::{TwinOptions, VirtualExperiment};
 use joulio_workload::{EngineName, Job, Method};
 
-/// An experiment whose options make sense; nothing is opened yet.
+/// An experiment with valid options; nothing is opened yet.
 #[derive(Debug)]
 pub struct Experiment {
     options: ExperimentOptions,
@@ -53,11 +53,10 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Checks what can be checked before anything is opened. Options of io_uring need it among the
-    /// engines.
+    /// Checks the options as far as possible before anything is opened. Options of io_uring require that engine.
     ///
     /// # Errors
-    /// An option makes no sense, or does not go with another.
+    /// An option is not valid, or conflicts with another.
     pub fn new(options: ExperimentOptions) -> Result<Experiment, ExperimentError> {
         in_virtual_time::check(&options)?;
         let job = options.job()?;
@@ -77,35 +76,35 @@ impl Experiment {
         })
     }
 
-    /// The options, completed.
+    /// Returns the options, with defaults filled in.
     pub fn options(&self) -> &ExperimentOptions {
         &self.options
     }
 
-    /// Returns the job of all runs; for a completion mode that learns, [`Experiment::job_of`] has a longer ramp.
+    /// Returns the job of all runs. A mode that learns needs a longer ramp: see [`Experiment::job_of`].
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Methods of the runs.
+    /// Returns the methods of the runs.
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
 
-    /// Engines of the runs.
+    /// Returns the engines of the runs.
     pub fn engines(&self) -> &[EngineName] {
         &self.engines
     }
 
-    /// Returns the job for `method`; a method that learns has a longer ramp.
+    /// Returns the job for `method`, with a longer ramp if the method learns.
     pub fn job_of(&self, method: Method) -> Job {
         self.options.job_of(&self.job, method)
     }
 
-    /// The experiment in virtual time.
+    /// Returns this experiment in virtual time.
     ///
     /// # Errors
-    /// It is not modelled, or it is none in virtual time.
+    /// The experiment cannot be modelled, or its options have no meaning in virtual time.
     pub fn in_virtual_time(&self) -> Result<VirtualExperiment, ExperimentError> {
         let usual = TwinOptions::default();
         let twin = self.options.twin.as_ref().unwrap_or(&usual);

@@ -1,4 +1,4 @@
-//! Threads beside the jobs that compute without end, as of another program.
+//! Threads beside the jobs that compute all the time, as another program would.
 
 use joulio_units::Nanos;
 use joulio_workload::Job;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Computations between two checks whether to end.
+/// Number of computations between two checks of the stop flag.
 const CHECK_INTERVAL: u64 = 1 << 14;
 
 /// Threads that compute until they are stopped.
 pub struct Neighbours {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<io::Result<f64>>>,
-    /// CPU time of each in nanoseconds, as the thread said it last.
+    /// CPU time of each thread in nanoseconds, as the thread last wrote it.
     used: Vec<Arc<AtomicU64>>,
 }
 
@@ -27,7 +27,7 @@ impl Neighbours {
     /// Starts `each` threads on each CPU that the threads of `job` are pinned to.
     ///
     /// # Errors
-    /// The system has no more threads.
+    /// The system cannot start another thread.
     pub fn beside(job: &Job, each: usize) -> io::Result<Neighbours> {
         let cpus = job.cpus_allowed.iter().take(job.numjobs);
         let cpus: BTreeSet<usize> = cpus.copied().collect();
@@ -50,16 +50,16 @@ impl Neighbours {
         Ok(neighbours)
     }
 
-    /// CPU time that they have used, together; some tens of microseconds of it may be missing.
+    /// Returns the CPU time of all threads together; it may lack some tens of microseconds.
     pub fn cpu_time(&self) -> Nanos {
         let used = self.used.iter();
         Nanos(used.map(|used| used.load(Ordering::Relaxed)).sum())
     }
 
-    /// Ends them: the mean percent of a CPU that each had; `None` of none.
+    /// Stops the threads; returns the mean percentage of a CPU that each had, or `None` if there are none.
     ///
     /// # Errors
-    /// One could not be pinned to its CPU.
+    /// A thread could not be pinned to its CPU.
     pub fn end(mut self) -> io::Result<Option<f64>> {
         self.stop.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut self.threads);
@@ -82,8 +82,8 @@ impl Drop for Neighbours {
     }
 }
 
-/// Computes on `cpu` until `stop`, and writes the CPU time that it used to `used`; returns the share of the time that
-/// it had the CPU.
+/// Computes on `cpu` until `stop` is set, and writes the CPU time used to `used`; returns the fraction of the time in
+/// which the thread had the CPU.
 fn compute(cpu: usize, stop: &AtomicBool, used: &AtomicU64) -> io::Result<f64> {
     let mut set = CpuSet::new();
     set.set(cpu);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 const FLAG: &str = "--numa";
 
-/// CPUs of `node` that this process may use, at least one.
+/// Returns the CPUs of `node` that this process may use, at least one.
 pub(super) fn cpus(node: u32) -> Result<Vec<usize>, JobError> {
     let allowed = allowed_cpus(FLAG)?;
     let mut cpus = of_node(Path::new("/"), node)?;
@@ -20,12 +20,12 @@ pub(super) fn cpus(node: u32) -> Result<Vec<usize>, JobError> {
     Ok(cpus)
 }
 
-/// CPUs of `node` (Documentation/ABI/stable/sysfs-devices-node).
+/// Returns the CPUs of `node` (Documentation/ABI/stable/sysfs-devices-node).
 fn of_node(root: &Path, node: u32) -> Result<Vec<usize>, JobError> {
     let nodes = root.join("sys/devices/system/node");
     let list = fs::read_to_string(nodes.join(format!("node{node}/cpulist")));
     match list {
-        // A node with memory only has no CPUs.
+        // A node with only memory has no CPUs.
         Ok(list) => {
             let cpus = parse_cpus(list.trim()).unwrap_or_default();
             Ok(cpus.into_iter().map(|cpu| cpu as usize).collect())
@@ -59,7 +59,7 @@ mod tests {
             problem(root.path(), 7),
             "no NUMA node 7: this machine has 0-1"
         );
-        // A node of memory alone.
+        // A node with only memory.
         fs::create_dir_all(nodes.join("node0")).unwrap();
         fs::write(nodes.join("node0/cpulist"), "\n").unwrap();
         assert_eq!(of_node(root.path(), 0).unwrap(), [0; 0]);

@@ -2,24 +2,24 @@
 
 use joulio_workload::{Member, RunProgress, RunResult};
 
-/// Observer of an experiment: receives its runs, their progress, and notes.
+/// Receiver of an experiment's runs, their progress, and notes.
 pub trait Observer: Sync {
-    /// Begins, or goes on, with `over` runs of `all` done.
+    /// Reports that `over` of `all` runs are done, at the start or when a session is continued.
     fn planned(&self, _over: usize, _all: usize) {}
 
-    /// A run of `members` begins.
+    /// Reports that a run of `members` begins.
     fn begin(&self, members: &[Member]);
 
-    /// The run goes on.
+    /// Reports the progress of the run.
     fn progress(&self, progress: RunProgress);
 
-    /// The run has ended.
+    /// Reports that the run has ended.
     fn end(&self);
 
-    /// The run named `name` was done, with this result.
+    /// Reports that the run `name` was done, with its result.
     fn measured(&self, _name: &str, _result: &RunResult) {}
 
-    /// Something that the user has to know, as a line.
+    /// Shows the user a line of information.
     fn note(&self, line: &str);
 }
 

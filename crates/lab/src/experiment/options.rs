@@ -1,4 +1,4 @@
-//! An experiment as it is requested.
+//! Options of an experiment.
 
 use super::energy::EnergyOptions;
 use super::io_logs::IoLogs;
@@ -11,20 +11,20 @@ use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, JobError, Method, RingOptions};
 
-/// An experiment as it is requested: what the flags of `joulio bench` say, and what a file can.
+/// Options of an experiment, as the flags of `joulio bench` or a file specify them.
 #[derive(Clone, Debug)]
 pub struct ExperimentOptions {
     /// Devices, and how they are opened.
     pub targets: TargetOptions,
-    /// Engines; none: the first device's usual one.
+    /// Engines; empty: the first device's default.
     pub engines: Vec<EngineName>,
-    /// Completion modes; none: those of [`ExperimentOptions::methods`].
+    /// Completion modes; empty: those of [`ExperimentOptions::methods`].
     pub completion: Vec<CompletionMode>,
     /// The workload.
     pub workload: WorkloadOptions,
-    /// Settings of the machine, under each combination of which every run is done.
+    /// Settings of the machine; every run is done with each combination of them.
     pub settings: ExperimentSettings,
-    /// Repetitions of all runs, in turn, at least 1.
+    /// Number of repetitions of all runs, in turn, at least 1.
     pub replicates: u32,
     /// Sources of energy figures, and the machine of the model.
     pub energy: EnergyOptions,
@@ -51,11 +51,11 @@ impl Default for ExperimentOptions {
 }
 
 impl ExperimentOptions {
-    /// Nanoseconds of a run by default, where its I/Os are not counted.
+    /// Default length of a run without a number of I/Os, in nanoseconds.
     pub const RUNTIME: Nanos = Nanos::from_millis(5_000);
-    /// Nanoseconds that such a run warms up for by default.
+    /// Default ramp of such a run, in nanoseconds.
     pub const RAMP: Nanos = Nanos::from_millis(1_000);
-    /// Completion modes of joulio's driver by default.
+    /// Default completion modes of joulio's driver.
     pub const MODES: [CompletionMode; 4] = [
         CompletionMode::Poll,
         CompletionMode::Interrupt,
@@ -63,7 +63,7 @@ impl ExperimentOptions {
         CompletionMode::Adaptive,
     ];
 
-    /// The engines, each of which works on every device.
+    /// Returns the engines, after checking that each works on every device.
     ///
     /// # Errors
     /// An engine does not work on a device.
@@ -82,7 +82,7 @@ impl ExperimentOptions {
         Ok(engines)
     }
 
-    /// Completion modes of `engine`: those that are named, or its usual ones.
+    /// Returns the completion modes of `engine`: those that were named, or its defaults.
     pub fn modes(&self, engine: EngineName) -> &[CompletionMode] {
         match (self.completion.as_slice(), engine) {
             ([], EngineName::Nvme) => &ExperimentOptions::MODES,
@@ -92,8 +92,8 @@ impl ExperimentOptions {
         }
     }
 
-    /// Returns each of `engines` in each completion mode, in turn. Where no mode is named, the modes are
-    /// [`ExperimentOptions::MODES`], for the kernel's engines interrupts.
+    /// Returns each of `engines` in each completion mode, in turn. If no mode was named, the modes are
+    /// [`ExperimentOptions::MODES`] for joulio's driver and interrupts for the kernel's engines.
     pub fn methods(&self, engines: &[EngineName]) -> Vec<Method> {
         let each = engines.iter().flat_map(|&engine| {
             let modes = self.modes(engine);
@@ -102,10 +102,10 @@ impl ExperimentOptions {
         each.collect()
     }
 
-    /// The job of the workload, with the usual length where none is requested.
+    /// Returns the job of the workload, with the default length if none was requested.
     ///
     /// # Errors
-    /// A flag makes no sense, or does not go with the devices.
+    /// A flag is not valid, or conflicts with the devices.
     pub fn job(&self) -> Result<Job, JobError> {
         let by_time = self.workload.number_ios.is_none();
         let runtime = self.workload.runtime;
@@ -121,11 +121,11 @@ impl ExperimentOptions {
         })
     }
 
-    /// `job` as `method` does it: a policy that learns has its time to.
+    /// Returns `job` as `method` runs it, with a ramp in which the method's policy can learn.
     pub fn job_of(&self, job: &Job, method: Method) -> Job {
         let learning = match (method.engine, method.mode.policy()) {
             (EngineName::Nvme, Some(policy)) => policy.learning(),
-            // The kernel's own is learnt over its epochs of 100 ms too.
+            // The kernel's hybrid polling learns over epochs of 100 ms too.
             _ if method.mode == CompletionMode::Hybrid => {
                 AnyPolicy::Hybrid(Hybrid::automatic()).learning()
             }
@@ -137,8 +137,8 @@ impl ExperimentOptions {
         }
     }
 
-    /// Nanoseconds that a run warms up for, whose policy learns for `learning`: an epoch may begin
-    /// late, so that it takes as long again.
+    /// Returns the ramp in nanoseconds of a run whose policy needs `learning` to learn. By default it is twice as long,
+    /// because an epoch may begin late.
     fn ramp(&self, learning: Nanos) -> Nanos {
         let usual = match self.workload.number_ios {
             None => ExperimentOptions::RAMP,
@@ -147,7 +147,7 @@ impl ExperimentOptions {
         self.workload.ramp_time.unwrap_or(usual)
     }
 
-    /// Refuses options of io_uring where that is not among `engines`.
+    /// Returns an error if options of io_uring were given but it is not among `engines`.
     pub(super) fn check_ring(&self, engines: &[EngineName]) -> Result<(), JobError> {
         let given = self.targets.ring != RingOptions::default();
         match given && !engines.iter().any(|engine| engine.has_ring()) {
@@ -164,7 +164,7 @@ impl ExperimentOptions {
 mod tests {
     use super::*;
 
-    /// Ramp of each of `modes` by `engine`, in milliseconds.
+    /// Returns the ramps of `modes` with `engine`, in milliseconds.
     fn ramps(options: &ExperimentOptions, engine: EngineName, modes: &str) -> Vec<u64> {
         let modes = modes.split(',').map(|mode| mode.parse().expect("a mode"));
         let options = ExperimentOptions {

@@ -1,15 +1,15 @@
-//! The phases of a load, as `--phases` has them: `20k:5s,2k:10s`.
+//! Phases of a load, as `--phases` takes them: `20k:5s,2k:10s`.
 
 use joulio_units::Nanos;
 use joulio_workload::{parse_count, parse_time};
 use std::str::FromStr;
 
-/// A rate that holds for a time.
+/// A phase with a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatePhase {
-    /// I/Os that arrive at each job in a second; `None`: a closed loop.
+    /// I/Os per second that arrive at each job; `None`: a closed loop.
     pub rate: Option<u64>,
-    /// Nanoseconds that it holds.
+    /// Length of the phase in nanoseconds.
     pub length: Nanos,
 }
 

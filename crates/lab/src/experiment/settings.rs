@@ -1,5 +1,4 @@
-//! Settings of the machine under which an experiment runs: each combination in turn, put back after
-//! it.
+//! Settings of the machine for an experiment: each combination is applied in turn and restored afterwards.
 
 use joulio_host::controller::AdminController;
 use joulio_host::knobs::{
@@ -12,21 +11,21 @@ use joulio_workload::{Member, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Root of the settings: captured trees are for reading.
+/// Root of the settings' file tree; captured trees can only be read.
 const ROOT: &str = "/";
 
 /// Reason why a setting is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// The name is no setting's, or a setting was given two values.
+    /// No setting has this name, or a setting was given two values.
     #[error(transparent)]
     Request(#[from] KnobRequestError),
-    /// A setting of a disk, and devices that joulio drives.
+    /// A setting of a disk on a device that joulio drives.
     #[error(
         "{0}: the kernel does not drive these devices: name a block device or a file, as --device /dev/nvme0n1"
     )]
     NoDisk(String),
-    /// Interrupt coalescing, and a device that the kernel drives.
+    /// Interrupt coalescing on a device that the kernel drives.
     #[error(
         "--coalescing: {0}: the kernel drives it: set its controller's by joulio power-states /dev/nvme0 --coalescing, which stays until joulio restore"
     )]
@@ -36,35 +35,35 @@ pub enum SettingError {
     Knob(#[from] KnobError),
 }
 
-/// Settings of an experiment: every run is done under each combination of the lists.
+/// Settings of an experiment: every run is done with each combination of the lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExperimentSettings {
     /// I/O schedulers of the disks.
     pub schedulers: Vec<String>,
-    /// The deepest idle states that CPUs may enter.
+    /// Deepest idle states that CPUs may enter.
     pub max_cstates: Vec<String>,
-    /// Further settings of all runs, as name and value.
+    /// Other settings for all runs, as name and value.
     pub set: Vec<(String, String)>,
-    /// Microseconds that CPUs may take to wake.
+    /// Longest time that CPUs may take to wake, in microseconds.
     pub cpu_dma_latency: Option<u32>,
-    /// Interrupt coalescing of the devices (feature 08h), of devices that joulio drives; none: as it is.
+    /// Interrupt coalescing (feature 08h) of devices that joulio drives; `None`: left as it is.
     pub coalescing: Option<InterruptCoalescing>,
 }
 
 /// A combination of settings.
 #[derive(Clone, Debug, Default)]
 pub struct SettingCombination {
-    /// Values by the names of the settings, as results have them.
+    /// Values by the names of the settings, as results show them.
     pub values: BTreeMap<String, String>,
     knobs: Vec<(Knob, String)>,
     coalescing: Option<InterruptCoalescing>,
 }
 
 impl ExperimentSettings {
-    /// Returns every combination, checked: nothing is changed if one is impossible.
+    /// Returns every combination after checking all of them: if one is not possible, nothing is changed.
     ///
     /// # Errors
-    /// A setting or a value is not one of this machine's, or of the devices'.
+    /// This machine or a device does not have a setting or a value.
     pub fn combinations(
         &self,
         targets: &[Box<dyn Target>],
@@ -85,7 +84,7 @@ impl ExperimentSettings {
         Ok(all)
     }
 
-    /// The combination that has the coalescing alone.
+    /// Returns a combination of the interrupt coalescing alone.
     fn coalesced(&self, targets: &[Box<dyn Target>]) -> Result<SettingCombination, SettingError> {
         let mut combination = SettingCombination::default();
         if let Some(value) = self.coalescing {
@@ -99,13 +98,13 @@ impl ExperimentSettings {
         Ok(combination)
     }
 
-    /// Keeps the CPUs as quick to wake as was requested, until it is dropped.
+    /// Holds the CPUs' wake-up latency at the requested value until the result is dropped.
     pub(crate) fn hold_latency(&self) -> Result<Option<CpuLatency>, KnobError> {
         let held = self.cpu_dma_latency.map(|us| CpuLatency::hold(ROOT, us));
         held.transpose()
     }
 
-    /// Returns the values that are set for all runs beside a combination, by name.
+    /// Returns the values that are set for all runs in addition to a combination, by name.
     pub(crate) fn held(&self) -> impl Iterator<Item = (String, String)> {
         let latency = self.cpu_dma_latency;
         latency
@@ -114,7 +113,7 @@ impl ExperimentSettings {
     }
 }
 
-/// The disks that the kernel drives, each once.
+/// Returns the disks that the kernel drives, without duplicates.
 fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
     let mut disks: Vec<String> = Vec::new();
     for disk in targets
@@ -128,7 +127,7 @@ fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
     disks
 }
 
-/// Returns each of `all` with each of `values`.
+/// Returns each combination of `all` with each of `values` added.
 fn crossed(
     all: Vec<SettingCombination>,
     name: &str,
@@ -166,8 +165,9 @@ impl SettingCombination {
         Ok(())
     }
 
-    /// Sets all of it, and the settings of the block layer that the methods of `members` need; all are put back when
-    /// the result is dropped or finished. Settings that others have to make are passed to `report`.
+    /// Applies the combination, and the settings of the block layer that the methods of `members` need. All are
+    /// restored when the result is dropped or finished. `report` receives a line for each setting that joulio cannot
+    /// make itself.
     pub(crate) fn apply<'a>(
         &self,
         members: &[Member],

@@ -1,4 +1,4 @@
-//! Testbed: opened devices and meters.
+//! Opened devices and meters.
 
 use super::energy::{EnergyOptions, EnergySources};
 use super::error::ExperimentError;
@@ -15,20 +15,20 @@ use joulio_workload::{
 };
 use std::path::{Path, PathBuf};
 
-/// Devices and meters, opened: what all runs of an experiment have in common.
+/// Opened devices and meters that all runs of an experiment use.
 pub struct Testbed {
     targets: Vec<Box<dyn Target>>,
-    /// Admin commands of those that joulio drives, which are reset when they are closed.
+    /// Admin commands of the controllers that joulio drives; they are reset when they are closed.
     controllers: Vec<AdminController>,
     sources: EnergySources,
     root: PathBuf,
-    /// Logs of the last run.
+    /// Logs of I/Os of the last run.
     logs: Vec<JobLog>,
 }
 
-/// Runs of several methods under each combination of settings, repeated.
+/// Runs of several methods with each combination of settings, repeated.
 pub struct Series<'a> {
-    /// Methods, each of which is run under every combination of settings.
+    /// Methods, each of which is run with every combination of settings.
     pub methods: &'a [Method],
     /// Returns the job for a method; a method that learns has a longer ramp.
     pub job: &'a dyn Fn(Method) -> Job,
@@ -36,9 +36,9 @@ pub struct Series<'a> {
     pub settings: &'a ExperimentSettings,
     /// Combinations of those settings, as [`Testbed::combinations`] has checked them.
     pub combinations: &'a [SettingCombination],
-    /// Options of rings, where a method's engine is io_uring.
+    /// Options of io_uring's rings, for methods that use it.
     pub ring: RingOptions,
-    /// Repetitions of all runs, in turn.
+    /// Number of repetitions of all runs, in turn.
     pub replicates: u32,
 }
 
@@ -47,12 +47,12 @@ pub struct Series<'a> {
 pub struct SeriesResult {
     /// Results of the runs, in their order.
     pub runs: Vec<RunResult>,
-    /// Runs that were ended early, or not begun.
+    /// Runs that were ended early or not begun.
     pub missing: MissingRuns,
 }
 
 impl Testbed {
-    /// Opens the devices with queues for all `demands`, each of which must fit them, and the meters. Nothing is
+    /// Opens the devices, with queues for all `demands`, and the meters. Each job has to fit its devices. Nothing is
     /// changed.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Testbed {
         Testbed::of(targets, options, energy)
     }
 
-    /// Opens the devices, whether or not the jobs of `demands` can run on them.
+    /// Opens the devices without checking that the jobs of `demands` can run on them.
     ///
     /// # Errors
     /// A device or a meter is unavailable.
@@ -99,35 +99,35 @@ impl Testbed {
         })
     }
 
-    /// The devices.
+    /// Returns the devices.
     pub fn targets(&self) -> &[Box<dyn Target>] {
         &self.targets
     }
 
-    /// Sources of energy figures.
+    /// Returns the sources of energy figures.
     pub fn sources(&self) -> &EnergySources {
         &self.sources
     }
 
-    /// Takes `baseline` as the idle machine's.
+    /// Replaces the baseline of the idle machine.
     pub fn set_baseline(&mut self, baseline: Baseline) {
         self.sources.baseline = Some((baseline, Vec::new()));
     }
 
-    /// Root of the tree that counters and meters are read from.
+    /// Returns the root of the file tree that counters and meters are read from.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The manifest of `jobs` here; the devices were opened as `options` say.
+    /// Returns the manifest of `jobs` on these devices, which were opened with `options`.
     pub fn manifest(&self, options: &TargetOptions, jobs: &[&Job]) -> Manifest {
         Manifest::new(options, jobs, &self.sources, &self.targets)
     }
 
-    /// Returns every combination of `settings`, checked: nothing is changed if one is impossible.
+    /// Returns every combination of `settings` after checking all of them: if one is not possible, nothing is changed.
     ///
     /// # Errors
-    /// A setting or a value is not one of this machine's, or of the devices'.
+    /// This machine or a device does not have a setting or a value.
     pub fn combinations(
         &self,
         settings: &ExperimentSettings,
@@ -135,10 +135,10 @@ impl Testbed {
         Ok(settings.combinations(&self.targets)?)
     }
 
-    /// Runs every run of `series`. If it is stopped, the runs before that are the result.
+    /// Executes every run of `series`. If it is stopped, the result has the runs before that.
     ///
     /// # Errors
-    /// A setting or a run failed, and it was not stopped.
+    /// A setting or a run failed without a stop.
     pub fn run(
         &mut self,
         series: &Series<'_>,
@@ -164,7 +164,7 @@ impl Testbed {
                     let run = self.run_one(members, combination, stop, observer);
                     let mut run = match run {
                         Ok(run) => run,
-                        // The runs before it are a result all the same.
+                        // The earlier runs are still a result.
                         Err(why) if stop.is_requested() => {
                             missing.lost(&name, &why.to_string());
                             continue;
@@ -182,12 +182,13 @@ impl Testbed {
         Ok(result)
     }
 
-    /// Logs of the last run, a job each; none unless they were requested.
+    /// Returns the logs of the last run, one for each job; empty if none were requested.
     pub fn take_logs(&mut self) -> Vec<JobLog> {
         std::mem::take(&mut self.logs)
     }
 
-    /// Runs `members` once, under settings that are put back afterwards in any case. A failure ends no other run.
+    /// Executes one run of `members`, with settings that are always restored afterwards. A failure does not end later
+    /// runs.
     ///
     /// # Errors
     /// A setting or the run failed.
@@ -203,7 +204,7 @@ impl Testbed {
         observer.begin(&members);
         let machine = self.sources.machine.as_ref();
         for member in &mut members {
-            // A profile without costs leaves those of a generic server.
+            // Without costs in the machine's profile, the policy uses those of a generic server.
             member.wait_costs = machine.and_then(|machine| {
                 let setup = TwinSetup::new(machine, &[]);
                 joulio_twin::wait_costs(&member.job, member.method, &setup).ok()

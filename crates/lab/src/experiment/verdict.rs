@@ -1,16 +1,16 @@
-//! Judgement of results: success or the first failure.
+//! Check of results for wrong data and failed I/Os.
 
 use joulio_workload::{RunResult, Stop};
 
-/// Why results are no success.
+/// Reason why results cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadResults {
-    /// Blocks had not the data that was written.
+    /// Verification found blocks whose data is not what was written.
     #[error("verification found {blocks} wrong block(s); the first: {first}")]
     WrongData {
         /// Number of wrong blocks.
         blocks: u64,
-        /// Description of the first.
+        /// Description of the first wrong block.
         first: String,
     },
     /// I/Os failed.
@@ -18,18 +18,18 @@ pub enum BadResults {
     Failed {
         /// Number of failed I/Os.
         ios: u64,
-        /// Description of the first.
+        /// Description of the first failed I/O.
         first: String,
     },
-    /// The requested completion modes are all unavailable: nothing was run.
+    /// All requested completion modes are unavailable: nothing was run.
     #[error("no completion mode that was requested is available")]
     Unavailable,
 }
 
-/// Refuses runs with wrong data, with failed I/Os, or without any completion mode.
+/// Returns an error if runs read wrong data, I/Os failed, or no completion mode was available.
 ///
 /// # Errors
-/// The first of these.
+/// The first of these problems.
 pub fn judge(runs: &[RunResult], stop: &Stop) -> Result<(), BadResults> {
     let counts = || runs.iter().filter_map(|run| run.counts.as_ref());
     let verified = || counts().filter_map(|counts| counts.verify.as_ref());

@@ -1,4 +1,4 @@
-//! The workload of an experiment, as flags and files describe it.
+//! Workload of an experiment, as flags and files specify it.
 
 use super::cpus::wrong;
 use super::goal::GoalOptions;
@@ -10,54 +10,54 @@ use joulio_workload::{
     QueuePriorities, RandomDistribution, ReadWrite, SteadyState, Verify,
 };
 
-/// A workload as it is requested, in fio's words.
+/// Workload options, named as in fio.
 #[derive(Clone, Debug)]
 pub struct WorkloadOptions {
     /// Pattern and direction.
     pub rw: ReadWrite,
     /// Percent of reads in a mixed workload.
     pub rwmixread: u8,
-    /// Bytes of an I/O; of several sizes each job takes one.
+    /// Bytes of an I/O; if there are several sizes, jobs take them in turn.
     pub bs: BlockSizes,
-    /// Priority classes of the jobs' queues; `None`: none.
+    /// Priority classes of the jobs' queues; `None`: no class is set.
     pub queue_priority: Option<QueuePriorities>,
-    /// I/Os in flight of each job.
+    /// I/Os in flight per job.
     pub iodepth: usize,
-    /// Jobs: threads or processes.
+    /// Number of jobs.
     pub numjobs: usize,
-    /// Threads or processes.
+    /// Kind of jobs: threads or processes.
     pub kind: JobKind,
-    /// Blocks that random I/Os prefer.
+    /// Distribution of random I/Os over the blocks.
     pub random_distribution: RandomDistribution,
-    /// Bytes between places where random I/Os may begin; `None`: the size of an I/O.
+    /// Alignment of random I/Os in bytes; `None`: the size of an I/O.
     pub block_align: Option<u64>,
-    /// Bytes of each device before the first that is used.
+    /// Offset in bytes on each device at which I/O begins.
     pub offset: u64,
-    /// Bytes of each device that are used, from `offset`; `None`: all the rest.
+    /// Bytes of each device that are used, from `offset`; `None`: the rest of the device.
     pub size: Option<u64>,
-    /// Open loop: I/Os that arrive at each job in a second.
+    /// Open loop: I/Os per second that arrive at each job.
     pub rate_iops: Option<u64>,
-    /// Arrivals of the I/Os of `rate_iops` and `phases`.
+    /// Process by which the I/Os of `rate_iops` and `phases` arrive.
     pub rate_process: RateProcess,
-    /// Rates in turn, over and over; empty: one load all the time.
+    /// Phases of the load, repeated; empty: one load all the time.
     pub phases: Vec<RatePhase>,
-    /// Nanoseconds that a job stalls after I/Os have completed.
+    /// Time in nanoseconds that a job stalls after I/Os have completed.
     pub thinktime: Option<Nanos>,
-    /// I/Os from one stall to the next; `None`: 1.
+    /// Number of I/Os between two stalls; `None`: 1.
     pub thinktime_blocks: Option<u32>,
-    /// Open loop: I/Os that arrive together, and nanoseconds from one burst to the next.
+    /// Open loop: number of I/Os in a burst, and nanoseconds from one burst to the next.
     pub bursts: Option<(u32, Nanos)>,
-    /// CPUs for the jobs' threads, in turn; empty: any.
+    /// CPUs of the jobs' threads, assigned in turn; empty: any.
     pub cpus_allowed: Vec<usize>,
-    /// NUMA node of the jobs' memory and, without `cpus_allowed`, of their CPUs; `None`: as the kernel chooses.
+    /// NUMA node of the jobs' memory and, without `cpus_allowed`, of their CPUs; `None`: the kernel chooses.
     pub numa_node: Option<u32>,
-    /// Nanoseconds to run, the ramp not included.
+    /// Length of a run in nanoseconds, without the ramp.
     pub runtime: Option<Nanos>,
-    /// I/Os of each job, the ramp's not counted.
+    /// I/Os of each job, without the ramp's.
     pub number_ios: Option<u64>,
-    /// Nanoseconds that energy is counted for, if longer than the work.
+    /// Time in nanoseconds over which energy is counted, if it is longer than the work.
     pub window: Option<Nanos>,
-    /// Nanoseconds to run before measuring; `None`: the command's default.
+    /// Ramp in nanoseconds before the measurement; `None`: the command's default.
     pub ramp_time: Option<Nanos>,
     /// Data verification.
     pub verify: Verify,
@@ -65,27 +65,27 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Goal of the completion mode `adaptive`.
     pub goal: GoalOptions,
-    /// I/Os that go out or come back together.
+    /// I/Os that are submitted or reaped together.
     pub batches: Batches,
     /// Flushes between and after the writes.
     pub flushes: Flushes,
     /// Steady state that ends a run early.
     pub steady_state: Option<SteadyState>,
-    /// Nanoseconds from the start of a run to that of the jobs.
+    /// Nanoseconds from the start of a run to the start of its jobs.
     pub start_delay: Nanos,
-    /// The end of the first job ends all others.
+    /// True if the end of the first job ends all others.
     pub exitall: bool,
-    /// Latencies that results have beside the usual figures.
+    /// Latency details that results have in addition to the usual figures.
     pub latency: LatencyDetail,
 }
 
-/// Arrivals of I/Os that have a rate.
+/// Process by which the I/Os of a rate arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateProcess {
-    /// Equal intervals.
+    /// At equal intervals.
     #[default]
     Linear,
-    /// Random intervals, as of many clients that know nothing of each other.
+    /// At random intervals, as from many independent clients.
     Poisson,
 }
 
@@ -129,10 +129,10 @@ impl Default for WorkloadOptions {
 }
 
 impl WorkloadOptions {
-    /// The job that these options describe.
+    /// Returns the job that these options describe.
     ///
     /// # Errors
-    /// [`JobError`], naming the first flag that makes no sense.
+    /// [`JobError`], naming the first flag that is not valid.
     pub fn job(&self) -> Result<Job, JobError> {
         let job = Job {
             rw: self.rw,
@@ -172,7 +172,7 @@ impl WorkloadOptions {
         Ok(job)
     }
 
-    /// Returns the job with everything that results name, valid or not.
+    /// Returns the job with all the values that results show, even if it is not valid.
     pub(crate) fn nominal(&self) -> Job {
         Job {
             rw: self.rw,
@@ -192,7 +192,7 @@ impl WorkloadOptions {
         Ok(match (self.rate_iops, self.thinktime) {
             (Some(0), _) => return Err(above_zero("--rate_iops")),
             (Some(rate), _) => self.at_rate(rate),
-            // Without a stall there is none, as in fio.
+            // A stall of zero is none, as in fio.
             (None, Some(Nanos::ZERO)) => Arrivals::Closed,
             (None, Some(time)) => match self.thinktime_blocks.unwrap_or(1) {
                 0 => return Err(above_zero("--thinktime_blocks")),
@@ -206,7 +206,7 @@ impl WorkloadOptions {
         })
     }
 
-    /// Arrivals of `rate` I/Os a second, which is above zero.
+    /// Returns the arrivals at `rate` I/Os per second, which is above zero.
     fn at_rate(&self, rate: u64) -> Arrivals {
         let interval = Nanos(1_000_000_000 / rate);
         match self.rate_process {

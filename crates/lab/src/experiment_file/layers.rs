@@ -1,4 +1,4 @@
-//! A sweep of an experiment on a platform: which keys and lists hold there.
+//! A sweep of an experiment on a platform: the keys and lists that apply there.
 
 use super::catalogue::ExperimentFileError;
 use super::run_keys::RunExtras;
@@ -12,16 +12,16 @@ use crate::virtual_time::TwinOptions;
 use joulio_units::Nanos;
 use joulio_workload::EngineName;
 
-/// Platform of an experiment, and what the command line gives in place of the file's keys.
+/// Platform of an experiment, and the values from the command line that replace the file's keys.
 #[derive(Clone, Debug)]
 pub struct OnPlatform {
     /// Platform of the runs.
     pub platform: Platform,
-    /// `--quick`: the short form.
+    /// True for `--quick`: the short form.
     pub quick: bool,
-    /// Devices in place of the file's, each a run of its own.
+    /// Devices that replace the file's, each in runs of its own.
     pub devices: Vec<String>,
-    /// Repetitions in place of the file's.
+    /// Number of repetitions that replaces the file's.
     pub replicates: Option<u32>,
     /// Options that only the command line has: cancel, allow_write, root.
     pub base: ExperimentOptions,
@@ -32,21 +32,21 @@ pub struct OnPlatform {
 pub struct Layers {
     /// Name of the sweep.
     pub name: String,
-    /// The sweep.
+    /// Options and factors of the sweep.
     pub options: SweepOptions,
-    /// Runs whose rate does not hold still are kept apart.
+    /// True if runs with an unsteady rate are kept apart.
     pub steady: bool,
-    /// Length of the idle intervals around repetitions; zero: there are none.
+    /// Length of the idle intervals around repetitions; zero: no intervals.
     pub idle: Nanos,
 }
 
 impl OnPlatform {
-    /// Returns `sweep` of `file` for this platform. Later keys replace earlier ones: the file's, the platform's, the
-    /// sweep's own, each followed by its `quick` ones; lists in this order: the sweep's, those of `quick`, the
-    /// platform's, the command line's.
+    /// Returns `sweep` of `file` for this platform. Later keys replace earlier ones, in the order: the file's, the
+    /// file's `quick` ones, the platform's, the sweep's own, each followed by its own `quick` keys. Lists are replaced
+    /// in the order: the sweep's, those of `quick`, the platform's, the command line's.
     ///
     /// # Errors
-    /// A key or a list is invalid.
+    /// A key or a list is not valid.
     pub fn layers(
         &self,
         file: &ExperimentFile,
@@ -83,7 +83,7 @@ impl OnPlatform {
             }
         }
         if twin {
-            // The only key among those of all platforms that has no meaning here.
+            // `meter` is the only key of all platforms that has no meaning in virtual time.
             let own = [Some(&file.twin), file.twin.quick.as_deref()];
             if own.into_iter().flatten().any(|keys| keys.meter.is_some()) {
                 let why = "nothing is metered in virtual time: leave it out";
@@ -146,7 +146,8 @@ impl OnPlatform {
         Ok(axes)
     }
 
-    /// Devices of the command line for `sweep`: those that its engines drive, where another may stand in for the rest.
+    /// Returns the devices of the command line that the engines of `sweep` support, or its stand-in if they support
+    /// none.
     fn devices_of(&self, sweep: &SweepSpec, axes: &Axes) -> Result<Vec<String>, FactorError> {
         let Some(stand_in) = sweep.stand_in.as_ref().filter(|_| !self.devices.is_empty()) else {
             return Ok(self.devices.clone());
@@ -168,7 +169,7 @@ impl OnPlatform {
         Ok(driven)
     }
 
-    /// Why `sweep` is not run here; `None`: it is.
+    /// Returns the reason why `sweep` is not run on this platform; `None` if it is.
     pub fn refuses(&self, sweep: &SweepSpec) -> Option<String> {
         if sweep.is_run_on(self.platform) {
             return None;

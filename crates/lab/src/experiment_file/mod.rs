@@ -1,8 +1,7 @@
-//! Experiments as data: sweeps, and the tables, figures and observations made from their runs.
+//! Experiments in files: sweeps, and the tables, figures and observations to make from their runs.
 //!
-//! A file describes the runs ([`SweepSpec`]) and their length ([`RunKeys`]), on real devices, on the emulator or in
-//! virtual time, and the results that are shown. Nothing in it is executed, and an unknown key is an error with its
-//! line.
+//! A file describes the runs ([`SweepSpec`]), their length ([`RunKeys`]) on real devices, on the emulator and in
+//! virtual time, and the results to show. Nothing in it is executed; an unknown key is an error that names its line.
 
 mod catalogue;
 mod layers;
@@ -19,7 +18,7 @@ pub use sweep_spec::{FactorLists, SweepSpec};
 use crate::report::{FigureSpec, ObservationSpec, SweepSource, TableSpec};
 use serde::Deserialize;
 
-/// An experiment.
+/// An experiment's file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentFile {
@@ -27,13 +26,12 @@ pub struct ExperimentFile {
     pub name: String,
     /// Title.
     pub title: String,
-    /// Short name of the source of published numbers that its points answer: `HS22`.
+    /// Short name of the source whose published numbers the points correspond to: `HS22`.
     pub published: Option<String>,
-    /// True for a survey beside the runs (what machine and devices are and can do), and for results beside the
-    /// model's.
+    /// True to add a survey of machine and devices to the runs, and a comparison of the results with the model's.
     #[serde(default)]
     pub survey: bool,
-    /// Settings that runs have in common.
+    /// Settings that all runs have in common.
     #[serde(default)]
     pub run: RunKeys,
     /// Replacements for `run` with `--quick`.
@@ -63,7 +61,7 @@ pub struct ExperimentFile {
 }
 
 impl ExperimentFile {
-    /// Sources of the records of each sweep.
+    /// Returns the source of each sweep's records.
     pub fn sources(&self) -> Vec<SweepSource> {
         self.sweep.iter().map(SweepSpec::source).collect()
     }

@@ -1,4 +1,4 @@
-//! Keys that runs of an experiment have in common.
+//! Keys that an experiment's runs have in common.
 
 use crate::experiment::{ExperimentOptions, RateProcess};
 use crate::report::OneOrMore;
@@ -8,16 +8,16 @@ use joulio_workload::{JobKind, parse_count, parse_size, parse_time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Keys that hold for runs of an experiment, in the words of the flags of `joulio bench`. Those that are
-/// not there are left as they are.
+/// Keys for an experiment's runs, named like the flags of `joulio bench`. A key that is missing leaves its value as it
+/// is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunKeys {
-    /// Time to measure: `2m`, `300ms`.
+    /// Length of a run: `2m`, `300ms`.
     pub runtime: Option<String>,
-    /// I/Os of each job, in place of a time.
+    /// I/Os of each job, instead of a length.
     pub number_ios: Option<Number>,
-    /// Time before measuring.
+    /// Ramp before the measurement.
     pub ramp_time: Option<String>,
     /// Repetitions of each point.
     pub replicates: Option<u32>,
@@ -27,39 +27,39 @@ pub struct RunKeys {
     pub seed: Option<u64>,
     /// Bytes of each device that are used.
     pub size: Option<Number>,
-    /// Devices, where none is named on the command line; each a run of its own.
+    /// Devices, if none is named on the command line; each in runs of its own.
     pub device: Option<OneOrMore>,
     /// Machine of the model, or of virtual time.
     pub machine: Option<String>,
-    /// Jobs are processes.
+    /// True if jobs are processes.
     pub process: Option<bool>,
-    /// CPUs of the jobs, in turn.
+    /// CPUs of the jobs, assigned in turn.
     pub cpus_allowed: Option<String>,
-    /// I/Os of a rate arrive at random.
+    /// True if the I/Os of a rate arrive at random intervals.
     pub poisson: Option<bool>,
-    /// I/Os from one stall of `thinktime` to the next.
+    /// Number of I/Os between two stalls of `thinktime`.
     pub thinktime_blocks: Option<u32>,
-    /// Meters that are read; in virtual time there are none to choose.
+    /// Meters to read; not valid in virtual time.
     pub meter: Option<OneOrMore>,
     /// Settings of the kernel for all runs.
     #[serde(default)]
     pub set: BTreeMap<String, Number>,
-    /// Microseconds that CPUs may take to wake.
+    /// Longest time that CPUs may take to wake, in microseconds.
     pub cpu_dma_latency: Option<u32>,
-    /// A file system is in the path, in virtual time.
+    /// True if I/Os go through a file system, in virtual time.
     pub file_system: Option<bool>,
-    /// A thread of the kernel hands requests to the driver, in virtual time.
+    /// True if a kernel thread hands requests to the driver, in virtual time.
     pub kworker: Option<bool>,
-    /// Runs whose rate does not hold still are kept apart.
+    /// True if runs with an unsteady rate are kept apart.
     pub steady: Option<bool>,
-    /// Time for which the meters of the machine are read while nothing is done, before, between and after the
-    /// repetitions of a sweep: `10s`; `0`: they are not.
+    /// Length of idle intervals in which the machine's meters are read, before, between and after the repetitions of a
+    /// sweep: `10s`; `0`: no intervals.
     pub idle: Option<String>,
-    /// Keys in place of these with `--quick`.
+    /// Keys that replace these with `--quick`.
     pub quick: Option<Box<RunKeys>>,
 }
 
-/// A number, or a text that is one: `1000`, `"10k"`.
+/// A number, or a text that stands for one: `1000`, `"10k"`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -70,7 +70,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The number as text.
+    /// Returns the number as text.
     pub fn text(&self) -> String {
         match self {
             Number::Whole(number) => number.to_string(),
@@ -79,24 +79,24 @@ impl Number {
     }
 }
 
-/// Keys of the lab, not of one run, beside the experiment's options.
+/// Values of keys that are not options of a single experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunExtras {
-    /// Devices, each a run of its own.
+    /// Devices, each in runs of its own.
     pub devices: Vec<String>,
     /// Order of the points.
     pub order: Order,
-    /// Runs whose rate does not hold still are kept apart.
+    /// True if runs with an unsteady rate are kept apart.
     pub steady: bool,
-    /// Length of an idle interval; zero: there are none.
+    /// Length of an idle interval; zero: no intervals.
     pub idle: Nanos,
 }
 
 impl RunKeys {
-    /// Puts these keys into `options` and `extras`.
+    /// Applies these keys to `options` and `extras`.
     ///
     /// # Errors
-    /// The name of a key whose value makes no sense, and why.
+    /// Name of a key whose value is not valid, and the reason.
     pub fn apply(
         &self,
         options: &mut ExperimentOptions,
@@ -110,7 +110,7 @@ impl RunKeys {
         };
         const SECOND: u64 = 1_000_000_000;
         let workload = &mut options.workload;
-        // The later of a length by time and one by count holds.
+        // A length and a number of I/Os replace each other, so a later layer overrides both.
         if let Some(runtime) = time("runtime", &self.runtime, SECOND)? {
             (workload.runtime, workload.number_ios) = (Some(runtime), None);
         }

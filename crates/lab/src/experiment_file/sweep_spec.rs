@@ -1,4 +1,4 @@
-//! The sweeps of an experiment.
+//! Sweeps of an experiment.
 
 use super::run_keys::RunKeys;
 use crate::record::Platform;
@@ -6,10 +6,10 @@ use crate::report::{OneOrMore, SweepSource};
 use crate::sweep::Factor;
 use serde::Deserialize;
 
-/// Value of a list that leaves its factor out: `scheduler = "-"` where there are none.
+/// Value of a list that leaves the factor out, such as `scheduler = "-"` for devices without schedulers.
 pub(super) const LEFT_OUT: &str = "-";
 
-/// Makes a struct with a list of values for each factor, beside other fields.
+/// Declares a struct with a list of values for each factor, in addition to other fields.
 macro_rules! with_factors {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
@@ -17,13 +17,13 @@ macro_rules! with_factors {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$doc])* pub $field: $type,)*
-            /// Devices, each a run of its own.
+            /// Devices, each in runs of its own.
             device: Option<OneOrMore>,
             /// Patterns and directions.
             rw: Option<OneOrMore>,
             /// Percents of reads.
             rwmixread: Option<OneOrMore>,
-            /// Bytes of an I/O.
+            /// I/O sizes in bytes.
             bs: Option<OneOrMore>,
             /// Priority classes of the jobs' queues.
             queue_priority: Option<OneOrMore>,
@@ -37,7 +37,7 @@ macro_rules! with_factors {
             thinktime: Option<OneOrMore>,
             /// Threads or processes.
             process: Option<OneOrMore>,
-            /// Threads beside the jobs that compute without end.
+            /// Numbers of threads beside the jobs that compute all the time.
             neighbours: Option<OneOrMore>,
             /// Clocks of the jobs' cores.
             frequency: Option<OneOrMore>,
@@ -55,7 +55,7 @@ macro_rules! with_factors {
         }
 
         impl $name {
-            /// Lists of values, by factor.
+            /// Returns the lists of values, by factor.
             pub fn lists(&self) -> impl Iterator<Item = (Factor, &OneOrMore)> {
                 let lists = [
                     (Factor::Device, &self.device),
@@ -84,43 +84,42 @@ macro_rules! with_factors {
 }
 
 with_factors! {
-    /// Lists of values that stand in place of a sweep's own.
+    /// Lists of values that replace a sweep's own.
     FactorLists {}
 }
 
 with_factors! {
-    /// A `[[sweep]]`: lists of factors, every combination of which is run.
+    /// A `[[sweep]]`: lists of factors' values, of which every combination is run.
     SweepSpec {
         /// Name, unique in the experiment.
         name: String,
-        /// Platforms that it can be run on: `real`, `emulated`, `twin`, `guest`; none: all but
-        /// `guest`.
+        /// Platforms that it can be run on: `real`, `emulated`, `twin`, `guest`; empty: all but `guest`.
         #[serde(default)]
         on: OneOrMore,
-        /// Reason against it elsewhere, in a few words.
+        /// Reason why it cannot be run elsewhere, in a few words.
         needs: Option<String>,
-        /// Device of its runs where its engine drives none of the command line's: `emulated:optane-p4801x`.
+        /// Device that is used if the sweep's engines support none of the command line's: `emulated:optane-p4801x`.
         stand_in: Option<String>,
-        /// Command that makes its records, where `joulio lab run` alone does not.
+        /// Command that makes its records, if `joulio lab run` alone does not.
         made_by: Option<String>,
-        /// Keys in place of the experiment's.
+        /// Keys that replace the experiment's.
         #[serde(default)]
         run: RunKeys,
-        /// Lists in place of its own with `--quick`.
+        /// Lists that replace its own with `--quick`.
         #[serde(default)]
         quick: FactorLists,
-        /// Lists in place of its own in virtual time.
+        /// Lists that replace its own in virtual time.
         #[serde(default)]
         twin: FactorLists,
-        /// Lists in place of its own on emulated devices.
+        /// Lists that replace its own on emulated devices.
         #[serde(default)]
         emulated: FactorLists,
     }
 }
 
 impl SweepSpec {
-    /// Returns true if the sweep is run on `platform`. A sweep for real devices is run in a virtual machine too,
-    /// where its counts are valid.
+    /// Returns true if the sweep is run on `platform`. A sweep for real devices is also run in a virtual machine, where
+    /// its counts are valid.
     pub fn is_run_on(&self, platform: Platform) -> bool {
         let listed = |platform: Platform| self.on.has(platform.name());
         match platform {
@@ -129,7 +128,7 @@ impl SweepSpec {
         }
     }
 
-    /// Source of its records.
+    /// Returns the source of the sweep's records.
     pub(super) fn source(&self) -> SweepSource {
         let all = [
             Platform::Real,
@@ -141,7 +140,7 @@ impl SweepSpec {
             let values = list.iter().flat_map(OneOrMore::values);
             values.into_iter().any(|value| value.contains(part))
         };
-        // A pattern that writes has a w in its name; trims lose data too.
+        // Patterns that write have a w in their names; trims lose data too.
         SweepSource {
             name: self.name.clone(),
             on: all.into_iter().filter(|one| self.is_run_on(*one)).collect(),

@@ -123,7 +123,7 @@ fn a_device_stands_in_where_the_engine_drives_none_of_those_that_are_named() {
         devices(1, &["/dev/x", "pcie:0000:01:00.0"]),
         "pcie:0000:01:00.0"
     );
-    // The others have what is named.
+    // The other sweeps use the devices that were named.
     assert_eq!(devices(0, &["/dev/x"]), "/dev/x");
     let wrong = text.replace("emulated:instant", "emulated:instant,bytes=1");
     let error = ExperimentFile::parse("small", &wrong)

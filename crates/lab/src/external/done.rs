@@ -1,12 +1,12 @@
-//! Report of another program.
+//! Results that another program reports.
 
 use joulio_units::Energy;
 use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage, Unmetered};
 
-/// Report of another program's measured part.
+/// Results of the measured part of another program's run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgramReport {
-    /// Seconds of it.
+    /// Length in seconds.
     pub seconds: f64,
     /// CPU time.
     pub usage: ThreadUsage,
@@ -16,13 +16,13 @@ pub struct ProgramReport {
     pub write: DirectionResult,
     /// Reads and writes together.
     pub all: DirectionResult,
-    /// Energy that the program itself has metered or modelled.
+    /// Energy that the program itself metered or modelled.
     pub energy: Vec<Energy>,
-    /// Meters of the program without a figure.
+    /// Meters of the program that gave no figure.
     pub unmetered: Vec<Unmetered>,
 }
 
-/// Latencies in nanoseconds: `values` are those of [`LatencySummary::PERCENTILES`].
+/// Creates a summary of latencies in nanoseconds; `values` are the percentiles of [`LatencySummary::PERCENTILES`].
 pub fn summary(mean: f64, values: [u64; 4], max: u64) -> LatencySummary {
     let [p50, p90, p99, p999] = values;
     LatencySummary {

@@ -1,10 +1,10 @@
-//! Why another program did not do a run.
+//! Errors of runs by other programs.
 
 use crate::error::OpenError;
 use joulio_workload::{EngineName, RunError};
 use std::io;
 
-/// Why another program did not do a run.
+/// Reason why another program did not complete a run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {
     /// The program is not installed.
@@ -12,7 +12,7 @@ pub enum ExternalError {
     NoProgram {
         /// Name of the program.
         program: &'static str,
-        /// Advice to the user: where it comes from.
+        /// Advice to the user on how to install it.
         remedy: &'static str,
     },
     /// A library that the program loads is not installed.
@@ -20,21 +20,21 @@ pub enum ExternalError {
     NoLibrary {
         /// Name of the library.
         library: &'static str,
-        /// Advice to the user: where it comes from.
+        /// Advice to the user on how to install it.
         remedy: &'static str,
     },
-    /// A job, a device or a mode that the program does not have.
+    /// The program does not support the job, the device or the completion mode.
     #[error("--engine {engine}: {problem}")]
     Unfit {
         /// The engine.
         engine: EngineName,
-        /// Description of what does not fit, and what to do.
+        /// Description of the problem, and its remedy.
         problem: String,
     },
     /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The program could not be begun or waited for.
+    /// The program could not be started or waited for.
     #[error("{program}: {source}")]
     System {
         /// Name of the program.
@@ -47,10 +47,10 @@ pub enum ExternalError {
     Failed {
         /// Name of the program.
         program: &'static str,
-        /// Last words of the program, or the part that its output lacks.
+        /// Last message of the program, or the part that its output lacks.
         why: String,
     },
-    /// The run was requested to end.
+    /// The run was stopped early.
     #[error("{0}: ended early")]
     Stopped(&'static str),
     /// The meters cannot be read.
@@ -59,7 +59,7 @@ pub enum ExternalError {
 }
 
 impl ExternalError {
-    /// True if nothing was begun: the machine or the device cannot do it.
+    /// Returns true if nothing was started: the machine or the device does not support the run.
     pub fn is_unfit(&self) -> bool {
         match self {
             ExternalError::NoProgram { .. }

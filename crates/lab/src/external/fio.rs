@@ -1,4 +1,4 @@
-//! fio: a job file made, its JSON read.
+//! fio: its job file, and parsing of its JSON output.
 
 use super::done::{ProgramReport, summary};
 use super::error::ExternalError;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Source of fio.
+/// Advice on how to install fio.
 pub const REMEDY: &str = "apt install fio";
 
 /// Returns the job file of `job` on `device`, with the interface and completion mode of `method`.
@@ -39,10 +39,10 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     };
     let mut text = format!("[joulio]\nioengine={interface}\ndirect=1\ngroup_reporting=1\n");
     let mut put = |key: &str, value: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{key}={value}");
     };
-    // A colon parts names in fio.
+    // fio separates file names with colons.
     put("filename", name.replace('\\', "\\\\").replace(':', "\\:"));
     put("rw", job.rw.to_string());
     match job.bs.split() {
@@ -65,7 +65,7 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     put("thread", u8::from(job.kind == JobKind::Thread).to_string());
     if job.does(Direction::Read) && job.does(Direction::Write) {
         put("rwmixread", job.rwmixread.to_string());
-        // The percentiles of both together, beside those of each.
+        // Percentiles of both directions together, in addition to those of each.
         put("unified_rw_reporting", "both".into());
     }
     put("offset", job.offset.to_string());
@@ -83,7 +83,7 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     }
     if let Some(ios) = job.number_ios {
         put("number_ios", ios.to_string());
-        // Without it a job ends where it has done as many bytes as the device has.
+        // Without io_size, a job ends after as many bytes as the device has.
         let bytes = ios.saturating_mul(job.bs.of_job(0));
         put("io_size", bytes.to_string());
     }
@@ -108,16 +108,16 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     Ok(text)
 }
 
-/// Report of fio by the interface of `engine`.
+/// Parses fio's report of a run with `engine`.
 ///
 /// # Errors
-/// The output has another form, or I/Os failed.
+/// The output has another format, or I/Os failed.
 pub fn read(
     program: &Program,
     engine: EngineName,
     ended: &ProgramEnd,
 ) -> Result<ProgramReport, ExternalError> {
-    // Warnings may stand before it.
+    // Warnings may precede the JSON.
     let begin = ended.stdout.find('{').unwrap_or(0);
     let report: Value = serde_json::from_str(&ended.stdout[begin..])
         .map_err(|why| program.failed(format!("its report is no JSON: {why}")))?;
@@ -140,7 +140,7 @@ pub fn read(
     Ok(ProgramReport {
         seconds,
         usage: match engine {
-            // fio counts that of its own threads alone, and the C library's do the I/O.
+            // fio only counts the CPU time of its own threads, but threads of the C library do the I/O.
             EngineName::FioPosixAio => ended.usage,
             _ => cpu(job).ok_or_else(|| lacks("usr_cpu"))?,
         },
@@ -155,7 +155,7 @@ fn runtime(side: &Value) -> f64 {
     side["runtime"].as_f64().unwrap_or(0.0) / 1e3
 }
 
-/// The figures of one direction.
+/// Returns the figures of one direction.
 fn side(side: &Value) -> Option<DirectionResult> {
     let number = |key: &str| side[key].as_f64();
     let ios = side["total_ios"].as_u64()?;
@@ -184,7 +184,7 @@ fn side(side: &Value) -> Option<DirectionResult> {
     })
 }
 
-/// CPU time of the measured part: percents of the time of all jobs, one after the other.
+/// Returns the CPU time of the measured part, from percentages of the time of all jobs in sequence.
 fn cpu(job: &Value) -> Option<ThreadUsage> {
     let seconds = job["job_runtime"].as_f64()? / 1e3;
     let of = |key: &str| Some(job[key].as_f64()? / 100.0 * seconds);
@@ -233,7 +233,7 @@ mod tests {
             "number_ios=3",
             "io_size=12288",
             "cpus_allowed=0,1",
-            // Writes elsewhere would destroy other data.
+            // Writes at another offset would destroy other data.
             "offset=8192",
             "random_distribution=zipf:1.2",
         ] {

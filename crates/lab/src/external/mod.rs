@@ -1,6 +1,5 @@
-//! Runs that another program does: fio and SPDK's `spdk_nvme_perf`, for figures beside joulio's own, and
-//! RocksDB's `db_bench`. Meters and the machine's counters are joulio's; the rates and latencies are what the
-//! program reports.
+//! Runs of other programs: fio and SPDK's `spdk_nvme_perf`, for figures to compare with joulio's own, and RocksDB's
+//! `db_bench`. joulio reads the meters and the machine's counters; the program reports rates and latencies.
 
 mod db_bench;
 mod done;
@@ -29,28 +28,28 @@ use program::Program;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A run that another program does.
+/// A run of another program.
 #[derive(Clone, Copy)]
 pub struct ExternalRun<'a> {
     /// The job.
     pub job: &'a Job,
-    /// The program, and how it waits.
+    /// Engine, which names the program, and completion mode.
     pub method: Method,
-    /// The device, and whether its data may be lost.
+    /// Devices of the run, and whether their data may be lost.
     pub targets: &'a TargetOptions,
 }
 
-/// Runner of other programs: the meters beside their runs, and the files that were made for them.
+/// Runner of other programs, with the meters to read and the database that was created for them.
 pub struct External {
     sources: EnergySources,
     root: PathBuf,
-    /// True unless no meter is to be read.
+    /// False if no meter should be read.
     metered: bool,
     database: Option<Database>,
 }
 
 impl<'a> ExternalRun<'a> {
-    /// The run of `experiment`, which has one method; `None`: joulio does it itself.
+    /// Returns the run of `experiment`, which has one method; `None` if joulio does it itself.
     pub fn of(experiment: &'a Experiment) -> Option<ExternalRun<'a>> {
         let method = *experiment.methods().first()?;
         method.engine.is_external().then(|| ExternalRun {
@@ -60,10 +59,10 @@ impl<'a> ExternalRun<'a> {
         })
     }
 
-    /// Checks what can be checked before anything is begun.
+    /// Checks the run as far as possible before anything is started.
     ///
     /// # Errors
-    /// The program is not installed, or does not do such a run.
+    /// The program is not installed, or does not support the run.
     pub fn check(&self) -> Result<(), ExternalError> {
         let wrong = |problem: String| ExternalError::Unfit {
             engine: self.method.engine,
@@ -154,7 +153,7 @@ impl<'a> ExternalRun<'a> {
         Ok(())
     }
 
-    /// SPDK's words for the controller.
+    /// Returns SPDK's arguments for the controller.
     fn spdk_words(&self, job: &Job) -> Result<Vec<OsString>, ExternalError> {
         match self.targets.devices.first() {
             Some(TargetName::Own(DeviceName {
@@ -170,7 +169,7 @@ impl<'a> ExternalRun<'a> {
         }
     }
 
-    /// The block device or file.
+    /// Returns the path of the block device or file.
     fn path(&self) -> &'a Path {
         match self.targets.devices.first() {
             Some(TargetName::Kernel(path)) => path,
@@ -178,8 +177,8 @@ impl<'a> ExternalRun<'a> {
         }
     }
 
-    /// The job as the program does it: db_bench and SPDK have threads, and what is done for a number of I/Os
-    /// has no ramp.
+    /// Returns the job as the program runs it: db_bench and SPDK use threads, and a run of a number of I/Os has no
+    /// ramp.
     fn job(&self) -> Job {
         let mut job = self.job.clone();
         if !self.method.engine.is_fio() {
@@ -193,10 +192,10 @@ impl<'a> ExternalRun<'a> {
 }
 
 impl External {
-    /// Opens the meters of the machine. Those in devices are not read, since the program uses the device.
+    /// Opens the meters of the machine. Meters in devices are not read, because the program uses the device.
     ///
     /// # Errors
-    /// A meter that was chosen is unavailable, or a file cannot be read.
+    /// A selected meter is unavailable, or a file cannot be read.
     pub fn open(
         energy: &EnergyOptions,
         targets: &TargetOptions,
@@ -209,12 +208,12 @@ impl External {
         })
     }
 
-    /// Takes `baseline` as the idle machine's.
+    /// Replaces the baseline of the idle machine.
     pub fn set_baseline(&mut self, baseline: joulio_energy::Baseline) {
         self.sources.baseline = Some((baseline, Vec::new()));
     }
 
-    /// Executes `run`, which has been checked, on a device that nothing else has open.
+    /// Executes `run`, which has been checked, on a device that nothing else uses.
     ///
     /// # Errors
     /// The program failed.
@@ -301,7 +300,7 @@ impl External {
         Ok(result)
     }
 
-    /// Makes the database of `run`, if it is not there.
+    /// Creates the database of `run` if it does not exist yet.
     fn make_database(
         &mut self,
         run: &ExternalRun<'_>,
@@ -309,7 +308,7 @@ impl External {
         stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<(), ExternalError> {
-        // A run has one device, which was checked.
+        // The check ensures that a run has one device.
         let Some(device) = run.targets.devices.first() else {
             return Ok(());
         };
@@ -332,7 +331,7 @@ impl External {
     }
 }
 
-/// The disk of the run's device, where it is the kernel's; checks that it can be opened as the run does.
+/// Returns the disk of the run's device, if the kernel drives it, after checking that it can be opened.
 fn disk(run: &ExternalRun<'_>) -> Result<Option<Disk>, ExternalError> {
     if !run.method.engine.takes_block_devices() {
         return Ok(None);
@@ -342,7 +341,7 @@ fn disk(run: &ExternalRun<'_>) -> Result<Option<Disk>, ExternalError> {
     Ok(target?.info().disk.clone())
 }
 
-/// Returns why this kernel and disk cannot wait by `method`.
+/// Returns the reason why this kernel and disk do not support the completion mode of `method`.
 fn unavailable(method: Method, disk: Option<&Disk>) -> Option<String> {
     if method.engine != EngineName::Fio {
         return None;

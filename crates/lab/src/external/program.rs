@@ -1,4 +1,4 @@
-//! Another program: found, run and waited for.
+//! Other programs: finding, running and waiting for them.
 
 use super::error::ExternalError;
 use joulio_units::Nanos;
@@ -14,22 +14,22 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Interval at which the program is checked.
+/// Interval between checks whether the program has ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time that a program has to end by itself once it has SIGTERM.
+/// Time that a program has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Ticks of /proc/PID/stat in a second: USER_HZ on every architecture that joulio runs on.
+/// Clock ticks per second in /proc/PID/stat: USER_HZ is 100 on every architecture that joulio supports.
 const TICKS: f64 = 100.0;
 
-/// Folders of administrators' programs, which are not on every user's PATH.
+/// Folders of administrators' programs, which may not be on a user's PATH.
 const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Bytes of output that are read at most.
+/// Largest number of bytes of output that are read.
 const MAX_OUTPUT: u64 = 64 << 20;
 
-/// A program that is installed.
+/// An installed program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Name of the program.
@@ -37,7 +37,7 @@ pub struct Program {
     path: PathBuf,
 }
 
-/// A program that has ended by itself.
+/// Result of a program that has ended by itself.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramEnd {
     /// Exit status.
@@ -46,15 +46,15 @@ pub struct ProgramEnd {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// CPU time of all of its threads, and of the processes it waited for.
+    /// CPU time of its threads and of the processes that it waited for.
     pub usage: ThreadUsage,
 }
 
 impl Program {
-    /// Finds the program `name` in the PATH.
+    /// Searches the PATH for the program `name`.
     ///
     /// # Errors
-    /// It is not installed; `remedy` says where it comes from.
+    /// The program is not installed; `remedy` tells how to install it.
     pub fn find(name: &'static str, remedy: &'static str) -> Result<Program, ExternalError> {
         let path = env::var_os("PATH").unwrap_or_default();
         let folders = env::split_paths(&path).chain(ADMINISTRATORS.map(PathBuf::from));
@@ -65,15 +65,15 @@ impl Program {
         Ok(Program { name, path })
     }
 
-    /// Path of the program.
+    /// Returns the path of the program.
     pub fn path(&self) -> &OsStr {
         self.path.as_os_str()
     }
 
-    /// Runs the program with `words` and waits until it has ended, or `stop`.
+    /// Runs the program with the arguments `words` until it ends, or until `stop`.
     ///
     /// # Errors
-    /// It cannot be begun, it fails, or the run is to end.
+    /// The program cannot be started or fails, or the run was stopped.
     pub fn run(
         &self,
         words: &[OsString],
@@ -87,10 +87,10 @@ impl Program {
         }
     }
 
-    /// Runs the program as [`Program::run`] does, whatever its exit status, and for `longest` at most.
+    /// Runs the program as [`Program::run`] does, but accepts any exit status and waits no longer than `longest`.
     ///
     /// # Errors
-    /// The program cannot be started, takes longer, or the run is to end.
+    /// The program cannot be started or takes too long, or the run was stopped.
     pub fn run_to_any_end(
         &self,
         words: &[OsString],
@@ -122,7 +122,7 @@ impl Program {
         })
     }
 
-    /// The error of this program, for the reason `why`.
+    /// Returns an error of this program with the reason `why`.
     pub fn failed(&self, why: impl Into<String>) -> ExternalError {
         ExternalError::Failed {
             program: self.name,
@@ -130,7 +130,7 @@ impl Program {
         }
     }
 
-    /// Waits until `child` is over, and reads what CPU time it had before it is forgotten.
+    /// Waits until `child` has ended, and reads its CPU time before it is reaped.
     fn wait(
         &self,
         child: &mut Child,
@@ -158,7 +158,7 @@ impl Program {
             }
             match terminated {
                 None if begun.elapsed() > longest => {
-                    // A process that waits for a device does not react to SIGTERM either.
+                    // A process that is blocked on a device does not react to SIGTERM.
                     let _ = kill_process_group(pid, Signal::KILL);
                     let _ = child.wait();
                     return Err(self.failed(format!(
@@ -181,13 +181,13 @@ impl Program {
     }
 }
 
-/// Seconds of a run by a program that takes whole ones, not shorter than `time`.
+/// Returns `time` rounded up to whole seconds, for programs that only take these.
 pub fn whole_seconds(time: Nanos) -> u64 {
     time.0.div_ceil(1_000_000_000)
 }
 
-/// A command whose program ends when this process does, however that ends: by setpriv of util-linux, where
-/// it is there.
+/// Returns a command whose program is killed when this process ends for any reason, if setpriv of util-linux is
+/// installed.
 fn dying_with_us() -> Command {
     let mut command = Command::new("/usr/bin/env");
     if let Ok(setpriv) = Program::find("setpriv", "") {
@@ -204,7 +204,7 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last line that a program wrote, which names what was wrong in most of them.
+/// Returns the last line of a program's output, which in most programs names the problem.
 fn last_words(ended: &ProgramEnd) -> String {
     let last = |text: &str| {
         let mut lines = text.lines().rev().map(str::trim);
@@ -217,15 +217,15 @@ fn last_words(ended: &ProgramEnd) -> String {
     }
 }
 
-/// CPU time of the process `pid` and of those it waited for, as a script does; it has ended and was not waited for
-/// (proc_pid_stat(5)).
+/// Returns the CPU time of the process `pid`, which has ended and was not reaped yet, and of the processes that it
+/// waited for, as a script does (proc_pid_stat(5)).
 fn usage(pid: u32) -> ThreadUsage {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat_usage(&text).unwrap_or_default()
 }
 
 fn stat_usage(text: &str) -> Option<ThreadUsage> {
-    // The name, in parentheses, may have any character.
+    // The name in parentheses may contain any character.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / TICKS);

@@ -1,4 +1,4 @@
-//! The machine's own cores, a thread on each that does something.
+//! Activities on the machine's own cores, with a thread on each.
 
 use super::activity::{Arm, CoreActivity};
 use super::bench::{Cores, Ran};
@@ -18,35 +18,35 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-/// A wait that nothing ends, ends itself then.
+/// Longest single wait of a thread that nothing wakes, before it checks whether the window has ended.
 const SLICE: Nanos = Nanos::from_millis(1);
-/// Time from the last thread's start, in which clocks and voltages settle.
+/// Time after the last thread's start for clocks and voltages to settle.
 const SETTLE: Nanos = Nanos::from_millis(200);
 
-/// The machine's cores.
+/// Cores of this machine.
 pub struct CoreThreads<'a> {
-    /// Root of the file tree in which idle states are limited.
+    /// Root of the file tree in which idle states and clocks are limited.
     pub root: PathBuf,
-    /// The CPUs that threads run on, one of each core.
+    /// CPUs that threads run on, one of each core.
     pub cpus: Vec<usize>,
-    /// Longest time that a meter takes to follow the power: a window begins no sooner.
+    /// Longest time between two updates of a meter: a window begins no earlier than that after the threads' start.
     pub lag: Nanos,
-    /// Disturbances of the measurement so far.
+    /// Observation of the measurement for disturbances.
     pub quiet: &'a mut Quiet,
-    /// Ends it.
+    /// Stops the measurement.
     pub stop: &'a Stop,
-    /// Receives lines about settings that could not be put back.
+    /// Receives a line about each setting that could not be restored.
     pub report: &'a dyn Fn(&str),
 }
 
-/// State of the threads of a window.
+/// State that the threads of a window share.
 #[derive(Default)]
 struct Shared {
     begun: AtomicUsize,
     over: AtomicBool,
 }
 
-/// Ends the threads of a window when it is dropped, also by a panic: their scope waits for them.
+/// Ends the threads of a window when it is dropped, also in a panic: the scope waits for the threads.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -55,13 +55,13 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Work of one thread.
+/// What one thread did.
 #[derive(Clone, Copy, Default)]
 struct CoreWork {
     wakes: u64,
     busy: Nanos,
     time: Nanos,
-    /// Share of its cycles in C0.1 or C0.2, whichever it was to be in.
+    /// Share of its cycles in C0.1 or C0.2, whichever it had to wait in.
     inside: Option<f64>,
 }
 
@@ -95,8 +95,8 @@ impl CoreThreads<'_> {
         during: &mut dyn FnMut() -> Result<(), WattsError>,
     ) -> Result<Ran, WattsError> {
         let shared = Shared::default();
-        // Idle is judged where nothing of joulio runs: the kernel's ticks would charge wrongly for
-        // sleeps that they wake.
+        // Only windows without a thread of joulio are checked for other programs: the kernel's ticks charge CPU time
+        // wrongly to sleeps that they wake.
         let judged = arm.activity == CoreActivity::Rest && arm.limit.is_none();
         let cpus = &self.cpus;
         let (quiet, stop) = (&mut *self.quiet, self.stop);
@@ -111,7 +111,7 @@ impl CoreThreads<'_> {
                 let thread = thread.spawn_scoped(scope, move || work(activity, cpu, shared));
                 threads.push(thread);
             }
-            // Also when one could not be started: the others are to end.
+            // If one thread could not be started, the others still have to end.
             let (threads, failed) = started(threads);
             let result = match failed {
                 Some(error) => Err(error),
@@ -139,7 +139,7 @@ impl CoreThreads<'_> {
     }
 }
 
-/// The threads that were started, and why one was not.
+/// Returns the threads that were started, and the error if one was not.
 fn started<T>(threads: Vec<std::io::Result<T>>) -> (Vec<T>, Option<WattsError>) {
     let (mut running, mut failed) = (Vec::new(), None);
     for thread in threads {
@@ -151,7 +151,7 @@ fn started<T>(threads: Vec<std::io::Result<T>>) -> (Vec<T>, Option<WattsError>) 
     (running, failed)
 }
 
-/// Waits until all threads have begun; a thread that cannot begin ends.
+/// Waits until all threads have begun their activity, or one has ended because it cannot.
 fn wait_for(shared: &Shared, threads: usize, one_ended: impl Fn() -> bool) {
     while shared.begun.load(Ordering::Relaxed) < threads && !one_ended() {
         sleep(Duration::from_millis(1));
@@ -178,7 +178,7 @@ fn work(activity: CoreActivity, cpu: usize, shared: &Shared) -> Result<CoreWork,
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|errno| WattsError::Pin { cpu, errno })?;
-    // As a run does with its jobs: sleeps as long as they say.
+    // Timer slack as in a run's jobs, so that sleeps have the requested length.
     let _ = set_current_timer_slack(NonZero::new(1));
     let depth = match activity {
         CoreActivity::Pause(depth) | CoreActivity::Monitor(depth) => Some(depth),
@@ -234,7 +234,7 @@ fn work(activity: CoreActivity, cpu: usize, shared: &Shared) -> Result<CoreWork,
     })
 }
 
-/// Share of a thread's cycles in the state that it was to wait in.
+/// Returns the share of a thread's cycles in the state that it had to wait in.
 fn share(counted: &joulio_workload::ThreadCounters, depth: Option<Depth>) -> Option<f64> {
     let inside = match depth? {
         Depth::C01 => counted.c01.as_ref().ok()?,
@@ -244,7 +244,7 @@ fn share(counted: &joulio_workload::ThreadCounters, depth: Option<Depth>) -> Opt
     Some((*inside as f64 / *cycles as f64).min(1.0))
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 fn own_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! A file system on a block device, for a database.
 //!
-//! It is mounted in a mount namespace of each program's own, so that it is gone when the program is, however that
-//! ends.
+//! Each program gets a mount namespace of its own, so that the file system is unmounted when the program ends, for
+//! whatever reason.
 
 use super::{MakeDatabase, unfit};
 use crate::external::error::ExternalError;
@@ -14,13 +14,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Bytes of the smallest device: xfs takes no less than 300 MiB.
+/// Size of the smallest device in bytes: xfs needs at least 300 MiB.
 const SMALLEST: u64 = 512 << 20;
 
-/// Mounts, and becomes the program: `sh -c MOUNT joulio TYPE DEVICE FOLDER PROGRAM...`.
+/// Script that mounts and then executes the program: `sh -c MOUNT joulio TYPE DEVICE FOLDER PROGRAM...`.
 const MOUNT: &str = r#"mount -t "$1" -o noatime -- "$2" "$3" && shift 3 && exec "$@""#;
 
-/// A file system that is there, and not mounted.
+/// A file system that has been created and is not mounted.
 #[derive(Debug)]
 pub struct FileSystem {
     device: PathBuf,
@@ -30,10 +30,10 @@ pub struct FileSystem {
     unshare: Program,
 }
 
-/// Refuses to lose the data of the device `name` unless that was allowed.
+/// Returns an error unless the user allows the data of the device `name` to be lost, and this process may mount.
 ///
 /// # Errors
-/// It was not, or this process may not mount.
+/// Writing is not allowed, or this process may not mount.
 pub fn check_permission(name: &str, allow_write: bool) -> Result<(), ExternalError> {
     if !allow_write {
         return Err(wrong(format!(
@@ -51,10 +51,10 @@ fn wrong(problem: impl Into<String>) -> ExternalError {
 }
 
 impl FileSystem {
-    /// Makes one on `device`, whose data are lost, and its bytes.
+    /// Creates a file system on `device`, whose data is lost; returns it and its size in bytes.
     ///
     /// # Errors
-    /// That was not allowed, the device is none, is in use or too small, or a program fails.
+    /// Writing is not allowed, the device is not a block device, is in use or too small, or a program fails.
     pub fn make(
         device: &Path,
         make: &MakeDatabase<'_>,
@@ -83,12 +83,12 @@ impl FileSystem {
         Ok((file_system, size))
     }
 
-    /// Name of the file system.
+    /// Returns the name of the file system.
     pub fn name(&self) -> &'static str {
         self.kind
     }
 
-    /// The command by which `db_bench` begins with this file system, and its words.
+    /// Returns the program and arguments that start `db_bench` with this file system mounted.
     pub fn command(&self, db_bench: &Program) -> (&Program, Vec<OsString>) {
         let folder = self.folder.path();
         let mut db = OsString::from("--db=");
@@ -110,7 +110,7 @@ impl FileSystem {
     }
 }
 
-/// Bytes of the block device, which nothing else has.
+/// Returns the size of the block device in bytes, after checking that nothing else uses it.
 fn size_of(device: &Path) -> Result<u64, ExternalError> {
     let target = open_kernel(device, true)?;
     let info = target.info();
@@ -124,7 +124,7 @@ fn size_of(device: &Path) -> Result<u64, ExternalError> {
     }
 }
 
-/// Makes the paper's file system where its tools are there, or else the usual one; its name.
+/// Creates the paper's file system if its tools are installed, otherwise the usual one; returns its name.
 fn make_file_system(
     device: &Path,
     stop: &Stop,

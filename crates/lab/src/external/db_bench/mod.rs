@@ -1,5 +1,5 @@
-//! RocksDB's `db_bench`: a database on a file system, made once, and read by `readrandom`. The file system is one of the
-//! kernel's on a block device, or joulio's own on a controller that joulio drives.
+//! RocksDB's `db_bench`: a database on a file system is created once and then read with `readrandom`. The file system
+//! is one of the kernel's on a block device, or joulio's own on a controller that joulio drives.
 
 mod file_system;
 mod report;
@@ -15,16 +15,16 @@ use joulio_workload::{CompletionMode, EngineName, Job, ReadWrite, Stop};
 use std::ffi::OsString;
 use volume::VolumePlace;
 
-/// Source of db_bench.
+/// Advice on how to install db_bench.
 const REMEDY: &str = "Debian's package rocksdb-tools has it: apt install rocksdb-tools";
 
 /// Bytes of a key.
 const KEY: u64 = 16;
 
-/// Bytes beside keys and values that a pair takes at most: index, checksums, the file system's.
+/// Largest number of bytes that a pair takes beside key and value: index, checksums, file system.
 const BESIDE: u64 = 96;
 
-/// Bytes that the file system and the database's own files take beside the data.
+/// Bytes that the file system and the database's own files take in addition to the data.
 const RESERVE: u64 = 160 << 20;
 
 /// A database on a file system on a device.
@@ -40,48 +40,48 @@ pub struct Database {
 /// Place of a database.
 #[derive(Debug)]
 enum Place {
-    /// A file system of the kernel's.
+    /// A file system of the kernel.
     Kernel(FileSystem),
-    /// A volume of joulio's.
+    /// A volume of joulio.
     Joulio(VolumePlace),
 }
 
-/// A database that is to be made.
+/// Request to create a database.
 #[derive(Clone, Copy)]
 pub struct MakeDatabase<'a> {
     /// Job that will read it.
     pub job: &'a Job,
-    /// Data on the device may be lost.
+    /// True if data on the device may be lost.
     pub allow_write: bool,
-    /// End of the making, before it is done.
+    /// Stops the creation.
     pub stop: &'a Stop,
 }
 
-/// A use of a database.
+/// Use of a database.
 #[derive(Clone, Copy)]
 pub enum DatabaseUse<'a> {
-    /// Filling it.
+    /// Filling the database.
     Fill,
     /// A run of reads.
     Read {
         /// The job.
         job: &'a Job,
-        /// Completion mode of the driver, where that is joulio's.
+        /// Completion mode of the driver, if the driver is joulio's.
         mode: CompletionMode,
-        /// Energy of the device is to be known.
+        /// True if the device's energy should be metered.
         metered: bool,
     },
 }
 
-/// True for the engines that are db_bench.
+/// Returns true for the engines that run db_bench.
 pub fn is_db_bench(engine: EngineName) -> bool {
     matches!(engine, EngineName::DbBench | EngineName::DbBenchJoulio)
 }
 
-/// Refuses a `job` that `readrandom` is not, and to begin by `engine` on `device` where something is missing.
+/// Checks that `readrandom` can run `job`, and that `engine` on `device` has everything it needs.
 ///
 /// # Errors
-/// What does not fit, is not allowed or not installed.
+/// The job does not fit, or something is not allowed or not installed.
 pub fn check(
     engine: EngineName,
     job: &Job,
@@ -119,11 +119,11 @@ fn unfit(engine: EngineName, problem: impl Into<String>) -> ExternalError {
 }
 
 impl Database {
-    /// Makes a file system on `device` and a database that fills nine tenths of it, or the job's size, with values of
-    /// the size of the job's I/Os. All data that is there is lost.
+    /// Creates a file system on `device`, and on it a database with values of the job's I/O size that fills nine tenths
+    /// of it or the job's size. All data on the device is lost.
     ///
     /// # Errors
-    /// That was not allowed, the device is none, is in use or too small, or a program fails.
+    /// Writing is not allowed, the device is not usable, is in use or too small, or a program fails.
     pub fn make(
         device: &TargetName,
         make: MakeDatabase<'_>,
@@ -150,7 +150,7 @@ impl Database {
             value,
             db_bench: check_job(engine, job)?,
         };
-        // In the keys' order: each once, and nothing is moved afterwards.
+        // Keys are filled in order, each once, so that nothing is compacted afterwards.
         let words = ["--benchmarks=fillseq", "--disable_wal=1"];
         database.bench(DatabaseUse::Fill, &words, make.stop, progress)?;
         Ok(database)
@@ -161,7 +161,7 @@ impl Database {
         self.device == device.text() && self.value == job.bs.of_job(0)
     }
 
-    /// Name of the file system.
+    /// Returns the name of the file system.
     pub fn file_system(&self) -> &'static str {
         match &self.place {
             Place::Kernel(place) => place.name(),
@@ -169,10 +169,10 @@ impl Database {
         }
     }
 
-    /// Runs `readrandom` for `job`, with a thread for each of its jobs.
+    /// Runs `readrandom` for `job`, with one thread for each of its jobs.
     ///
     /// # Errors
-    /// The program fails, does not find keys that it reads, or was ended by `stop`.
+    /// The program fails, does not find keys that it reads, or was stopped by `stop`.
     pub fn read(
         &self,
         (job, mode, metered): (&Job, CompletionMode, bool),
@@ -225,14 +225,14 @@ impl Database {
         let all: Vec<OsString> = all.collect();
         let ended = program.run(&all, stop, progress);
         ended.map_err(|error| match error {
-            // Its own words are db_bench's.
+            // The messages of the program that starts db_bench are attributed to db_bench.
             ExternalError::Failed { why, .. } => self.db_bench.failed(why),
             other => other,
         })
     }
 }
 
-/// Whole seconds of a run, at least one.
+/// Returns the whole seconds of a run, at least one.
 fn seconds(runtime: Option<Nanos>) -> u64 {
     whole_seconds(runtime.unwrap_or_default()).max(1)
 }

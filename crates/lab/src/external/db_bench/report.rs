@@ -5,10 +5,10 @@ use crate::external::error::ExternalError;
 use crate::external::program::{Program, ProgramEnd};
 use joulio_workload::DirectionResult;
 
-/// Report of db_bench of reads of pairs of `bytes`.
+/// Parses db_bench's report of reads of pairs of `bytes`.
 ///
 /// # Errors
-/// The output has another form, or keys were not found.
+/// The output has another format, or keys were not found.
 pub fn read(
     program: &Program,
     ended: &ProgramEnd,
@@ -60,7 +60,7 @@ struct Rate {
 
 impl Rate {
     fn parse(line: &str) -> Option<Rate> {
-        // A terminal would have overwritten what stands before the last carriage return.
+        // On a terminal, the text before the last carriage return would be overwritten.
         let line = line.rsplit('\r').next()?;
         let (name, rest) = line.split_once(':')?;
         if name.trim() != "readrandom" {
@@ -85,12 +85,12 @@ impl Rate {
     }
 }
 
-/// The histogram of latencies in microseconds.
+/// Histogram of latencies in microseconds.
 #[derive(Debug)]
 struct Histogram {
     average: f64,
     max: f64,
-    /// Begin and end of each bucket, and percent up to its end.
+    /// Lower and upper bound of each bucket, and the cumulative percentage up to the upper one.
     buckets: Vec<[f64; 3]>,
 }
 
@@ -109,8 +109,7 @@ impl Histogram {
         })
     }
 
-    /// Returns the microseconds that `percent` of the reads took at most: interpolated linearly within a bucket, as
-    /// in RocksDB itself.
+    /// Returns the latency in microseconds at `percent`, interpolated linearly within a bucket as RocksDB does.
     fn percentile(&self, percent: f64) -> Option<f64> {
         let mut below = 0.0;
         for [begin, end, up_to] in &self.buckets {
@@ -120,12 +119,12 @@ impl Histogram {
             }
             below = *up_to;
         }
-        // Percents are rounded: the last bucket has the rest.
+        // The percentages are rounded, so the rest belongs to the last bucket.
         Some(self.max)
     }
 }
 
-/// `( 22, 34 ]  7133  17.832%  31.650% ####`: the first begins with `[`.
+/// Parses `( 22, 34 ]  7133  17.832%  31.650% ####`; the first line begins with `[`.
 fn bucket(line: &str) -> Option<[f64; 3]> {
     let line = line.trim_start().strip_prefix(['(', '['])?;
     let (bounds, rest) = line.split_once(']')?;
@@ -143,7 +142,7 @@ fn bucket(line: &str) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
 
-    /// Output of a run of ours, shortened.
+    /// Output of one of our runs, shortened.
     const OUTPUT: &str = "\
 DB path: [/mnt/db]
 readrandom   :      51.621 micros/op 38041 ops/sec 1.051 seconds 40000 operations;  149.2 MB/s (20000 of 20000 found)
@@ -176,7 +175,7 @@ Percentiles: P50: 46.06 P75: 65.26 P99: 152.84 P99.9: 638.00 P99.99: 3650.00
         assert_eq!((done.seconds, done.all.ios), (1.051, 40_000));
         assert_eq!(done.all.iops, 38_041.0);
         let latency = &done.all.latency_ns;
-        // RocksDB's own percentiles of the same buckets.
+        // Percentiles that RocksDB itself computes from these buckets.
         assert!((latency.p50 as f64 - 46_060.0).abs() < 100.0, "{latency:?}");
         assert!(
             (latency.p99 as f64 - 152_840.0).abs() < 200.0,

@@ -1,5 +1,5 @@
-//! A volume of joulio on a controller that joulio drives, for a database: RocksDB's file system `joulio://`, which a
-//! preloaded library gives to db_bench (neighbours/rocksdb).
+//! A volume of joulio for a database, on a controller that joulio drives: RocksDB's file system `joulio://`, which a
+//! preloaded library adds to db_bench (neighbours/rocksdb).
 
 use super::{DatabaseUse, MakeDatabase, unfit};
 use crate::device_name::{DeviceKind, DeviceName};
@@ -18,27 +18,27 @@ use tempfile::TempDir;
 /// Name of the library.
 const PLUGIN: &str = "libjoulio-rocksdb.so";
 
-/// Source of the library.
+/// Advice on how to get the library.
 const REMEDY: &str = "neighbours/rocksdb/build makes it; LD_LIBRARY_PATH says where it is";
 
-/// Bytes of the smallest device.
+/// Size of the smallest device in bytes.
 const SMALLEST: u64 = 256 << 20;
 
-/// A volume on a device, which no process has open.
+/// A volume on a device that no process has open.
 #[derive(Debug)]
 pub struct VolumePlace {
-    /// Device as libjoulio names it.
+    /// Name of the device for libjoulio.
     device: String,
-    /// Folder of the file that has the data of an emulated device, which would have them in the memory of a process.
+    /// Folder of the file for an emulated device's data, which would otherwise be lost with the process.
     _folder: Option<TempDir>,
     plugin: PathBuf,
     env: Program,
 }
 
-/// Refuses to begin where the library is not there, or the data of `device` would be lost and that was not allowed.
+/// Checks that the library exists, and that the data of `device` may be lost.
 ///
 /// # Errors
-/// The library is not found, or it was not allowed.
+/// The library is not found, or writing is not allowed.
 pub fn check(device: &TargetName, allow_write: bool) -> Result<PathBuf, ExternalError> {
     let plugin = find_plugin()?;
     let options = TargetOptions {
@@ -55,7 +55,7 @@ pub fn check(device: &TargetName, allow_write: bool) -> Result<PathBuf, External
     }
 }
 
-/// Path of the library, where the loader looks for libraries.
+/// Returns the path of the library, from the folders in which the loader searches.
 fn find_plugin() -> Result<PathBuf, ExternalError> {
     let own = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let multiarch = format!("{ARCH}-linux-gnu");
@@ -77,10 +77,10 @@ fn wrong(problem: impl Into<String>) -> ExternalError {
 }
 
 impl VolumePlace {
-    /// A place on `device`, whose data will be lost, and its bytes.
+    /// Prepares a volume on `device`, whose data will be lost; returns it and the device's size in bytes.
     ///
     /// # Errors
-    /// That was not allowed, or the device cannot be opened or is too small.
+    /// Writing is not allowed, or the device cannot be opened or is too small.
     pub fn make(
         device: &DeviceName,
         make: &MakeDatabase<'_>,
@@ -129,7 +129,7 @@ impl VolumePlace {
         Ok((volume, size))
     }
 
-    /// The command by which `db_bench` begins with this volume, and its words.
+    /// Returns the program and arguments that start `db_bench` with this volume.
     pub fn command(&self, db_bench: &Program, how: DatabaseUse<'_>) -> (&Program, Vec<OsString>) {
         let keys = match how {
             DatabaseUse::Fill => "format=overwrite&meter=none".to_owned(),
@@ -150,17 +150,17 @@ impl VolumePlace {
     }
 }
 
-/// Returns the energy at the boundary of the device in a run of `seconds`, from the library's last line on `stderr`,
-/// or the reason why there is none. The machine's meters are read by joulio itself.
+/// Returns the energy at the boundary of the device in a run of `seconds`, from the library's last line on `stderr`, or
+/// the reason why there is none. joulio itself reads the machine's meters.
 ///
 /// # Errors
-/// There is no such line.
+/// The line is missing.
 pub fn energy(
     db_bench: &Program,
     stderr: &str,
     seconds: f64,
 ) -> Result<(Vec<Energy>, Vec<Unmetered>), ExternalError> {
-    // A terminal would have overwritten the progress that stands before.
+    // On a terminal, the progress before the carriage return would be overwritten.
     let line = stderr
         .lines()
         .filter_map(|line| line.rsplit('\r').next())
@@ -184,7 +184,7 @@ pub fn energy(
     Ok((energy, unmetered))
 }
 
-/// `device by nvme:emulated:optane-900p, modelled: 34.92 J in 5.812 s, 8713 J per million operations`.
+/// Parses `device by nvme:emulated:optane-900p, modelled: 34.92 J in 5.812 s, 8713 J per million operations`.
 fn figure(text: &str) -> Option<Energy> {
     let (boundary, rest) = text.split_once(" by ")?;
     let (meter, figures) = rest.rsplit_once(": ")?;
@@ -194,7 +194,7 @@ fn figure(text: &str) -> Option<Energy> {
         Some(source) => (source, true),
         None => (meter, false),
     };
-    // The file is of this run alone.
+    // The file is temporary and exists only for this run.
     let (source, _) = source.split_once(",file=").unwrap_or((source, ""));
     Some(Energy {
         boundary: boundary.parse().ok()?,

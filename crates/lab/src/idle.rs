@@ -1,4 +1,4 @@
-//! The idle baseline: what the machine draws when it does nothing, measured, kept and read again.
+//! Idle baseline: the power of the idle machine, measured, saved and read again.
 
 use crate::cpu_time::CpuTime;
 use crate::output_file::{Existing, OutputFile, OutputFileError};
@@ -13,22 +13,22 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of the largest file that is read: a baseline takes a few kilobytes, and not all files end.
+/// Size of the largest file that is read, in bytes: a baseline takes a few kilobytes, and some files never end.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Failure to measure, to keep or to read an idle baseline.
+/// Reason why an idle baseline cannot be measured, saved or read.
 #[derive(Debug, thiserror::Error)]
 pub enum IdleError {
     /// The machine has no meter that can be read.
     #[error("--idle: no meter can be read here: joulio power says why")]
     NoMeter,
-    /// The machine has no identity.
+    /// The machine has no machine-id.
     #[error("idle baseline: {0}: systemd-machine-id-setup gives this machine an identity")]
     Host(MeterError),
-    /// The user has no folder for state.
+    /// The user has no directory for state.
     #[error("no place for the idle baseline: set HOME or XDG_STATE_HOME, or say --file")]
     NoPlace,
-    /// The folder of the file cannot be made.
+    /// The folder of the file cannot be created.
     #[error("--file: {}: {source}", path.display())]
     Folder {
         /// The folder.
@@ -36,7 +36,7 @@ pub enum IdleError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file cannot be written, or holds something else.
+    /// The file cannot be written, or contains something else.
     #[error("--file: {0}")]
     File(OutputFileError),
     /// The file cannot be read.
@@ -47,12 +47,12 @@ pub enum IdleError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file holds no baseline of this machine.
+    /// The file contains no baseline of this machine.
     #[error("{}: {source}", path.display())]
     Baseline {
         /// The file.
         path: PathBuf,
-        /// Reason.
+        /// Reason why it does not.
         source: BaselineError,
     },
     /// The system cannot start a thread to read the meters.
@@ -61,7 +61,7 @@ pub enum IdleError {
     /// A signal ended the measurement.
     #[error("--idle: ended early: nothing is kept")]
     Interrupted,
-    /// The meters have no figure.
+    /// No meter gave a figure.
     #[error("--idle: no meter has a figure: {0}")]
     NoFigure(String),
 }
@@ -74,7 +74,7 @@ impl IdleError {
     }
 }
 
-/// A measurement of the idle machine whose result can be kept.
+/// A measurement of the idle machine, whose file can be written.
 pub struct IdleMeasurement {
     host: Host,
     path: PathBuf,
@@ -86,20 +86,19 @@ pub struct IdleMeasurement {
 pub struct IdleResult {
     /// Figures of each meter.
     pub measured: Vec<MeterResult>,
-    /// Baseline that they make.
+    /// Baseline with these figures.
     pub baseline: Baseline,
-    /// Part of the time in which the CPUs worked, 0 to 1; `None` where the kernel does not report
-    /// it.
+    /// Fraction of the time in which the CPUs were busy, 0 to 1; `None`: the kernel does not report it.
     pub busy: Option<f64>,
-    /// File of the baseline, or the reason for which it was not written.
+    /// File of the baseline, or the reason why it was not written.
     pub kept: Result<PathBuf, OutputFileError>,
 }
 
 impl IdleMeasurement {
-    /// Checks that there are `meters`, and that `file`, or the usual one, can take the result.
+    /// Checks that there are `meters`, and that `file`, or the default file, can be written.
     ///
     /// # Errors
-    /// There is no meter, the machine `root` has no identity, or the file cannot be written.
+    /// There is no meter, the machine `root` has no machine-id, or the file cannot be written.
     pub fn new(
         root: &Root,
         meters: &Meters,
@@ -114,11 +113,10 @@ impl IdleMeasurement {
         Ok(IdleMeasurement { host, path, file })
     }
 
-    /// Measures for `time`, and writes the baseline; `progress` gets the part of the time that is
-    /// over.
+    /// Measures for `time` and writes the baseline; `progress` receives the fraction of the time that has passed.
     ///
     /// # Errors
-    /// A signal came, or no meter has a figure.
+    /// A signal ended the measurement, or no meter gave a figure.
     pub fn run(
         self,
         meters: &mut Meters,
@@ -152,14 +150,13 @@ impl IdleMeasurement {
     }
 }
 
-/// Returns the file of the baseline where none is named.
+/// Returns the default path of the baseline.
 fn usual_path() -> Result<PathBuf, IdleError> {
     let state = state_folder().ok_or(IdleError::NoPlace)?;
     Ok(state.join("idle-baseline.json"))
 }
 
-/// Opens the file `path`, which may hold an older baseline, of this machine or another, but nothing
-/// else.
+/// Opens the file `path`, which may contain an older baseline, of this machine or of another, but nothing else.
 fn open(path: &Path) -> Result<OutputFile, IdleError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|source| IdleError::Folder {
@@ -178,11 +175,11 @@ fn open(path: &Path) -> Result<OutputFile, IdleError> {
     Ok(file.for_all())
 }
 
-/// Reads the baseline of the machine `root` from `file`, or from the usual one, and what has
-/// changed since it was measured. `None`: no file was named, and the usual one is not there.
+/// Reads the baseline of the machine `root` from `file`, or from the default file. Also returns how the machine differs
+/// from its state when it was measured. `None`: no file was named, and the default file does not exist.
 ///
 /// # Errors
-/// The file cannot be read, or holds no baseline of this machine.
+/// The file cannot be read, or contains no baseline of this machine.
 pub fn idle_baseline(
     root: &Root,
     file: Option<&Path>,
@@ -205,11 +202,11 @@ pub fn idle_baseline(
     Ok(Some((baseline, differences)))
 }
 
-/// Returns the idle baseline of the machine `root`, if there is one, and notes on it, a line each. A default file
-/// that cannot be used is no error: it gets a note.
+/// Returns the idle baseline of the machine `root`, if there is one, and notes on it, one a line. A default file that
+/// cannot be used is not an error but a note.
 ///
 /// # Errors
-/// The named `file` cannot be read, or holds no baseline of this machine.
+/// The named `file` cannot be read, or contains no baseline of this machine.
 pub fn idle_baseline_if_any(
     root: &Root,
     file: Option<&Path>,
@@ -228,7 +225,7 @@ pub fn idle_baseline_if_any(
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Opening a FIFO would wait, and no signal would end that.
+    // Opening a FIFO would block, and no signal would end that.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other(
             "not a regular file, so no idle baseline of joulio power --idle",

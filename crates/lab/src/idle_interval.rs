@@ -1,5 +1,5 @@
-//! Idle intervals of a sweep: what the machine draws before its first repetition, between two and after the
-//! last, with no device open and nothing to do.
+//! Idle intervals of a sweep: the power of the machine before its first repetition, between repetitions and after the
+//! last, with no device open and nothing running.
 
 use crate::cpu_time::CpuTime;
 use crate::experiment::{EnergyOptions, EnergySources};
@@ -13,27 +13,27 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Idle interval, with its place among the runs.
+/// An idle interval with its place among the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleInterval {
     /// Name of the sweep.
     pub sweep: String,
-    /// Repetition whose runs ended before it; `None`: no run yet.
+    /// Repetition whose runs ended before the interval; `None`: no run had been done.
     pub after: Option<u32>,
-    /// Repetition whose runs came next; `None`: no other.
+    /// Repetition whose runs came after the interval; `None`: none came.
     pub before: Option<u32>,
     /// Platform of the runs.
     pub platform: Platform,
     /// Name of the CPU.
     pub machine: String,
-    /// Time of its beginning in seconds since 1970.
+    /// Start time in seconds since 1970.
     pub unix_seconds: f64,
-    /// Part of the time in which the CPUs worked, 0 to 1; `None` where the kernel does not report it.
+    /// Fraction of the time in which the CPUs were busy, 0 to 1; `None`: the kernel does not report it.
     pub busy: Option<f64>,
     /// Idle power by meter.
     pub meters: Vec<IdlePower>,
-    /// Why there is no figure; `None`: there is.
+    /// Reason why there is no figure; `None`: there is one.
     pub missing: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct IdleInterval {
 pub struct IdleSummary {
     /// Name of the meter.
     pub meter: String,
-    /// Boundary and place.
+    /// Boundary and place of the meter.
     pub zone: String,
     /// Number of intervals.
     pub intervals: usize,
@@ -52,12 +52,12 @@ pub struct IdleSummary {
     pub lowest_watts: f64,
     /// Highest power of an interval in watts.
     pub highest_watts: f64,
-    /// Largest change across one repetition's runs, from the interval before them to that after, in percent;
-    /// `None`: no repetition has both.
+    /// Largest change in percent from the interval before one repetition's runs to the interval after them; `None`: no
+    /// repetition has both intervals.
     pub change_percent: Option<f64>,
 }
 
-/// The meters of the machine, for idle intervals.
+/// Meters of the machine, for idle intervals.
 pub struct IdleProbe {
     time: Nanos,
     sources: Result<EnergySources, String>,
@@ -65,8 +65,8 @@ pub struct IdleProbe {
 }
 
 impl IdleProbe {
-    /// A probe that reads the machine's meters among those of `energy` for `time`; those in devices are not
-    /// read, as no device is open.
+    /// Creates a probe that reads the machine's meters among those of `energy` for `time`. Meters in devices are not
+    /// read, because no device is open.
     pub fn new(time: Nanos, energy: &EnergyOptions) -> IdleProbe {
         let machine = EnergyOptions {
             meters: energy.machine_meters(),
@@ -75,7 +75,7 @@ impl IdleProbe {
         let sources = EnergySources::open(&machine, &FaultPlan::default(), &[]);
         let root = energy.root.as_deref();
         let root = root.map_or_else(Root::system, Root::at);
-        // A machine without an identity is idle all the same.
+        // A machine without a machine-id can be measured too.
         let host = Host::of(&root).unwrap_or(Host {
             machine: String::new(),
             kernel: String::new(),
@@ -88,14 +88,14 @@ impl IdleProbe {
         }
     }
 
-    /// True if there is a meter to read.
+    /// Returns true if there is a meter to read.
     pub fn has_meter(&self) -> bool {
         let sources = self.sources.as_ref();
         sources.is_ok_and(|sources| !sources.meters.is_empty())
     }
 
-    /// Reads the meters while nothing is done, and puts the figures into `interval`; the baseline that they
-    /// make, if there is a figure. Without a meter nothing is waited for.
+    /// Reads the meters while nothing runs, and stores the figures in `interval`; returns them as a baseline, if there
+    /// is a figure. Without a meter it does not wait.
     pub fn measure(&mut self, interval: &mut IdleInterval, stop: &Stop) -> Option<Baseline> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
@@ -140,7 +140,7 @@ impl IdleProbe {
 }
 
 impl IdleInterval {
-    /// Watts by meter.
+    /// Returns the watts by meter.
     pub fn watts(&self) -> BTreeMap<String, f64> {
         let meters = self.meters.iter();
         meters.map(|one| (one.meter.clone(), one.watts)).collect()
@@ -153,7 +153,7 @@ impl IdleInterval {
 }
 
 impl IdleSummary {
-    /// Summaries of `intervals`, a meter each, in the order of the meters' names.
+    /// Summarises `intervals` for each meter, in the order of the meters' names.
     pub fn of(intervals: &[IdleInterval]) -> Vec<IdleSummary> {
         let mut meters: BTreeMap<&str, (&IdlePower, Vec<f64>)> = BTreeMap::new();
         for power in intervals.iter().flat_map(|one| &one.meters) {
@@ -179,9 +179,9 @@ impl IdleSummary {
     }
 }
 
-/// Largest change of `meter` across one repetition's runs, in percent.
+/// Returns the largest change of `meter` in percent, from before one repetition's runs to after them.
 fn change(intervals: &[IdleInterval], meter: &str) -> Option<f64> {
-    // If a sweep was ended and continued, the later interval is the one next to the repetition's last runs.
+    // If a sweep was stopped and continued, the later of two intervals follows the repetition's last runs.
     let before = intervals.iter().filter_map(|one| {
         let watts = one.watts_of(meter).filter(|watts| *watts > 0.0)?;
         Some((&one.sweep, one.before?, watts))
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((summary.intervals, summary.meter.as_str()), (3, "plug"));
         assert!((summary.mean_watts - 40.633).abs() < 0.001);
         assert_eq!((summary.lowest_watts, summary.highest_watts), (39.9, 42.0));
-        // Two repetitions: from 40 to 42, from 42 to 39.9.
+        // Two repetitions: the power changes from 40 to 42 W, and from 42 to 39.9 W.
         assert_eq!(
             summary.change_percent.map(f64::abs).map(f64::round),
             Some(5.0)

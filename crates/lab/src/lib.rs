@@ -78,7 +78,7 @@ pub use target_name::{TargetName, TargetNames};
 pub use targets::{TargetOptions, activity};
 pub use text_file::read_text;
 
-/// True in the full gate, or when long tests are requested: enables tests that measure for long, or repeatedly.
+/// Returns true in the complete gate, or if the environment requests it: tests then measure for longer, or more often.
 #[cfg(test)]
 fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()

@@ -1,4 +1,4 @@
-//! A device in the manifest of a result.
+//! Description of a device in a result's manifest.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct ManifestDevice {
 }
 
 impl ManifestDevice {
-    /// A sentence on those of `devices` that no IOMMU guards the machine from.
+    /// Returns a sentence about those of `devices` from which no IOMMU protects the machine.
     pub fn unguarded(devices: &[ManifestDevice]) -> Option<String> {
         let of = devices.iter().filter(|device| device.iommu == Some(false));
         let names: Vec<&str> = of.map(|device| device.name.as_str()).collect();
@@ -39,8 +39,8 @@ impl ManifestDevice {
         })
     }
 
-    /// A sentence on what `devices` do not have in common of the host's memory and of APST: it may be what
-    /// their figures differ by.
+    /// Returns a sentence about differences between `devices` in host memory and APST, which may explain differences in
+    /// their figures.
     pub fn unlike(devices: &[ManifestDevice]) -> Option<String> {
         let first = devices.first()?;
         let of = |device: &ManifestDevice| device_setting(device.apst, device.host_memory_bytes);
@@ -55,7 +55,7 @@ impl ManifestDevice {
     }
 }
 
-/// APST and host memory of a device, in words.
+/// Describes the APST and host memory settings of a device.
 pub(crate) fn device_setting(apst: Option<bool>, host_memory_bytes: Option<u64>) -> String {
     let apst = match apst {
         None => "APST not known",

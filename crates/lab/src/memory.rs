@@ -1,9 +1,9 @@
-//! The memory that a run would take.
+//! Check of the memory that a run would take.
 
 use crate::error::OpenError;
 use std::path::Path;
 
-/// Refuses what could fill more than half of the free memory.
+/// Returns an error if `bytes` would take more than half of the free memory.
 pub(crate) fn check_memory(
     what: &'static str,
     bytes: u64,

@@ -1,12 +1,12 @@
-//! Meters of a machine, listed: what each shows, or why it shows nothing.
+//! List of a machine's meters with their figures, or the reasons why they have none.
 
 use joulio_energy::{Filtering, FindingState, How, MeterFinding, MeterKind, MeterResult};
 use serde::Serialize;
 
-/// Listing of a machine's meters, as `joulio power --output json` prints it.
+/// List of a machine's meters, as `joulio power --output json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeterListing {
-    /// Version of this form.
+    /// Version of the format.
     pub version: u32,
     /// Noise that the processor adds to its counters.
     pub energy_filtering: String,
@@ -14,22 +14,22 @@ pub struct MeterListing {
     pub meters: Vec<ListedMeter>,
 }
 
-/// Meter, with the figure of a window or the reason for none.
+/// A meter with its figure over a window, or the reason why it has none.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedMeter {
     /// Name, as `--meter` takes it.
     pub name: String,
     /// Source: perf, powercap, hwmon, ipmi, redfish, nvme.
     pub source: String,
-    /// Boundary: the parts of the machine that it includes.
+    /// Boundary: the part of the machine that the meter includes.
     pub boundary: Option<String>,
     /// Zone of the boundary.
     pub zone: Option<String>,
     /// `readable`, `failed`, `unreadable`, `absent` or `unused`.
     pub state: &'static str,
-    /// True if its figure is computed, false if it is measured.
+    /// True if the figure is computed, false if it is measured.
     pub modelled: bool,
-    /// True if the energy that the idle machine would have used is taken off.
+    /// True if the energy that the idle machine would have used is subtracted.
     pub idle_subtracted: bool,
     /// Mean watts of the window.
     pub watts: Option<f64>,
@@ -45,14 +45,14 @@ pub struct ListedMeter {
     pub how: Option<String>,
     /// Reason why there is no figure.
     pub why: Option<String>,
-    /// Command that would allow it.
+    /// Command that would allow the meter to be read.
     pub allow: Option<String>,
     /// Remarks on the meter.
     pub notes: Vec<String>,
 }
 
 impl MeterListing {
-    /// The meters that were `measured`, then the `others`.
+    /// Creates the list of the meters that were `measured`, followed by the `others`.
     pub fn new(
         measured: &[MeterResult],
         others: &[MeterFinding],
@@ -68,7 +68,7 @@ impl MeterListing {
 }
 
 impl ListedMeter {
-    /// A meter that was read, with its figure or the reason for none.
+    /// Creates the row of a meter that was read.
     pub fn measured(measured: &MeterResult) -> ListedMeter {
         let about = &measured.about;
         let mut row = ListedMeter {
@@ -99,7 +99,7 @@ impl ListedMeter {
         row
     }
 
-    /// A meter that was not.
+    /// Creates the row of a meter that was not read.
     fn other(finding: &MeterFinding) -> ListedMeter {
         let (state, why, allow) = match &finding.state {
             FindingState::Unreadable { why, allow } => ("unreadable", why, allow.clone()),

@@ -1,4 +1,4 @@
-//! The meters that a command reads: those of the machine, as chosen by words, and those in the devices that it names.
+//! Meters that a command reads: those of the machine that were selected, and those in devices that it names.
 
 use crate::controller_name::ControllerName;
 use crate::error::OpenError;
@@ -10,13 +10,13 @@ use joulio_host::energy_sources::{
 use joulio_nvme::Cancel;
 use std::path::Path;
 
-/// Meters that are unavailable.
+/// Reason why meters are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum MetersError {
-    /// The captured tree is no folder.
+    /// The captured tree is not a folder.
     #[error("--root: {0}")]
     Root(#[from] RootError),
-    /// The words choose no meters.
+    /// The words do not select meters.
     #[error("--meter: {0}")]
     Selection(#[from] SelectionError),
     /// A device is given twice.
@@ -27,7 +27,7 @@ pub enum MetersError {
     Open(#[from] OpenError),
 }
 
-/// Returns the machine, or the tree of another one that was captured in `folder`.
+/// Returns the root of this machine's file tree, or of the tree that was captured in `folder`.
 ///
 /// # Errors
 /// `folder` is not a folder.
@@ -35,18 +35,19 @@ pub fn root(folder: Option<&Path>) -> Result<Root, MetersError> {
     Ok(energy_sources::root(folder)?)
 }
 
-/// Opens the meters of the machine `root` that `words` choose, of which each has one.
+/// Opens the meters of the machine `root` that `words` select.
 ///
 /// # Errors
-/// The words are wrong, or one has no meter.
+/// The words are not valid, or one of them selects no meter.
 pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, MetersError> {
     Ok(energy_sources::discover(root, words)?)
 }
 
-/// Opens those, and the meters in the devices `names`; `cancel` ends the wait for a device.
+/// Opens the meters of the machine `root` that `words` select, and the meters in the devices `names`; `cancel` ends the
+/// wait for a device.
 ///
 /// # Errors
-/// The words are wrong, one has no meter, or a device cannot be opened.
+/// The words are not valid, one of them selects no meter, or a device cannot be opened.
 pub fn discover_with(
     root: &Root,
     words: &[String],
@@ -57,10 +58,10 @@ pub fn discover_with(
     Ok(met(discovery, &select(words)?)?)
 }
 
-/// Opens the same meters for a list, which has the reason for each word without a meter.
+/// Opens the same meters as [`discover_with`] for a list, which gives the reason for each word without a meter.
 ///
 /// # Errors
-/// The words are wrong, or a device cannot be opened.
+/// The words are not valid, or a device cannot be opened.
 pub fn list_with(
     root: &Root,
     words: &[String],

@@ -1,4 +1,4 @@
-//! Opening what the kernel drives.
+//! Opening of block devices and files.
 
 use crate::error::OpenError;
 use joulio_kernel_io::{Access, DirectFile, Disk};
@@ -7,10 +7,10 @@ use joulio_workload::KernelTarget;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens the block device or file `path`; for writing, if the data on it may be lost.
+/// Opens the block device or file `path`, for writing too if its data may be lost.
 ///
 /// # Errors
-/// The path is neither, is in use, or may not be opened.
+/// The path is neither a block device nor a file, is in use, or may not be opened.
 pub fn open_kernel(path: &Path, may_write: bool) -> Result<KernelTarget, OpenError> {
     let access = if may_write {
         Access::Write
@@ -23,7 +23,7 @@ pub fn open_kernel(path: &Path, may_write: bool) -> Result<KernelTarget, OpenErr
     Ok(KernelTarget::new(name, file, may_write, power))
 }
 
-/// The controller of an NVMe disk, where it may be queried: that takes root.
+/// Returns the controller of an NVMe disk for power queries; `None` without the permission, which root has.
 fn power(disk: &Disk) -> Option<Arc<dyn PowerControl + Send + Sync>> {
     let [controller] = disk.controllers.as_slice() else {
         return None;

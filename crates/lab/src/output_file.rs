@@ -1,7 +1,7 @@
-//! Files that a command writes: checked before the work, and complete or unchanged after it.
+//! Files that a command writes: checked before the work, and complete or unchanged afterwards.
 //!
-//! The text is written beside the file, synced and renamed into its place. If this fails, for example on a full disk,
-//! the old file stays as it was.
+//! The text is written to a file in the same directory, synced, and renamed to the target. If this fails, for example
+//! on a full disk, the old file is unchanged.
 
 use rustix::fs::{Access, FlockOperation, OFlags, access, flock};
 use rustix::io::Errno;
@@ -14,12 +14,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Choice of what happens to a regular file that exists already.
+/// Treatment of a regular file that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// The file is kept, and the command refused.
+    /// The existing file is kept, and the command is refused.
     Keep,
-    /// The new one takes its place.
+    /// The new file replaces it.
     Replace,
 }
 
@@ -33,21 +33,21 @@ impl Existing {
     }
 }
 
-/// Why a file cannot be written.
+/// Reason why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputFileError {
-    /// A file exists, which is to be kept.
+    /// The file already exists and has to be kept.
     #[error("{} exists already: name another file, or say --force to overwrite it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// A directory, a disk, a socket, or no name at all.
+    /// The path is a directory, a disk or a socket, or is empty.
     #[error("{} is {what}: name a file", path.display())]
     NoFile {
         /// Path that was named.
         path: PathBuf,
-        /// Kind of thing that the path is: a directory, a disk.
+        /// Kind of the path: a directory, a disk.
         what: &'static str,
     },
     /// The folder of the file does not exist.
@@ -58,15 +58,15 @@ pub enum OutputFileError {
         /// The folder.
         folder: PathBuf,
     },
-    /// A file that another program made exists.
+    /// The file already exists and was made by another program.
     #[error("{} exists already, and is not one of {what}: name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// Name of the program's part that makes such files.
+        /// Part of joulio that writes such files.
         what: &'static str,
     },
-    /// The operating system refuses it.
+    /// The operating system does not allow the file to be written.
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
         /// The file.
@@ -76,7 +76,7 @@ pub enum OutputFileError {
     },
 }
 
-/// A file that can be written, by all checks that are possible beforehand.
+/// A file that passed all checks that are possible before writing.
 #[derive(Debug)]
 pub struct OutputFile {
     /// Path as it was named.
@@ -88,17 +88,17 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Place {
-    /// A regular file, or none so far; links are followed.
+    /// A regular file, or a path where there is none yet; symbolic links are followed.
     File(PathBuf),
-    /// A pipe or a terminal, in which nothing is lost.
+    /// A pipe or a terminal, in which no data can be lost.
     Stream(File),
 }
 
 impl OutputFile {
-    /// The file `path`, of which nothing is changed or created before [`OutputFile::write`].
+    /// Checks the file `path`; nothing is changed or created before [`OutputFile::write`].
     ///
     /// # Errors
-    /// It cannot be written, or is there and to be kept.
+    /// The file cannot be written, or exists and has to be kept.
     pub fn open(path: &Path, existing: Existing) -> Result<OutputFile, OutputFileError> {
         let place = match fs::metadata(path) {
             Ok(there) => of_existing(path, &there, existing)?,
@@ -106,7 +106,7 @@ impl OutputFile {
             Err(error) => return Err(unwritable(path, error)),
         };
         if let Place::File(target) = &place {
-            // The only sure test whether a file can be made here is to make one.
+            // Creating a file is the only reliable test whether one can be created here.
             beside(target).map_err(|error| unwritable(path, error))?;
         }
         Ok(OutputFile {
@@ -117,7 +117,7 @@ impl OutputFile {
         })
     }
 
-    /// Makes the file readable for all users, whatever the umask: another user than its writer reads it.
+    /// Makes the file readable for all users, whatever the umask: its readers run as other users.
     pub fn for_all(mut self) -> OutputFile {
         self.for_all = true;
         self
@@ -126,7 +126,7 @@ impl OutputFile {
     /// Replaces the file with `text`. At any time, and after any failure, either the old or the new file is complete.
     ///
     /// # Errors
-    /// For example a full disk. The old file is unchanged.
+    /// Writing fails, for example because the disk is full. The old file is unchanged.
     pub fn write(&self, text: &str) -> Result<(), OutputFileError> {
         let failed = |error| unwritable(&self.path, error);
         match &self.place {
@@ -154,12 +154,13 @@ impl OutputFile {
         }
     }
 
-    /// A file beside `target` with `text` on the disk, with the rights of the one it replaces.
+    /// Creates a file beside `target` with `text` synced to disk, and with the permissions of the file that it
+    /// replaces.
     fn written(&self, target: &Path, text: &str) -> io::Result<NamedTempFile> {
         let mut new = beside(target)?;
         new.write_all(text.as_bytes())?;
         if let Ok(there) = fs::metadata(target) {
-            // Only root can give a file away; otherwise the writer owns it now.
+            // Only root can change the owner; otherwise the file belongs to the writer.
             let _ = fchown(new.as_file(), Some(there.uid()), Some(there.gid()));
             new.as_file().set_permissions(there.permissions())?;
         }
@@ -172,11 +173,11 @@ impl OutputFile {
     }
 }
 
-/// Replaces the file at `path` with one of `text`, completely or not at all. A link there is replaced and not
-/// followed: the folder may be another user's, and the link lead to a file of ours.
+/// Replaces the file at `path` with one that contains `text`, completely or not at all. A symbolic link is replaced and
+/// not followed: the folder may be another user's, and the link may point to one of our files.
 ///
 /// # Errors
-/// For example a full disk. The old file is unchanged.
+/// Writing fails, for example because the disk is full. The old file is unchanged.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut new = beside(path)?;
     new.write_all(text.as_bytes())?;
@@ -184,7 +185,7 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns true if both paths lead to one file through any folders and links, or would once it is made.
+/// Returns true if both paths lead to the same file, through any folders and links, or would do so once it exists.
 pub fn same_file(one: &Path, other: &Path) -> bool {
     let there = |path: &Path| fs::metadata(path).ok();
     match (there(one), there(other)) {
@@ -226,7 +227,7 @@ fn of_existing(
         _ if kind.is_block_device() => Err(no_file("a block device")),
         _ if !kind.is_file() => Err(no_file("not a file")),
         _ if existing == Existing::Keep => Err(OutputFileError::Exists { path: path.into() }),
-        // A rename needs no right to write the file that it replaces.
+        // A rename needs no permission to write the file that it replaces, so the permission is checked.
         _ => access(path, Access::WRITE_OK)
             .map_err(io::Error::from)
             .and_then(|()| path.canonicalize())
@@ -266,11 +267,10 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// A new file in the folder of `path`, whose name begins with a dot and ends in `.joulio.new`; it
-/// goes when it is dropped. It is locked as long as it is written; those that killed commands have
-/// left are not, and are removed.
+/// Creates a file in the folder of `path`, whose name begins with a dot and ends in `.joulio.new`; it is deleted when
+/// it is dropped. It is locked while it is written. Unlocked ones are leftovers of killed commands and are removed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    // A name can be as long as the file system has them, and this one is longer.
+    // The path's name may have the file system's largest length, and this name is longer.
     const LONGEST: usize = 200;
     let name = path.file_name().unwrap_or_default().as_bytes();
     let mut prefix = OsString::from(".");
@@ -283,23 +283,23 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder(path))?;
         match flock(new.as_file(), FlockOperation::NonBlockingLockExclusive) {
-            // Another command may have removed it as a leftover before it was locked.
+            // Another command may have removed the file as a leftover before it was locked.
             Ok(()) if new.as_file().metadata()?.nlink() == 0 => {}
             Err(Errno::WOULDBLOCK) => {}
-            // A file system without locks: there no command removes it either.
+            // On a file system without locks, no command removes the file.
             _ => return Ok(new),
         }
     }
 }
 
-/// Suffix of new files, used by no other program, as `.new` alone might be: a file with it that nobody has locked is
+/// Suffix of new files. No other program uses it, as one might use `.new`: an unlocked file with this suffix is
 /// removed.
 const SUFFIX: &str = ".joulio.new";
 
-/// Letters and digits that tempfile puts between prefix and suffix.
+/// Number of letters and digits that tempfile puts between prefix and suffix.
 const RANDOM: usize = 6;
 
-/// Removes joulio's leftover files, which no process writes any more. Those that cannot be read or removed stay.
+/// Removes joulio's leftover files, which no process writes any more. Files that cannot be read or removed stay.
 fn sweep(folder: &Path, prefix: &OsStr) {
     let user = geteuid().as_raw();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -320,7 +320,7 @@ fn sweep(folder: &Path, prefix: &OsStr) {
     }
 }
 
-/// Returns whether the name is one that [`beside`] makes.
+/// Returns true if [`beside`] makes files of this name.
 fn is_staged(name: &OsStr, prefix: &OsStr) -> bool {
     let random = name.as_bytes().strip_prefix(prefix.as_bytes());
     let random = random.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));

@@ -1,16 +1,16 @@
-//! Waiting that a signal ends.
+//! Waits that a signal ends.
 
 use joulio_units::Nanos;
 use joulio_workload::Stop;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two checks of the signal: short for a person who pressed a key, and long enough to
-/// leave the machine idle.
+/// Time between two checks for the signal: short for a person who presses a key, but long enough to leave the machine
+/// idle.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits for `time` and passes the part of it that is over to `progress`, some times a second.
-/// Returns false if it was stopped.
+/// Waits for `time`; several times a second, `progress` receives the fraction that has passed. Returns false if the
+/// wait was stopped.
 pub fn pause(time: Nanos, stop: &Stop, progress: impl Fn(f64)) -> bool {
     let (begun, time) = (Instant::now(), Duration::from_nanos(time.0));
     loop {

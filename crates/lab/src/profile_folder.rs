@@ -1,4 +1,4 @@
-//! A folder of profiles, in place of those that come with joulio, and writing fitted figures into it.
+//! A folder of profiles that replaces the built-in ones, and to which fitted figures are written.
 
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder that cannot be read, or a profile that cannot be written.
+/// Reason why a folder cannot be read, or a profile cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileFolderError {
     /// The folder has no profiles.
@@ -17,19 +17,19 @@ pub enum ProfileFolderError {
     Empty {
         /// The folder.
         path: PathBuf,
-        /// Names of the folders that it lacks.
+        /// Names of the missing subfolders.
         kinds: String,
     },
-    /// A fitted figure's profile is not in the folder.
+    /// The folder lacks the profile of a fitted figure.
     #[error("{}: there is no such file: name the folder of the profiles by --profiles", .0.display())]
     Missing(PathBuf),
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputFileError),
-    /// A file is no profile, or would be none with the figures.
+    /// A file is not a valid profile, or would not be with the new figures.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A figure has no such name.
+    /// A figure of that name does not exist.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// A file cannot be read.
@@ -40,24 +40,24 @@ pub enum ProfileFolderError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A file cannot take a figure.
+    /// A figure cannot be written to the file.
     #[error("{}: {source}", path.display())]
     Figure {
         /// The file.
         path: PathBuf,
-        /// Reason.
+        /// Reason why not.
         source: FitWriteError,
     },
 }
 
-/// Folder of profiles: `machines/NAME.toml` and `devices/NAME.toml`.
+/// A folder of profiles: `machines/NAME.toml` and `devices/NAME.toml`.
 #[derive(Clone, Debug)]
 pub struct ProfileFolder {
     path: PathBuf,
 }
 
 impl ProfileFolder {
-    /// The folder `path`.
+    /// Returns the folder at `path`.
     pub fn new(path: &Path) -> ProfileFolder {
         ProfileFolder { path: path.into() }
     }
@@ -65,17 +65,16 @@ impl ProfileFolder {
     /// Reads the profiles.
     ///
     /// # Errors
-    /// The folder has none, or a file is none.
+    /// The folder has no profiles, or a file is not a valid profile.
     pub fn read(&self) -> Result<Profiles, ProfileFolderError> {
         self.check(&["machines", "devices"])?;
         Ok(Profiles::read(&self.path)?)
     }
 
-    /// Checks that the figures which are fitted to `papers` can be written: before the search, and not
-    /// after it.
+    /// Checks that the figures which are fitted to `papers` can be written: before the search instead of after it.
     ///
     /// # Errors
-    /// A file is not there, or cannot be written.
+    /// A file does not exist or cannot be written.
     pub fn check_fit(&self, papers: &[Paper]) -> Result<(), ProfileFolderError> {
         self.check(&["machines"])?;
         for fitted in papers.iter().flat_map(|paper| &paper.fit) {
@@ -88,11 +87,11 @@ impl ProfileFolder {
         Ok(())
     }
 
-    /// Writes the new values of `changes`: each file is read, changed, held to the rules of profiles,
-    /// and only then replaced. `written` gets the files.
+    /// Writes the new values of `changes`. Each file is read and changed, checked against the rules of profiles, and
+    /// only then replaced. `written` receives the paths of changed files.
     ///
     /// # Errors
-    /// A file cannot be read or written, or would be no profile.
+    /// A file cannot be read or written, or would not be a valid profile.
     pub fn write_fit(
         &self,
         changes: &[FittedFigure],
@@ -112,7 +111,7 @@ impl ProfileFolder {
         Ok(())
     }
 
-    /// Refuses a folder with none of `kinds`.
+    /// Returns an error if the folder has none of the subfolders `kinds`.
     fn check(&self, kinds: &[&str]) -> Result<(), ProfileFolderError> {
         match kinds.iter().any(|kind| self.path.join(kind).is_dir()) {
             true => Ok(()),
@@ -123,14 +122,14 @@ impl ProfileFolder {
         }
     }
 
-    /// The file of the profile of `field`.
+    /// Returns the path of the profile that has `field`.
     fn file(&self, field: &ProfileField) -> PathBuf {
         let kind = if field.machine { "machines" } else { "devices" };
         self.path.join(kind).join(format!("{}.toml", field.profile))
     }
 }
 
-/// Returns true if the values have changed the file `path`.
+/// Writes `values` to the file `path`; returns true if they differ from the old ones.
 fn write_file(path: &Path, values: &[(ProfileField, f64)]) -> Result<bool, ProfileFolderError> {
     let old = fs::read_to_string(path).map_err(|source| ProfileFolderError::Unreadable {
         path: path.into(),

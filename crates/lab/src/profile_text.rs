@@ -1,12 +1,12 @@
-//! A profile as the text of a file: a figure a line.
+//! Text of a profile's file, with a figure a line.
 
 use serde::Serialize;
 use toml_edit::{Item, Table, Value};
 
-/// The text of a `.toml` file that holds `profile`, after a comment of one line.
+/// Returns the text of a `.toml` file with `profile`, after a comment of one line.
 ///
 /// # Errors
-/// The profile is none that TOML can hold.
+/// The profile cannot be written as TOML.
 pub fn profile_text(
     profile: &impl Serialize,
     comment: &str,
@@ -16,7 +16,7 @@ pub fn profile_text(
     Ok(format!("# {comment}\n{document}"))
 }
 
-/// Tables that are one figure become inline; those of figures stay tables.
+/// Converts tables that are a single figure to inline tables; tables of figures stay as they are.
 fn figures_inline(table: &mut Table) {
     for (_, item) in table.iter_mut() {
         settle(item);

@@ -1,4 +1,4 @@
-//! A run with its place in a sweep: one line of JSON.
+//! Record of a run in a sweep: one line of JSON.
 
 #[cfg(test)]
 pub(crate) mod sample;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Values of a sweep's factors at one of its points, by the factors' names, each as its flag has it:
-/// `bs` is `4k`, `numjobs` is `8`.
+/// Values of a sweep's factors at one of its points, by the factors' names, written as for their flags: `bs` is `4k`,
+/// `numjobs` is `8`.
 pub type Point = BTreeMap<String, String>;
 
-/// Record of a run of a sweep. A run that was unavailable has one too: its result has no counts, and the reason.
+/// Record of a run of a sweep. An unavailable run has a record too, without counts and with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
@@ -25,25 +25,23 @@ pub struct RunRecord {
     pub point: Point,
     /// Repetition of the point, from 1.
     pub replicate: u32,
-    /// Place in the order in which the sweep's runs were to be done, from 1.
+    /// Position of the run in the planned order, from 1.
     pub order: u64,
     /// Platform of the run.
     pub platform: Platform,
     /// Name of the CPU or, in virtual time, of the machine's profile.
     pub machine: String,
-    /// Watts of the idle machine by meter, from the interval before the repetition's runs; empty: none were
-    /// measured.
+    /// Watts of the idle machine by meter, measured before the repetition's runs; empty: not measured.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub idle_watts: BTreeMap<String, f64>,
-    /// Named counts beside the result, each per I/O: loads and stores by the kernel's source folder,
-    /// as `block/`.
+    /// Additional counts per I/O by name, such as loads and stores by folder of the kernel's source: `block/`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, f64>,
     /// The result.
     pub result: RunResult,
 }
 
-/// Key of a record: two records with the same key are of the same run.
+/// Key of a record: records with equal keys belong to the same run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey {
     sweep: String,
@@ -73,18 +71,18 @@ impl fmt::Display for RecordKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Platform {
-    /// Devices that are hardware, or the kernel's own.
+    /// Real devices: hardware, or devices of the kernel.
     Real,
-    /// A controller in software, driven on this machine.
+    /// A controller that joulio emulates, driven on this machine.
     Emulated,
-    /// A virtual machine that emulates its CPU: counts are good, times are not.
+    /// A virtual machine with an emulated CPU: its counts are valid, its times are not.
     Guest,
     /// Virtual time.
     Twin,
 }
 
 impl RunRecord {
-    /// The record's key.
+    /// Returns the key of the record.
     pub fn key(&self) -> RecordKey {
         RecordKey {
             sweep: self.sweep.clone(),
@@ -95,13 +93,13 @@ impl RunRecord {
         }
     }
 
-    /// True if it could not be run here, for a reason that the record has.
+    /// Returns true if the run is unavailable here; the record has the reason.
     pub fn is_unavailable(&self) -> bool {
         self.result.failure.is_none() && self.result.counts.is_none()
     }
 
-    /// Reason why the run is kept apart, never a part of a mean: it was not done, not whole, or not
-    /// what it was to be. `None`: it counts.
+    /// Returns the reason why the run is kept apart and counts in no mean: it was not done, is incomplete, was spoiled,
+    /// or its completion mode is not the requested one. `None`: it counts.
     pub fn apart(&self) -> Option<String> {
         let result = &self.result;
         if let Some(failure) = &result.failure {
@@ -117,13 +115,13 @@ impl RunRecord {
         if let Some(spoiled) = result.spoiled.first() {
             return Some(spoiled.why.clone());
         }
-        // The machine did something else than was requested.
+        // Another completion mode than the requested one was effective.
         result.completion.reason.clone()
     }
 }
 
 impl Platform {
-    /// Returns the name in records.
+    /// Returns the name that records use.
     pub fn name(self) -> &'static str {
         match self {
             Platform::Real => "real",

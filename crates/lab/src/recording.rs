@@ -1,4 +1,4 @@
-//! A run whose queues record their events.
+//! Runs whose queues record their events.
 
 use crate::experiment::{EnergyError, ExperimentError, WorkloadOptions, check_cpus};
 use crate::machine_profile;
@@ -14,29 +14,29 @@ use joulio_workload::{
 use std::path::Path;
 use std::slice;
 
-/// Events that an I/O takes, generously: a submission, a doorbell, a completion, and some waits
-/// that end too early.
+/// Generous estimate of the events of an I/O: a submission, a doorbell, a completion, and some waits that end too
+/// early.
 const EVENTS_PER_IO: u64 = 16;
-/// A queue's recorder has room for at least this many events, and at most.
+/// Smallest and largest number of events that a queue's recorder has room for.
 const MIN_EVENTS: u64 = 4 << 10;
 const MAX_EVENTS: u64 = 1 << 20;
 const _: () = assert!(MAX_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 
-/// A run to record, as it is requested.
+/// Options of a recorded run.
 #[derive(Clone, Debug)]
 pub struct RecordingOptions {
     /// Devices, and how they are opened.
     pub targets: TargetOptions,
     /// The workload.
     pub workload: WorkloadOptions,
-    /// Completion mode of joulio's own driver, whose events are recorded.
+    /// Completion mode of joulio's own driver.
     pub completion: CompletionMode,
-    /// Machine by whose costs `adaptive` plans: a name, or a path to a .toml file; `None`: the one
-    /// that fits this processor, or a generic server.
+    /// Machine with whose costs `adaptive` plans: a name, or a path to a .toml file; `None`: the one that fits this
+    /// processor, or a generic server.
     pub machine: Option<String>,
 }
 
-/// A run to record, whose options make sense; nothing is opened yet.
+/// A recorded run with valid options; nothing is opened yet.
 #[derive(Debug)]
 pub struct Recording {
     options: RecordingOptions,
@@ -45,10 +45,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Checks what can be checked before anything is opened.
+    /// Checks the options as far as possible before anything is opened.
     ///
     /// # Errors
-    /// An option makes no sense, a device is not one of the driver's, or there is no such machine.
+    /// An option is not valid, a device is not for joulio's driver, or there is no such machine.
     pub fn new(options: RecordingOptions) -> Result<Recording, ExperimentError> {
         options.workload.goal.check([options.completion])?;
         let job = options.workload.job()?;
@@ -64,8 +64,8 @@ impl Recording {
         })
     }
 
-    /// Runs the job and returns the result, and the timeline that its threads recorded. If there are too many I/Os,
-    /// the last are recorded. Planned waits have joules by the machine's costs.
+    /// Runs the job; returns its result and the timeline that its threads recorded. With too many I/Os, only the last
+    /// ones are in it. The energy of waits is computed from the machine's costs.
     ///
     /// # Errors
     /// A device cannot be opened, or the run fails.
@@ -103,7 +103,7 @@ impl Recording {
     }
 }
 
-/// The step that a wait of the trace was.
+/// Returns the step for a kind of wait in the trace.
 fn step(kind: WaitKind) -> StepKind {
     match kind {
         WaitKind::Sleep => StepKind::Sleep,
@@ -113,7 +113,7 @@ fn step(kind: WaitKind) -> StepKind {
     }
 }
 
-/// Events that a queue keeps for `ios` I/Os.
+/// Returns the number of events that a queue's recorder keeps for `ios` I/Os.
 fn capacity(ios: u64) -> usize {
     let events = ios.saturating_mul(EVENTS_PER_IO);
     events.clamp(MIN_EVENTS, MAX_EVENTS) as usize

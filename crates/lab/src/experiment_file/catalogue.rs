@@ -1,4 +1,4 @@
-//! Experiments that come with joulio, and reading of others.
+//! Built-in experiments, and loading of others.
 
 use super::sweep_spec::LEFT_OUT;
 use super::{ExperimentFile, SweepSpec};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the largest file that is read: many times what any experiment takes.
+/// Size of the largest file that is read, in bytes: many times that of any experiment.
 const LARGEST: u64 = 4 << 20;
 
-/// Texts of the experiments that come with joulio, by name.
+/// Texts of the built-in experiments, by name.
 pub const CATALOGUE: &[(&str, &str)] = &[
     (
         "hotstorage20",
@@ -46,17 +46,17 @@ pub const CATALOGUE: &[(&str, &str)] = &[
     ("tiering", include_str!("../../experiments/tiering.toml")),
 ];
 
-/// An experiment that cannot be read.
+/// Reason why an experiment cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentFileError {
-    /// A name that none has, and that is no file.
+    /// No experiment has this name, and it is no file.
     #[error("no experiment '{name}': {near}there are {known}, or give the path of a .toml file")]
     Unknown {
         /// Name that was given.
         name: String,
-        /// Similar name that is proposed, or empty.
+        /// Text that proposes a similar name, or empty.
         near: String,
-        /// Names that there are.
+        /// Text that lists the known names.
         known: String,
     },
     /// A file that cannot be read.
@@ -67,17 +67,17 @@ pub enum ExperimentFileError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A text that is no experiment.
+    /// A text that is not a valid experiment.
     #[error("{file}: line {line}: {problem}")]
     Line {
         /// The file, or the experiment's name.
         file: String,
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// Description of what is wrong.
         problem: String,
     },
-    /// Something that makes no sense where it stands.
+    /// A value that is not valid in its place.
     #[error("{file}: {what}: {problem}")]
     Item {
         /// The file, or the experiment's name.
@@ -90,10 +90,10 @@ pub enum ExperimentFileError {
 }
 
 impl ExperimentFile {
-    /// Keeps the sweeps of these names alone; all, if there is no name.
+    /// Removes all sweeps except those of these names; keeps all if there is no name.
     ///
     /// # Errors
-    /// It has no sweep of a name.
+    /// The experiment has no sweep of one of the names.
     pub fn keep_sweeps(&mut self, names: &[String]) -> Result<(), ExperimentFileError> {
         let has = |name: &&String| self.sweep.iter().any(|sweep| sweep.name == **name);
         if let Some(unknown) = names.iter().find(|name| !has(name)) {
@@ -110,10 +110,10 @@ impl ExperimentFile {
         Ok(())
     }
 
-    /// Loads the experiment `name`: one that comes with joulio, or the path of a file.
+    /// Loads the experiment `name`: a built-in one, or the path of a file.
     ///
     /// # Errors
-    /// There is none, or the file is not an experiment.
+    /// There is no such experiment, or the file is not valid.
     pub fn load(name: &str) -> Result<ExperimentFile, ExperimentFileError> {
         let built_in = CATALOGUE.iter().find(|(known, _)| *known == name);
         if let Some((name, text)) = built_in {
@@ -135,10 +135,10 @@ impl ExperimentFile {
         ExperimentFile::parse(name, &text)
     }
 
-    /// The experiment that `text` is, which `file` names in messages.
+    /// Parses the experiment `text`; `file` is its name in messages.
     ///
     /// # Errors
-    /// The text is none.
+    /// The text is not a valid experiment.
     pub fn parse(file: &str, text: &str) -> Result<ExperimentFile, ExperimentFileError> {
         let parsed = toml_edit::de::from_str::<ExperimentFile>(text);
         let mut experiment = parsed.map_err(|error| {
@@ -230,7 +230,7 @@ impl ExperimentFile {
         Ok(())
     }
 
-    /// Refuses a sweep that is not there, and factors that do not exist.
+    /// Returns an error if the sweep does not exist, or a factor of `filter` does not.
     fn refers(&self, sweep: Option<&str>, filter: &Where) -> Result<(), String> {
         if let Some(name) = sweep
             && !self.sweep.iter().any(|sweep| sweep.name == name)
@@ -263,7 +263,7 @@ impl ExperimentFile {
         }
     }
 
-    /// Checks every list by itself, whether or not it is ever used.
+    /// Checks every list of the sweep, whether or not the platform uses it.
     fn check_lists(&self, sweep: &SweepSpec) -> Result<(), String> {
         if let Some(device) = &sweep.stand_in {
             let canonical = Factor::Device.canonical(device);
@@ -281,7 +281,7 @@ impl ExperimentFile {
     }
 }
 
-/// Refuses a name that no factor has.
+/// Returns an error if a name is not a factor's.
 fn exist<'a>(mut names: impl Iterator<Item = &'a String>) -> Result<(), String> {
     let wrong = names.find_map(|name| name.parse::<Factor>().err());
     wrong.map_or(Ok(()), |why| Err(why.to_string()))

@@ -3,31 +3,31 @@
 use super::summary::{Spread, policy_names, simulated};
 use joulio_twin::grid::{GridCell, Judged, LoadKind};
 
-/// A policy that uses at most this much more than another, of the other's joules, is as good.
+/// Largest excess in joules, as a fraction of another policy's, with which a policy counts as as good.
 const AS_GOOD: f64 = 0.01;
 
-/// A figure of the promise is steady where another seed changes polling's p99.9 by less.
+/// Largest difference that another seed makes in polling's p99.9 for the promise to count as steady.
 const STEADY: f64 = 0.05;
 
-/// Joules of an I/O of one policy over another's, of the cells in which both keep the promise.
+/// Energy of an I/O of one policy relative to another's, over the cells in which both keep the promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Name of the other policy, or of the rule that takes its place.
+    /// Name of the other policy, or of a group such as "the best other".
     pub other: String,
-    /// Number of those cells.
+    /// Number of cells in which both keep the promise.
     pub cells: usize,
-    /// Mean of the joules over the other's, less one.
+    /// Mean of the ratio of the joules, minus one.
     pub mean: f64,
-    /// Spread of the same.
+    /// Spread of the ratio, minus one.
     pub spread: Spread,
-    /// Share of the cells with at most a hundredth more, 0 to 1.
+    /// Fraction of the cells in which the policy uses at most 1 % more, 0 to 1.
     pub as_good: f64,
 }
 
-/// Cells of one load in which a policy keeps the promise with every seed.
+/// Numbers of cells of one load in which a policy keeps the promise with every seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptPromises {
-    /// The load; `None`: all of them.
+    /// Load; `None`: all loads together.
     pub load: Option<LoadKind>,
     /// Cells in which the policy was simulated.
     pub cells: usize,
@@ -39,25 +39,27 @@ pub struct KeptPromises {
     pub steady_keeps: usize,
 }
 
-/// A policy beside others on CPUs that are shared.
+/// Comparison of a policy with others on shared CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedCpus {
-    /// Cells.
+    /// Number of cells.
     pub cells: usize,
-    /// CPU time of an I/O over that of the most frugal policy that keeps the promise, or of the most
-    /// frugal of all where none does, less one.
+    /// CPU time of an I/O relative to that of the policy with the least CPU time among those that keep the promise (or
+    /// among all if none does), minus one.
     pub cpu: Spread,
     /// Cells in which that is at most 5 %.
     pub frugal: usize,
-    /// Cells in which neither polling nor interrupts have both p99 and p99.9 lower by more than a tenth.
+    /// Cells in which neither polling nor interrupts have p99 and p99.9 both more than 10 % lower.
     pub unbeaten: usize,
     /// Cells with a thread that computes beside each job.
     pub neighbours: usize,
-    /// Cells among `neighbours` in which the thread computes at least 95 % of what it does beside the best policy.
+    /// Cells among `neighbours` in which that thread gets at least 95 % of the CPU time that it gets beside the best
+    /// policy.
     pub considerate: usize,
 }
 
-/// The policy called `name` against the best of the others, the oracle of completions, and each other.
+/// Compares the policy called `name` with the best of the others, with the oracle that knows completions, and with each
+/// other policy.
 pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
     let kept: Vec<(&GridCell, &Judged)> =
         simulated(rows, name).filter(|(_, one)| one.keeps).collect();
@@ -95,7 +97,7 @@ pub fn comparisons(rows: &[&GridCell], name: &str) -> Vec<Comparison> {
     all
 }
 
-/// Promises that the policy called `name` keeps: every load by itself, then all.
+/// Counts the promises that the policy called `name` keeps: for each load, then for all.
 pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
     let mut loads: Vec<LoadKind> = Vec::new();
     for row in rows {
@@ -121,7 +123,7 @@ pub fn kept_promises(rows: &[&GridCell], name: &str) -> Vec<KeptPromises> {
     loads.map(count).collect()
 }
 
-/// The policy called `name` on CPUs that are shared; `None`: there are no such cells.
+/// Compares the policy called `name` with others on shared CPUs; `None` if there are no such cells.
 pub fn on_shared_cpus(rows: &[&GridCell], name: &str) -> Option<SharedCpus> {
     let here: Vec<(&GridCell, &Judged)> = simulated(rows, name).collect();
     let cpu: Vec<f64> = here
@@ -156,7 +158,7 @@ pub fn on_shared_cpus(rows: &[&GridCell], name: &str) -> Option<SharedCpus> {
     })
 }
 
-/// CPU time of an I/O of the most frugal policy that keeps the promise, or of all where none does.
+/// Returns the least CPU time of an I/O among policies that keep the promise, or among all if none does.
 fn least_cpu(row: &GridCell) -> f64 {
     let least = |keeps: bool| {
         let policies = row.policies.iter().filter(|one| one.keeps || !keeps);

@@ -1,10 +1,10 @@
-//! A grid's rows as CSV.
+//! Rows of a grid as CSV.
 
 use super::summary::joules_half;
 use joulio_twin::grid::{GridCell, OracleJoules};
 use std::io;
 
-/// The text of a CSV file of `rows`: a line for each policy in each cell.
+/// Formats `rows` as a CSV file, with a line for each policy in each cell.
 ///
 /// # Errors
 /// The rows cannot be written.

@@ -8,7 +8,7 @@ use joulio_twin::grid::GridError;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-/// Failure of a sweep: before it began, or in its course.
+/// Reason why a grid failed, at its start or later.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The machine or a device has no profile of that name.
@@ -23,7 +23,7 @@ pub enum SweepError {
 }
 
 impl SweepError {
-    /// Returns true if what was requested cannot be simulated; false if writing the rows failed.
+    /// Returns true if the request cannot be simulated; false if writing the rows failed.
     pub fn is_refusal(&self) -> bool {
         match self {
             SweepError::Profile(_) | SweepError::Grid(_) => true,
@@ -38,10 +38,10 @@ impl From<TwinError> for SweepError {
     }
 }
 
-/// A picture that cannot be drawn or written.
+/// Reason why a picture cannot be drawn or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// More maps than fit on a picture.
+    /// The grid has more maps than fit on a picture.
     #[error(
         "--svg {}: {count} maps are too many for a picture: name fewer of --numjobs, --bs and --rwmixread",
         path.display()
@@ -49,10 +49,10 @@ pub enum PictureError {
     TooMany {
         /// File of the picture.
         path: PathBuf,
-        /// Maps of the grid.
+        /// Number of maps of the grid.
         count: usize,
     },
-    /// The file cannot be written.
+    /// The picture's file cannot be written.
     #[error("--svg: {0}")]
     File(#[from] OutputFileError),
     /// Drawing failed.
@@ -61,7 +61,7 @@ pub enum PictureError {
 }
 
 impl PictureError {
-    /// Failure of the drawing library.
+    /// Returns the error for a failure of the drawing library.
     pub(super) fn drawing(error: impl Display) -> PictureError {
         PictureError::Drawing(error.to_string())
     }

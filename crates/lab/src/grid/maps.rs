@@ -1,12 +1,12 @@
-//! Rows as maps: for each job, size, mix and view, the best policy by device, load and depth.
+//! Maps of a grid's rows: the best policy by device, load and depth, for each number of jobs, size, mix and view.
 
 use joulio_twin::grid::{GridAxes, GridCell, LoadKind, Scenario, View};
 use std::fmt;
 
-/// Maps that fit on a picture.
+/// Largest number of maps on a picture.
 pub(super) const MAX_MAPS: usize = 36;
 
-/// Map of the best policies: a line for each device and load, a tile for each depth.
+/// Map of the best policies, with a line for each device and load and a tile for each depth.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// Values that all tiles have in common.
@@ -22,9 +22,9 @@ pub struct Map {
 pub struct Tile {
     /// Name of the policy.
     pub best: String,
-    /// True if another is the best with some of the seeds.
+    /// True if another policy is the best with some of the seeds.
     pub tie: bool,
-    /// Joules of an I/O of the next best over the best's, less one; `None`: there is none.
+    /// Joules of an I/O of the next best policy relative to the best's, minus one; `None`: there is no other.
     pub margin: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ impl Tile {
     }
 }
 
-/// `umwait +12`, percent; `~umwait +2.0` of a tie.
+/// Formats `umwait +12`, in percent; `~umwait +2.0` for a tie.
 impl fmt::Display for Tile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tie = if self.tie { "~" } else { "" };
@@ -51,7 +51,7 @@ impl fmt::Display for Tile {
     }
 }
 
-/// Number of maps of a grid.
+/// Returns the number of maps of a grid.
 pub(super) fn count(axes: &GridAxes) -> usize {
     axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len()
 }

@@ -33,23 +33,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// A grid as it is requested.
+/// Options of a grid.
 #[derive(Clone, Debug)]
 pub struct GridOptions {
-    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a
-    /// generic server.
+    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a generic server.
     pub machine: Option<String>,
-    /// Axes, on a machine that has watts for all of their views.
+    /// Axes; views for which the machine has no watts are left out.
     pub axes: GridAxes,
-    /// I/Os of each run, of all jobs.
+    /// Number of I/Os of each run, over all jobs.
     pub number_ios: u64,
-    /// Virtual time before measuring.
+    /// Ramp in virtual time before the measurement.
     pub ramp_time: Nanos,
-    /// Promise; `None`: [`GridSweep::slo`]'s.
+    /// Promise; `None`: the one of [`GridSweep::slo`].
     pub slo: Option<Slo>,
-    /// Seed of every random number, of the first replicate.
+    /// Seed of all random numbers in the first replicate.
     pub seed: u64,
-    /// Seeds that each policy has, at least 1.
+    /// Number of seeds with which each policy is run, at least 1.
     pub replicates: u32,
 }
 
@@ -61,24 +60,25 @@ pub struct Grid {
     scenarios: Vec<Scenario>,
 }
 
-/// Everything that the rows of a grid depend on: the same header, the same rows.
+/// All that the rows of a grid depend on: equal headers have equal rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct GridHeader<'a> {
     /// Version of joulio.
     pub joulio: &'static str,
-    /// True: every figure is modelled.
+    /// Always true: every figure is modelled.
     pub modelled: bool,
     /// Axes of the grid.
     pub axes: &'a GridAxes,
-    /// I/Os of each run, of all jobs.
+    /// Number of I/Os of each run, over all jobs.
     pub number_ios: u64,
-    /// Seconds of virtual time before measuring.
+    /// Ramp in seconds of virtual time before the measurement.
     pub ramp_seconds: f64,
-    /// Seed of every random number, of the first replicate.
+    /// Seed of all random numbers in the first replicate.
     pub seed: u64,
-    /// Seeds that each policy has.
+    /// Number of seeds with which each policy is run.
     pub replicates: u32,
-    /// Nanoseconds that percentiles may not exceed; `None`: those of a policy and a hundredth.
+    /// Largest allowed percentiles in nanoseconds; `None`: 1 % above polling's, or on shared CPUs above those of
+    /// interrupts if these are lower.
     pub slo_ns: Option<Slo>,
     /// Names of the policies beside polling.
     pub policies: Vec<&'a str>,
@@ -124,12 +124,12 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Axes of the grid, without the views that the machine has no watts for.
+    /// Returns the axes of the grid, without views for which the machine has no watts.
     pub fn axes(&self) -> &GridAxes {
         &self.axes
     }
 
-    /// Header of the grid's state file and of its output.
+    /// Returns the header of the grid's state file and output.
     pub fn header(&self) -> GridHeader<'_> {
         let sweep = &self.sweep;
         let policies = sweep.candidates.iter().map(|one| one.name.as_str());
@@ -148,16 +148,16 @@ impl Grid {
         }
     }
 
-    /// Names of all policies: polling, those of the header, and `adaptive`.
+    /// Returns the names of all policies: polling, those of the header, and `adaptive`.
     pub fn policies(&self) -> Vec<&str> {
         let candidates = self.header().policies;
         [&["poll"], candidates.as_slice(), &["adaptive"]].concat()
     }
 
-    /// Opens the state file `path` of this grid; without a path, a state in memory.
+    /// Opens the state file `path` of this grid; without a path the state is kept in memory.
     ///
     /// # Errors
-    /// The file cannot be used.
+    /// The state file cannot be used.
     pub fn state(&self, path: Option<&Path>) -> Result<GridState, SweepError> {
         Ok(GridState::open(
             path,
@@ -189,9 +189,8 @@ impl Grid {
         Ok(file.write(&text)?)
     }
 
-    /// Simulates every scenario that `state` does not have, on `threads` threads, until `stop`, and
-    /// returns the rows of those that are done. `progress` gets the number of scenarios, and of
-    /// those that are done.
+    /// Simulates the scenarios that `state` does not have, on `threads` threads, until `stop` is set, and returns the
+    /// rows of all that are done. `progress` receives the number of scenarios and the number of those that are done.
     ///
     /// # Errors
     /// A scenario cannot be simulated, or the state file cannot be written.

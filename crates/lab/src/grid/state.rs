@@ -1,4 +1,4 @@
-//! The state file of a grid: a header, then a line for each cell that is done.
+//! State file of a grid: a header, then a line for each cell that is done.
 
 use crate::state_file::{StateError, StateFile};
 use joulio_twin::grid::{GridCell, Scenario};
@@ -7,9 +7,8 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Returns true if a file that begins with `kept` may hold the cells of `header`: all that a cell
-/// hangs on is the same, and its devices are among those of the file. Which scenarios it has is
-/// another matter.
+/// Returns true if a file with the header `kept` may contain cells of `header`: all that a cell depends on is the same,
+/// and the file's devices include those of `header`. Which scenarios the file has is not checked.
 fn has(kept: &Value, header: &Value) -> bool {
     let alone = |header: &Value| {
         let mut header = header.clone();
@@ -20,7 +19,7 @@ fn has(kept: &Value, header: &Value) -> bool {
         }
         header
     };
-    // A name with another profile is another device.
+    // A device of the same name with another profile is another device.
     let devices = |header: &Value| -> Vec<(Value, Value)> {
         let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
         let named = list(&header["axes"]["devices"]);
@@ -30,18 +29,18 @@ fn has(kept: &Value, header: &Value) -> bool {
     alone(kept) == alone(header) && devices(header).iter().all(|device| there.contains(device))
 }
 
-/// The cells that are done, by scenario.
+/// Cells that are done, by scenario.
 pub struct GridState {
     done: HashMap<Scenario, Vec<GridCell>>,
     file: Option<StateFile>,
 }
 
 impl GridState {
-    /// Reads what `path` holds of the grid of `header`, or of a larger one, with `views` cells a
-    /// scenario. A scenario that was not written whole is simulated again.
+    /// Reads from the file `path` the cells of the grid of `header`, or of a larger grid, with `views` cells for each
+    /// scenario. A scenario that was written incompletely is simulated again.
     ///
     /// # Errors
-    /// The file cannot be read or written, another process writes it, or it is of another grid.
+    /// The file cannot be read or written, another process writes it, or it belongs to another grid.
     pub fn open(
         path: Option<&Path>,
         header: &impl Serialize,
@@ -60,7 +59,7 @@ impl GridState {
         Ok(state)
     }
 
-    /// Takes the complete scenarios; returns their number of bytes.
+    /// Adds the complete scenarios; returns the number of bytes that they take in the file.
     fn take(&mut self, lines: Vec<(GridCell, usize)>, views: usize) -> usize {
         let (mut kept, mut length) = (0, 0);
         let mut rows: Vec<GridCell> = Vec::new();
@@ -81,7 +80,7 @@ impl GridState {
         self.done.contains_key(scenario)
     }
 
-    /// Adds the rows of `scenario`, which is done.
+    /// Adds the rows of a finished `scenario`.
     ///
     /// # Errors
     /// The file cannot be written.

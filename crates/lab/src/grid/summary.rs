@@ -1,10 +1,10 @@
-//! A grid's rows, summed up: how each policy did, and how far figures are from each other.
+//! Summaries of a grid's rows: how each policy did, and how much figures vary.
 
 use crate::statistics::Interval;
 use joulio_twin::grid::{GridCell, Judged, OracleJoules};
 use joulio_units::PastTdp;
 
-/// Spread of a value over many cells: median, ninetieth percentile, worst.
+/// Spread of a value over many cells: median, 90th percentile, largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Median.
@@ -16,7 +16,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spread of `values`; `None`: there are none.
+    /// Computes the spread of `values`; `None` if there are none.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
         let mut all: Vec<f64> = values.collect();
         all.sort_by(f64::total_cmp);
@@ -39,17 +39,17 @@ pub struct PolicySummary {
     pub cells: usize,
     /// Cells in which it keeps the promise with every seed.
     pub keeps: usize,
-    /// Cells in which it is the best, and no tie.
+    /// Cells in which it is the best without a tie.
     pub best: usize,
-    /// Cells in which it is one of several that are the best with some seed.
+    /// Cells in which it ties: it is the best with some of the seeds, and others are with other seeds.
     pub ties: usize,
-    /// Joules of an I/O over the best's, less one, of the cells in which it keeps the promise.
+    /// Joules of an I/O relative to the best policy's, minus one, over the cells in which it keeps the promise.
     pub regret: Option<Spread>,
-    /// Half of the 95 % interval of the median regret over the seeds; `None`: there are not two.
+    /// Half of the 95 % interval of the median regret over the seeds; `None`: fewer than two seeds.
     pub median_half: Option<f64>,
-    /// Joules of an I/O over an oracle's, less one, of the same cells.
+    /// Joules of an I/O relative to an oracle's, minus one, over the same cells.
     pub to_oracle: Option<Spread>,
-    /// Percent of the CPU that a thread which computes beside each job has, the median.
+    /// Median percentage of the CPU that a computing thread beside each job gets.
     pub neighbour_percent: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a GridCell>) -> Vec<&'a
     names
 }
 
-/// Summaries of the policies of `rows`, in the order of the sweep.
+/// Returns a summary of each policy of `rows`, in the order of the sweep.
 pub fn policies(rows: &[&GridCell]) -> Vec<PolicySummary> {
     let names = policy_names(rows.iter().copied()).into_iter();
     names.map(|name| PolicySummary::of(name, rows)).collect()
@@ -94,7 +94,7 @@ impl PolicySummary {
     }
 }
 
-/// The cells in which the policy called `name` was simulated, and how it did there.
+/// Returns the cells in which the policy called `name` was simulated, with its results.
 pub(super) fn simulated<'a>(
     rows: &[&'a GridCell],
     name: &str,
@@ -105,18 +105,17 @@ pub(super) fn simulated<'a>(
     })
 }
 
-/// Returns true if the policy called `name` is the best of `row`, and no tie.
+/// Returns true if the policy called `name` is the best of `row` without a tie.
 pub fn is_best(row: &GridCell, name: &str) -> bool {
     !row.is_tie() && row.best.as_deref() == Some(name)
 }
 
-/// Returns true if the policy called `name` is one of several that are the best of `row` with some
-/// seed.
+/// Returns true if the policy called `name` is one of several that are the best of `row` with some of the seeds.
 fn is_tied(row: &GridCell, name: &str) -> bool {
     row.is_tie() && (row.best.as_deref() == Some(name) || row.ties.iter().any(|tie| tie == name))
 }
 
-/// Half of the 95 % interval of the median regret over the seeds.
+/// Returns half of the 95 % interval of the median regret over the seeds.
 fn median_half(kept: &[&Judged]) -> Option<f64> {
     let seeds = kept.iter().map(|one| one.by_seed.len()).min().unwrap_or(0);
     let medians = (0..seeds).filter_map(|seed| {
@@ -127,15 +126,15 @@ fn median_half(kept: &[&Judged]) -> Option<f64> {
     (medians.len() > 1).then(|| Interval::of(&medians, 0.0).half())
 }
 
-/// Half of the 95 % interval of the joules of an I/O over the seeds; `None`: there are not two.
+/// Returns half of the 95 % interval of the joules of an I/O over the seeds; `None`: fewer than two seeds.
 pub fn joules_half(judged: &Judged) -> Option<f64> {
     let joules = judged.by_seed.iter().map(|seed| seed.joules_per_io);
     let joules: Vec<f64> = joules.collect();
     (joules.len() > 1).then(|| Interval::of(&joules, 0.0).half())
 }
 
-/// Percent by which oracles that know more use less than the one that knows completions only: one that also makes as
-/// many I/Os late as the promise allows, and one that knows arrivals too.
+/// Returns the percent by which oracles that know more use less energy than the one that only knows completions: one
+/// also delays as many I/Os as the promise allows, the other also knows arrivals.
 pub fn oracle_savings(rows: &[GridCell]) -> Option<(Spread, Spread)> {
     let less = |of: fn(&OracleJoules) -> f64| {
         let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);
@@ -144,7 +143,7 @@ pub fn oracle_savings(rows: &[GridCell]) -> Option<(Spread, Spread)> {
     less(|one| one.spending).zip(less(|one| one.everything))
 }
 
-/// Cells in which some policy would draw more than the part is sold for, and the most of that.
+/// Returns the number of cells in which some policy would draw more than the package's TDP, and the largest excess.
 pub fn past_tdp(rows: &[GridCell]) -> Option<(usize, PastTdp)> {
     let past = |row: &GridCell| -> Vec<PastTdp> {
         let policies = row.policies.iter();

@@ -1,4 +1,4 @@
-//! The maps as a picture.
+//! Maps of a grid as a picture.
 
 use super::error::PictureError;
 use super::maps::{Map, Tile};
@@ -6,27 +6,26 @@ use joulio_twin::grid::GridAxes;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// A tile, and what stands beside and above a map.
+/// Size of a tile, and the room to the left of a map and above it.
 const TILE: (i32, i32) = (122, 17);
 const LEFT: i32 = 180;
 const TOP: i32 = 44;
 const GAP: i32 = 24;
-/// Height of the part above all maps.
+/// Height of the title and legend above all maps.
 const HEAD: i32 = 64;
-/// Maps beside each other.
+/// Number of maps side by side.
 const ACROSS: usize = 2;
 
-/// Percent by which the best is better for its whole colour.
+/// Percent by which the best policy has to be better for its tile to have the full colour.
 const WHOLE: f64 = 10.0;
 
-/// Lines below the title.
+/// Lines of the legend below the title.
 const LEGEND: [&str; 2] = [
     "Number and shade: percent that the next best uses more; 10 and above in the whole colour.",
     "No number: nobody else keeps it. ~: another is the best with some seeds. -: nobody keeps it.",
 ];
 
-/// Colours that most colour-blind people can distinguish too (after Okabe and Ito, and lighter ones of the same
-/// hues).
+/// Colours that most colour-blind people can tell apart (after Okabe and Ito, and lighter ones of the same hues).
 const COLOURS: [RGBColor; 16] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
@@ -46,7 +45,7 @@ const COLOURS: [RGBColor; 16] = [
     RGBColor(60, 60, 60),
 ];
 
-/// Draws an SVG of `maps`.
+/// Draws `maps` as SVG.
 pub(super) fn draw(machine: &str, axes: &GridAxes, maps: &[Map]) -> Result<String, PictureError> {
     let columns = axes.iodepths.len() as i32;
     let lines = (axes.devices.len() * axes.loads.len()) as i32;
@@ -140,7 +139,7 @@ impl Picture<'_, '_> {
         self.area.draw(&square).map_err(PictureError::drawing)?;
         let name = tile.map_or_else(|| "-".to_string(), Tile::to_string);
         let middle = (left + TILE.0 / 2, top + TILE.1 / 2);
-        // Dark tiles have light words: by the luminance of ITU-R BT.601.
+        // Dark tiles have light text, by the luminance of ITU-R BT.601.
         let RGBColor(red, green, blue) = colour;
         let [red, green, blue] = [red, green, blue].map(f64::from);
         let light = 0.299 * red + 0.587 * green + 0.114 * blue > 110.0;
@@ -149,7 +148,7 @@ impl Picture<'_, '_> {
     }
 }
 
-/// The `colour` of a tile, the paler the less its policy matters.
+/// Returns the `colour` of a tile, paler the smaller its margin is.
 fn shaded(colour: RGBColor, tile: &Tile) -> RGBColor {
     let margin = tile
         .margin

@@ -15,7 +15,7 @@ pub fn controller_json(controller: &IdentifyController) -> Value {
     Value::Object(out)
 }
 
-/// Power state (Base figure 276) as an element of `psds`.
+/// Returns a power state (Base figure 276) as an element of `psds`.
 pub fn power_state_json(d: &PowerStateDescriptor) -> Value {
     json!({
         "max_power": d.mp.get(),
@@ -49,8 +49,8 @@ fn uuid(bytes: &[u8; 16]) -> String {
     groups.map(digits).join("-")
 }
 
-/// Fields of Identify Controller (Base figure 275) in their order, with nvme-cli's names; the power
-/// states aside.
+/// Returns the fields of Identify Controller (Base figure 275) in their order, with nvme-cli's names, except the power
+/// states.
 pub fn controller_fields(c: &IdentifyController) -> Vec<(&'static str, NvmeField)> {
     vec![
         ("vid", bits(c.vid.get())),

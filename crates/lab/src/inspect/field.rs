@@ -1,24 +1,24 @@
-//! A field of an NVMe structure, as text and as JSON.
+//! Fields of NVMe structures as text and as JSON.
 
 use serde_json::Value;
 
-/// A field of an NVMe structure, in nvme-cli's notation of it.
+/// A field of an NVMe structure, in nvme-cli's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NvmeField {
     /// A decimal number.
     Decimal(u64),
-    /// A set of bits or an identifier: hexadecimal in text, a number in JSON.
+    /// A bit field or an identifier: hexadecimal in text, a number in JSON.
     Hex(u64),
     /// A 128-bit number: a string in JSON, where a number would lose digits.
     Wide(u128),
-    /// An OUI, most significant byte first: bare hexadecimal in text, a number in JSON.
+    /// An OUI, most significant byte first: hexadecimal without a prefix in text, a number in JSON.
     Oui(u32),
     /// Text.
     Text(String),
 }
 
 impl NvmeField {
-    /// The field as text.
+    /// Returns the field as text.
     pub fn text(&self) -> String {
         match self {
             NvmeField::Decimal(n) => n.to_string(),
@@ -29,7 +29,7 @@ impl NvmeField {
         }
     }
 
-    /// The field as JSON.
+    /// Returns the field as JSON.
     pub fn json(&self) -> Value {
         match self {
             NvmeField::Decimal(n) | NvmeField::Hex(n) => Value::from(*n),
@@ -40,29 +40,29 @@ impl NvmeField {
     }
 }
 
-/// A decimal field.
+/// Creates a decimal field.
 pub(super) fn decimal(n: impl Into<u64>) -> NvmeField {
     NvmeField::Decimal(n.into())
 }
 
-/// A hexadecimal field.
+/// Creates a hexadecimal field.
 pub(super) fn bits(n: impl Into<u64>) -> NvmeField {
     NvmeField::Hex(n.into())
 }
 
-/// An ASCII field, its padding kept, up to the first byte that is not printable: a device is not
-/// trusted to send terminal escapes.
+/// Creates an ASCII field with its padding, up to the first byte that is not printable: a device must not be able to
+/// send terminal escapes.
 pub(super) fn ascii(field: &[u8]) -> NvmeField {
     let printable = field.iter().take_while(|b| (0x20..0x7f).contains(*b));
     NvmeField::Text(printable.map(|b| char::from(*b)).collect())
 }
 
-/// Bytes as one run of hexadecimal digits.
+/// Formats bytes as hexadecimal digits without separators.
 pub(super) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// A hexadecimal number as C's `%#x` writes it: zero has no prefix.
+/// Formats a hexadecimal number like C's `%#x`: zero has no prefix.
 pub fn hex(n: u64) -> String {
     if n == 0 {
         "0".to_owned()

@@ -1,4 +1,4 @@
-//! Namespaces that the kernel's driver has, by sysfs.
+//! Namespaces of the kernel's driver, from sysfs.
 
 use super::NamespaceInfo;
 use joulio_device::pci::{PciNvme, Sysfs};
@@ -6,7 +6,7 @@ use joulio_nvme_spec::ascii;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Namespace of the kernel's, named by its block device.
+/// A namespace of the kernel's driver.
 pub(super) struct KernelNamespace {
     /// Character device of a controller of the namespace.
     pub controller: PathBuf,
@@ -15,7 +15,7 @@ pub(super) struct KernelNamespace {
 }
 
 impl KernelNamespace {
-    /// The namespace whose block device is `path`; `None`: it is no namespace's.
+    /// Returns the namespace whose block device is `path`; `None` if it is not an NVMe namespace.
     pub(super) fn of(path: &Path) -> Option<KernelNamespace> {
         let name = file_name(path);
         let machine = Sysfs::default().nvme_controllers().ok()?;
@@ -29,14 +29,14 @@ impl KernelNamespace {
     }
 }
 
-/// Name of a device in its folder: `nvme0` of `/dev/nvme0`.
+/// Returns the name of a device in its directory: `nvme0` for `/dev/nvme0`.
 pub(super) fn file_name(path: &Path) -> &str {
     path.file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default()
 }
 
-/// A namespace that the kernel's driver has (Documentation/ABI/stable/sysfs-block).
+/// Returns the description of a namespace of the kernel's driver (Documentation/ABI/stable/sysfs-block).
 pub(super) fn namespace_info(controller: &PciNvme, namespace: &str) -> NamespaceInfo {
     let text = |path: String| {
         fs::read_to_string(path)

@@ -1,4 +1,4 @@
-//! Controllers and namespaces: what they are, field by field in nvme-cli's words.
+//! Identification of controllers and namespaces, field by field with nvme-cli's names.
 
 mod controller_fields;
 mod field;
@@ -25,13 +25,13 @@ use joulio_nvme::{Cancel, Inspect, KernelController, NvmeError};
 use joulio_nvme_spec::ascii;
 use kernel_namespaces::{KernelNamespace, file_name, namespace_info};
 
-/// Controller that was opened to be identified, and the namespace that the name refers to.
+/// A controller that was opened to be identified, with the namespace that its name refers to.
 pub struct Inspected {
     /// The controller.
     pub controller: Box<dyn Inspect>,
     /// Name of the controller: `nvme0` for the kernel's, as in nvme-cli.
     pub name: String,
-    /// Identifier of the namespace that was named; 1 where a controller was.
+    /// Identifier of the named namespace; 1 if a controller was named.
     pub nsid: u32,
 }
 
@@ -39,7 +39,7 @@ pub struct Inspected {
 /// ends the wait for a controller that joulio drives.
 ///
 /// # Errors
-/// The device is unavailable, or its controller does not come up.
+/// The device is unavailable, or its controller does not become ready.
 pub fn inspect(name: &ControllerName, cancel: Cancel) -> Result<Inspected, OpenError> {
     let path = match name {
         ControllerName::Own(name) => {
@@ -74,7 +74,7 @@ fn own(name: &DeviceName, cancel: Cancel) -> Result<Box<dyn Inspect>, OpenError>
     })
 }
 
-/// Namespace, with the fields of `nvme list`. Strings of the device are passed through [`ascii`].
+/// Description of a namespace, with the fields of `nvme list`. Strings from the device have passed through [`ascii`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceInfo {
     /// Name of the namespace: `/dev/nvme0n1` or `emulated:optane-900p`.
@@ -99,7 +99,7 @@ pub struct NamespaceInfo {
     pub firmware: String,
 }
 
-/// Namespaces that cannot be listed.
+/// Reason why namespaces cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// A device that was named cannot be opened.
@@ -114,12 +114,12 @@ pub enum ListError {
     /// A controller of the kernel's list has no address.
     #[error(transparent)]
     Name(#[from] DeviceNameError),
-    /// A device of the kernel's that was named is none of NVMe.
+    /// A device of the kernel that was named is not an NVMe device.
     #[error("{0} is not an NVMe controller or namespace of this machine: joulio list shows them")]
     NotNvme(String),
 }
 
-/// Lists the namespaces of the devices `names`; without names, of this machine.
+/// Lists the namespaces of the devices `names`, or without names all namespaces of this machine.
 ///
 /// # Errors
 /// A device that was named cannot be opened, or a controller fails a command.
@@ -150,7 +150,7 @@ pub fn namespaces(
     Ok(rows)
 }
 
-/// The namespaces of the kernel's controller `name`, or the namespace of that name.
+/// Returns the namespaces of the kernel's controller `name`, or the namespace called `name`.
 fn of_kernel(name: &str, machine: &[PciNvme]) -> Vec<NamespaceInfo> {
     let pairs = machine.iter().flat_map(|controller| {
         let whole = controller.controllers.iter().any(|one| one == name);
@@ -162,14 +162,15 @@ fn of_kernel(name: &str, machine: &[PciNvme]) -> Vec<NamespaceInfo> {
     pairs.collect()
 }
 
-/// A controller of this machine: the kernel's by sysfs, one on vfio-pci by asking it.
+/// Returns the namespaces of a controller of this machine: from sysfs if the kernel drives it, or by commands if it is
+/// bound to vfio-pci.
 fn of_machine(controller: &PciNvme, cancel: &Cancel) -> Result<Vec<NamespaceInfo>, ListError> {
     if controller.driver.as_deref() == Some("vfio-pci") {
         let text = format!("pcie:{}", controller.address);
         let name: DeviceName = text.parse()?;
         return match own(&name, cancel.clone()) {
             Ok(device) => Ok(opened(&text, &*device)?),
-            // The device is in use, or needs permission: that is worth a row, not an error.
+            // A device that is in use, or needs permission, is listed with that as its model.
             Err(error) => Ok(vec![NamespaceInfo {
                 node: text,
                 model: match error {

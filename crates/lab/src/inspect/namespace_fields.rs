@@ -4,8 +4,8 @@ use super::field::{NvmeField, bits, decimal, digits};
 use joulio_nvme_spec::identify::{IdentifyNamespace, LbaFormat};
 use serde_json::{Map, Value, json};
 
-/// Returns Identify Namespace in the format of `nvme id-ns -o json`: the formats that are unique to the namespace are
-/// in the text only.
+/// Returns Identify Namespace in the format of `nvme id-ns -o json`. LBA formats that are unique to the namespace are
+/// only in the text.
 pub fn namespace_json(namespace: &IdentifyNamespace) -> Value {
     let fields = namespace_fields(namespace).into_iter();
     let mut out: Map<_, _> = fields
@@ -18,13 +18,13 @@ pub fn namespace_json(namespace: &IdentifyNamespace) -> Value {
     Value::Object(out)
 }
 
-/// LBA formats of the namespace with those that are unique to it, at most the 64 that there is room
-/// for.
+/// Returns the LBA formats of the namespace, including those that are unique to it, but at most the 64 that the
+/// structure has room for.
 pub fn lba_formats(namespace: &IdentifyNamespace) -> &[LbaFormat] {
     formats(namespace, nulbaf(namespace))
 }
 
-/// Returns the LBA formats that the namespace reports, and `more`.
+/// Returns the LBA formats that the namespace reports, and `more` after them.
 fn formats(ns: &IdentifyNamespace, more: u8) -> &[LbaFormat] {
     let count = usize::from(ns.nlbaf) + 1 + usize::from(more);
     &ns.lbaf[..count.min(ns.lbaf.len())]
@@ -35,11 +35,11 @@ fn nulbaf(ns: &IdentifyNamespace) -> u8 {
     ns.reserved81[1]
 }
 
-/// NSFEAT bit 4: NPWG, NPWA, NPDG, NPDA and NOWS are defined.
+/// NSFEAT bit 4: the fields NPWG, NPWA, NPDG, NPDA and NOWS are defined.
 const OPTPERF: u8 = 1 << 4;
 
-/// Fields of Identify Namespace (NVM figure 97) that the namespace defines, in their order, with
-/// nvme-cli's names; the LBA formats aside.
+/// Returns the fields of Identify Namespace (NVM figure 97) that the namespace defines, in their order, with nvme-cli's
+/// names, except the LBA formats.
 pub fn namespace_fields(ns: &IdentifyNamespace) -> Vec<(&'static str, NvmeField)> {
     let mut fields = all_fields(ns);
     if ns.nsfeat & OPTPERF == 0 {

@@ -37,7 +37,7 @@ pub fn smart_json(log: &SmartHealth) -> Value {
     Value::Object(members.collect::<Map<_, _>>())
 }
 
-/// Fields of the SMART log in nvme-cli's order and names: of the sensors those that there are.
+/// Returns the fields of the SMART log with nvme-cli's order and names; only the sensors that exist are included.
 pub fn smart_fields(log: &SmartHealth) -> Vec<SmartField> {
     let mut all = conditions(log);
     all.extend(counts(log));
@@ -120,7 +120,7 @@ fn counts(log: &SmartHealth) -> Vec<SmartField> {
     data.into_iter().chain(others).collect()
 }
 
-/// The times above the thresholds, and the sensors that are there.
+/// Returns the times above the temperature thresholds, and the sensors that exist.
 fn temperatures(log: &SmartHealth) -> Vec<SmartField> {
     let warning = decimal(log.warning_temperature_time.get());
     let critical = decimal(log.critical_temperature_time.get());

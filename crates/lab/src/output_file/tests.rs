@@ -6,7 +6,7 @@ fn room() -> TempDir {
     tempdir().unwrap()
 }
 
-/// Names and texts of the files in `room`.
+/// Returns the names and texts of the files in `room`.
 fn files(room: &TempDir) -> Vec<(OsString, String)> {
     let entries = fs::read_dir(room).unwrap().map(Result::unwrap);
     let mut files: Vec<_> = entries
@@ -122,7 +122,7 @@ fn what_killed_commands_have_left_is_removed_and_what_is_being_written_is_not() 
     let kept = [
         ".otherAbC123.joulio.new",
         ".outAbC12.joulio.new",
-        // Somebody's.
+        // A file of another program.
         ".outbackup.new",
     ];
     for name in kept.iter().chain(&[".outAbC123.joulio.new"]) {

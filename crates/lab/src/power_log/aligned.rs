@@ -1,4 +1,4 @@
-//! A logger's record, put on the machine's clock.
+//! A logger's record on the machine's clock.
 
 use super::error::PowerLogError;
 use super::figures::{LoggedDevicePower, LoggedRunPower, figures};
@@ -8,20 +8,20 @@ use joulio_energy::alignment::{Alignment, AlignmentLimits, align};
 use joulio_energy::logger::PowerLog;
 use joulio_units::Nanos;
 
-/// A log on the machine's clock.
+/// A log whose clock has been related to the machine's.
 pub struct AlignedLog {
-    /// Relation of the two clocks to each other.
+    /// Relation of the two clocks.
     pub alignment: Alignment,
-    /// Power of each window of a person's steps.
+    /// Power in each window of a person's steps.
     pub figures: Vec<LoggedDevicePower>,
-    /// Power of each run of a bench.
+    /// Power in each run of a bench.
     pub runs: Vec<LoggedRunPower>,
-    /// Name of each window without a figure, and why.
+    /// Names of the windows without a figure, with the reasons.
     pub failed: Vec<String>,
 }
 
 impl AlignedLog {
-    /// Puts `log` on the clock by the markers of `windows`, and measures these.
+    /// Determines the log's clock from the markers of `windows`, and computes the energy of these windows.
     ///
     /// # Errors
     /// The markers are not in the log.

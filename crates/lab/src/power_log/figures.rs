@@ -1,21 +1,21 @@
-//! Watts of each device, and above those of the machine without one.
+//! Power of each device, in total and above that of the machine without one.
 
 use super::state::WindowEnergy;
 use super::windows::RunWindow;
 use joulio_energy::Boundary;
 use serde::Serialize;
 
-/// Name of the machine without the device under test.
+/// Name that stands for the machine without the device under test.
 const WITHOUT: &str = "no device";
 
-/// Power of the machine with one device, by one meter.
+/// Power of the machine with one device, measured by one meter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoggedDevicePower {
     /// Name of the device.
     pub device: String,
     /// Name of the meter.
     pub meter: String,
-    /// Boundary that the meter sees.
+    /// Boundary of the meter.
     pub boundary: Boundary,
     /// Length of the window in seconds.
     pub seconds: f64,
@@ -23,20 +23,20 @@ pub struct LoggedDevicePower {
     pub energy_joules: f64,
     /// Power in watts.
     pub power_watts: f64,
-    /// Watts above those that the same meter measured without a device.
+    /// Power in watts above that which the same meter measured without a device.
     pub above_no_device_watts: Option<f64>,
 }
 
-/// Power of the machine in one run of a bench.
+/// Power of the machine during one run of a bench.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoggedRunPower {
     /// Factors by which the run differs from the others, and its repetition.
     pub run: String,
     /// Name of the meter.
     pub meter: String,
-    /// Boundary that the meter sees.
+    /// Boundary of the meter.
     pub boundary: Boundary,
-    /// Seconds of the run that the joules are of: samples at its edges are left out.
+    /// Seconds over which the joules are counted: samples at the edges of the run are left out.
     pub seconds: f64,
     /// Energy of these seconds in joules.
     pub energy_joules: f64,
@@ -44,12 +44,12 @@ pub struct LoggedRunPower {
     pub power_watts: f64,
     /// I/Os of the whole run.
     pub ios: u64,
-    /// Energy of the whole run at this power, for an I/O; `None`: it did none.
+    /// Energy per I/O of the whole run at this power; `None`: it did no I/O.
     pub joules_per_io: Option<f64>,
 }
 
 impl LoggedRunPower {
-    /// Power of `run`, of which `measured` is the energy.
+    /// Computes the power of `run`, whose energy is `measured`.
     pub(super) fn new(run: &RunWindow, measured: &WindowEnergy) -> LoggedRunPower {
         let watts = measured.joules / measured.seconds;
         let whole = watts * run.end.since(run.start).seconds();
@@ -66,7 +66,7 @@ impl LoggedRunPower {
     }
 }
 
-/// Power of each window by each meter, in their order.
+/// Returns the power of each window by each meter, in their order.
 pub fn figures<'a>(
     windows: impl Iterator<Item = (&'a str, &'a [WindowEnergy])>,
 ) -> Vec<LoggedDevicePower> {

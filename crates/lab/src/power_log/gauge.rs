@@ -1,4 +1,4 @@
-//! Measurement of an idle machine.
+//! Measurement of the idle machine.
 
 use super::error::PowerLogError;
 use super::state::WindowEnergy;
@@ -8,27 +8,27 @@ use joulio_workload::Stop;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two checks whether a wait is to end.
+/// Time between two checks whether a wait should end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Something that watches the machine idle.
+/// Source of energy figures while the machine idles.
 pub trait Gauge {
-    /// True if anything can be measured.
+    /// Returns true if there is anything to measure.
     fn measures(&self) -> bool;
 
-    /// Lets `length` pass and returns what the meters measured; `None`: stopped before.
+    /// Waits for `length` and returns what the meters measured meanwhile; `None` if it was stopped.
     ///
     /// # Errors
     /// The meters cannot be read.
     fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<GaugeReading>, PowerLogError>;
 }
 
-/// Energy of a window by each meter.
+/// Energy in a window by each meter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GaugeReading {
     /// Energy by each meter with a figure.
     pub measured: Vec<WindowEnergy>,
-    /// Name of each meter without a figure, and why.
+    /// Names of the meters without a figure, with the reasons.
     pub failed: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Markers as files keep them.
+//! Markers as they are saved in files.
 
 use joulio_energy::alignment::{Marker, MarkerEdge};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Marker in a logger's record, as a file keeps it.
+/// A marker in a logger's record, as it is saved in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkerRecord {

@@ -1,4 +1,4 @@
-//! Power at the wall: a logger at the plug, and a person who plugs in one device after the other.
+//! Power at the wall: a logger at the plug, and a person who installs one device after the other.
 
 mod aligned;
 mod error;

@@ -4,10 +4,10 @@ use super::error::PowerLogError;
 
 /// A person who carries out a step on request and confirms it.
 pub trait Person {
-    /// Shows `text`.
+    /// Shows `text` to the person.
     fn report(&mut self, text: &str);
 
-    /// Waits until the step is done; returns false if the person has left, or a signal came.
+    /// Waits until the person confirms the step; returns false if the input ends or a signal comes.
     ///
     /// # Errors
     /// The input cannot be read: [`PowerLogError::Person`].

@@ -1,4 +1,4 @@
-//! State that is kept between steps: the plan, the windows, the markers.
+//! State between steps: the plan, the windows, the markers.
 
 use super::error::PowerLogError;
 use super::marker_record::MarkerRecord;
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 const VERSION: u32 = 1;
-/// Hundreds of steps take less, and a bench of thousands of runs.
+/// Size of the largest file that is read, in bytes: hundreds of steps, or a bench of thousands of runs, take less.
 const LARGEST: u64 = 256 << 20;
 
-/// State of a person's steps, as the file of `joulio power swap` keeps it.
+/// State of a person's steps, as `joulio power swap` saves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwapState {
     version: u32,
-    /// Plan of the steps that the person is requested to do.
+    /// Plan of the steps that the person has to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<SwapPlan>,
     /// Windows that were done.
@@ -28,13 +28,13 @@ pub struct SwapState {
     markers: Vec<MarkerRecord>,
 }
 
-/// Devices that a person puts in, one after the other.
+/// Devices that a person installs one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwapPlan {
     /// Names of the devices.
     pub devices: Vec<String>,
-    /// Nanoseconds that the machine idles with each.
+    /// Nanoseconds that the machine idles with each device.
     pub window_ns: u64,
     /// True if each window has a marker before and after it.
     pub markers: bool,
@@ -46,26 +46,26 @@ pub struct SwapPlan {
 pub struct SwapWindow {
     /// Name of the device.
     pub name: String,
-    /// Nanoseconds from 1970 UTC to its begin, by the machine's clock.
+    /// Start in nanoseconds since 1970 UTC, by the machine's clock.
     pub start_unix_ns: u64,
-    /// Nanoseconds from 1970 UTC to its end.
+    /// End in nanoseconds since 1970 UTC.
     pub end_unix_ns: u64,
-    /// Energy by each of the machine's own meters.
+    /// Energy measured by each of the machine's own meters.
     #[serde(default)]
     pub measured: Vec<WindowEnergy>,
 }
 
-/// Energy of a window by one meter.
+/// Energy in a window, measured by one meter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowEnergy {
     /// Name of the meter.
     pub meter: String,
-    /// Boundary that the meter sees.
+    /// Boundary of the meter.
     pub boundary: Boundary,
     /// Energy in joules.
     pub joules: f64,
-    /// Seconds that the joules are of, by the meter's own edges.
+    /// Seconds over which the joules were counted, from the first to the last of the meter's readings.
     pub seconds: f64,
 }
 
@@ -81,7 +81,7 @@ impl Default for SwapState {
 }
 
 impl SwapState {
-    /// A state in which nothing of `plan` is done.
+    /// Returns a state in which no step of `plan` is done.
     pub fn of(plan: SwapPlan) -> SwapState {
         SwapState {
             plan: Some(plan),
@@ -89,15 +89,15 @@ impl SwapState {
         }
     }
 
-    /// Reads and checks a file.
+    /// Reads a state from the file `path` and checks it.
     ///
     /// # Errors
-    /// The file cannot be read, or is none of these.
+    /// The file cannot be read, or is not valid.
     pub fn load(path: &Path) -> Result<SwapState, PowerLogError> {
         SwapState::parse(path, &read(path)?)
     }
 
-    /// Checks the `text` of the file `path`.
+    /// Parses and checks `text`, the content of the file `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<SwapState, PowerLogError> {
         let wrong = |why: String| PowerLogError::File {
             path: path.into(),
@@ -131,7 +131,7 @@ impl SwapState {
     /// Writes the state to `path`: after any failure either the old or the new file is complete.
     ///
     /// # Errors
-    /// For example a full disk.
+    /// Writing fails, for example because the disk is full.
     pub fn save(&self, path: &Path) -> Result<(), PowerLogError> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
@@ -140,10 +140,10 @@ impl SwapState {
         saved.map_err(PowerLogError::NotSaved)
     }
 
-    /// Refuses a `path` to which it cannot be saved, before anything is done.
+    /// Checks that the state can be saved to `path`, before anything is done.
     ///
     /// # Errors
-    /// There is no folder for it, or no permission.
+    /// The folder does not exist, or there is no permission.
     pub fn check(path: &Path) -> Result<(), PowerLogError> {
         match OutputFile::open(path, Existing::Replace) {
             Ok(_) => Ok(()),
@@ -151,17 +151,17 @@ impl SwapState {
         }
     }
 
-    /// Adds a marker that was made now.
+    /// Adds a marker that was just made.
     pub fn add_marker(&mut self, marker: &Marker) {
         self.markers.push(marker.into());
     }
 
-    /// The markers, in the order in which they were made.
+    /// Returns the markers, in the order in which they were made.
     pub fn markers(&self) -> Vec<Marker> {
         self.markers.iter().map(Marker::from).collect()
     }
 
-    /// The next device to put in, and its place among all.
+    /// Returns the next device to install, and its index among all.
     pub fn next(&self) -> Option<(usize, &str)> {
         let devices = self.plan.iter().flat_map(|plan| &plan.devices);
         let is_done = |name: &str| self.windows.iter().any(|window| window.name == name);
@@ -170,7 +170,7 @@ impl SwapState {
     }
 }
 
-/// The text of a file of windows.
+/// Reads the text of a file of windows.
 pub(super) fn read(path: &Path) -> Result<String, PowerLogError> {
     let wrong = |why: String| PowerLogError::File {
         path: path.into(),
@@ -215,7 +215,7 @@ mod tests {
         assert!(state.save(&path).is_ok());
         assert_eq!(SwapState::load(&path).ok(), Some(state.clone()));
         assert_eq!(state.markers(), [marker]);
-        // Nothing is left beside it.
+        // No temporary file is left beside it.
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 1);
     }
 

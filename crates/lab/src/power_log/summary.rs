@@ -1,4 +1,4 @@
-//! A logger's record and its place on the machine's clock, in figures.
+//! Summary of a logger's record and of its alignment with the machine's clock.
 
 use super::aligned::AlignedLog;
 use super::error::PowerLogError;
@@ -13,25 +13,26 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the largest file that is read: a logger holds 1.4 million samples, less than a tenth.
+/// Size of the largest file that is read, in bytes: a logger holds 1.4 million samples, which take less than a tenth of
+/// it.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// An imported log, as `--output json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogReport {
-    /// The log itself.
+    /// Summary of the log.
     pub log: LogSummary,
     /// Relation of the logger's clock to the machine's; `None`: without windows.
     pub alignment: Option<AlignmentSummary>,
-    /// Power of each window of a person's steps.
+    /// Power in each window of a person's steps.
     pub windows: Option<Vec<LoggedDevicePower>>,
-    /// Power of each run of a bench.
+    /// Power in each run of a bench.
     pub runs: Option<Vec<LoggedRunPower>>,
-    /// Name of each window without a figure, and why.
+    /// Names of the windows without a figure, with the reasons.
     pub without_figure: Option<Vec<String>>,
 }
 
-/// Figures of a log.
+/// Summary of a log.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogSummary {
     /// Serial numbers of the logger and its sensors.
@@ -40,54 +41,54 @@ pub struct LogSummary {
     pub start: String,
     /// Time of the last sample, UTC.
     pub end: String,
-    /// Seconds east of UTC of the file's times.
+    /// Offset of the file's times from UTC, in seconds, positive to the east.
     pub utc_offset_seconds: i32,
     /// Order of month, day and year in the file's dates.
     pub date_order: String,
-    /// Seconds from one sample to the next.
+    /// Interval between samples in seconds.
     pub interval_seconds: f64,
     /// True if a sample is the mean over its interval.
     pub averaged: bool,
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
-    /// Samples that are missing in the gaps.
+    /// Number of samples that are missing in gaps.
     pub missing: u64,
-    /// Gaps.
+    /// Number of gaps.
     pub gaps: usize,
-    /// Number of the logger's other notes.
+    /// Number of other events that the logger recorded.
     pub events: usize,
-    /// True if the file was cut.
+    /// True if the end of the file is missing.
     pub truncated: bool,
 }
 
-/// Figures of the relation of two clocks.
+/// Summary of the relation between two clocks.
 #[derive(Clone, Debug, Serialize)]
 pub struct AlignmentSummary {
-    /// Time of the machine that the offset is for, UTC.
+    /// Time of the machine's clock for which the offset holds, UTC.
     pub at: String,
-    /// Seconds of the logger's clock less the machine's.
+    /// Offset of the logger's clock from the machine's, in seconds.
     pub offset_seconds: f64,
-    /// Seconds by which the offset may be wrong.
+    /// Largest error of the offset in seconds.
     pub offset_error_seconds: f64,
-    /// Growth of the offset in parts per million; `None`: one marker.
+    /// Drift of the offset in parts per million; `None`: there is only one marker.
     pub drift_ppm: Option<f64>,
-    /// Parts per million by which the drift may be wrong: the first and the last marker's offsets may
-    /// be off to opposite sides.
+    /// Largest error of the drift in parts per million: the offsets of the first and the last marker may have errors of
+    /// opposite sign.
     pub drift_error_ppm: Option<f64>,
-    /// Root mean square of the distances of edges from the markers', in seconds.
+    /// Root mean square of the distances between the log's edges and the markers' edges, in seconds.
     pub residual_seconds: Option<f64>,
-    /// Least correlation of a marker with the trace, 0 to 1.
+    /// Lowest correlation of a marker with the trace, 0 to 1.
     pub correlation: f64,
-    /// Best correlation elsewhere, relative to the best.
+    /// Best correlation at another place, relative to the best one.
     pub runner_up: f64,
-    /// Markers.
+    /// Number of markers.
     pub markers: usize,
 }
 
-/// Reads a logger's export.
+/// Reads the file that a logger exported.
 ///
 /// # Errors
-/// The file cannot be read, is no such log, or leaves open what `options` does not say.
+/// The file cannot be read or is not a logger's, or `options` lack what the file does not state.
 pub fn read_log(path: &Path, options: &LogOptions) -> Result<PowerLog, PowerLogError> {
     let wrong = |why: &dyn Display| PowerLogError::File {
         path: path.into(),
@@ -104,7 +105,7 @@ pub fn read_log(path: &Path, options: &LogOptions) -> Result<PowerLog, PowerLogE
 }
 
 impl LogReport {
-    /// The figures of `log`; with those of the windows of the files `windows`, if some are named.
+    /// Returns the summary of `log`, with the windows in the files `windows`, if any are named.
     ///
     /// # Errors
     /// A file cannot be read, or the markers are not in the log.

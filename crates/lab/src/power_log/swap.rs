@@ -1,4 +1,4 @@
-//! The idle machine without the device under test, then with one after the other (HotStorage 2020,
+//! Power of the idle machine without the device under test, and then with one device after the other (HotStorage 2020,
 //! figure 1), so that a device's own power is a difference at the wall.
 
 use super::error::PowerLogError;
@@ -15,30 +15,30 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const WINDOW: Nanos = Nanos::from_millis(600_000);
-/// The clock may be slewed by NTP within a window, not set.
+/// Difference between the clocks from which on the wall clock counts as changed: NTP may only slew it.
 const SET: Nanos = Nanos::from_millis(500);
 
-/// Steps that a person is requested to do, and where they are kept.
+/// Options of the steps that a person has to do.
 #[derive(Clone, Debug)]
 pub struct SwapOptions {
-    /// Devices to put in, one after the other.
+    /// Devices to install, one after the other.
     pub devices: Vec<String>,
-    /// Time for which the machine idles with each device; `None`: 10 minutes, or the file's time.
+    /// Time for which the machine idles with each device; `None`: 10 minutes, or the time in the file.
     pub window: Option<Nanos>,
-    /// The file that keeps what is done.
+    /// File in which completed steps are saved.
     pub file: PathBuf,
-    /// Go on with the first device of the file that is not done.
+    /// True to continue with the first device of the file that is not done.
     pub resume: bool,
-    /// A marker before and after each window.
+    /// True for a marker before and after each window.
     pub markers: bool,
 }
 
 impl SwapOptions {
-    /// A new state, which is saved, or the one to go on with. `needs_markers`: no meter of this
-    /// machine can be read.
+    /// Creates and saves a new state, or loads the one to continue. With `needs_markers`, no meter of this machine can
+    /// be read.
     ///
     /// # Errors
-    /// The file is of another plan, is there already or cannot be written, or a name is wrong.
+    /// The file belongs to another plan, already exists or cannot be written, or a name is not valid.
     pub fn state(&self, needs_markers: bool) -> Result<SwapState, PowerLogError> {
         if self.resume {
             return self.resumed();
@@ -82,7 +82,7 @@ impl SwapOptions {
     }
 }
 
-/// The devices' names, which are to differ.
+/// Returns the devices' names after checking that they differ.
 fn names(devices: &[String]) -> Result<Vec<String>, PowerLogError> {
     let names: Vec<_> = devices.iter().map(|name| name.trim().to_string()).collect();
     for (at, name) in names.iter().enumerate() {
@@ -96,31 +96,31 @@ fn names(devices: &[String]) -> Result<Vec<String>, PowerLogError> {
     Ok(names)
 }
 
-/// The steps of a person at the machine, one device after the other.
+/// Steps of a person at the machine, one device after the other.
 pub struct SwapSteps<'a> {
-    /// State of the steps: what was done so far.
+    /// State of the steps: what has been done so far.
     pub state: SwapState,
-    /// The file that keeps it.
+    /// File of the state.
     pub file: &'a Path,
     /// Shape of the markers.
     pub shape: Shape,
-    /// Flag that ends the steps early.
+    /// Stops the steps early.
     pub stop: &'a Stop,
 }
 
-/// End of a step.
+/// Outcome of a step.
 #[derive(PartialEq)]
 enum Step {
     Done,
-    /// The person has gone, or a signal came.
+    /// The person has left, or a signal came.
     Left,
 }
 
 impl SwapSteps<'_> {
-    /// Goes on until every device was in, or the person has gone; both are a good end.
+    /// Continues until every device has been installed or the person has left; neither is an error.
     ///
     /// # Errors
-    /// The meters or the file failed, or the clock was set.
+    /// The meters or the file failed, or the clock was changed.
     pub fn run(
         &mut self,
         person: &mut dyn Person,
@@ -154,7 +154,7 @@ impl SwapSteps<'_> {
         Ok(())
     }
 
-    /// Returns the text that requests that the person put in `device`.
+    /// Returns the text that asks the person to install `device`.
     fn request(&self, at: usize, device: &str) -> String {
         let all = self
             .state
@@ -170,7 +170,7 @@ impl SwapSteps<'_> {
         )
     }
 
-    /// A window with `device`, between markers if there are any.
+    /// Measures a window with `device`, between markers if the plan has them.
     fn step(
         &mut self,
         device: &str,
@@ -213,7 +213,7 @@ impl SwapSteps<'_> {
         Ok(Step::Done)
     }
 
-    /// Saves a marker at once: a logger has recorded it, whatever happens afterwards.
+    /// Makes a marker and saves it immediately: the logger has recorded it, whatever happens afterwards.
     fn marker(&mut self, person: &mut dyn Person) -> Result<Step, PowerLogError> {
         let length = self.shape.length().seconds();
         person.report(&format!("  Marker, {length} s: leave it alone.\n"));
@@ -225,14 +225,15 @@ impl SwapSteps<'_> {
         Ok(Step::Done)
     }
 
-    /// Power of each device so far, by each meter.
+    /// Returns the power of each device so far, by each meter.
     pub fn figures(&self) -> Vec<LoggedDevicePower> {
         let windows = self.state.windows.iter();
         figures(windows.map(|window| (window.name.as_str(), &window.measured[..])))
     }
 }
 
-/// Checks that the window took the same time on the wall clock as on the monotonic clock, which is never set.
+/// Returns an error unless the window took the same time on the wall clock as on the monotonic clock, which is never
+/// set.
 fn check_clock(wall: Nanos, steady: Nanos) -> Result<(), PowerLogError> {
     let apart = wall.since(steady).max(steady.since(wall));
     match apart > SET {

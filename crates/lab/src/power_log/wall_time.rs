@@ -1,10 +1,10 @@
-//! The time of day, for people and for files of loggers.
+//! Time of day, for people and for loggers' files.
 
 use jiff::Timestamp;
 use joulio_units::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `CLOCK_REALTIME`, since the epoch.
+/// Returns the time of `CLOCK_REALTIME` since 1970.
 pub fn now() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Nanos(since.map_or(0, |since| {
@@ -12,7 +12,7 @@ pub fn now() -> Nanos {
     }))
 }
 
-/// Returns `at` as RFC 3339 writes it, to the second.
+/// Formats `at` according to RFC 3339, in whole seconds.
 pub fn utc(at: Nanos) -> String {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).map_or_else(|_| "?".into(), |at| at.to_string())

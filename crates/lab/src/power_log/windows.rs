@@ -1,4 +1,4 @@
-//! Windows and markers of files: those of a person's steps, and the runs of a bench.
+//! Windows and markers from files: those of a person's steps, and the runs of a bench.
 
 use super::error::PowerLogError;
 use super::state::{SwapState, SwapWindow, read};
@@ -10,39 +10,39 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::{Path, PathBuf};
 
-/// Windows in which a logger is to say what the machine drew, and the markers that show how its clock stood.
+/// Windows whose energy is read from a logger's record, and the markers with which its clock is determined.
 #[derive(Clone, Debug, Default)]
 pub struct LoggedWindows {
-    /// Markers, file by file.
+    /// Markers in order of time.
     pub markers: Vec<Marker>,
-    /// Windows of `joulio power swap`.
+    /// Windows from `joulio power swap`.
     pub devices: Vec<SwapWindow>,
-    /// Runs of `joulio bench`.
+    /// Runs from `joulio bench`.
     pub runs: Vec<RunWindow>,
 }
 
-/// The measured part of a run; of fixed work in a fixed window all of the window.
+/// The measured part of a run; with fixed work in a fixed window, the whole window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunWindow {
     /// Factors by which the run differs from the others, and its repetition: `iodepth 8, repetition 2`.
     pub name: String,
-    /// Begin, since 1970, by the machine's clock.
+    /// Start since 1970, by the machine's clock.
     pub start: Nanos,
     /// End.
     pub end: Nanos,
-    /// I/Os that were done in it.
+    /// Number of I/Os in it.
     pub ios: u64,
-    /// Why its times are not those of a logger; `None`: they are.
+    /// Reason why its times cannot be matched with a logger's record; `None`: they can.
     pub unplaced: Option<String>,
 }
 
-/// Key by which a report of a bench differs from other files.
+/// Key that distinguishes a report of a bench from other files.
 #[derive(Deserialize)]
 struct Kind {
     runs: Option<IgnoredAny>,
 }
 
-/// The part of `joulio bench --output json` that a logger needs.
+/// Part of `joulio bench --output json` that is needed here.
 #[derive(Deserialize)]
 struct BenchReport {
     runs: Vec<BenchRun>,
@@ -66,7 +66,7 @@ struct At {
     unix_seconds: f64,
 }
 
-/// The part of a fixed window in which the work was done.
+/// Part of a fixed window after the work was done.
 #[derive(Deserialize)]
 struct AfterWork {
     idle_seconds: f64,
@@ -82,7 +82,7 @@ impl LoggedWindows {
     /// --output json`.
     ///
     /// # Errors
-    /// A file cannot be read, is none of these, or has runs that no meter could see.
+    /// A file cannot be read, is none of these, or has runs in virtual time.
     pub fn load(paths: &[PathBuf]) -> Result<LoggedWindows, PowerLogError> {
         let mut all = LoggedWindows::default();
         for path in paths {
@@ -96,14 +96,14 @@ impl LoggedWindows {
                 all.devices.extend(state.windows);
             }
         }
-        // In order of time, however the files are named.
+        // The markers are sorted by time, in whatever order the files are named.
         let begins = |marker: &Marker| marker.edges.first().map(|edge| edge.realtime);
         all.markers.sort_by_key(begins);
         Ok(all)
     }
 }
 
-/// Runs of a bench with I/Os; those that were unavailable took no time.
+/// Returns the runs of a bench that did I/O; unavailable runs took no time.
 fn runs(path: &Path, text: &str) -> Result<Vec<RunWindow>, PowerLogError> {
     let wrong = |why: String| PowerLogError::File {
         path: path.into(),
@@ -132,7 +132,7 @@ fn runs(path: &Path, text: &str) -> Result<Vec<RunWindow>, PowerLogError> {
             .window
             .as_ref()
             .map_or(0.0, |window| window.idle_seconds);
-        // A run reads the wall clock at its end, and counts back to its beginning.
+        // A run reads the wall clock at its end and computes its start, so a change of the clock makes the start wrong.
         let moved = |spoiled: &&Spoiled| {
             matches!(spoiled.by, SpoiledBy::ClockStepped | SpoiledBy::Suspended)
         };

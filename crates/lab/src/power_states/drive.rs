@@ -1,4 +1,4 @@
-//! Controllers whose power states are set and whose namespace is read, whichever driver owns them.
+//! Controllers whose power state is set and whose namespace is read, whichever driver has them.
 
 use super::PowerStatesError;
 use super::latency::StatefulDrive;
@@ -23,20 +23,20 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads a block of the drive.
+/// Function that reads a block of the drive.
 type Read = Box<dyn FnMut() -> Result<(), PowerStatesError>>;
 
-/// Controller whose namespace can be read beside its admin commands.
+/// A controller whose namespace can be read, in addition to admin commands.
 pub struct ReadableController {
     /// Admin commands of the controller.
     pub controller: NamedController,
     read: Read,
 }
 
-/// A controller that is measured until `stop`.
+/// A controller under measurement, until `stop`.
 pub(super) struct MeasuredDrive<'a> {
     pub drive: &'a mut ReadableController,
-    /// Feature 02h in power state 0.
+    /// Value of feature 02h for power state 0.
     pub awake: PowerManagement,
     pub stop: &'a Stop,
 }
@@ -66,7 +66,7 @@ impl StatefulDrive for MeasuredDrive<'_> {
 }
 
 impl ControllerName {
-    /// Opens the controller as [`ControllerName::open`] does, and its namespace to be read.
+    /// Opens the controller as [`ControllerName::open`] does, and its namespace for reading.
     ///
     /// # Errors
     /// The controller is unavailable, or has no namespace that can be read.
@@ -122,7 +122,7 @@ fn outside<D: Device + 'static>(
     Ok(ReadableController { controller, read })
 }
 
-/// Reads of the first block of namespace `nsid` by joulio's own driver, which polls.
+/// Returns a function that reads the first block of namespace `nsid` with joulio's own driver, by polling.
 fn own_reads<D: Device + 'static>(
     controller: &Controller<D>,
     nsid: u32,
@@ -155,7 +155,7 @@ fn own_reads<D: Device + 'static>(
     }))
 }
 
-/// Reads of the first bytes of a namespace that the kernel drives.
+/// Returns a function that reads the first bytes of a namespace that the kernel drives.
 fn kernel_reads(controller: &Path) -> Result<Read, PowerStatesError> {
     let name = controller.file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -166,10 +166,10 @@ fn kernel_reads(controller: &Path) -> Result<Read, PowerStatesError> {
     direct_reads(&Path::new("/dev").join(disk))
 }
 
-/// Bytes that are read, and that their address is a multiple of: as much as any block.
+/// Size and alignment of a read in bytes: no logical block is larger.
 const BLOCK: usize = 4096;
 
-/// Reads of the first bytes of `path`, past the page cache.
+/// Returns a function that reads the first bytes of `path`, bypassing the page cache.
 fn direct_reads(path: &Path) -> Result<Read, PowerStatesError> {
     let mut options = OpenOptions::new();
     let flags = OFlags::DIRECT.bits() as i32;

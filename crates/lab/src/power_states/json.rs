@@ -1,4 +1,4 @@
-//! A controller's power as JSON.
+//! Power states and features of a controller as JSON.
 
 use super::PowerReport;
 use crate::inspect::power_state_json;

@@ -1,31 +1,31 @@
-//! Entry and exit latencies of power states, by the times of reads.
+//! Entry and exit latencies of power states, from the times of reads.
 
 use joulio_units::Nanos;
 
-/// A drive whose power state is set and which is read, a block at a time.
+/// A drive whose power state can be set and which can be read, one block at a time.
 pub trait StatefulDrive {
-    /// Reason why it cannot go on.
+    /// Reason why the measurement cannot go on.
     type Error;
 
-    /// Time on the clock that measures.
+    /// Returns the time of the clock used for measuring.
     fn now(&self) -> Nanos;
 
-    /// Sets power state `ps`, and returns when the command has completed.
+    /// Sets power state `ps`; returns when the command has completed.
     ///
     /// # Errors
-    /// The drive fails the command.
+    /// The command fails.
     fn set(&mut self, ps: u8) -> Result<(), Self::Error>;
 
-    /// Reads a block, and returns when it is there.
+    /// Reads a block; returns when its data has arrived.
     ///
     /// # Errors
-    /// The drive fails the read.
+    /// The read fails.
     fn read(&mut self) -> Result<(), Self::Error>;
 
-    /// Leaves the drive alone for `time`.
+    /// Sends no command for `time`.
     ///
     /// # Errors
-    /// The measurement is to end.
+    /// The measurement was stopped.
     fn rest(&mut self, time: Nanos) -> Result<(), Self::Error>;
 }
 
@@ -34,52 +34,52 @@ pub trait StatefulDrive {
 pub struct StateToMeasure {
     /// Number of the state.
     pub ps: u8,
-    /// True if it does I/O; a state that does none is left for an I/O by itself.
+    /// True if the state is operational. From a non-operational state, an I/O makes the drive leave it by itself.
     pub operational: bool,
-    /// Time to leave the drive alone in it, so that it is surely entered.
+    /// Time without commands after which the drive has certainly entered the state.
     pub settle: Nanos,
 }
 
-/// The least and the most that a time can have been.
+/// Lower and upper bound of a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The least.
+    /// Lower bound.
     pub low: Nanos,
-    /// The most.
+    /// Upper bound.
     pub high: Nanos,
 }
 
-/// Latencies of a power state, from the least times of several rounds: disturbances only add to a time.
+/// Latencies of a power state, from the shortest times of several rounds: disturbances can only make a time longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLatency {
-    /// Time to enter it from power state 0; `None`: it is power state 0.
+    /// Time to enter the state from power state 0; `None`: it is power state 0.
     pub entry: Option<Bounds>,
-    /// Time to leave it for power state 0; `None`: it is power state 0.
+    /// Time to leave the state for power state 0; `None`: it is power state 0.
     pub exit: Option<Bounds>,
-    /// Latency of the first read after a rest in it: its exit is in it if it does no I/O.
+    /// Latency of the first read after a rest in the state; includes the exit if the state is non-operational.
     pub first_read: Nanos,
-    /// Time from setting it, in power state 0, to the end of a read sent at once.
+    /// Time from setting the state, in power state 0, to the end of a read sent at once.
     pub set_and_read: Nanos,
 }
 
-/// Findings of [`measure_latencies`].
+/// Results of [`measure_latencies`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredLatencies {
     /// Latencies of each state.
     pub states: Vec<StateLatency>,
-    /// Difference of the two least times of equal reads, in the state where it is largest: smaller differences are
-    /// noise.
+    /// Difference between the two shortest times of equal reads, in the state where it is largest: smaller differences
+    /// are noise.
     pub noise: Nanos,
 }
 
-/// The least times of the sequences of one power state.
+/// Shortest times of the sequences of one power state.
 #[derive(Clone, Copy, Debug)]
 struct Least {
-    /// A read after a rest in it.
+    /// Read after a rest in the state.
     first_read: Nanos,
-    /// Time from setting it, in power state 0, to the end of a read sent at once.
+    /// Time from setting the state, in power state 0, to the end of a read sent at once.
     entered: Nanos,
-    /// Time from setting power state 0, after a rest in it, to the end of a read sent at once.
+    /// Time from setting power state 0, after a rest in the state, to the end of a read sent at once.
     left: Nanos,
 }
 
@@ -93,16 +93,17 @@ impl Default for Least {
     }
 }
 
-/// Measures `states`, of which the first is power state 0, in `rounds` of all of them; afterwards the
-/// drive is in power state 0.
+/// Measures `states`, of which the first is power state 0, in `rounds` rounds. Afterwards the drive is in power state
+/// 0.
 ///
-/// A read that comes while a state is being entered waits for the rest of that, and of a state that does no I/O for
-/// its exit too; a controller may as well complete Set Features only then. So the time from Set Features to the end
-/// of a read sent at once has the whole entry either way. How much of Set Features' own time, measured by setting
-/// power state 0 in power state 0, passes during the entry cannot be told: hence bounds.
+/// A read that arrives while a state is being entered waits until it has been entered, and if the state is
+/// non-operational also for its exit. A controller may also complete Set Features only once the state has been entered.
+/// In either case, the time from Set Features to the end of a read sent at once includes the whole entry. Set Features
+/// itself takes some time, which is measured by setting power state 0 in power state 0; how much of it overlaps the
+/// entry is not known, so the results are bounds.
 ///
 /// # Errors
-/// The drive fails, or the measurement is to end.
+/// The drive fails, or the measurement was stopped.
 pub fn measure_latencies<D: StatefulDrive>(
     drive: &mut D,
     states: &[StateToMeasure],
@@ -170,7 +171,7 @@ pub fn measure_latencies<D: StatefulDrive>(
     })
 }
 
-/// Time from setting `ps` to the end of a read sent at once.
+/// Returns the time from setting `ps` to the end of a read sent at once.
 fn set_and_read<D: StatefulDrive>(drive: &mut D, ps: u8) -> Result<Nanos, D::Error> {
     let begun = drive.now();
     drive.set(ps)?;
@@ -188,13 +189,13 @@ mod tests {
     const SET: Nanos = Nanos::from_micros(30);
     const READ: Nanos = Nanos::from_micros(70);
 
-    /// A drive in virtual time, whose power states are a profile's.
+    /// A drive in virtual time with the power states of a profile.
     struct ModelledDrive {
         states: PowerStates,
         now: Nanos,
-        /// True if Set Features completes only when the state is entered.
+        /// True if Set Features completes only when the state has been entered.
         late: bool,
-        /// Nanoseconds that each step takes longer, by turns.
+        /// Additional nanoseconds of each step, in turn.
         noise: [u64; 3],
         steps: usize,
     }
@@ -227,7 +228,7 @@ mod tests {
         fn set(&mut self, ps: u8) -> Result<(), Infallible> {
             assert!(self.states.set(ps, self.now));
             if self.late {
-                // When an I/O could start, without one.
+                // The time at which an I/O sent now would start, without sending one.
                 let mut then = self.states.clone();
                 let woken = then.submitted(self.now);
                 self.now = if then.current(woken) == ps {
@@ -281,7 +282,7 @@ mod tests {
             for late in [false, true] {
                 let all = measured(name, late, [0; 3]);
                 assert!(all.len() > 2 && all.iter().any(|(_, told)| told[1] > Nanos::ZERO));
-                // A transition between two states has the exit of one and the entry of the other.
+                // A transition between two states takes the exit of one and the entry of the other.
                 let [into_zero, from_zero] = all[0].1;
                 for (found, [entry, exit]) in &all[1..] {
                     let (entry, exit) = (*entry + from_zero, *exit + into_zero);

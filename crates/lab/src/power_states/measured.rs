@@ -1,4 +1,4 @@
-//! Power states as they really are: latencies of their transitions, and watts in them.
+//! Measured power states: latencies of their transitions, and watts in each.
 
 use super::PowerStatesError;
 use super::drive::{MeasuredDrive, ReadableController};
@@ -13,26 +13,27 @@ use joulio_workload::Stop;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Shortest time for which a drive is left alone in a power state.
+/// Shortest time without commands in a power state.
 const MIN_SETTLE: Nanos = Nanos::from_millis(10);
-/// Time for which a drive is left alone in a state whose latencies its vendor does not report.
+/// Time without commands in a state whose latencies the vendor does not report.
 const UNREPORTED_SETTLE: Nanos = Nanos::from_millis(100);
 
-/// A drive's meter reports means of whole seconds: what the first of a window holds is all of the state.
+/// Wait before measuring: the drive's meter reports means over whole seconds, and the first one must be of this state
+/// only.
 const METER_SETTLE: Nanos = Nanos::from_millis(1_500);
 
-/// Extent of a measurement.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
-    /// Rounds of the latencies, of which the least counts.
+    /// Rounds of the latency measurement, of which the shortest times count.
     pub rounds: u32,
-    /// Time in each state for which watts are measured.
+    /// Time over which watts are measured in each state.
     pub time: Nanos,
-    /// Words that choose meters of the machine beside the drive's own.
+    /// Words that select meters of the machine, in addition to the drive's own.
     pub meters: Vec<String>,
 }
 
-/// Power states of a drive as they were measured.
+/// Measured power states of a drive.
 #[derive(Debug, Serialize)]
 pub struct MeasuredStates {
     /// Name that the user gave the controller.
@@ -41,42 +42,42 @@ pub struct MeasuredStates {
     pub model: String,
     /// Serial number.
     pub serial: String,
-    /// Rounds of the latencies, of which the least counts.
+    /// Rounds of the latency measurement, of which the shortest times count.
     pub rounds: u32,
-    /// Microseconds by which latencies of this measurement must differ to be significant.
+    /// Smallest difference between latencies, in microseconds, that is not noise.
     pub noise_us: f64,
-    /// The states, from 0.
+    /// Power states, from 0.
     pub states: Vec<MeasuredState>,
-    /// Reasons why there are no watts, a line a meter.
+    /// Reasons why there are no watts, one line for each meter.
     pub unmetered: Vec<String>,
 }
 
-/// A power state as measured, with its vendor's figures.
+/// Measured power state, with its vendor's figures.
 #[derive(Debug, Serialize)]
 pub struct MeasuredState {
     /// Number of the state.
     pub ps: u8,
-    /// True if it does I/O.
+    /// True if the state is operational.
     pub operational: bool,
-    /// The least and the most microseconds that entering it from power state 0 took; `None`: it is 0.
+    /// Lower and upper bound of the time to enter it from power state 0, in microseconds; `None`: it is 0.
     pub entry_us: Option<(f64, f64)>,
-    /// Largest entry latency in microseconds by its vendor (ENLAT); `None`: not reported.
+    /// Vendor's maximum entry latency in microseconds (ENLAT); `None`: not reported.
     pub enlat_us: Option<u32>,
-    /// The least and the most microseconds that leaving it for power state 0 took; `None`: it is 0.
+    /// Lower and upper bound of the time to leave it for power state 0, in microseconds; `None`: it is 0.
     pub exit_us: Option<(f64, f64)>,
-    /// Largest exit latency in microseconds by its vendor (EXLAT); `None`: not reported.
+    /// Vendor's maximum exit latency in microseconds (EXLAT); `None`: not reported.
     pub exlat_us: Option<u32>,
-    /// Microseconds of the first read after a rest in it.
+    /// Latency of the first read after a rest in the state, in microseconds.
     pub first_read_us: f64,
-    /// Microseconds from setting it, in power state 0, to the end of a read sent at once.
+    /// Microseconds from setting the state, in power state 0, to the end of a read sent at once.
     pub set_and_read_us: f64,
-    /// Largest watts by its vendor (MP).
+    /// Vendor's maximum power in watts (MP).
     pub max_power_watts: f64,
-    /// Watts without I/O, a figure each meter.
+    /// Watts without I/O, a figure for each meter.
     pub watts: Vec<StateWatts>,
 }
 
-/// Watts in a power state by one meter.
+/// Watts in a power state, measured by one meter.
 #[derive(Debug, Serialize)]
 pub struct StateWatts {
     /// Boundary of the meter.
@@ -91,11 +92,12 @@ pub struct StateWatts {
     pub error_watts: Option<f64>,
 }
 
-/// Measures the power states of `drive`: latencies in rounds, then watts in each state. Autonomous transitions are
-/// off during the measurement; they and the power state are put back. `note` gets lines for the user.
+/// Measures the power states of `drive`: first latencies, in rounds, then watts in each state. Autonomous transitions
+/// are off during the measurement; they and the power state are restored afterwards. `note` receives lines for the
+/// user.
 ///
 /// # Errors
-/// The drive fails a command or a read, it was stopped, or what was changed cannot be put back.
+/// The drive fails a command or a read, the measurement was stopped, or a change cannot be restored.
 pub fn measure_states(
     drive: &mut ReadableController,
     options: &MeasureOptions,
@@ -124,7 +126,7 @@ pub fn measure_states(
         Some(FeatureRequest::PowerState(0)),
     ];
     let requests: Vec<_> = requests.into_iter().flatten().collect();
-    // An owner of the same commands, so that reads can be done while changes are held.
+    // A second handle for admin commands: the changes hold one while the drive is read.
     let admin = drive.controller.admin.again();
     let mut made = Changes::new(note);
     made.features(&admin, &requests).map_err(Box::new)?;
@@ -144,7 +146,7 @@ fn measure(
     let control = Arc::clone(drive.controller.admin.control());
     let described = control.identify_controller().power_states();
     let states: Vec<_> = (0..).zip(described).map(to_measure).collect();
-    // Invalid requests are refused before anything takes time.
+    // Opens the meters first, so that invalid words are refused before the long measurement.
     let (found, refused) = meters(drive, options)?;
     let metered = !found.is_empty();
     drop(found);
@@ -160,7 +162,7 @@ fn measure(
         if metered {
             drive.rest(state.settle.max(METER_SETTLE))?;
         }
-        // Opened again, so that a mean that the drive computes is of this state alone.
+        // Opens the meters again, so that the mean that the drive computes covers this state only.
         let (mut meters, _) = meters(drive.drive, options)?;
         if !meters.is_empty() {
             let window = meters.open().map_err(PowerStatesError::Meter)?;
@@ -180,7 +182,8 @@ fn measure(
     drive.set(0)
 }
 
-/// The drive's own meter, and those of the machine that `options` choose; and why the drive has none.
+/// Returns the drive's own meter and those of the machine that `options` select, and the reasons why others are
+/// missing.
 fn meters(
     drive: &ReadableController,
     options: &MeasureOptions,
@@ -205,7 +208,7 @@ fn meters(
     Ok((discovery.meters, refused.collect()))
 }
 
-/// Returns what to measure of the state `ps`, and the time after which the drive has surely entered it.
+/// Returns how to measure the state `ps`, with a time after which the drive has certainly entered it.
 fn to_measure((ps, state): (u8, &PowerStateDescriptor)) -> StateToMeasure {
     let reported = u64::from(state.enlat.get()) + u64::from(state.exlat.get());
     let settle = match reported {

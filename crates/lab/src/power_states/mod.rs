@@ -1,4 +1,4 @@
-//! A controller's power states: what it reports, and changes that are left or held for a while.
+//! Power states of a controller: reports, and changes that stay or are held for a while.
 
 mod drive;
 mod json;
@@ -26,10 +26,10 @@ use joulio_workload::Stop;
 use std::io;
 use std::sync::Arc;
 
-/// Failure to ask a controller about its power states, or to change them.
+/// Reason why power states cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerStatesError {
-    /// A feature could not be changed, or not be put back.
+    /// A feature could not be changed or restored.
     #[error(transparent)]
     Change(#[from] Box<ChangeError>),
     /// The controller fails a command.
@@ -44,19 +44,19 @@ pub enum PowerStatesError {
     /// The kernel has no namespace of the controller.
     #[error("{0}: no namespace in /sys/block to read: attach one (nvme attach-ns)")]
     NoNamespace(String),
-    /// The drive fails a read.
+    /// A read fails.
     #[error("reading: {0}")]
     Read(io::Error),
-    /// A signal ended it.
+    /// A signal ended the measurement.
     #[error("not all power states were measured")]
     Interrupted,
-    /// The system cannot start a thread to read the meter.
+    /// The system cannot start a thread to read the meters.
     #[error(transparent)]
     Meter(io::Error),
 }
 
 impl PowerStatesError {
-    /// Returns true if nothing is left changed, and asking was not reached.
+    /// Returns true if nothing was read from the controller, and nothing is left changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             PowerStatesError::Change(error) => !error.leaves_changes(),
@@ -71,7 +71,7 @@ impl PowerStatesError {
     }
 }
 
-/// Controller and the state of its power.
+/// A controller with the state of its power.
 #[derive(Debug)]
 pub struct PowerReport {
     /// Name that the user gave the controller.
@@ -82,15 +82,14 @@ pub struct PowerReport {
     pub serial: String,
     /// Power states, features and logs.
     pub status: PowerStatus,
-    /// Time in each power state, of an emulated controller.
+    /// Time in each power state, if the controller is emulated.
     pub residency: Option<PowerUse>,
-    /// Energy while it was waited for, and the meter's notes, or why that is not known; `None`
-    /// without a wait.
+    /// Energy during the wait with the meter's notes, or the reason why there is none; `None`: there was no wait.
     pub measured: Option<Result<(Energy, Vec<String>), String>>,
 }
 
 impl PowerReport {
-    /// Asks `controller`.
+    /// Reads the report from `controller`.
     ///
     /// # Errors
     /// The controller fails a command.
@@ -108,8 +107,7 @@ impl PowerReport {
     }
 }
 
-/// Makes changes and leaves them; returns what the controller reports then. `note` gets lines for
-/// the user.
+/// Makes changes that stay; returns what the controller reports afterwards. `note` receives lines for the user.
 ///
 /// # Errors
 /// A change fails, or the controller fails a command.
@@ -125,12 +123,11 @@ pub fn leave(
     PowerReport::read(controller)
 }
 
-/// Makes changes, waits for `time` or until `stop` while the controller measures its power, if it
-/// can, and puts the old values back; returns what the controller reported before that. `note` gets
-/// lines for the user.
+/// Makes changes, waits for `time` or until `stop` while the controller measures its power, if it can, and restores the
+/// old values. Returns what the controller reported before that. `note` receives lines for the user.
 ///
 /// # Errors
-/// A change fails or cannot be put back, or the controller fails a command.
+/// A change fails or cannot be restored, or the controller fails a command.
 pub fn hold(
     requests: &[FeatureRequest],
     controller: &NamedController,
@@ -148,7 +145,7 @@ pub fn hold(
     Ok(report)
 }
 
-/// Waits for `time` or until `stop`, and returns what the controller reports and its meter shows.
+/// Waits for `time` or until `stop`, and returns what the controller and its meter report.
 fn measure(
     controller: &NamedController,
     time: Nanos,
@@ -162,10 +159,10 @@ fn measure(
     let mut meters = Meters::new(meter.into_iter().collect(), clock);
     let window = meters.open().map_err(PowerStatesError::Meter)?;
     pause(time, stop, |_| {});
-    // Its state before any other command: that could wake it.
+    // Reads the power state before any other command, which could wake the controller.
     let mut report = PowerReport::read(controller)?;
     let measured = window.close(None);
-    // That ends the measurement of the device.
+    // Ends the measurement of the device, whose results can be read then.
     drop(meters);
     report.status.read_measurement(admin)?;
     report.measured = Some(match measured.into_iter().next() {

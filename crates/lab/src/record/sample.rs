@@ -1,4 +1,4 @@
-//! Records of runs that tests make up.
+//! Made-up records for tests.
 
 use super::{Platform, RunRecord};
 use joulio_units::Boundary;
@@ -8,7 +8,8 @@ use joulio_workload::{
 };
 use std::collections::BTreeMap;
 
-/// A run of 4 KiB reads: IOPS by mode and jobs, and watts at the wall with a band of a tenth.
+/// Returns a run of 4 KiB reads with the given IOPS, mode and jobs, and the given watts at the wall with a band of 10
+/// %.
 pub(crate) fn run(
     mode: CompletionMode,
     jobs: usize,
@@ -82,7 +83,7 @@ pub(crate) fn run(
     }
 }
 
-/// Four repetitions that differ by `noise`.
+/// Returns four repetitions that differ by `noise`.
 pub(crate) fn runs(
     mode: CompletionMode,
     jobs: usize,

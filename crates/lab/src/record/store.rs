@@ -1,4 +1,4 @@
-//! The records of a sweep, in a state file that the sweep goes on from.
+//! Records of a sweep, in a state file from which the sweep can be continued.
 
 use super::{Point, RunRecord};
 use crate::state_file::{StateError, StateFile};
@@ -10,21 +10,22 @@ use std::path::Path;
 /// Identity of a run: sweep, point, repetition.
 type Key = (String, Point, u32);
 
-/// Records by run, kept in a state file or in memory alone.
+/// Records by run, kept in a state file or only in memory.
 #[derive(Debug, Default)]
 pub struct RecordStore {
     records: Vec<RunRecord>,
     places: HashMap<Key, usize>,
     file: Option<StateFile>,
-    /// Lines that could not be written so far, as on a full disk.
+    /// Lines that could not be written so far, for example because the disk is full.
     unsaved: String,
 }
 
 impl RecordStore {
-    /// Records of the state file `path`, whose header is to be `header`; without a path in memory.
+    /// Loads the records of the state file `path`, which must have the header `header`; without a path, records are
+    /// kept in memory.
     ///
     /// # Errors
-    /// The file cannot be used, or is of another bench or of another machine's runs.
+    /// The file cannot be used, or belongs to another bench or another machine.
     pub fn open(path: Option<&Path>, header: &Value) -> Result<RecordStore, StateError> {
         let mut store = RecordStore::default();
         let Some(path) = path else { return Ok(store) };
@@ -51,18 +52,18 @@ impl RecordStore {
         Ok(store)
     }
 
-    /// Returns true if the run was done, or is unavailable. A run that failed is tried again.
+    /// Returns true if the run was done or is unavailable; failed runs are repeated.
     pub fn has(&self, sweep: &str, point: &Point, replicate: u32) -> bool {
         let key = (sweep.to_owned(), point.clone(), replicate);
         let place = self.places.get(&key);
         place.is_some_and(|&at| self.records[at].result.failure.is_none())
     }
 
-    /// Adds `record`, in place of an earlier one of the same run. A run that was ended early is not
-    /// kept in the file: it is done again.
+    /// Adds `record`, replacing an earlier one of the same run. A run that was ended early is not written to the file,
+    /// so that it is repeated.
     ///
     /// # Errors
-    /// The file cannot be written: the record is held, and written with the next one.
+    /// The file cannot be written: the record is kept in memory and written with the next one.
     pub fn add(&mut self, record: RunRecord) -> Result<(), StateError> {
         if !record.result.interrupted && self.file.is_some() {
             self.unsaved += &serde_json::to_string(&record)?;
@@ -72,10 +73,10 @@ impl RecordStore {
         self.save()
     }
 
-    /// Writes what could not be written before.
+    /// Writes the lines that could not be written before.
     ///
     /// # Errors
-    /// It still cannot.
+    /// They still cannot be written.
     pub fn save(&mut self) -> Result<(), StateError> {
         if let Some(file) = &mut self.file
             && !self.unsaved.is_empty()
@@ -97,12 +98,12 @@ impl RecordStore {
         }
     }
 
-    /// The records, as they were added.
+    /// Returns the records in the order in which they were added.
     pub fn records(&self) -> &[RunRecord] {
         &self.records
     }
 
-    /// The record of a run.
+    /// Returns the record of a run.
     pub fn get(&self, sweep: &str, point: &Point, replicate: u32) -> Option<&RunRecord> {
         let key = (sweep.to_owned(), point.clone(), replicate);
         self.places.get(&key).map(|&at| &self.records[at])

@@ -7,7 +7,7 @@ use joulio_energy::Boundary;
 use std::collections::VecDeque;
 use tempfile::TempDir;
 
-/// A person who does what is requested `times` times, then leaves.
+/// A person who does as asked `times` times, and then leaves.
 struct Script {
     times: usize,
     heard: String,
@@ -25,11 +25,11 @@ impl Person for Script {
     }
 }
 
-/// Joules of each window that is to come; nothing where the meter fails.
+/// Joules in each window to come; `None`: the meter fails.
 struct Plug {
     joules: VecDeque<Option<f64>>,
     lengths: Vec<Nanos>,
-    /// A signal comes in this window.
+    /// Index of the window in which a signal comes.
     stopped_in: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Gauge for Plug {
             stop.stop();
             return Ok(None);
         }
-        // A window that is not empty on a clock of nanoseconds.
+        // The window must not be empty on a clock with nanoseconds.
         std::thread::sleep(std::time::Duration::from_micros(10));
         self.lengths.push(length);
         let mut watched = GaugeReading::default();
@@ -91,7 +91,7 @@ impl Room {
         SwapState::load(&self.file()).ok().unwrap()
     }
 
-    /// Goes on with what the file has; what the person heard.
+    /// Continues with the file's state; returns what the person was told.
     fn run(
         &self,
         state: SwapState,

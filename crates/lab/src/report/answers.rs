@@ -1,5 +1,4 @@
-//! Answers: the points of an experiment that correspond to the runs of a source's published
-//! numbers.
+//! Matching of an experiment's points with the runs of a source's published numbers.
 
 use super::data::{Cell, Estimate, ReportData};
 use crate::record::Point;
@@ -10,33 +9,33 @@ use joulio_workload::{CompletionMode, Metric, ReadWrite};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-/// Published runs, and the points that answer them.
+/// Published runs, and the points that correspond to them.
 #[derive(Debug, Default)]
 pub struct Answers {
     paper: Option<Paper>,
-    /// Points by run, that with most repetitions first.
+    /// Points by name of the published run; the point with the most repetitions comes first.
     points: HashMap<String, Vec<(String, Point)>>,
 }
 
-/// Factors of a published run that may be another's here, as long as neither side has several.
+/// Factors that need not match a published run, as long as neither the source nor the experiment has several values.
 #[derive(Debug, Default)]
 struct Loose {
     device: bool,
     engine: bool,
-    /// The source has one scheduler, and a device without one may stand for it.
+    /// True if the source has only one scheduler, so that a device without schedulers may match it.
     scheduler: bool,
 }
 
-/// Records of the points that answer a source's runs, by the runs' names.
+/// Records of the points that match a source's runs, found by the runs' names.
 pub struct OfRecords<'a> {
     data: &'a ReportData,
     answers: &'a Answers,
-    /// Comparisons that are made together: by Bonferroni each is as sure as all are to be.
+    /// Number of comparisons that are made together; Bonferroni's correction divides the significance level by it.
     together: f64,
 }
 
 impl Answers {
-    /// The points of `data` that answer the runs of `paper`.
+    /// Finds the points of `data` that match the runs of `paper`.
     pub fn of(paper: Option<Paper>, data: &ReportData) -> Answers {
         let Some(paper) = paper else {
             return Answers::default();
@@ -57,12 +56,12 @@ impl Answers {
         }
     }
 
-    /// The source.
+    /// Returns the source.
     pub fn paper(&self) -> Option<&Paper> {
         self.paper.as_ref()
     }
 
-    /// Published value of `metric` at a point, or the ends of its range.
+    /// Returns the published value of `metric` at a point, or the ends of its range.
     pub fn printed(
         &self,
         sweep: &str,
@@ -82,7 +81,7 @@ impl Answers {
         found.map(|number| (number.value, number.to))
     }
 
-    /// Values of the published runs in `data`.
+    /// Returns access to estimates in `data` by the names of published runs.
     pub fn estimates<'a>(&'a self, data: &'a ReportData) -> OfRecords<'a> {
         OfRecords {
             data,
@@ -93,7 +92,7 @@ impl Answers {
 }
 
 impl OfRecords<'_> {
-    /// The comparison as one of `comparisons` that are made together.
+    /// Returns the same for one of `comparisons` comparisons that are made together.
     pub fn among(self, comparisons: usize) -> Self {
         OfRecords {
             together: comparisons.max(1) as f64,
@@ -108,7 +107,7 @@ impl OfRecords<'_> {
         self.data.cell(sweep, point).ok_or_else(none)
     }
 
-    /// The estimate of `metric` in the points that answer `run`.
+    /// Returns the estimate of `metric` at the point that matches `run`.
     pub fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
         let none = || format!("the run that matches '{run}' has no {metric}");
         self.cell(run)?.estimate(metric).ok_or_else(none)
@@ -145,21 +144,21 @@ impl Estimates for OfRecords<'_> {
     }
 }
 
-/// A step from one estimate to another that is to be larger.
+/// A step from one estimate to another that should be larger.
 pub(super) struct Step {
-    /// True if the second mean is the larger.
+    /// True if the second mean is larger than required.
     above: bool,
-    /// Probability of a difference as large by chance; 1: not known.
+    /// Probability that chance alone makes a difference as large; 1: not known.
     pub p: f64,
 }
 
 impl Step {
-    /// Step from `from` to `to`: whether the second is above `factor` times the first, by Welch's
-    /// test where both were repeated.
+    /// Computes the step between `from` and `to`: whether the second is above `factor` times the first, with Welch's
+    /// test if both were repeated.
     pub fn of(from: &Estimate, to: &Estimate, factor: f64) -> Step {
         let scaled: Vec<f64> = from.values.iter().map(|value| value * factor).collect();
         let compared = TTest::Welch.compare(&to.values, &scaled);
-        // In virtual time once is enough: nothing varies but by the seed.
+        // One run is enough in virtual time: only the seed varies.
         let exact = from.modelled && to.modelled;
         Step {
             above: to.mean.value > from.mean.value * factor,
@@ -167,7 +166,7 @@ impl Step {
         }
     }
 
-    /// Verdict on the step as a rise, where `p` is its probability after a correction.
+    /// Returns the verdict on the step as a rise, where `p` is its probability after correction.
     pub fn verdict(&self, p: f64) -> Verdict {
         match (p <= SIGNIFICANCE, self.above) {
             (false, _) => Verdict::Undecided,
@@ -196,7 +195,7 @@ impl Loose {
     }
 }
 
-/// Returns true if `cell` is what `run` is about.
+/// Returns true if `cell` matches the published run `run`.
 fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
     let is = |factor: &str, value: String| cell.factor(factor) == Some(value);
     let method = run.method();
@@ -219,7 +218,7 @@ fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
         && scheduler(run, cell, loose)
 }
 
-/// A device without a scheduler answers runs of one scheduler alone.
+/// Returns true if the schedulers match; a device without schedulers may match if the source has only one.
 fn scheduler(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
     match (cell.factor("scheduler"), &run.scheduler) {
         (Some(here), there) => here == there.as_deref().unwrap_or("none"),
@@ -228,7 +227,8 @@ fn scheduler(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
     }
 }
 
-/// The user-space driver is not the kernel, and io_uring not the calls that wait.
+/// Returns true if the engines match: the user-space driver stands for itself, and libaio or io_uring for psync at
+/// depth.
 fn engine(run: &RunSpec, cell: &Cell) -> bool {
     let asynchronous = ["libaio", "io_uring"];
     let here = cell.factor("engine").unwrap_or_default();
@@ -247,7 +247,7 @@ fn pattern(run: &RunSpec, cell: &Cell) -> bool {
 }
 
 fn arrivals(run: &RunSpec, cell: &Cell) -> bool {
-    // A job that stalls is in none of the papers' runs.
+    // No published run has a stall.
     if cell.point.contains_key("thinktime") {
         return false;
     }

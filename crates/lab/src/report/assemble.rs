@@ -1,4 +1,4 @@
-//! A report's content: every table, figure and observation of experiments, on each machine.
+//! Content of a report: every table, figure and observation of the experiments, for each machine.
 
 use super::answers::Answers;
 use super::command::{SweepSource, command};
@@ -17,14 +17,14 @@ use joulio_twin::check::judge;
 use joulio_twin::published::{Basis, Paper};
 use serde::Serialize;
 
-/// Tables, figures and observations of an experiment, and their source.
+/// Tables, figures and observations of an experiment that a report shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     /// Short name in the experiment's file.
     pub name: &'a str,
     /// Title.
     pub title: &'a str,
-    /// Short name of the source of published numbers, `HS22`.
+    /// Short name of the source of published numbers: `HS22`.
     pub published: Option<&'a str>,
     /// Sweeps of the experiment.
     pub sweeps: &'a [SweepSource],
@@ -41,7 +41,7 @@ pub struct Shown<'a> {
 pub struct Runs {
     /// Records of the runs.
     pub records: Vec<RunRecord>,
-    /// Idle intervals around them.
+    /// Idle intervals around the runs.
     pub idle: Vec<IdleInterval>,
 }
 
@@ -54,7 +54,7 @@ pub struct Report {
     pub experiments: Vec<ExperimentReport>,
 }
 
-/// Experiment in a report.
+/// An experiment in a report.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExperimentReport {
     /// Short name.
@@ -63,9 +63,9 @@ pub struct ExperimentReport {
     pub title: String,
     /// Short name of the source of published numbers.
     pub published: Option<String>,
-    /// Title, authors and place of that source.
+    /// Title, authors and place of publication of that source.
     pub source: Option<String>,
-    /// Reports of the records of each machine and platform.
+    /// Reports for each machine and platform with records.
     pub sets: Vec<SetReport>,
 }
 
@@ -76,13 +76,13 @@ pub struct SetReport {
     pub platform: Platform,
     /// Name of the CPU or of the machine's profile.
     pub machine: String,
-    /// Devices, as they were named.
+    /// Devices by their names.
     pub devices: Vec<String>,
-    /// Runs that count.
+    /// Number of runs that count.
     pub runs: usize,
     /// Runs that are kept apart.
     pub apart: Vec<Apart>,
-    /// Idle machine around the runs.
+    /// Power of the idle machine around the runs.
     pub idle: IdleReport,
     /// Tables.
     pub tables: Vec<Table>,
@@ -90,47 +90,48 @@ pub struct SetReport {
     pub figures: Vec<ReportFigure>,
     /// Observations, with their verdicts.
     pub observed: Vec<Observed>,
-    /// Published numbers beside ours.
+    /// Published numbers compared with the results.
     pub numbers: Vec<NumberLine>,
     /// Status of each table and figure.
     pub status: Vec<ItemStatus>,
 }
 
-/// Runs that are kept apart, for one reason.
+/// Number of runs that are kept apart for the same reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct Apart {
-    /// The sweep and its point.
+    /// Sweep and point.
     pub at: String,
     /// Number of runs.
     pub runs: usize,
-    /// Why.
+    /// Reason why they are kept apart.
     pub why: String,
-    /// True if they could not be run here.
+    /// True if the runs are unavailable here.
     pub unavailable: bool,
 }
 
-/// A published number beside ours.
+/// A published number compared with the result.
 #[derive(Clone, Debug, Serialize)]
 pub struct NumberLine {
     /// Description of the number.
     pub what: String,
-    /// Words of the metric.
+    /// Name of the metric with its unit.
     pub metric: String,
     /// Printed number, or lower end of the printed range.
     pub published: f64,
     /// Upper end of the printed range.
     pub published_to: Option<f64>,
-    /// Our number.
+    /// Result of the experiment.
     pub here: f64,
-    /// Half of its 95 % interval; `None`: one run, or virtual time.
+    /// Half of its 95 % interval; `None`: a single run, or virtual time.
     pub half: Option<f64>,
-    /// Percent by which ours differs; of a gain in percent of the gain.
+    /// Percent by which the result differs from the published number; for a gain in percent, the difference of the
+    /// gains.
     pub error_percent: f64,
-    /// Percent up to which it counts as reproduced.
+    /// Largest difference in percent with which the number counts as reproduced.
     pub allowed_percent: f64,
     /// Outcome of the observation.
     pub outcome: Outcome,
-    /// Basis of the agreement; in virtual time alone.
+    /// Basis of the agreement; only in virtual time.
     pub basis: Option<Basis>,
 }
 
@@ -139,23 +140,22 @@ pub struct NumberLine {
 pub struct ItemStatus {
     /// Name.
     pub id: String,
-    /// Name in the source of this table or figure, or of the one that it is a part of; `None`: the source has none.
+    /// Name in the source of this table or figure, or of the one that it is part of; `None`: the source has none.
     pub in_source: Option<String>,
     /// Title.
     pub title: String,
-    /// Command that makes its records.
+    /// Command that makes the records.
     pub command: String,
-    /// True if it has data here.
+    /// True if there is data for it.
     pub data: bool,
-    /// Worst outcome of the observations that the table or figure shows; `NoData` where no
-    /// observation is about it.
+    /// Worst outcome of the observations that name this table or figure; `NoData` if none does.
     pub outcome: Outcome,
-    /// Why, in a sentence.
+    /// Reason in a sentence.
     pub because: String,
 }
 
 impl Report {
-    /// The report of `experiments`, each with its runs, beside what `papers` printed.
+    /// Makes the report of `experiments`, each with its runs, and with the published numbers of `papers`.
     pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Runs)>) -> Report {
         let one = |(shown, Runs { records, idle }): (Shown<'_>, Runs)| {
             let paper = shown.published.and_then(|name| {
@@ -183,8 +183,8 @@ impl Report {
 }
 
 impl ExperimentReport {
-    /// Returns the prefix of the names in `set`, which no other set has: of the experiment, the platform and, if
-    /// several machines have it, the machine.
+    /// Returns a prefix for the names in `set` that no other set has: the experiment, the platform and, if there are
+    /// several machines, the machine.
     pub(super) fn prefix(&self, set: &SetReport) -> String {
         let prefix = format!("{}-{}", self.name, set.platform.name());
         let same = self.sets.iter().filter(|one| one.platform == set.platform);
@@ -195,7 +195,7 @@ impl ExperimentReport {
     }
 }
 
-/// `text` in letters and digits that every file's name may have.
+/// Replaces characters of `text` that are not letters or digits, for use in file names.
 pub(super) fn in_a_name(text: &str) -> String {
     text.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
 }
@@ -272,7 +272,7 @@ impl SetReport {
 }
 
 impl ItemStatus {
-    /// Status of the table or figure `id`, without its command and its name in the source.
+    /// Returns the status of the table or figure `id`, without its command and its name in the source.
     fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> ItemStatus {
         let speaking = observed
             .iter()
@@ -297,14 +297,13 @@ impl ItemStatus {
     }
 }
 
-/// Name of a table or figure in its source; `None`: the source has none.
+/// Returns the name of a table or figure in its source; `None` if the source has none.
 fn in_source(said: &Option<String>, id: &str) -> Option<String> {
     let name = said.as_deref().unwrap_or(id);
     (name != "-").then(|| name.to_owned())
 }
 
-/// Returns the devices by their usual names, several of one kind with their greatest number at once: `46 ×
-/// tipro9000`.
+/// Returns the devices by their usual names; several of a kind with the largest number in one run: `46 × tipro9000`.
 fn devices(data: &ReportData) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let runs = data

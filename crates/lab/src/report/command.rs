@@ -1,25 +1,25 @@
-//! Command by which a sweep's records are made.
+//! Commands that make a sweep's records.
 
 use crate::record::Platform;
 
-/// Platforms of a sweep, and what its command takes there.
+/// A sweep with its platforms and the properties that its command depends on.
 #[derive(Clone, Debug)]
 pub struct SweepSource {
     /// Name of the sweep.
     pub name: String,
-    /// Platforms that it can be run on; not empty.
+    /// Platforms that the sweep can be run on; not empty.
     pub on: Vec<Platform>,
-    /// Command that makes its records, where `joulio lab run` alone does not.
+    /// Command that makes its records, if `joulio lab run` alone does not.
     pub made_by: Option<String>,
-    /// True if an emulated device may stand in for the device of the other sweeps.
+    /// True if an emulated device may be used in place of the other sweeps' device.
     pub stands_in: bool,
-    /// True if its runs write.
+    /// True if its runs write or trim.
     pub writes: bool,
 }
 
-/// The command that makes the records of the first of `sweeps` of `experiment`, whose sweeps are `all`, and of those of
-/// the others that stand beside it on a device that stands in; on `platform` or, where the sweep cannot be run there, on
-/// the first on which it can.
+/// Returns the command that makes the records of the first of `sweeps` of `experiment`, together with those of the
+/// other sweeps that use a stand-in device. `all` are the experiment's sweeps. The command is for `platform`, or if the
+/// sweep cannot be run there, for its first platform.
 pub fn command(
     experiment: &str,
     sweeps: &[&str],
@@ -38,7 +38,7 @@ pub fn command(
     if let Some(made_by) = source.and_then(|source| source.made_by.clone()) {
         return made_by;
     }
-    // A sweep that is not in virtual time stands for itself: the others need no device.
+    // A sweep that has no run in virtual time is named by itself, because the others need no device.
     let alone = source.filter(|source| !source.on.contains(&Platform::Twin));
     let beside = sources.flatten().filter(|source| source.stands_in);
     let name = alone.map_or_else(String::new, |source| {

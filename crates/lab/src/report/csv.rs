@@ -1,4 +1,4 @@
-//! The data as CSV.
+//! Data of a report as CSV.
 
 use super::figure::{Drawing, ReportFigure};
 use super::table::{Table, Value};
@@ -28,7 +28,7 @@ const TILES: [&str; 13] = [
     "modelled",
 ];
 
-/// The numbers of `figure`, a line a value.
+/// Returns the numbers of `figure`, a value on each line.
 pub fn figure_csv(figure: &ReportFigure) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     let tiles = figure
@@ -95,7 +95,7 @@ pub fn figure_csv(figure: &ReportFigure) -> String {
     text(&mut writer, rows)
 }
 
-/// The numbers of `table`, a line a value.
+/// Returns the numbers of `table`, a value on each line.
 pub fn table_csv(table: &Table) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     let header = [
@@ -152,7 +152,7 @@ fn optional(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// `rows` as text. Writing to memory cannot fail.
+/// Returns `rows` as text. Writing to memory cannot fail.
 fn text(writer: &mut Writer<Vec<u8>>, rows: Vec<Vec<String>>) -> String {
     for row in rows {
         let _ = writer.write_record(row);

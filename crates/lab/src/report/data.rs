@@ -1,4 +1,4 @@
-//! Records by sweep and point, and estimates of their figures.
+//! Records by sweep and point, and estimates from them.
 
 use super::spec::{OneOrMore, Where};
 use super::value::sort_values;
@@ -19,49 +19,49 @@ pub struct ReportData {
     cells: BTreeMap<(String, Point), Cell>,
 }
 
-/// The repetitions of one point of a sweep.
+/// Repetitions of one point of a sweep.
 #[derive(Debug)]
 pub struct Cell {
     /// Name of the sweep.
     pub sweep: String,
     /// Factors of the point.
     pub point: Point,
-    /// Runs that count, by repetition.
+    /// Runs that count, in the order of their repetitions.
     pub runs: Vec<RunRecord>,
     /// Runs that are kept apart.
     pub apart: Vec<KeptApart>,
 }
 
-/// A run that is in no mean.
+/// A run that counts in no mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeptApart {
     /// Repetition of the run.
     pub replicate: u32,
-    /// Why.
+    /// Reason why it does not count.
     pub why: String,
-    /// True if it could not be run here.
+    /// True if the run is unavailable here.
     pub unavailable: bool,
 }
 
-/// Estimate of a point's figure: its repetitions, and their mean and error.
+/// Estimate of a figure at a point: the values of its repetitions, with their mean and error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Value of each repetition.
     pub values: Vec<f64>,
-    /// Mean of the values, with its 95 % interval: infinitely wide of a single one.
+    /// Mean of the values with its 95 % interval, which is infinitely wide for a single value.
     pub mean: Interval,
-    /// The mean with the model's parameters at the ends of their bands; `None`: no model's energy.
+    /// Mean with the model's parameters at the ends of their bands; `None`: not modelled energy.
     pub band: Option<(f64, f64)>,
-    /// True for a model's value, false for a measured one.
+    /// True for a modelled value, false for a measured one.
     pub modelled: bool,
     /// Boundary and source of an energy figure.
     pub energy: Option<(Boundary, String)>,
 }
 
 impl ReportData {
-    /// Records by platform and machine, each pair a set of its own: what was measured on unlike machines is never in one
-    /// mean. Those of the sweeps `standing_in`, on a machine's emulated device, are in the set of the machine's devices
-    /// where that has no such runs.
+    /// Splits records by platform and machine, so that values from different machines are never averaged. Records of
+    /// the sweeps `standing_in` from a machine's emulated device are added to those of its real devices, if these have
+    /// no such runs.
     pub fn sets(
         records: impl IntoIterator<Item = RunRecord>,
         standing_in: &[&str],
@@ -124,23 +124,23 @@ impl ReportData {
         }
     }
 
-    /// Points, sweep by sweep.
+    /// Returns the points, sweep by sweep.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.cells.values()
     }
 
-    /// Points of `sweep` whose factors have one of the values of `filter`.
+    /// Returns the points of `sweep` whose factors have one of the values of `filter`.
     pub fn select<'a>(&'a self, sweep: &'a str, filter: &'a Where) -> Vec<&'a Cell> {
         let of_sweep = self.cells().filter(|cell| cell.sweep == sweep);
         of_sweep.filter(|cell| cell.is_in(filter)).collect()
     }
 
-    /// The point of a sweep.
+    /// Returns a point of a sweep.
     pub fn cell(&self, sweep: &str, point: &Point) -> Option<&Cell> {
         self.cells.get(&(sweep.to_owned(), point.clone()))
     }
 
-    /// Values of `factor` in `cells`, in an order that people expect.
+    /// Returns the values of `factor` in `cells`, in a natural order.
     pub fn values(cells: &[&Cell], factor: &str) -> Vec<String> {
         let mut values: Vec<String> = Vec::new();
         for cell in cells {
@@ -156,15 +156,15 @@ impl ReportData {
 }
 
 impl Cell {
-    /// Returns the point's device, if it is an emulated one that stands in for one of `platform`.
+    /// Returns the point's device, if it is an emulated one that is used in place of one of `platform`.
     pub fn stand_in(&self, platform: Platform) -> Option<String> {
         let emulated = |run: &RunRecord| run.platform == Platform::Emulated;
         let stands_in = platform == Platform::Real && self.runs.first().is_some_and(emulated);
         self.factor("device").filter(|_| stands_in)
     }
 
-    /// Value of `factor`: of the point or, where the sweep has not named it, of the runs.
-    /// An emulated device has its profile's name.
+    /// Returns the value of `factor`: the point's or, if the sweep does not have this factor, that of the runs. An
+    /// emulated device is named by its profile.
     pub fn factor(&self, factor: &str) -> Option<String> {
         if let Some(value) = self.point.get(factor) {
             return Some(plain(factor, value));
@@ -202,7 +202,7 @@ impl Cell {
         Estimate::of(&values.collect::<Vec<_>>())
     }
 
-    /// The estimate of a figure of job `index`, from 0; `None` where no run has that job.
+    /// Returns the estimate of a figure of job `index`, from 0; `None` if no run has that job.
     pub fn of_job(&self, index: usize, figure: fn(&JobCounts) -> f64) -> Option<Estimate> {
         let good = self
             .runs
@@ -220,7 +220,7 @@ impl Cell {
         Estimate::of(&values.collect::<Vec<_>>())
     }
 
-    /// The estimate of a metric, or of a count by its name.
+    /// Returns the estimate of a metric, or of a count by its name.
     pub fn estimate_of(&self, metric: Option<Metric>, count: Option<&str>) -> Option<Estimate> {
         match (metric, count) {
             (Some(metric), _) => self.estimate(metric),
@@ -229,8 +229,8 @@ impl Cell {
         }
     }
 
-    /// Returns the estimate of `metric`; `None` if no run has it, or runs have it at different boundaries. Runs in a
-    /// guest have estimates only of counts per I/O: their times are not valid.
+    /// Returns the estimate of `metric`; `None` if no run has it, or runs have it at different boundaries. For runs in
+    /// a guest only counts per I/O have estimates: their times are not valid.
     pub fn estimate(&self, metric: Metric) -> Option<Estimate> {
         let good = |run: &&RunRecord| run.platform != Platform::Guest || is_count(metric);
         let runs = self.runs.iter().filter(good);
@@ -239,7 +239,7 @@ impl Cell {
     }
 }
 
-/// True for what is counted for an I/O, however long that takes.
+/// Returns true for metrics that are counts per I/O and independent of time.
 fn is_count(metric: Metric) -> bool {
     matches!(
         metric,
@@ -247,7 +247,7 @@ fn is_count(metric: Metric) -> bool {
     )
 }
 
-/// Why `cells` have nothing to show, in a sentence; `needs`: what they need.
+/// Returns a sentence on why `cells` have nothing to show; `needs` is what they need.
 pub(super) fn no_data<'a>(
     cells: impl IntoIterator<Item = &'a Cell>,
     needs: Option<&str>,
@@ -265,7 +265,7 @@ pub(super) fn no_data<'a>(
     format!("No data here: {because}.")
 }
 
-/// Returns true if `value` of a factor is one of `values`, an emulated device by its profile.
+/// Returns true if `value` of a factor is one of `values`; an emulated device is compared by its profile.
 pub(crate) fn is_one_of(factor: &str, value: &str, values: &OneOrMore) -> bool {
     let value = plain(factor, value);
     values
@@ -274,7 +274,7 @@ pub(crate) fn is_one_of(factor: &str, value: &str, values: &OneOrMore) -> bool {
         .any(|one| plain(factor, one) == value)
 }
 
-/// `value` of a factor as people call it.
+/// Returns the `value` of a factor in the form that people use.
 pub(super) fn plain(factor: &str, value: &str) -> String {
     match factor {
         "device" => device_name(value),
@@ -283,7 +283,7 @@ pub(super) fn plain(factor: &str, value: &str) -> String {
     }
 }
 
-/// The values of jobs, which take them in turn, with those that repeat counted: `7×4k:128k`.
+/// Shortens values that jobs take in turn by counting repeated ones: `7×4k:128k`.
 fn counted(list: &str) -> String {
     let mut parts: Vec<(&str, usize)> = Vec::new();
     for part in list.split(':') {
@@ -299,7 +299,7 @@ fn counted(list: &str) -> String {
     parts.into_iter().map(text).collect::<Vec<_>>().join(":")
 }
 
-/// An emulated device by its profile, without its size and its number among those alike.
+/// Returns an emulated device's profile and parameters, without its size and its number among equal devices.
 pub(super) fn device_name(device: &str) -> String {
     let Some(name) = device.strip_prefix("emulated:") else {
         return device.to_owned();
@@ -333,7 +333,7 @@ impl Estimate {
         })
     }
 
-    /// Half of the mean's 95 % interval; nothing of a model's single value, which no chance moves.
+    /// Returns half of the mean's 95 % interval; zero for a single modelled value, which has no noise.
     pub fn noise(&self) -> f64 {
         match self.modelled && self.values.len() < 2 {
             true => 0.0,
@@ -341,8 +341,8 @@ impl Estimate {
         }
     }
 
-    /// Mean of `other` over this one's, with the interval of Welch's test at `significance`. Simulated values need
-    /// one run only; a value that was measured once has no interval.
+    /// Returns the ratio of the mean of `other` to this one, with the interval of Welch's test at `significance`.
+    /// Simulated values need only one run; for a measured value from a single run, the interval is unknown.
     pub fn ratio_of(&self, other: &Estimate, significance: f64) -> Interval {
         let ratio = TTest::Welch.ratio(&other.values, &self.values, significance);
         let exact = self.modelled && other.modelled;
@@ -352,8 +352,8 @@ impl Estimate {
         })
     }
 
-    /// Returns true if neither is of energy, or both are at one boundary, by one meter or by the model, whose
-    /// name has the device that it is of.
+    /// Returns true if neither is an energy figure, or both have the same boundary and source; of two modelled figures
+    /// only the boundary has to be the same, because the source contains the devices' names.
     pub fn is_of_boundary(&self, other: &Estimate) -> bool {
         let modelled = self.modelled && other.modelled;
         match (&self.energy, &other.energy) {
@@ -362,8 +362,8 @@ impl Estimate {
         }
     }
 
-    /// Returns true if the model's bands of both overlap: which is the more is not known of any
-    /// machine of the kind, however often it is simulated.
+    /// Returns true if the model's bands of both overlap: then it is not known which is larger on a real machine,
+    /// however many simulations there are.
     pub fn bands_overlap(&self, other: &Estimate) -> bool {
         match (self.band, other.band) {
             (Some(one), Some(other)) => one.0 <= other.1 && other.0 <= one.1,

@@ -1,4 +1,4 @@
-//! The report's files.
+//! Files of a report.
 
 use super::assemble::{Report, in_a_name};
 use super::csv::{figure_csv, table_csv};
@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A report that cannot be written.
+/// Reason why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct WriteError {
@@ -19,12 +19,13 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
-/// Writes `report` into `folder`, which is made: `report.html`, which needs no other file,
-/// `report.json`, `report.md`, and a CSV file of each table and figure in `data/`. Files of these names
+/// Writes `report` to the new or existing `folder`: `report.html`, which needs no other file, `report.json`,
+/// `report.md`, and in `data/` a CSV file of each table and figure. Existing files of these names are replaced. Returns
+/// the path of the page.
 /// are replaced. Returns the page's path.
 ///
 /// # Errors
-/// A file or a folder cannot be written.
+/// A file or folder cannot be written.
 pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
     let data = folder.join("data");
     let failed = |path: &Path| {

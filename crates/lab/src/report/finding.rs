@@ -1,4 +1,4 @@
-//! Findings: five sentences with their certainty.
+//! Findings: five sentences on a report, each with its certainty.
 
 use super::assemble::{Report, SetReport};
 use super::outcome::Outcome;
@@ -7,7 +7,7 @@ use super::words;
 use crate::record::Platform;
 use serde::Serialize;
 
-/// Sentence of the report's first screen.
+/// A sentence at the top of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The sentence.
@@ -18,11 +18,11 @@ pub struct Finding {
     pub certainty: String,
 }
 
-/// Sentences of the first screen.
+/// Number of sentences.
 const COUNT: usize = 5;
 
-/// The five sentences of `report`: how much of the sources comes out, the observations that matter
-/// most, and what all of it rests on.
+/// Returns the five sentences of `report`: how many of the sources' observations and numbers are reproduced, the most
+/// important observations, and the data that the report is based on.
 pub fn findings(report: &Report) -> Vec<Finding> {
     let sets: Vec<&SetReport> = report.experiments.iter().flat_map(|e| &e.sets).collect();
     if sets.is_empty() {
@@ -52,7 +52,7 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     found
 }
 
-/// Words as a sentence of its own.
+/// Makes a sentence of `words`.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let Some(first) = letters.next() else {
@@ -105,7 +105,7 @@ fn overall(sets: &[&SetReport]) -> Finding {
 }
 
 fn basis(sets: &[&SetReport]) -> Finding {
-    // A set without any run is no basis.
+    // Sets without runs are not mentioned, unless all are.
     let any = sets.iter().any(|set| set.runs > 0);
     let counts = sets.iter().filter(|set| set.runs > 0 || !any);
     let mut platforms: Vec<Platform> = counts.map(|set| set.platform).collect();

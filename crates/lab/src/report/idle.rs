@@ -1,4 +1,4 @@
-//! Idle machine around the runs of a set: its watts, or why there are none.
+//! Power of the idle machine around the runs of a set, or the reason why it is not known.
 
 use super::data::ReportData;
 use super::value::{short, signed};
@@ -6,19 +6,19 @@ use crate::idle_interval::{IdleInterval, IdleSummary};
 use crate::record::Platform;
 use serde::Serialize;
 
-/// Idle machine around the runs.
+/// Power of the idle machine around the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IdleReport {
     /// Idle power by meter.
     pub meters: Vec<IdleSummary>,
-    /// Largest part of an interval in which the CPUs worked, 0 to 1; `None`: not known.
+    /// Largest fraction of an interval in which the CPUs were busy, 0 to 1; `None`: not known.
     pub busiest: Option<f64>,
-    /// Why there is no figure; `None`: there is.
+    /// Reason why there is no figure; `None`: there is one.
     pub missing: Option<String>,
 }
 
 impl IdleReport {
-    /// Report of the intervals of `all` that are of the machine and platform of `data`.
+    /// Summarises the intervals of `all` on the machine and platform of `data`.
     pub(super) fn of(data: &ReportData, all: &[IdleInterval]) -> IdleReport {
         let mine = all.iter();
         let mine = mine.filter(|one| one.platform == data.platform && one.machine == data.machine);
@@ -39,7 +39,7 @@ impl IdleReport {
         }
     }
 
-    /// A sentence for each meter, or one of why there is none.
+    /// Returns a sentence for each meter, or one with the reason why there is none.
     pub fn sentences(&self) -> Vec<String> {
         if let Some(why) = &self.missing {
             return vec![format!("Idle machine: not measured: {why}.")];
@@ -75,7 +75,7 @@ impl IdleReport {
 mod tests {
     use super::*;
 
-    /// Four of 64 CPUs were busy: nearly 400 % of one.
+    /// Four of 64 CPUs were busy, which is nearly 400 % of one CPU.
     #[test]
     fn what_was_busy_is_a_share_of_all_cpus() {
         let report = IdleReport {

@@ -1,4 +1,4 @@
-//! The report as Markdown: tables for a paper's repository or an issue.
+//! Report as Markdown, with tables for a paper's repository or an issue.
 
 use super::assemble::{Report, SetReport};
 use super::figure::{Drawing, Mark, Panel, ReportFigure, Tie, Tiles, Xy};
@@ -8,7 +8,7 @@ use super::value::{ends, short, signed};
 use super::words;
 use std::fmt::Write;
 
-/// `report` as Markdown.
+/// Returns `report` as Markdown.
 pub fn markdown(report: &Report) -> String {
     let mut text = String::from("# joulio lab: what was found\n\n");
     for (index, finding) in findings(report).iter().enumerate() {
@@ -216,7 +216,7 @@ fn of_tiles(text: &mut String, tiles: &Tiles) {
     rows(text, &head, lines);
 }
 
-/// A table in Markdown. A bar would end a cell.
+/// Writes a table in Markdown. Bars are escaped because they would end a cell.
 fn rows(text: &mut String, head: &[&str], lines: impl Iterator<Item = Vec<String>>) {
     let line = |cells: &[String]| {
         let cells = cells.iter().map(|cell| cell.replace('|', "\\|"));

@@ -1,4 +1,4 @@
-//! Report of an experiment: records in, tables, figures and judged observations out.
+//! Report of an experiment: tables, figures and judged observations, made from records.
 
 mod answers;
 mod assemble;

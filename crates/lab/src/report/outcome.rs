@@ -3,17 +3,17 @@
 use joulio_twin::check::judge::Verdict;
 use serde::Serialize;
 
-/// Outcome of an observation; with several parts the lowest decides.
+/// Outcome of an observation; if it has several parts, the lowest outcome decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The observation does not hold here.
     Differs,
-    /// The runs are not sure enough for an answer.
+    /// The runs' noise is too large for an answer.
     Undecided,
     /// The observation holds here.
     Holds,
-    /// The runs that could tell were not made.
+    /// The runs that would decide were not made.
     NoData,
 }
 

@@ -1,4 +1,4 @@
-//! Every table and figure of the published papers, by which command it is had here, and what became of it.
+//! List of the published papers' tables and figures, with the commands that reproduce them and the outcomes.
 
 use super::assemble::{ItemStatus, Report};
 use super::outcome::Outcome;
@@ -6,7 +6,7 @@ use super::words;
 use crate::record::Platform;
 use std::fmt::Write;
 
-/// Table or figure of a paper.
+/// A table or figure of a paper.
 #[derive(Clone, Debug)]
 pub struct PaperItem {
     /// Short name of the paper.
@@ -15,7 +15,7 @@ pub struct PaperItem {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Findings by platform and machine, in the order of the results.
+    /// Findings by platform and machine, in the order of the folders.
     pub found: Vec<PaperFinding>,
 }
 
@@ -30,12 +30,12 @@ pub struct PaperFinding {
     pub data: bool,
     /// Outcome of the table or figure.
     pub outcome: Outcome,
-    /// Why.
+    /// Reason in a sentence.
     pub because: String,
 }
 
 impl PaperItem {
-    /// Returns every table and figure of papers in `report`.
+    /// Returns all tables and figures of the papers in `report`.
     pub fn all(report: &Report) -> Vec<PaperItem> {
         let mut items: Vec<PaperItem> = Vec::new();
         for experiment in &report.experiments {
@@ -64,13 +64,13 @@ impl PaperItem {
         items
     }
 
-    /// True if it has data and a verdict somewhere.
+    /// Returns true if it has data and a verdict on some platform.
     pub fn is_judged(&self) -> bool {
         let mut found = self.found.iter();
         found.any(|one| one.data && one.outcome != Outcome::NoData)
     }
 
-    /// Returns the findings that are shown: those with data, or all if none has data.
+    /// Returns the findings to show: those with data, or all if none has data.
     pub fn told(&self) -> Vec<&PaperFinding> {
         let with_data: Vec<_> = self.found.iter().filter(|one| one.data).collect();
         match with_data.is_empty() {
@@ -79,7 +79,7 @@ impl PaperItem {
         }
     }
 
-    /// Adds a table or figure that is this one, or a part of it.
+    /// Adds the status of a table or figure that is this one or a part of it.
     fn add(&mut self, platform: Platform, status: &ItemStatus) {
         let whole = self.found.iter_mut().find(|one| one.platform == platform);
         let Some(whole) = whole else {
@@ -106,7 +106,7 @@ impl PaperItem {
     }
 }
 
-/// `items` as a page of Markdown, a table a paper.
+/// Returns `items` as a page of Markdown, with a table for each paper.
 pub fn papers(items: &[PaperItem]) -> String {
     let judged = items.iter().filter(|item| item.is_judged()).count();
     let mut text = format!(
@@ -117,7 +117,7 @@ pub fn papers(items: &[PaperItem]) -> String {
     for item in items {
         if item.paper != last {
             last = &item.paper;
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "\n## {last}\n\n| | what it shows | command | here |\n|---|---|---|---|"
@@ -148,7 +148,7 @@ impl PaperFinding {
     }
 }
 
-/// Words as a cell of a table, which a bar would end, and in which a star would begin something.
+/// Escapes characters of a table's cell: a bar would end it, a star begin emphasis.
 fn cell(words: &str) -> String {
     words.replace('|', "\\|").replace('*', "\\*")
 }

@@ -1,4 +1,4 @@
-//! Bars side by side, and on each other.
+//! Bars side by side, and stacked bars.
 
 use super::Drawn;
 use super::colour::Colours;
@@ -10,7 +10,7 @@ use crate::report::figure::{Mark, Series, Style, Xy};
 use crate::report::value::short;
 use maud::{Markup, html};
 
-/// A bar: its series and mark, where it stands, how wide it is, and from where to where it goes.
+/// A bar: its series and mark, its place and width, and the heights at which it starts and ends.
 struct Bar<'a> {
     series: &'a Series,
     mark: &'a Mark,
@@ -20,7 +20,7 @@ struct Bar<'a> {
     to: f64,
 }
 
-/// Widest bar.
+/// Largest width of a bar.
 const WIDEST: f64 = 46.0;
 
 pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
@@ -36,7 +36,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
         values.extend(marks().filter_map(|mark| Some(mark.published?.0)));
         values.extend(marks().filter_map(|mark| Some(mark.band?.1)));
     }
-    // The value of the highest bar is above it, and below the frame's words at the top.
+    // Leaves room for the highest bar's value below the text at the top of the frame.
     let room = if xy.style == Style::Bars { 20.0 } else { 6.0 };
     let y_scale = Scale::of(&values, (BOTTOM, TOP + room), false);
     let modelled = marks().count() > 0 && marks().all(|mark| mark.modelled);
@@ -84,7 +84,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     })
 }
 
-/// Place of the words of a bar: above its interval, its band and what was printed.
+/// Returns the height of a bar's label: above its interval, its band and the published value.
 fn above(bar: &Bar<'_>, top: f64, y_scale: &Scale) -> f64 {
     let mut above = top;
     for (_, high) in [bar.mark.interval, bar.mark.band].into_iter().flatten() {
@@ -92,7 +92,7 @@ fn above(bar: &Bar<'_>, top: f64, y_scale: &Scale) -> f64 {
     }
     if let Some((value, to)) = bar.mark.published {
         let ring = y_scale.place(to.map_or(value, |to| f64::midpoint(value, to)));
-        // The words are as high as two rings.
+        // The label is as high as two rings.
         if (above - 20.0..above + 7.0).contains(&ring) {
             above = ring - 7.0;
         }
@@ -100,7 +100,7 @@ fn above(bar: &Bar<'_>, top: f64, y_scale: &Scale) -> f64 {
     above
 }
 
-/// The model's band of a bar.
+/// Draws the model's band of a bar.
 fn band(bar: &Bar<'_>, y_scale: &Scale, index: usize) -> Markup {
     html! {
         @if let Some((low, high)) = bar.mark.band {
@@ -113,7 +113,7 @@ fn band(bar: &Bar<'_>, y_scale: &Scale, index: usize) -> Markup {
     }
 }
 
-/// Width that a value of x has.
+/// Returns the width available for each value of x.
 fn slot(xy: &Xy) -> f64 {
     (RIGHT - LEFT) / xy.x.values.len().max(1) as f64
 }

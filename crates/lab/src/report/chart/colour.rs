@@ -2,7 +2,7 @@
 
 use crate::report::figure::{Drawing, ReportFigure};
 
-/// Colours of the style sheet.
+/// Number of colours of the style sheet.
 pub const COUNT: usize = 8;
 
 /// Names that always have the same colour.
@@ -67,18 +67,18 @@ impl Colours {
                 given.push((name.clone(), free.unwrap_or(given.len() % COUNT)));
             }
         }
-        // In the order in which they appear, which is that of the legend.
+        // In order of appearance, as in the legend.
         given.sort_by_key(|(name, _)| names.iter().position(|one| one == name));
         Colours(given)
     }
 
-    /// The colour of `name`.
+    /// Returns the colour of `name`.
     pub fn index(&self, name: &str) -> usize {
         let found = self.0.iter().find(|(of, _)| of == name);
         found.map_or(0, |(_, index)| *index)
     }
 
-    /// Names and their colours.
+    /// Returns the names with their colours.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|(name, index)| (name.as_str(), *index))
     }

@@ -1,11 +1,11 @@
-//! Frame of a drawing: ground, axes, words.
+//! Frame of a drawing: background, axes, labels.
 
 use super::Drawn;
 use super::scale::Scale;
 use crate::report::value::short;
 use maud::{Markup, html};
 
-/// Sizes of a drawing: as wide as a telephone.
+/// Size of a drawing: no wider than a telephone's screen.
 pub const WIDTH: f64 = 380.0;
 pub const HEIGHT: f64 = 262.0;
 pub const LEFT: f64 = 54.0;
@@ -13,29 +13,29 @@ pub const RIGHT: f64 = 368.0;
 pub const TOP: f64 = 24.0;
 pub const BOTTOM: f64 = 214.0;
 
-/// A drawing: words for its axes, what they mark, and whether its ground is hatched.
+/// Frame of a drawing: labels, the marks on the axes, and whether its background is hatched.
 pub struct Frame<'a> {
     pub id: &'a str,
     pub words: &'a str,
     pub x: &'a str,
     pub y: &'a str,
-    /// Words along the x axis and their places.
+    /// Labels along the x axis with their places.
     pub marks: Vec<(String, f64)>,
     pub y_scale: &'a Scale,
     pub modelled: bool,
 }
 
-/// Height that turned words take beyond a line.
+/// Additional height for turned labels.
 const TURNED: f64 = 46.0;
 
-/// Height of a second line of words.
+/// Height of a second line of labels.
 const SECOND: f64 = 11.0;
 
-/// Width of a letter, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 5.9;
 
 impl Frame<'_> {
-    /// The drawing of `inside` within the frame.
+    /// Draws the frame around `inside`.
     pub fn around(&self, inside: &Markup) -> Drawn {
         let title = format!("{}-words", self.id);
         let turned = self.turned();
@@ -98,7 +98,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The halves of a mark that has no room in one line: `samsung-`, `850-evo`.
+    /// Splits a label that is too long for one line: `samsung-`, `850-evo`.
     fn broken<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
         let places = self.marks.iter().zip(self.marks.iter().skip(1));
         let room = places
@@ -110,8 +110,8 @@ impl Frame<'_> {
         (width(text) > room - 3.0).then(|| text.split_at(gap))
     }
 
-    /// Returns true where words along the axis are turned, as they have no room beside each other in
-    /// two lines. Numbers are left out instead.
+    /// Returns true if the labels along the x axis have to be turned, because they do not fit side by side even in two
+    /// lines. Of numbers, some are left out instead.
     fn turned(&self) -> bool {
         let names = self
             .marks
@@ -120,7 +120,7 @@ impl Frame<'_> {
         names && self.shown(false).len() < self.marks.len()
     }
 
-    /// Marks along x that have room beside each other.
+    /// Returns the labels along the x axis that fit side by side.
     fn shown(&self, turned: bool) -> Vec<(String, f64)> {
         if turned {
             return self.marks.clone();
@@ -141,12 +141,12 @@ impl Frame<'_> {
     }
 }
 
-/// Width that `text` takes, about.
+/// Returns the approximate width of `text`.
 pub fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A place with a tenth of a unit.
+/// Rounds a coordinate to a tenth of a unit.
 pub fn round(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }

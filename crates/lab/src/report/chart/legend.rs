@@ -1,4 +1,4 @@
-//! The legend of a figure.
+//! Legend of a figure.
 
 use super::colour::Colours;
 use super::marker::{marker, printed};
@@ -6,13 +6,13 @@ use super::tiles::initial;
 use crate::report::figure::{Drawing, ReportFigure, Style, Tie};
 use maud::{Markup, html};
 
-/// An entry of a legend: a sign of 18 by 12, and what it means.
+/// An entry of a legend: a symbol of 18 by 12 units, and its meaning.
 pub struct Key {
     pub sign: Markup,
     pub words: String,
 }
 
-/// Legend of the colours, shapes and grounds of `figure`, as a list of a page.
+/// Makes the legend of `figure`, with its colours, shapes and backgrounds, as a list in HTML.
 pub fn legend(figure: &ReportFigure, colours: &Colours) -> Markup {
     html! {
         ul.legend {
@@ -26,7 +26,7 @@ pub fn legend(figure: &ReportFigure, colours: &Colours) -> Markup {
     }
 }
 
-/// Entries of the legend of `figure`.
+/// Returns the entries of the legend of `figure`.
 pub fn keys(figure: &ReportFigure, colours: &Colours) -> Vec<Key> {
     let xy = figure.panels.iter().find_map(|panel| match &panel.drawing {
         Drawing::Xy(xy) => Some(xy),

@@ -1,4 +1,4 @@
-//! Lines and scatters.
+//! Line and scatter drawings.
 
 use super::Drawn;
 use super::colour::Colours;
@@ -9,7 +9,7 @@ use crate::report::figure::{Mark, Series, Style, Xy};
 use crate::report::value::short;
 use maud::{Markup, html};
 
-/// Room between the ends of the x axis and the first and last value.
+/// Distance between the ends of the x axis and the first and last value.
 const INSET: f64 = 14.0;
 
 pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
@@ -20,7 +20,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
         all()
             .filter_map(Mark::drawn_interval)
             .flat_map(|(a, b)| [a, b])
-            // An interval down to zero is no reason against powers of ten.
+            // An interval that ends at zero does not rule out a logarithmic scale.
             .filter(|end| *end != 0.0),
     );
     values.extend(all().filter_map(|mark| Some(mark.published?.0)));
@@ -91,7 +91,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Drawn {
     })
 }
 
-/// The scale of the x axis.
+/// Returns the scale of the x axis.
 fn x_scale(xy: &Xy) -> Scale {
     let places = (LEFT + INSET, RIGHT - INSET);
     if matches!(xy.style, Style::Scatter | Style::Curve) {
@@ -108,7 +108,7 @@ fn x_scale(xy: &Xy) -> Scale {
     Scale::fixed(least, most, places, xy.x.logarithmic, Vec::new())
 }
 
-/// The model's band around a series.
+/// Draws the model's band around a series.
 fn band(series: &Series, x_scale: &Scale, y_scale: &Scale, index: usize) -> Markup {
     let ends = |end: fn((f64, f64)) -> f64| {
         let marks = series.marks.iter();
@@ -130,7 +130,7 @@ fn band(series: &Series, x_scale: &Scale, y_scale: &Scale, index: usize) -> Mark
     }
 }
 
-/// The 95 % interval of `mark`.
+/// Draws the 95 % interval of `mark`.
 pub fn whisker(mark: &Mark, x: f64, y_scale: &Scale, index: usize) -> Markup {
     let x = round(x);
     html! {
@@ -147,7 +147,7 @@ pub fn whisker(mark: &Mark, x: f64, y_scale: &Scale, index: usize) -> Markup {
     }
 }
 
-/// The curve `y` over the span of a series.
+/// Draws the curve `y` over the range of a series.
 fn curve(
     series: &Series,
     y: impl Fn(f64) -> f64,
@@ -163,7 +163,7 @@ fn curve(
     places.collect()
 }
 
-/// The stairs through `places`, from the ground up.
+/// Returns the stairs through `places`, starting at the bottom.
 fn steps(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut height = BOTTOM;
     let mut steps = Vec::with_capacity(2 * places.len());
@@ -181,7 +181,7 @@ fn points(places: &[(f64, f64)]) -> String {
     places.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the words of a mark, shown under the pointer.
+/// Returns the text of a mark that is shown under the pointer.
 pub fn words_of(series: &Series, mark: &Mark) -> String {
     let mut words = match (series.name.is_empty(), mark.at.is_empty()) {
         (true, _) => format!("{}: {}", mark.at, short(mark.y)),
@@ -200,7 +200,7 @@ pub fn words_of(series: &Series, mark: &Mark) -> String {
     words
 }
 
-/// A value or a range as it was printed.
+/// Formats a published value or range.
 pub fn range(from: f64, to: Option<f64>) -> String {
     match to {
         Some(to) => format!("{} to {}", short(from), short(to)),

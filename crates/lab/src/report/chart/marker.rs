@@ -1,9 +1,10 @@
-//! Marks of series, which differ in their shapes too.
+//! Marks of series, with a shape for each colour.
 
 use super::frame::round;
 use maud::{Markup, html};
 
-/// Returns the mark of colour `index` at a place, with `words` that are shown under the pointer; hollow if `hollow`.
+/// Draws the mark of colour `index` at a place, with `words` that are shown under the pointer; only its outline if
+/// `hollow`.
 pub fn marker(index: usize, (x, y): (f64, f64), hollow: bool, words: &str) -> Markup {
     let r = 3.6;
     let points = |corners: &[(f64, f64)]| -> String {
@@ -45,7 +46,7 @@ pub fn marker(index: usize, (x, y): (f64, f64), hollow: bool, words: &str) -> Ma
     }
 }
 
-/// The mark of a printed value: a ring around a cross of its colour.
+/// Draws the mark of a published value: a ring around a cross of the series' colour.
 pub fn printed(index: usize, (x, y): (f64, f64), words: &str) -> Markup {
     let (x, y, r) = (round(x), round(y), 5.2);
     html! {

@@ -1,8 +1,7 @@
-//! Drawings as SVG, themed by the page's style sheet: colours are its variables, and what is
-//! modelled is hatched.
+//! Drawings as SVG that follow the page's style sheet: colours are its variables, and modelled values are hatched.
 //!
-//! Written by maud and not by plotters, whose SVG has its colours and sizes built in, no classes, no
-//! patterns and no words for a screen reader.
+//! They are written with maud instead of plotters, whose SVG has fixed colours and sizes, and no classes, patterns or
+//! texts for a screen reader.
 
 mod bars;
 mod colour;
@@ -20,10 +19,10 @@ pub use colour::Colours;
 pub use frame::{WIDTH, width};
 pub use legend::{keys, legend};
 
-/// Rules of drawings: colours for light and dark, lines, words.
+/// Style rules of drawings: colours for light and dark backgrounds, lines, text.
 pub const STYLE: &str = include_str!("chart.css");
 
-/// A drawing, and the room that it takes unscaled.
+/// A drawing with its size before scaling.
 pub struct Drawn {
     pub svg: Markup,
     pub width: f64,
@@ -36,7 +35,7 @@ impl Render for Drawn {
     }
 }
 
-/// The drawing of `panel`, whose ids begin with `id`.
+/// Draws `panel`; ids in it begin with `id`.
 pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Drawn {
     match &panel.drawing {
         Drawing::Tiles(tiles) => tiles::draw(tiles, colours, id, words),
@@ -47,15 +46,15 @@ pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Drawn {
     }
 }
 
-/// Definitions that every drawing of a page refers to: one hatch a colour, and that of a modelled
-/// drawing's ground.
+/// Returns definitions that every drawing of a page refers to: a hatch for each colour, and one for the background of
+/// modelled drawings.
 pub fn definitions() -> Markup {
     html! {
         svg.definitions aria-hidden="true" width="0" height="0" { (patterns()) }
     }
 }
 
-/// The definitions themselves, for within a drawing.
+/// Returns the definitions for use within a drawing.
 pub fn patterns() -> Markup {
     html! {
             defs {
@@ -79,7 +78,7 @@ pub fn patterns() -> Markup {
     }
 }
 
-/// Words for a screen reader: what `figure` draws in one sentence.
+/// Describes in one sentence what `figure` draws, for a screen reader.
 pub fn describe(figure: &ReportFigure, panel: &Panel) -> String {
     let modelled = if figure.modelled { " Modelled." } else { "" };
     let of = match panel.title.is_empty() {

@@ -1,29 +1,29 @@
-//! Scales of axes, and round values along them.
+//! Scales of axes, and round values to mark along them.
 
-/// Values to places.
+/// Mapping from values to coordinates.
 #[derive(Clone, Debug)]
 pub struct Scale {
     from: f64,
     to: f64,
-    /// Places of both ends.
+    /// Coordinates of both ends.
     places: (f64, f64),
     logarithmic: bool,
     /// Values that are marked.
     pub ticks: Vec<f64>,
 }
 
-/// Largest over smallest value from which on a y axis is logarithmic.
+/// Smallest ratio of the largest to the smallest value for a logarithmic y axis.
 const WIDE: f64 = 60.0;
 
-/// Largest over smallest value up to which 2 and 5 are marked between powers of ten.
+/// Largest ratio of the largest to the smallest value for marks at 2 and 5 between powers of ten.
 const MANY: f64 = 1_000.0;
 
-/// Share of a step by which a value may stand above the last mark.
+/// Fraction of a step by which a value may exceed the last mark.
 const OVER: f64 = 0.06;
 
 impl Scale {
-    /// A scale from zero, or from below where there is less, to beyond the largest of `values`;
-    /// logarithmic where they are far apart and `may_be_logarithmic`.
+    /// Creates a scale from zero, or from below if there are negative values, to beyond the largest of `values`;
+    /// logarithmic if they are far apart and `may_be_logarithmic`.
     pub fn of(values: &[f64], places: (f64, f64), may_be_logarithmic: bool) -> Scale {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let least = finite().fold(f64::MAX, f64::min);
@@ -42,7 +42,7 @@ impl Scale {
         }
     }
 
-    /// A scale of `from` to `to`, widened to round values.
+    /// Creates a linear scale from `from` to `to`, widened to round values.
     fn linear(from: f64, to: f64, places: (f64, f64)) -> Scale {
         let step = round_step((to - from) / 4.0);
         let (low, high) = ((from / step - 1e-9).ceil(), (to / step - OVER).ceil());
@@ -62,7 +62,7 @@ impl Scale {
         }
     }
 
-    /// A scale of powers of ten around `from` and `to`.
+    /// Creates a scale of powers of ten around `from` and `to`.
     fn logarithmic(from: f64, to: f64, places: (f64, f64)) -> Scale {
         let (low, high) = (from.log10().floor(), (to.log10() - OVER / 4.0).ceil());
         let ticks = (low as i32..=high as i32).map(|power| 10f64.powi(power));
@@ -75,7 +75,7 @@ impl Scale {
         }
     }
 
-    /// A logarithmic scale that begins and ends at round values around those of `values` above zero.
+    /// Creates a logarithmic scale that starts and ends at round values around the positive `values`.
     pub fn around(values: &[f64], places: (f64, f64)) -> Scale {
         let above = || values.iter().copied().filter(|v| v.is_finite() && *v > 0.0);
         let least = above().fold(f64::MAX, f64::min);
@@ -100,13 +100,13 @@ impl Scale {
         Scale::fixed(from, to, places, true, ticks.collect())
     }
 
-    /// A scale of shares, 0 to 100 percent.
+    /// Creates a scale from 0 to 100 percent.
     pub fn percent(places: (f64, f64)) -> Scale {
         let ticks = vec![0.0, 25.0, 50.0, 75.0, 100.0];
         Scale::fixed(0.0, 100.0, places, false, ticks)
     }
 
-    /// A scale of exactly `from` to `to` that marks `ticks`.
+    /// Creates a scale from exactly `from` to `to` with marks at `ticks`.
     pub fn fixed(
         from: f64,
         to: f64,
@@ -124,7 +124,7 @@ impl Scale {
         }
     }
 
-    /// Place of `value`.
+    /// Returns the coordinate of `value`.
     pub fn place(&self, value: f64) -> f64 {
         let along = |value: f64| match self.logarithmic {
             true => value.max(f64::MIN_POSITIVE).log10(),
@@ -132,13 +132,13 @@ impl Scale {
         };
         let share = (along(value) - along(self.from)) / (along(self.to) - along(self.from));
         let (start, end) = self.places;
-        // Powers of ten go on below the first without an end.
+        // A logarithmic scale has no limit at its lower end, so smaller values are drawn there.
         let least = if self.logarithmic { 0.0 } else { -0.05 };
         start + share.clamp(least, 1.05) * (end - start)
     }
 }
 
-/// The smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is at least `step`.
+/// Returns the smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let step = step.max(f64::MIN_POSITIVE);
     let power = 10f64.powf(step.log10().floor());

@@ -11,7 +11,7 @@ const WIDE: f64 = 46.0;
 const HIGH: f64 = 28.0;
 const TOP: f64 = 54.0;
 
-/// Percent by which the best is better for its whole colour.
+/// Percent by which the best has to be better for its tile to have the full colour.
 const WHOLE: f64 = 10.0;
 
 pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Drawn {
@@ -21,7 +21,7 @@ pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Drawn {
         .map(|row| frame::width(row))
         .fold(30.0, f64::max);
     let side = widest + 14.0;
-    // The columns' name, and beside it that they are modelled.
+    // Room for the name of the columns, and for the note that they are modelled.
     let named = side + frame::width(&tiles.columns.0) * 1.1 + 80.0;
     let width = (side + columns.len() as f64 * WIDE + 6.0).max(named);
     let height = TOP + rows.len() as f64 * HIGH + 8.0;
@@ -64,7 +64,7 @@ fn one(tile: &Tile, colours: &Colours, (left, top): (f64, f64), largest: f64) ->
     let (x, y, w, h) = (left + 1.0, top + 1.0, WIDE - 2.0, HIGH - 2.0);
     let (index, depth) = match &tile.best {
         Some(best) => (colours.index(best), (tile.value / WHOLE).min(1.0)),
-        // Above nothing warm, below it cold.
+        // Positive differences have a warm colour, negative ones a cold colour.
         None => (usize::from(tile.value > 0.0), (tile.value / largest).abs()),
     };
     let counts = matches!(tile.tie, Tie::No | Tie::Unknown);
@@ -104,7 +104,8 @@ fn one(tile: &Tile, colours: &Colours, (left, top): (f64, f64), largest: f64) ->
     }
 }
 
-/// The letter of a name in its tiles and in the legend, of a model with its first digit: `P`, `S9` of samsung-960-evo.
+/// Returns the abbreviation of a name in its tiles and in the legend; of a model with its first digit: `P`, `S9` for
+/// samsung-960-evo.
 pub fn initial(name: &str) -> String {
     let letter = name.chars().take(1).flat_map(char::to_uppercase);
     let mut parts = name.split('-').skip(1);
@@ -112,7 +113,7 @@ pub fn initial(name: &str) -> String {
     letter.chain(digit).collect()
 }
 
-/// Percent in the room of a tile.
+/// Formats a percentage to fit into a tile.
 fn margin(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0}"),
@@ -120,7 +121,7 @@ fn margin(percent: f64) -> String {
     }
 }
 
-/// A difference in the room of a tile.
+/// Formats a difference to fit into a tile.
 fn signed_short(value: f64) -> String {
     match value.abs() {
         size if size >= 9.95 => format!("{value:+.0}"),
@@ -128,7 +129,7 @@ fn signed_short(value: f64) -> String {
     }
 }
 
-/// Returns all of a tile in words, shown under the pointer.
+/// Returns the full text of a tile, which is shown under the pointer.
 pub fn words(tile: &Tile) -> String {
     let entries = tile.entries.iter();
     let entries = entries.map(|entry| format!("{} {}", entry.name, short(entry.value)));

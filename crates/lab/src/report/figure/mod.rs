@@ -1,4 +1,4 @@
-//! Figures: from records to the marks that are drawn, and the words beside them.
+//! Figures: conversion of records to marks and labels.
 
 mod scatter;
 mod stacked;
@@ -22,24 +22,24 @@ pub struct ReportFigure {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Drawings side by side; none: there is nothing to draw.
+    /// Drawings side by side; empty: there is nothing to draw.
     pub panels: Vec<Panel>,
-    /// True if a value in it is a model's.
+    /// True if one of its values is modelled.
     pub modelled: bool,
     /// Boundaries and sources of its energy figures.
     pub energy: Vec<(Boundary, String)>,
     /// Note below the figure.
     pub note: Option<String>,
-    /// Why there is nothing to draw.
+    /// Reason why there is nothing to draw.
     pub problem: Option<String>,
 }
 
 /// Panel: a single drawing of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Panel {
-    /// Values of the factors that it is of, and its metric where the figure has several.
+    /// Values of the panel's factors, and its metric if the figure has several.
     pub title: String,
-    /// Data of the figure.
+    /// Data of the drawing.
     pub drawing: Drawing,
 }
 
@@ -60,11 +60,11 @@ pub struct Xy {
     pub style: Style,
     /// The x axis.
     pub x: Axis,
-    /// Words of the y axis.
+    /// Label of the y axis.
     pub y: String,
     /// Lines, or bars of one colour.
     pub series: Vec<Series>,
-    /// A line across: its words and where.
+    /// Horizontal line, with its label and value.
     pub limit: Option<(String, f64)>,
 }
 
@@ -76,70 +76,70 @@ pub enum Style {
     Lines,
     /// Bars side by side.
     Bars,
-    /// Bars on each other.
+    /// Bars stacked on each other.
     Stacked,
-    /// Marks.
+    /// Marks without lines.
     Scatter,
-    /// Stairs from 0 to 100 percent, with marks where they are named.
+    /// Stairs from 0 to 100 percent, with marks where they are labelled.
     Curve,
 }
 
 /// An x axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Axis {
-    /// Words of the axis.
+    /// Label of the axis.
     pub label: String,
-    /// Values that stand along it, in order, each at its place of [`Mark::x`]; of a scatter or a curve none.
+    /// Values to label along the axis, in order, each at its place of [`Mark::x`]; empty for a scatter or a curve.
     pub values: Vec<(String, f64)>,
-    /// True where equal factors are equally far apart.
+    /// True if the axis is logarithmic.
     pub logarithmic: bool,
 }
 
-/// Series: a line, or the bars of a colour.
+/// A line, or the bars of one colour.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// Name in the legend.
     pub name: String,
     /// Marks of the series, along x.
     pub marks: Vec<Mark>,
-    /// Parabola through them.
+    /// Parabola through the marks.
     pub fit: Option<Quadratic>,
 }
 
-/// Mark: a single value.
+/// A value in a drawing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
     /// Place along the x axis.
     pub x: f64,
-    /// The x value as a factor's value, or the point's label in a scatter.
+    /// Value of x as text, or the label of a scatter's point.
     pub at: String,
     /// The value: mean of the repetitions.
     pub y: f64,
     /// Ends of the mean's 95 % interval; `None`: one repetition.
     pub interval: Option<(f64, f64)>,
-    /// The value with the model's parameters at the ends of their bands.
+    /// Value with the model's parameters at the ends of their bands.
     pub band: Option<(f64, f64)>,
     /// Number of repetitions.
     pub n: usize,
-    /// True for a model's value.
+    /// True for a modelled value.
     pub modelled: bool,
-    /// Power of a package past what it is sold to draw, in virtual time.
+    /// True if a package would draw more than its TDP, in virtual time.
     pub past_tdp: bool,
     /// Published value, or the ends of its range.
     pub published: Option<(f64, Option<f64>)>,
 }
 
-/// Parts that a figure is made from.
+/// Data from which a figure is made.
 pub(super) struct Maker<'a> {
     pub spec: &'a FigureSpec,
     pub data: &'a ReportData,
     pub answers: &'a Answers,
-    /// Watts that the machine's package is sold to draw.
+    /// TDP of the machine's package in watts.
     pub tdp_watts: Option<f64>,
 }
 
 impl Maker<'_> {
-    /// The figure.
+    /// Makes the figure.
     pub fn make(&self) -> ReportFigure {
         let made = match self.spec.kind {
             DrawingKind::Lines | DrawingKind::Bars => self.xy(),
@@ -163,7 +163,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Note below the figure: its own, and what stands in.
+    /// Returns the note below the figure: its own, and which devices are stand-ins.
     fn note(&self) -> Option<String> {
         let layers = self.spec.layer.iter();
         let cells = layers.flat_map(|layer| {
@@ -181,7 +181,7 @@ impl Maker<'_> {
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
-    /// Boundaries and sources of the energy in the figure.
+    /// Returns the boundaries and sources of the figure's energy.
     fn energy(&self) -> Vec<(Boundary, String)> {
         let mut found = Vec::new();
         let mut metrics = self.spec.y_metrics();
@@ -204,7 +204,7 @@ impl Maker<'_> {
         found
     }
 
-    /// Why there is nothing to draw.
+    /// Returns the reason why there is nothing to draw.
     fn nothing(&self) -> String {
         let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
         let sweeps = self.spec.sweep.as_deref().into_iter().chain(sweeps);
@@ -212,7 +212,7 @@ impl Maker<'_> {
         no_data(cells, self.spec.needs.as_deref())
     }
 
-    /// The mark of `cell` at `x`, or nothing where it has no such figure.
+    /// Returns the mark of `cell` at `x`; `None` if it has no estimate of `metric`.
     fn mark(&self, cell: &Cell, metric: Metric, at: &str, x: f64) -> Option<Mark> {
         let estimate = cell.estimate(metric)?;
         let past = cell.runs.iter().any(|run| run.result.past_tdp.is_some());
@@ -257,13 +257,13 @@ impl Panel {
     }
 }
 
-/// Name of `cell` among others by its values of `factors`: `poll`, `4k, 8`.
+/// Returns the name of `cell` among others, from its values of `factors`: `poll`, `4k, 8`.
 pub(super) fn name(cell: &Cell, factors: &[String]) -> Option<String> {
     let values = factors.iter().map(|factor| cell.factor(factor));
     Some(values.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
-/// Names of `cells` by their values of `factors`, in the order of the factors' values.
+/// Returns the names of `cells` from their values of `factors`, in the order of these values.
 pub(super) fn names(cells: &[&Cell], factors: &[String]) -> Vec<String> {
     let mut names = vec![String::new()];
     for factor in factors {
@@ -284,10 +284,11 @@ pub(super) fn names(cells: &[&Cell], factors: &[String]) -> Vec<String> {
     names
 }
 
-/// The only one of `cells`, that with the largest `metric` if `largest`; `None` without any.
+/// Returns the only one of `cells` that has `metric`, or with `largest` the one where it is largest; `None` if there is
+/// none.
 ///
 /// # Errors
-/// There are several: what they differ in.
+/// Several cells have it; the text names a factor in which they differ.
 pub(super) fn only<'a>(
     cells: &[&'a Cell],
     metric: Metric,

@@ -1,4 +1,4 @@
-//! Metric over metric.
+//! Scatter drawings of one metric over another.
 
 use super::{Axis, Drawing, Maker, Mark, Panel, Series, Style, Xy, name, names};
 use crate::report::data::{Cell, ReportData};
@@ -92,7 +92,7 @@ impl Maker<'_> {
     }
 }
 
-/// Makes x a share of its series' largest, and y one of the largest of all.
+/// Converts x to a fraction of the largest value of its series, and y to a fraction of the largest of all series.
 fn of_peak(series: &mut [Series]) {
     let largest = |marks: &mut dyn Iterator<Item = f64>| marks.fold(f64::MIN_POSITIVE, f64::max);
     let top = largest(&mut series.iter().flat_map(|s| &s.marks).map(|mark| mark.y));

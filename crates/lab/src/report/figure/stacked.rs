@@ -1,4 +1,4 @@
-//! Bars of several parts on each other.
+//! Stacked bars.
 
 use super::xy::axis;
 use super::{Drawing, Maker, Mark, Panel, Series, Style, Xy, name, names, only};
@@ -7,7 +7,7 @@ use crate::report::spec::{Part, Where};
 use crate::report::words;
 use crate::statistics::Interval;
 
-/// A part at each of the bars: its panel, its x, and its mark.
+/// One part of all bars, with the panel and mark of each.
 struct OfPart {
     label: String,
     marks: Vec<(String, Mark)>,
@@ -70,7 +70,7 @@ impl Maker<'_> {
         Ok(panels)
     }
 
-    /// Cells of the figure with the factors of `in_place` in place of its own.
+    /// Returns the figure's cells, with the factors of `in_place` replacing its own.
     fn cells(&self, in_place: &Where) -> Vec<&Cell> {
         let spec = self.spec;
         let sweep = spec.sweep.as_deref().unwrap_or("");

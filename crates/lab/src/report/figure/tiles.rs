@@ -1,4 +1,4 @@
-//! Tiles: the best of several, or a difference, in each combination of two factors.
+//! Tiles for each combination of two factors: the best of several, or a difference.
 
 use super::{Drawing, Maker, Panel, name, names, only};
 use crate::report::data::{Cell, Estimate, ReportData};
@@ -12,13 +12,13 @@ use serde::Serialize;
 /// Tiles in rows and columns.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tiles {
-    /// Words of the metric.
+    /// Name of the metric with its unit.
     pub metric: String,
-    /// Words of the columns' factor, and its values.
+    /// Name of the columns' factor, and its values.
     pub columns: (String, Vec<String>),
-    /// Words of the rows' factor, and its values.
+    /// Name of the rows' factor, and its values.
     pub rows: (String, Vec<String>),
-    /// Rows of tiles; `None`: no data.
+    /// Rows of tiles; `None`: no data for this combination.
     pub tiles: Vec<Vec<Option<Tile>>>,
     /// True for differences, false for the best of several.
     pub difference: bool,
@@ -31,36 +31,36 @@ pub struct Tile {
     pub best: Option<String>,
     /// Percent by which the best is better than the next, or the difference.
     pub value: f64,
-    /// Ends of the interval that the test has of the value at 95 %, corrected as `p` is; `None`: not known.
+    /// Ends of the test's interval of the value at 95 %, corrected as `p` is; `None`: not known.
     pub interval: Option<(f64, f64)>,
-    /// Values of both, of which the interval is: the larger or what is taken from, the other.
+    /// Repetitions from which the interval is computed: of the larger value (or the minuend), and of the other.
     #[serde(skip)]
     samples: [Vec<f64>; 2],
-    /// Probability of a difference as large by chance, corrected; `None`: not known.
+    /// Probability that chance alone makes a difference as large, corrected; `None`: not known.
     pub p: Option<f64>,
-    /// Verdict on the difference: it counts, or why it does not.
+    /// Whether the difference counts, or why it does not.
     pub tie: Tie,
     /// Methods compared, the best first.
     pub entries: Vec<Entry>,
-    /// True if a value is a model's.
+    /// True if one of its values is modelled.
     pub modelled: bool,
 }
 
-/// Reason why a difference does not count, or that it does.
+/// Reason why a difference does not count, or `No` if it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tie {
     /// The difference counts.
     No,
-    /// The difference is no larger than chance makes it.
+    /// The difference is not significant.
     Noise,
-    /// The model's bands of both overlap.
+    /// The model's bands of both values overlap.
     Band,
-    /// Unknown, for want of repetitions.
+    /// There are too few repetitions to know.
     Unknown,
 }
 
-/// Entry that a tile compares with others.
+/// A value that a tile compares with others.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// Name: the values of the factors.
@@ -133,7 +133,7 @@ impl Maker<'_> {
         Ok(panels)
     }
 
-    /// The best of `cells` against the next.
+    /// Compares the best of `cells` with the next best.
     fn best(&self, cells: &[&Cell], metric: Metric) -> Result<Option<Tile>, String> {
         let by = self.spec.best.values();
         let mut found: Vec<(String, Estimate)> = Vec::new();
@@ -171,7 +171,7 @@ impl Maker<'_> {
         }))
     }
 
-    /// `less.of` less `less.less`, of `cells`.
+    /// Computes the difference of `less.of` minus `less.less` over `cells`.
     fn difference(
         &self,
         cells: &[&Cell],
@@ -227,7 +227,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Corrects the probabilities of all tiles together, and marks ties.
+    /// Corrects the probabilities for the number of tiles, and marks ties.
     fn correct(&self, panels: &mut [Panel]) {
         let tiles = panels
             .iter_mut()
@@ -251,7 +251,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Ends of the interval of `tile` at the significance `level`.
+    /// Returns the ends of the interval of `tile` at the significance `level`.
     fn interval(&self, tile: &Tile, level: f64) -> Option<(f64, f64)> {
         let [one, other] = &tile.samples;
         if tile.best.is_some() {

@@ -1,4 +1,4 @@
-//! Lines and bars: metrics over a factor.
+//! Lines and bars: metrics as functions of a factor.
 
 use super::{Axis, Drawing, Maker, Panel, Series, Style, Xy, name, names, only};
 use crate::report::data::{Cell, ReportData};
@@ -6,10 +6,10 @@ use crate::report::spec::{DrawingKind, Layer};
 use crate::report::{value, words};
 use joulio_workload::Metric;
 
-/// Largest over smallest value from which on an axis is logarithmic.
+/// Smallest ratio of the largest to the smallest value for a logarithmic axis.
 const WIDE: f64 = 8.0;
 
-/// Cells that become the lines, or the bars of a colour, of a name.
+/// Cells of one name, which become lines or the bars of a colour.
 struct Source<'a> {
     name: Option<&'a str>,
     cells: Vec<&'a Cell>,
@@ -131,7 +131,7 @@ impl Maker<'_> {
     }
 }
 
-/// The axis of `factor` with `values`: by their numbers, where they have some and are joined by lines.
+/// Returns the axis of `factor` with `values`: at numeric places if the values are numbers and joined by lines.
 pub(super) fn axis(factor: &str, values: &[String], kind: DrawingKind) -> Axis {
     let numbers = values.iter().map(|text| value::number(factor, text));
     let numbers: Option<Vec<f64>> = numbers.collect();

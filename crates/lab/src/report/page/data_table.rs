@@ -1,11 +1,11 @@
-//! The numbers of figures and tables, for people and screen readers.
+//! Numbers of figures and tables, for readers and screen readers.
 
 use crate::report::figure::{Drawing, Mark, Panel, ReportFigure, Style, Tiles, Xy};
 use crate::report::table::{Change, Mean, Row, Table, Value};
 use crate::report::value::{ends, probability, short, signed};
 use maud::{Markup, html};
 
-/// The numbers of `figure`, a table a panel.
+/// Returns the numbers of `figure`, a table for each panel.
 pub fn of(figure: &ReportFigure) -> Markup {
     html! {
         @for panel in &figure.panels {
@@ -34,7 +34,7 @@ fn label(figure: &ReportFigure, panel: &Panel) -> String {
     }
 }
 
-/// A row a value of x, a column a series.
+/// Returns a table with a row for each value of x and a column for each series.
 fn along(xy: &Xy) -> Markup {
     html! {
         thead { tr {
@@ -73,7 +73,7 @@ fn mark_cell(mark: &Mark) -> Markup {
     }
 }
 
-/// A row a point of a scatter.
+/// Returns a table with a row for each point of a scatter.
 fn points(xy: &Xy) -> Markup {
     html! {
         thead { tr { th scope="col" { "series" } th scope="col" { "point" } th scope="col" { (xy.x.label) } th scope="col" { (xy.y) } } }

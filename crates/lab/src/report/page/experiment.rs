@@ -1,4 +1,4 @@
-//! An experiment: its observations, numbers, tables and figures.
+//! Section of an experiment: observations, numbers, tables and figures.
 
 use super::badge;
 use super::data_table;
@@ -97,7 +97,7 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
     }
 }
 
-/// Tables and figures of which there is nothing to show, a line each.
+/// Lists tables and figures for which there is nothing to show, one a line.
 fn missing(prefix: &str, set: &SetReport) -> Markup {
     let tables = set.tables.iter();
     let tables = tables.map(|table| (&table.id, &table.title, &table.problem));
@@ -120,7 +120,7 @@ fn missing(prefix: &str, set: &SetReport) -> Markup {
     }
 }
 
-/// A figure with its legend, its drawings and its numbers.
+/// Returns a figure with its legend, drawings and numbers.
 pub fn drawn(prefix: &str, figure: &ReportFigure) -> Markup {
     let id = format!("{prefix}-{}", figure.id);
     let caption = format!("{id}-caption");
@@ -151,7 +151,7 @@ pub fn drawn(prefix: &str, figure: &ReportFigure) -> Markup {
     }
 }
 
-/// Boundaries of energy, which are printed wherever there is energy.
+/// Returns the boundaries of energy figures, which are shown with every such figure.
 fn boundaries(energy: &[(Boundary, String)]) -> Markup {
     let mut found: Vec<(Boundary, Vec<&str>)> = Vec::new();
     for (boundary, source) in energy {
@@ -167,7 +167,7 @@ fn boundaries(energy: &[(Boundary, String)]) -> Markup {
     }
 }
 
-/// Names of sources; of models of one machine with several devices the machine once.
+/// Lists the names of sources; models of the same machine with different devices name the machine once.
 fn together(sources: &[&str]) -> String {
     let split = sources.iter().map(|source| source.split_once(" + "));
     match split.collect::<Option<Vec<_>>>() {
@@ -186,7 +186,7 @@ fn download(id: &str, csv: &str) -> Markup {
     }
 }
 
-/// `csv` as an address that needs no network.
+/// Returns `csv` as a data URI, which needs no network.
 fn data_uri(csv: &str) -> String {
     let mut uri = String::from("data:text/csv;charset=utf-8,");
     for byte in csv.bytes() {
@@ -216,13 +216,13 @@ fn tabled(prefix: &str, table: &Table) -> Markup {
     }
 }
 
-/// Returns true for a figure of tiles, whose panels need more room.
+/// Returns true if the figure consists of tiles, whose panels need more room.
 fn tiled(figure: &ReportFigure) -> bool {
     let tiles = |panel: &Panel| matches!(panel.drawing, Drawing::Tiles(_));
     figure.panels.iter().any(tiles)
 }
 
-/// Published numbers beside ours.
+/// Returns a table of published numbers beside the results.
 fn numbers(set: &SetReport) -> Markup {
     html! {
         h3 { "Published numbers beside ours" }

@@ -1,4 +1,4 @@
-//! The first screen: what was found, in five sentences.
+//! Top of the page: the findings in five sentences.
 
 use super::status::class;
 use crate::report::assemble::Report;

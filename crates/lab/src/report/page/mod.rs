@@ -1,4 +1,4 @@
-//! The report as one page of HTML, which opens without a network.
+//! Report as a single HTML page, which needs no network.
 
 mod data_table;
 mod experiment;
@@ -14,17 +14,17 @@ pub use plotted::plotted;
 use joulio_model::MachineProfile;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Colours and drawings first: the page's own rules count where both say something.
+/// Style sheet: the page's own rules come last and take precedence over those of drawings.
 const STYLE: &str = concat!(
     include_str!("../chart/chart.css"),
     include_str!("style.css")
 );
 
-/// Content security policy: a browser loads nothing.
+/// Content security policy: the browser loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
-/// The page of `report`.
+/// Returns the page of `report`.
 pub fn page(report: &Report) -> String {
     let title = match report.experiments.as_slice() {
         [one] => one.title.clone(),
@@ -66,7 +66,7 @@ pub fn page(report: &Report) -> String {
     page.into_string()
 }
 
-/// Head of a page of this title, made by this version of joulio: nothing is loaded.
+/// Returns the head of a page with this title, made by this version of joulio; nothing is loaded.
 fn head(title: &str, joulio: &str) -> Markup {
     html! {
         head {
@@ -82,7 +82,7 @@ fn head(title: &str, joulio: &str) -> Markup {
     }
 }
 
-/// Banner of a page, which is named, of which nothing was measured.
+/// Returns the banner of a page on which nothing was measured; `page` names the page.
 fn modelled_banner(page: &str) -> Markup {
     html! {
         p.banner { strong { "Everything here is modelled." }
@@ -91,8 +91,8 @@ fn modelled_banner(page: &str) -> Markup {
     }
 }
 
-/// The machine of the single wait: that of the report's virtual time, if its profile has all that
-/// is shown, or a generic server.
+/// Returns the machine for the picture of a single wait: that of the report's virtual time, if its profile has all
+/// figures that are shown, or a generic server.
 fn wait_machine(report: &Report) -> Option<MachineProfile> {
     let sets = report
         .experiments
@@ -119,7 +119,7 @@ fn contents(report: &Report) -> Markup {
     }
 }
 
-/// Machine and devices of the runs, a line a set.
+/// Returns the machine and devices of the runs, one line for each set.
 fn sources(report: &Report) -> Markup {
     let sets = report.experiments.iter().flat_map(|e| &e.sets);
     let mut lines: Vec<(Platform, String, usize)> = Vec::new();
@@ -141,7 +141,7 @@ fn sources(report: &Report) -> Markup {
     }
 }
 
-/// Returns the word for the platform of a set's runs, hatched if it is a model.
+/// Returns the badge for the platform of a set's runs, hatched if it is a model.
 pub fn badge(platform: Platform) -> Markup {
     let class = match platform {
         Platform::Real => "badge real",

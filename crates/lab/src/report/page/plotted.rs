@@ -1,11 +1,11 @@
-//! The page of a sweep's figures, which opens without a network.
+//! Page of a sweep's figures, which needs no network.
 
 use super::{badge, experiment, head, modelled_banner};
 use crate::report::chart;
 use crate::report::plot::Plot;
 use maud::{DOCTYPE, html};
 
-/// The page of `plot`.
+/// Returns the page of `plot`.
 pub fn plotted(plot: &Plot) -> String {
     let joulio = env!("CARGO_PKG_VERSION");
     let page = html! {

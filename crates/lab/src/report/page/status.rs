@@ -1,4 +1,4 @@
-//! Every table and figure of the experiments, with its status.
+//! Status of every table and figure of the experiments.
 
 use super::badge;
 use crate::report::assemble::{ItemStatus, Report};
@@ -6,7 +6,7 @@ use crate::report::outcome::Outcome;
 use crate::report::words;
 use maud::{Markup, html};
 
-/// The style of an outcome.
+/// Returns the CSS class of an outcome.
 pub fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "outcome holds",

@@ -1,4 +1,4 @@
-//! The distribution of latency, from the histograms of the runs.
+//! Distribution of latency, from the histograms of the runs.
 
 use super::{NO_RUN, Uses, title_of};
 use crate::record::Platform;
@@ -8,10 +8,10 @@ use crate::report::figure::{
 };
 use std::collections::BTreeMap;
 
-/// Largest number of panels: more curves cannot be compared.
+/// Largest number of panels: more curves are hard to compare.
 const MAX_PANELS: usize = 6;
 
-/// Percentiles that are marked, and the least I/Os that have one.
+/// Percentiles that are marked, each with the smallest number of I/Os that determines it.
 const MARKED: [(&str, f64, u64); 4] = [
     ("p50", 50.0, 1),
     ("p90", 90.0, 10),
@@ -19,10 +19,11 @@ const MARKED: [(&str, f64, u64); 4] = [
     ("p99.9", 99.9, 1_000),
 ];
 
-/// Least change of the share, in percent, or of the latency, as a factor, that is drawn.
+/// Smallest change that is drawn: of the share in percent, and of the latency as a factor.
 const STEP: (f64, f64) = (0.5, 1.01);
 
-/// The share of I/Os that were done within a time, a panel a point, a curve a completion mode.
+/// Makes the figure: the share of I/Os that completed within a time, with a panel for each point and a curve for each
+/// completion mode.
 pub fn figure(data: &ReportData, uses: &Uses, nth: usize) -> ReportFigure {
     let cells: Vec<&Cell> = data.cells().filter(|cell| !cell.runs.is_empty()).collect();
     let along = uses.along.map(|factor| factor.name().to_owned());
@@ -91,7 +92,7 @@ pub fn figure(data: &ReportData, uses: &Uses, nth: usize) -> ReportFigure {
     }
 }
 
-/// Returns at most `most` of `count` places, the first and the last among them.
+/// Returns at most `most` of `count` indices, including the first and the last.
 fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let shown = count.min(most);
     (0..shown).map(move |nth| match shown {
@@ -100,7 +101,7 @@ fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The curve of a point, of the histograms of its runs together.
+/// Returns the curve of a point, from the histograms of all its runs.
 fn marks(cell: &Cell) -> Vec<Mark> {
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
     for run in &cell.runs {

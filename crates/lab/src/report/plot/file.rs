@@ -1,25 +1,25 @@
-//! The file of a sweep's figures: a drawing or a page, by the ending of its name.
+//! File of a sweep's figures: an SVG drawing or an HTML page, depending on its extension.
 
 use super::{Plot, svg};
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use crate::report::page::plotted;
 use std::path::{Path, PathBuf};
 
-/// Why figures cannot be written.
+/// Reason why figures cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotFileError {
-    /// Neither a drawing's name nor a page's.
+    /// The extension is neither svg nor html.
     #[error("{}: figures are written as FILE.svg or FILE.html", path.display())]
     Ending {
         /// The file.
         path: PathBuf,
     },
-    /// The file itself.
+    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] OutputFileError),
 }
 
-/// A file that figures can be written to, by all checks that are possible beforehand.
+/// A file for figures that passed all checks that are possible before writing.
 #[derive(Debug)]
 pub struct PlotFile {
     file: OutputFile,
@@ -33,10 +33,10 @@ enum Kind {
 }
 
 impl PlotFile {
-    /// The file `path`, of which nothing is changed or created before [`PlotFile::write`].
+    /// Checks the file `path`; nothing is changed or created before [`PlotFile::write`].
     ///
     /// # Errors
-    /// Its ending is neither svg nor html, it cannot be written, or is there and to be kept.
+    /// The extension is neither svg nor html, the file cannot be written, or it exists and has to be kept.
     pub fn open(path: &Path, existing: Existing) -> Result<PlotFile, PlotFileError> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let kind = match ending.map(str::to_ascii_lowercase).as_deref() {
@@ -48,10 +48,10 @@ impl PlotFile {
         Ok(PlotFile { file, kind })
     }
 
-    /// Writes the figures.
+    /// Writes the figures of `plot`.
     ///
     /// # Errors
-    /// For example a full disk. The old file is unchanged.
+    /// Writing fails, for example because the disk is full. The old file is unchanged.
     pub fn write(&self, plot: &Plot) -> Result<(), PlotFileError> {
         let text = match self.kind {
             Kind::Svg => svg(plot),

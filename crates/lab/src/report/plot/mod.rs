@@ -1,4 +1,4 @@
-//! Figures of any sweep: latency, IOPS and energy over a factor, and the distribution of latency.
+//! Figures of any sweep: latency, IOPS and energy as functions of a factor, and the distribution of latency.
 
 mod distribution;
 mod file;
@@ -20,7 +20,7 @@ use joulio_workload::{EnergyMetric, Metric};
 pub use file::{PlotFile, PlotFileError};
 pub use svg::svg;
 
-/// Factors of which one value or another does not change what is done: their values are series.
+/// Factors that change how I/O is done but not which: their values become series.
 const SERIES: [Factor; 6] = [
     Factor::Engine,
     Factor::Scheduler,
@@ -30,7 +30,7 @@ const SERIES: [Factor; 6] = [
     Factor::Completion,
 ];
 
-/// Factors that can stand along an axis; of those with equally many values the first does.
+/// Factors that may be on the x axis; if several have equally many values, the first of these is taken.
 const ALONG: [Factor; 7] = [
     Factor::IoDepth,
     Factor::RateIops,
@@ -41,7 +41,7 @@ const ALONG: [Factor; 7] = [
     Factor::Neighbours,
 ];
 
-/// Problem of a figure of runs that were all kept apart, which is said once and not of each.
+/// Problem of all figures when every run is kept apart; it is shown once instead of for each figure.
 const NO_RUN: &str = "No data here: no run counts.";
 
 /// Figures of a sweep.
@@ -49,9 +49,9 @@ const NO_RUN: &str = "No data here: no run counts.";
 pub struct Plot {
     /// Title in a few words.
     pub title: String,
-    /// Description of the runs, a line each.
+    /// Description of the runs, one item a line.
     pub about: Vec<String>,
-    /// Figures by the platform of their runs.
+    /// Figures grouped by platform and machine.
     pub groups: Vec<PlotGroup>,
 }
 
@@ -62,15 +62,15 @@ pub struct PlotGroup {
     pub platform: Platform,
     /// Name of the CPU or of the machine's profile.
     pub machine: String,
-    /// Sentence on the runs that are in no figure; `None`: all are in them.
+    /// Sentence on the runs that are kept apart; `None`: there are none.
     pub apart: Option<String>,
     /// Figures.
     pub figures: Vec<ReportFigure>,
 }
 
-/// Factors of a sweep by the use that its figures make of them.
+/// Factors of a sweep by their use in its figures.
 struct Uses {
-    /// Factor along the x axis; `None`: no number varies.
+    /// Factor on the x axis; `None`: no numeric factor varies.
     along: Option<Factor>,
     /// Factors whose values are series.
     series: Vec<String>,
@@ -79,12 +79,12 @@ struct Uses {
 }
 
 impl Plot {
-    /// The figures of `records`, which are of the points of `axes`.
+    /// Makes the figures of `records`, which belong to points of `axes`.
     pub fn new(title: &str, about: &str, axes: &Axes, records: &[&RunRecord]) -> Plot {
         let results: Vec<_> = records.iter().map(|record| &record.result).collect();
         let column = EnergyColumn::of(&results);
         let uses = Uses::of(axes);
-        // Only the energy figures by which the runs' table compares them.
+        // Keeps only the energy figures that the table of runs compares.
         let of_column = records.iter().map(|record| {
             let mut record = (*record).clone();
             if let (Some(column), Some(counts)) = (&column, &mut record.result.counts) {
@@ -108,7 +108,7 @@ impl Plot {
         }
     }
 
-    /// True if every figure is a model's.
+    /// Returns true if every figure is modelled.
     pub fn is_modelled(&self) -> bool {
         let mut groups = self.groups.iter();
         !self.groups.is_empty() && groups.all(|group| group.platform == Platform::Twin)
@@ -124,7 +124,7 @@ impl Uses {
         let numbers = ALONG.into_iter().filter(|factor| {
             varied.contains(factor) && axes.values(*factor).iter().all(is_number(*factor))
         });
-        // The first of those with most values.
+        // The first of the factors with the most values.
         let along = numbers.rev().max_by_key(|factor| count(*factor));
         let others = varied.iter().filter(|factor| Some(**factor) != along);
         let (mut series, panels): (Vec<Factor>, Vec<Factor>) =
@@ -159,7 +159,7 @@ impl Uses {
         figures
     }
 
-    /// Metrics over the factor that varies, or by completion mode where none does.
+    /// Makes a figure of metrics over the factor that varies, or by completion mode if none does.
     fn over(
         &self,
         data: &ReportData,
@@ -203,7 +203,7 @@ impl Uses {
             if let Drawing::Xy(xy) = &mut panel.drawing
                 && spec.y.has("joules_per_million")
             {
-                // As many: a million I/Os at a microjoule each are a joule.
+                // The numbers are the same in uJ per I/O as in J per million I/Os.
                 xy.y = "energy, µJ/IO".into();
             }
         }
@@ -211,7 +211,7 @@ impl Uses {
     }
 }
 
-/// The values of `factors` that are called `named`, each with its factor: `I/O depth 8, 70 % reads`.
+/// Describes the values called `named` of `factors`, each with its factor: `I/O depth 8, 70 % reads`.
 fn title_of(data: &ReportData, factors: &[String], named: &str) -> String {
     let is = |cell: &&Cell| name(cell, factors).as_deref() == Some(named);
     let Some(cell) = data.cells().find(is) else {
@@ -228,7 +228,7 @@ fn title_of(data: &ReportData, factors: &[String], named: &str) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// Sentence on the runs that no figure has.
+/// Returns a sentence on the runs that are in no figure.
 fn apart(data: &ReportData) -> Option<String> {
     let all = data.cells().flat_map(|cell| &cell.apart);
     let all: Vec<_> = all.collect();

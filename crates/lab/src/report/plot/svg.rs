@@ -1,5 +1,4 @@
-//! Figures as one drawing that needs no other file: a column or two of them, below the words about
-//! the runs.
+//! Figures as one self-contained drawing: one or two columns below the text about the runs.
 
 use super::{Plot, PlotGroup};
 use crate::report::chart::{self, Colours};
@@ -7,28 +6,28 @@ use crate::report::figure::{Panel, ReportFigure};
 use crate::report::words;
 use maud::{Markup, PreEscaped, html};
 
-/// Name space of a drawing.
+/// XML namespace of SVG.
 const XMLNS: &str = "http://www.w3.org/2000/svg";
 
-/// Edge around everything.
+/// Margin around everything.
 const EDGE: f64 = 20.0;
 
-/// Room between two columns.
+/// Distance between two columns.
 const GAP: f64 = 28.0;
 
-/// Height of a line of words.
+/// Height of a line of text.
 const LINE: f64 = 16.0;
 
-/// Room below a figure.
+/// Distance below a figure.
 const BELOW: f64 = 18.0;
 
-/// Width of everything.
+/// Total width.
 const WIDE: f64 = 2.0 * chart::WIDTH + GAP + 2.0 * EDGE;
 
-/// Width within the edges.
+/// Width between the margins.
 const INNER: f64 = WIDE - 2.0 * EDGE;
 
-/// Rules beside those of the figures.
+/// Style rules in addition to those of figures.
 const STYLE: &str = "\
 svg { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif; }
 .paper { fill: var(--bg); }
@@ -38,10 +37,10 @@ svg { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation San
 .strong { font-weight: 600; }
 ";
 
-/// A part of the drawing, and its height.
+/// A part of the drawing with its height.
 type Block = (Markup, f64);
 
-/// Kind of a line of words.
+/// Kind of a line of text.
 #[derive(Clone, Copy)]
 enum Words {
     Plain,
@@ -50,7 +49,7 @@ enum Words {
 }
 
 impl Words {
-    /// Class, and the width of a letter as a multiple of a plain one's.
+    /// Returns the CSS class, and the width of a letter relative to plain text.
     fn style(self) -> (&'static str, f64) {
         match self {
             Words::Plain => ("words", 1.0),
@@ -60,7 +59,7 @@ impl Words {
     }
 }
 
-/// The figures of `plot` as the text of an SVG file.
+/// Returns the figures of `plot` as the text of an SVG file.
 pub fn svg(plot: &Plot) -> String {
     let mut blocks = vec![head(plot)];
     for (nth, group) in plot.groups.iter().enumerate() {
@@ -81,13 +80,13 @@ pub fn svg(plot: &Plot) -> String {
     legal(&drawing.into_string())
 }
 
-/// `text` without the characters that no XML may have.
+/// Replaces characters of `text` that XML does not allow.
 fn legal(text: &str) -> String {
     let illegal = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     text.replace(illegal, "\u{fffd}")
 }
 
-/// Blocks below each other.
+/// Puts blocks below each other.
 fn stack(blocks: Vec<Block>) -> Block {
     let tops = blocks.iter().scan(0.0, |end, (_, height)| {
         let top = *end;
@@ -116,7 +115,7 @@ fn head(plot: &Plot) -> Block {
     stack(blocks)
 }
 
-/// Machine and devices of the runs of a group.
+/// Returns the text on the machine and devices of a group's runs.
 fn told(group: &PlotGroup) -> Block {
     let on = format!("{}, {}", words::platform(group.platform), group.machine);
     let mut blocks = vec![lines(&on, Words::Plain, INNER)];
@@ -126,7 +125,7 @@ fn told(group: &PlotGroup) -> Block {
     (words, height + BELOW)
 }
 
-/// Figures of a group: two of one panel beside each other, others the whole width.
+/// Arranges the figures of a group: two with one panel each side by side, others over the whole width.
 fn rows(group: &PlotGroup, nth: usize) -> Vec<Block> {
     let mut rows: Vec<Block> = Vec::new();
     let mut open: Option<[Block; 2]> = None;
@@ -150,7 +149,7 @@ fn rows(group: &PlotGroup, nth: usize) -> Vec<Block> {
     rows
 }
 
-/// Two figures beside each other, their panels at one height.
+/// Puts two figures side by side, with their panels at the same height.
 fn beside(left: [Block; 2], right: [Block; 2]) -> Block {
     let top = left[0].1.max(right[0].1);
     let high = top + left[1].1.max(right[1].1);
@@ -162,7 +161,7 @@ fn beside(left: [Block; 2], right: [Block; 2]) -> Block {
     (both, high)
 }
 
-/// Draws a figure in `columns` columns: title and legend, and below them panels and notes.
+/// Draws a figure in `columns` columns: title and legend, and separately the panels and notes below them.
 fn drawn(figure: &ReportFigure, id: &str, columns: usize) -> [Block; 2] {
     let wide = columns as f64 * chart::WIDTH + (columns - 1) as f64 * GAP;
     let colours = Colours::of(figure);
@@ -184,7 +183,7 @@ fn drawn(figure: &ReportFigure, id: &str, columns: usize) -> [Block; 2] {
     [stack(head), (body, height + BELOW)]
 }
 
-/// Panels beside each other.
+/// Arranges panels side by side.
 fn panels_of(
     figure: &ReportFigure,
     panels: &[Panel],
@@ -240,7 +239,7 @@ fn legend(figure: &ReportFigure, colours: &Colours, wide: f64) -> Block {
     (markup, height)
 }
 
-/// `text` in as many lines as it needs; none where it is empty.
+/// Draws `text` in as many lines as it needs; no line if it is empty.
 fn lines(text: &str, words: Words, wide: f64) -> Block {
     let (class, letter) = words.style();
     let lines = broken(text, wide / letter);
@@ -253,7 +252,7 @@ fn lines(text: &str, words: Words, wide: f64) -> Block {
     (markup, LINE * lines.len() as f64 + below)
 }
 
-/// `text` broken between words where it is longer than `wide`.
+/// Breaks `text` between words into lines no longer than `wide`.
 fn broken(text: &str, wide: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -47,7 +47,7 @@ fn a_number_that_varies_stands_along_the_axis() {
         Drawing::Xy(xy) => xy.series[0].marks.iter().all(|m| m.interval.is_some()),
         Drawing::Tiles(_) => false,
     }));
-    // 40 W at 100 000 a second.
+    // 40 W at 100,000 I/Os per second.
     let Drawing::Xy(energy) = &figures[2].panels[0].drawing else {
         panic!("tiles")
     };

@@ -1,9 +1,9 @@
-//! Values of factors and figures as people read them.
+//! Formatting of values of factors and figures.
 
 use joulio_workload::{parse_size, parse_time};
 use std::cmp::Ordering;
 
-/// Orders that are not those of numbers or letters: what is best known comes first.
+/// Order of known names, which is neither numeric nor alphabetic: the best known come first.
 const KNOWN: [&[&str]; 5] = [
     &["none", "mq-deadline", "kyber", "bfq"],
     &[
@@ -36,7 +36,7 @@ const KNOWN: [&[&str]; 5] = [
     ],
 ];
 
-/// The number that `value` of a factor is: `4k` is 4096, `4us` is 4000 ns.
+/// Returns the number that `value` of a factor stands for: `4k` is 4096, `4us` is 4000 ns.
 pub fn number(factor: &str, value: &str) -> Option<f64> {
     let plain = value.parse::<f64>().ok();
     match factor {
@@ -74,7 +74,7 @@ pub fn sort_values(factor: &str, values: &mut [String]) {
     });
 }
 
-/// `value` with three or four digits that matter and a prefix: `121k`, `8.13`, `571.7k`.
+/// Formats `value` with three or four significant digits and a prefix: `121k`, `8.13`, `571.7k`.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     let (scale, prefix) = match size {
@@ -103,12 +103,12 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Percent by which a ratio is above one.
+/// Returns the percent by which a ratio exceeds one.
 pub fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-/// `percent` with its sign and one digit after the point: `+12.3`.
+/// Formats `percent` with its sign and one decimal: `+12.3`.
 pub fn signed(percent: f64) -> String {
     match percent.is_finite() {
         true => format!("{percent:+.1}"),
@@ -116,7 +116,7 @@ pub fn signed(percent: f64) -> String {
     }
 }
 
-/// Returns the ends of an interval in percent, to stand after its value, if they differ from it: ` (+5.1 to +5.5)`.
+/// Formats the ends of an interval in percent, to stand after its value, if they differ from it: ` (+5.1 to +5.5)`.
 pub fn ends(value: f64, interval: Option<(f64, f64)>) -> String {
     let apart = |(low, high): &(f64, f64)| (high - value).max(value - low) >= 0.05;
     let end = |end: f64| match end == f64::INFINITY {
@@ -130,7 +130,7 @@ pub fn ends(value: f64, interval: Option<(f64, f64)>) -> String {
         })
 }
 
-/// A probability: `0.03`, `< 0.001`.
+/// Formats a probability: `0.03`, `< 0.001`.
 pub fn probability(p: f64) -> String {
     match p {
         p if p < 0.001 => "< 0.001".into(),

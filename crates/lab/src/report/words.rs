@@ -1,10 +1,10 @@
-//! Names of factors, metrics and platforms as people read them.
+//! Names of factors, metrics and platforms for readers.
 
 use super::outcome::Outcome;
 use crate::record::Platform;
 use joulio_workload::{EnergyMetric, Metric};
 
-/// Words for a factor.
+/// Returns the name of a factor.
 pub fn factor(name: &str) -> &str {
     match name {
         "bs" => "request size",
@@ -21,7 +21,7 @@ pub fn factor(name: &str) -> &str {
     }
 }
 
-/// Words for a metric, with its unit.
+/// Returns the name of a metric with its unit.
 pub fn metric(metric: Metric) -> String {
     let name = metric.to_string();
     let (side, rest) = match name.split_once('_') {
@@ -71,7 +71,7 @@ pub fn metric(metric: Metric) -> String {
     format!("{side}{plain}{boundary}")
 }
 
-/// Words for what runs were done on.
+/// Describes what the runs were done on.
 pub fn platform(platform: Platform) -> &'static str {
     match platform {
         Platform::Real => "measured on a real device",
@@ -81,7 +81,7 @@ pub fn platform(platform: Platform) -> &'static str {
     }
 }
 
-/// Returns the words for the status of a table or a figure, with `data` or without.
+/// Returns the status of a table or figure in words, with `data` or without.
 pub fn status(data: bool, outcome: Outcome) -> &'static str {
     match (data, outcome) {
         (true, Outcome::NoData) => "data, no verdict",
@@ -90,7 +90,7 @@ pub fn status(data: bool, outcome: Outcome) -> &'static str {
     }
 }
 
-/// Returns the words for the outcome of an observation.
+/// Returns the outcome of an observation in words.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "✓ holds here",

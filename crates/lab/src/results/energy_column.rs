@@ -1,12 +1,12 @@
-//! The energy figure that runs are compared by.
+//! Energy figure with which runs are compared.
 
 use joulio_workload::{Counts, EnergyResult, RunResult};
 
-/// The figure that stands in the runs' own table: of one source and boundary, or runs could not be
+/// Energy figure in the table of runs, which has the same source and boundary for all runs so that they can be
 /// compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnergyColumn {
-    /// Meter, or the model's profiles.
+    /// Name of the meter, or of the model's profiles.
     pub source: String,
     /// Zone of the boundary.
     pub zone: String,
@@ -15,9 +15,9 @@ pub struct EnergyColumn {
 }
 
 impl EnergyColumn {
-    /// Returns the widest measured boundary, if it includes the processor's packages; otherwise the model's, and
-    /// without a model the boundary that all runs have, or else most runs. One package of several is never chosen,
-    /// even if their sum is missing.
+    /// Chooses the widest measured boundary if it includes the processor's packages; otherwise the model's figure;
+    /// without a model, the boundary that all or most runs have. On a machine with several packages a single package is
+    /// never chosen, even if the sum over all is missing.
     pub fn of(runs: &[&RunResult]) -> Option<EnergyColumn> {
         let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let figures = all.iter().flat_map(|counts| &counts.energy);
@@ -31,7 +31,7 @@ impl EnergyColumn {
         best.map(|(.., column)| column)
     }
 
-    /// Mark of a modelled figure.
+    /// Returns the mark of a modelled figure.
     pub fn star(&self) -> &'static str {
         if self.modelled { "*" } else { "" }
     }
@@ -54,7 +54,7 @@ impl From<&EnergyResult> for EnergyColumn {
     }
 }
 
-/// The figures of a run that people are shown: the meters', and the model's of the widest boundary.
+/// Returns the figures of a run to show: those of meters, and the model's at the widest boundary.
 pub fn shown(counts: &Counts) -> impl Iterator<Item = &EnergyResult> {
     let model = counts.energy.iter().position(EnergyResult::is_model);
     let all = counts.energy.iter().enumerate();

@@ -4,7 +4,7 @@ use super::energy_column::EnergyColumn;
 use crate::record::RunRecord;
 use joulio_workload::EnergyResult;
 
-/// Source and boundary of the figure that runs are compared by; `None`: there is none.
+/// Returns a note with the source and boundary of the figure that runs are compared by; `None` if there is no figure.
 pub fn star_note(column: Option<&EnergyColumn>) -> Option<String> {
     let column = column?;
     let star = column.star();
@@ -18,12 +18,12 @@ pub fn star_note(column: Option<&EnergyColumn>) -> Option<String> {
     ))
 }
 
-/// The remark on the model's figures, if there is one.
+/// Returns the note on the model's figures, if there is one.
 pub fn model_note(records: &[&RunRecord]) -> Option<String> {
     figures(records).find_map(|figure| figure.note.clone())
 }
 
-/// Notes on the energy figures, a line each.
+/// Returns notes on the energy figures, one a line.
 pub fn energy_notes(records: &[&RunRecord]) -> Vec<String> {
     let has = |what: fn(&EnergyResult) -> bool| figures(records).any(what);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Repetitions of runs in a few figures: means with their 95 % intervals.
+//! Means of repeated runs with their 95 % intervals.
 
 use super::energy_column::EnergyColumn;
 use super::run_name::mode_name;
@@ -6,7 +6,7 @@ use crate::record::{Point, RunRecord};
 use crate::statistics::Summary;
 use joulio_workload::Counts;
 
-/// A figure of runs that has a mean.
+/// A figure of runs of which a mean is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeanOf {
     /// I/Os a second.
@@ -15,11 +15,11 @@ pub enum MeanOf {
     Latency,
     /// 99th percentile in microseconds.
     P99,
-    /// CPU microseconds an I/O, of the jobs' threads.
+    /// CPU time per I/O in microseconds, of the jobs' threads.
     Cpu,
-    /// Watts, of the runs' common energy figure.
+    /// Watts, from the runs' common energy figure.
     Watts,
-    /// Microjoules an I/O, of the same.
+    /// Microjoules per I/O, from the runs' common energy figure.
     MicrojoulesPerIo,
 }
 
@@ -32,12 +32,12 @@ pub struct MeanRow<'a> {
     pub name: String,
     /// Repetitions that count.
     pub runs: Vec<&'a RunRecord>,
-    /// Repetitions that are kept apart: spoiled, ended early, or not what they were to be.
+    /// Number of repetitions that are kept apart: spoiled, ended early, or not as requested.
     pub apart: usize,
 }
 
 impl MeanOf {
-    /// All figures, in the order of a table's columns.
+    /// All figures, in the order of the table's columns.
     pub const ALL: [MeanOf; 6] = [
         MeanOf::Iops,
         MeanOf::Latency,
@@ -47,7 +47,7 @@ impl MeanOf {
         MeanOf::MicrojoulesPerIo,
     ];
 
-    /// Name of the figure's column.
+    /// Returns the name of the figure's column.
     pub fn name(self) -> &'static str {
         match self {
             MeanOf::Iops => "IOPS",
@@ -59,7 +59,7 @@ impl MeanOf {
         }
     }
 
-    /// True for a figure of energy.
+    /// Returns true for figures of energy.
     pub fn is_energy(self) -> bool {
         matches!(self, MeanOf::Watts | MeanOf::MicrojoulesPerIo)
     }
@@ -82,7 +82,7 @@ impl MeanOf {
 }
 
 impl<'a> MeanRow<'a> {
-    /// Repetitions of each point of `records`, in the order of `points`.
+    /// Returns the repetitions of each point of `records`, in the order of `points`.
     pub fn of(records: &[&'a RunRecord], points: &'a [Point]) -> Vec<MeanRow<'a>> {
         let rows = points.iter().filter_map(|point| {
             let all: Vec<_> = records.iter().filter(|one| one.point == *point).collect();
@@ -115,8 +115,8 @@ impl<'a> MeanRow<'a> {
         Summary::of(&self.values(figure, column))
     }
 
-    /// Microjoules an I/O with the model's parameters at the ends of their bands: the means of both;
-    /// `None` of a measured figure.
+    /// Returns the means of microjoules per I/O with the model's parameters at the lower and at the upper ends of their
+    /// bands; `None` for a measured figure.
     pub(super) fn band(&self, column: &EnergyColumn) -> Option<(f64, f64)> {
         let counts = self
             .runs

@@ -1,5 +1,4 @@
-//! Results of runs, as tables and reports show them: names, the energy figure that runs are compared
-//! by, and what is to be known beside the figures.
+//! Results of runs as tables and reports show them: names, the energy figure for comparisons, and notes.
 
 mod energy_column;
 mod energy_notes;

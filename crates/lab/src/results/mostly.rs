@@ -1,10 +1,10 @@
-//! Summary of the choices of an adaptive policy in a run.
+//! Summary of the waits that an adaptive policy chose in a run.
 
 use joulio_workload::Counts;
 
-/// The waits of a run by what ended them, as "94 % of I/Os by a timer sleep, 6 % by a block"; `None`: it did no I/O.
-/// A wait in which several I/Os complete counts once, so that at depth fewer I/Os than waited that way may be
-/// counted.
+/// Describes the waits of a run by what ended them, as "94 % of I/Os by a timer sleep, 6 % by a block"; `None` if it
+/// did no I/O. A wait in which several I/Os complete counts once, so at depth the counted I/Os may be fewer than those
+/// that were waited for in that way.
 pub(super) fn text(counts: &Counts) -> Option<String> {
     let wait = &counts.wait;
     let ios = counts.all.ios;
@@ -65,7 +65,7 @@ mod tests {
             of(1_000, wait).as_deref(),
             Some("94 % of I/Os by a timer sleep then a poll, 6 % by a block")
         );
-        // Pauses are many a wait.
+        // A wait may consist of many pauses.
         let wait = WaitCounters {
             pauses: 70_000,
             blocks: 250,

@@ -1,4 +1,4 @@
-//! Notes on runs beside their figures: what was unavailable, and what went wrong.
+//! Notes on runs: unavailable modes, and problems.
 
 use super::mostly;
 use super::run_name::{SPOILED, mode_name, run_name};
@@ -7,25 +7,25 @@ use crate::record::RunRecord;
 use joulio_workload::{Counts, Placement, RunResult};
 use std::collections::BTreeSet;
 
-/// Share of a disk's I/Os dispatched by other threads than the jobs' from which on it is reported; the I/Os of the
-/// rest of the machine are included.
+/// Share of a disk's I/Os that other threads than the jobs' dispatched, from which on it is reported. I/Os of other
+/// programs are included.
 const MANY: f64 = 0.1;
 
-/// Runs from which on equal notes stand once, with the number of runs.
+/// Number of runs from which on equal notes are shown once, with the number of runs.
 const FEW: usize = 12;
 
-/// Note on a run.
+/// A note on a run.
 struct Note {
-    /// The run that it is on.
+    /// Prefix that names the run.
     on: String,
-    /// Kind of the note: notes of the same kind on other runs are told together.
+    /// Kind of the note: notes of the same kind on several runs are shown together.
     kind: String,
     text: String,
 }
 
-/// Notes on the runs of `records` beside their figures, a line each.
+/// Returns notes on the runs of `records`, one a line.
 pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
-    // A note on a section is not repeated for all sections together.
+    // A note on a section is not repeated in the row of all sections together.
     let mut said: Vec<String> = Vec::new();
     let of_runs = records.iter().flat_map(|record| {
         let prefix = varied.prefix(record);
@@ -65,7 +65,7 @@ pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
     notes
 }
 
-/// Meters that have no figure of a run, and why, a line each.
+/// Returns the meters that have no figure for a run, with the reasons, one a line.
 pub fn unmetered(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
     let notes = records.iter().flat_map(|record| {
         let run = &record.result;
@@ -105,7 +105,7 @@ fn lines(notes: Vec<Note>, runs: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns a note if CPUs, buffers and devices, where their node is known, are on more than one NUMA node.
+/// Returns a note if CPUs, buffers and those devices whose node is known are on more than one NUMA node.
 fn nodes(placement: &Placement) -> Option<String> {
     let name = |nodes: &BTreeSet<u32>| match nodes.is_empty() {
         true => "?".into(),
@@ -125,7 +125,7 @@ fn nodes(placement: &Placement) -> Option<String> {
     })
 }
 
-/// Interrupts that came to another CPU than the job's, since they could not be directed there.
+/// Returns a note if interrupts were taken by another CPU than the job's, because they could not be directed there.
 fn elsewhere(counts: &Counts) -> Option<String> {
     let why = counts.placement.interrupts_elsewhere.as_ref()?;
     Some(format!(
@@ -193,7 +193,7 @@ fn of_run(run: &RunResult) -> Vec<Note> {
     notes
 }
 
-/// Arrivals that were never issued, if there were any, or came faster than I/Os were done.
+/// Returns a note if arrivals were not issued, or came faster than I/Os completed.
 fn late(counts: &Counts) -> Option<String> {
     const SLOW: &str = "the device does not keep up at this iodepth";
     match (counts.arrivals_not_issued, counts.falls_behind) {
@@ -208,7 +208,7 @@ fn late(counts: &Counts) -> Option<String> {
     }
 }
 
-/// Note on how the work fitted into its window, if it had one.
+/// Returns a note on how the work filled its window, if the run had one.
 fn window(counts: &Counts) -> Option<String> {
     let window = counts.window.as_ref()?;
     let seconds = counts.seconds;
@@ -224,7 +224,7 @@ fn window(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Describes whether the run attained the steady state that was to end it.
+/// Describes whether the run reached the steady state that should end it.
 fn steady_state(counts: &Counts) -> Option<String> {
     let steady = counts.steady_state.as_ref()?;
     let unit = if steady.ss.ends_with('%') { " %" } else { "" };
@@ -252,7 +252,7 @@ fn verified(counts: &Counts) -> Option<String> {
     ))
 }
 
-/// Returns the threads that dispatched I/Os, if they were not the jobs': that confounds any comparison of schedulers.
+/// Returns a note if other threads than the jobs' dispatched I/Os, which makes schedulers incomparable.
 fn dispatch(counts: &Counts) -> Option<String> {
     if counts.threads.kernel.threads > 0 {
         return None;
@@ -268,7 +268,7 @@ fn dispatch(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Returns the CPU time of the kernel's own threads.
+/// Returns a note on the CPU time of the kernel's own threads.
 fn poller(counts: &Counts) -> Option<String> {
     let usage = counts.threads.kernel;
     let cpu = usage.user_seconds + usage.system_seconds;
@@ -284,7 +284,7 @@ fn poller(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Returns the faults of the device, if there were any.
+/// Returns a note on faults of the device, if there were any.
 fn troubles(counts: &Counts) -> Option<String> {
     let (faults, wait) = (&counts.faults, &counts.wait);
     let all = [

@@ -1,14 +1,14 @@
-//! Rows of runs: of one of several sections a row each, or of each reporting group, and one of all together.
+//! Rows of a run with several sections or reporting groups: one for each, and one for all together.
 
 use crate::record::RunRecord;
 use joulio_workload::section_name;
 use std::borrow::Cow;
 
-/// Name of the factor that parts the rows of a run of several sections.
+/// Name of the factor that distinguishes the rows of a run with several sections.
 pub const SECTION: &str = "section";
 
-/// Rows of `record`: itself, or the row of each of its sections, or reporting groups, and, last, the one of all
-/// together, which has the energy. Where its jobs are `grouped`, the last is the only one.
+/// Returns the rows of `record`: the record itself, or a row for each of its sections or reporting groups and a last
+/// one for all together, which has the energy. If its jobs are `grouped`, only the last row is returned.
 pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
     let sections = &record.result.sections;
     if sections.is_empty() {
@@ -25,7 +25,7 @@ pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
             ..record.clone()
         };
         row.point.insert(SECTION.into(), section.section.clone());
-        // A section that is the same in runs that differ is another one in each.
+        // A section that runs beside another one in each run gets the other's values as a factor `beside`.
         let others = record.point.iter();
         let others = others.filter(|(name, value)| section.point.get(*name) != Some(value));
         let others: Vec<_> = others
@@ -49,7 +49,7 @@ mod tests {
     use crate::record::sample::run;
     use joulio_workload::{CompletionMode, RunResult, SectionResult};
 
-    /// A run of two sections in `mode`, which only the first takes.
+    /// Returns a run of two sections in `mode`; only the first section uses that mode.
     fn two(mode: CompletionMode) -> RunRecord {
         let record = run(mode, 1, 1, 100_000.0, 50.0);
         let section = |name: &str, completion: &str| {
@@ -80,12 +80,12 @@ mod tests {
         };
         assert_eq!(named(&poll, false), ["a", "b", "a+b"]);
         assert_eq!(named(&poll, true), ["a+b"]);
-        // The second does the same in both, beside another.
+        // The second section is the same in both runs, but the section beside it differs.
         let second = |record: &RunRecord| rows(record, false)[1].point.clone();
         assert_ne!(second(&poll), second(&interrupt));
         assert_eq!(second(&poll)["beside"], "completion=poll");
         assert!(!rows(&poll, false)[0].point.contains_key("beside"));
-        // By reporting groups there is a row of each.
+        // With reporting groups, there is a row for each.
         let mut parted = poll.clone();
         parted.result.reporting_groups = poll.result.sections[1..].to_vec();
         assert_eq!(named(&parted, false), ["b", "a+b"]);

@@ -1,11 +1,10 @@
-//! Factors that differ between runs: the columns before their figures, and their names below the
-//! table.
+//! Factors that differ between runs, as columns of the table and as names in notes below it.
 
 use super::section_rows::SECTION;
 use crate::record::{Point, RunRecord};
 use crate::sweep::{Axes, Factor};
 
-/// Factors that a run's name has.
+/// Factors that are part of a run's name.
 const NAMED: [Factor; 6] = [
     Factor::Engine,
     Factor::Completion,
@@ -15,7 +14,7 @@ const NAMED: [Factor; 6] = [
     Factor::Coalescing,
 ];
 
-/// Factors with more than one value that the runs' names do not have.
+/// Factors with more than one value that are not part of the runs' names.
 #[derive(Clone, Debug, Default)]
 pub struct Varied {
     /// True if runs have several sections.
@@ -24,7 +23,7 @@ pub struct Varied {
 }
 
 impl Varied {
-    /// Factors that vary in `axes`.
+    /// Returns the factors that vary in `axes`.
     pub fn new(axes: &Axes) -> Varied {
         let mut factors = axes.varied();
         factors.retain(|factor| !NAMED.contains(factor));
@@ -34,7 +33,7 @@ impl Varied {
         }
     }
 
-    /// Returns the same factors, for the rows of sections too.
+    /// Returns the same factors with the section as an additional one.
     pub fn with_sections(self) -> Varied {
         Varied {
             sections: true,
@@ -42,7 +41,7 @@ impl Varied {
         }
     }
 
-    /// True if `factor` varies.
+    /// Returns true if `factor` varies.
     pub(super) fn has(&self, factor: Factor) -> bool {
         self.factors.contains(&factor)
     }
@@ -57,14 +56,14 @@ impl Varied {
         }
     }
 
-    /// Names of the factors.
+    /// Returns the names of the factors.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let section = self.sections.then_some(SECTION);
         let factors = self.factors.iter().map(|factor| factor.name());
         section.into_iter().chain(factors).map(str::to_owned)
     }
 
-    /// Values at `point`, one a factor.
+    /// Returns the values at `point`, one for each factor.
     pub fn values(&self, point: &Point) -> Vec<String> {
         let section = point.get(SECTION).map(String::as_str);
         let section = self.sections.then_some(section);
@@ -73,18 +72,18 @@ impl Varied {
         values.map(|text| text.unwrap_or("-").to_owned()).collect()
     }
 
-    /// Number of factors.
+    /// Returns the number of factors.
     pub fn count(&self) -> usize {
         self.factors.len() + usize::from(self.sections)
     }
 
-    /// Prefix of the name of a run of `record` in a sentence: `bs 4k, `.
+    /// Returns a prefix that names the run of `record` in a sentence: `bs 4k, `.
     pub fn prefix(&self, record: &RunRecord) -> String {
         self.place(&record.point)
             .map_or_else(String::new, |place| place + ", ")
     }
 
-    /// The values at `point` in words: `bs 4k, iodepth 8`; `None` if nothing varies.
+    /// Describes the values at `point`: `bs 4k, iodepth 8`; `None` if nothing varies.
     pub fn place(&self, point: &Point) -> Option<String> {
         let words = self.names().zip(self.values(point));
         let words: Vec<_> = words

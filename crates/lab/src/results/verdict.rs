@@ -1,5 +1,5 @@
-//! The findings of a bench in sentences: the method of a workload that takes the least energy, the one that does the
-//! most I/Os, and those that tie.
+//! Findings of a bench in sentences: for each workload the method with the least energy, the one with the most I/Os per
+//! second, and ties.
 
 use super::energy_column::EnergyColumn;
 use super::means::{MeanOf, MeanRow};
@@ -7,13 +7,12 @@ use super::varied::Varied;
 use crate::statistics::{Correction, SIGNIFICANCE, TTest};
 use crate::sweep::Factor;
 
-/// Workloads of which each has a sentence of its own; of more they are counted.
+/// Largest number of workloads that get a sentence each; if there are more, they are counted.
 const MAX_SENTENCES: usize = 8;
 
 /// Returns sentences on the differences between the methods of each workload: the least energy, the most IOPS, and
-/// ties. None if no workload has two methods or two devices. A tie by noise is a difference that is not significant,
-/// by Welch's t-test, corrected for all comparisons of the table by Holm's rule; a tie by the model's bands is
-/// something else, and is named so.
+/// ties; none if no workload has two methods or two devices. A tie by noise is a difference that is not significant by
+/// Welch's t-test, corrected for all comparisons of the table by Holm's rule. A tie by the model's bands is called so.
 pub fn verdict(
     varied: &Varied,
     rows: &[MeanRow<'_>],
@@ -66,7 +65,7 @@ pub fn verdict(
     lines
 }
 
-/// `rows` by the names of their devices, which are compared where nothing else is.
+/// Names `rows` by their devices if nothing else differs, so that devices are compared.
 fn by_device<'a>(rows: &[MeanRow<'a>]) -> Vec<MeanRow<'a>> {
     let alike = rows.windows(2).all(|pair| pair[0].name == pair[1].name);
     let named = rows.iter().map(|row| {
@@ -83,10 +82,10 @@ fn by_device<'a>(rows: &[MeanRow<'a>]) -> Vec<MeanRow<'a>> {
     named.collect()
 }
 
-/// Comparison of another row with the best one.
+/// Result of comparing another row with the best one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
-    /// Worse.
+    /// Significantly worse.
     No,
     /// The difference is not significant.
     Noise,
@@ -94,7 +93,7 @@ enum Tie {
     Band,
 }
 
-/// The rows of a workload in one figure, the best first.
+/// Rows of a workload compared in one figure, the best first.
 struct Contest<'r, 'a> {
     place: Option<String>,
     best: (&'r MeanRow<'a>, f64),
@@ -147,7 +146,7 @@ fn find_ties(figure: MeanOf, contests: &mut [Contest<'_, '_>], column: Option<&E
         compared.map(|comparison| comparison.p)
     });
     let p: Vec<Option<f64>> = p.collect();
-    // Single runs are compared by nothing.
+    // Single runs cannot be tested.
     let tested: Vec<f64> = p.iter().copied().flatten().collect();
     let mut corrected = Correction::Holm.apply(&tested).into_iter();
     let mut p = p.into_iter();
@@ -178,7 +177,7 @@ impl Contest<'_, '_> {
         tied.map(|(row, ..)| row.name.as_str()).collect()
     }
 
-    /// True if `name` is the best, or tied with it.
+    /// Returns true if `name` is the best or ties with it.
     fn is_best(&self, name: &str) -> bool {
         let mut others = self.others.iter();
         self.best.0.name == name || others.any(|(row, _, tie)| row.name == name && *tie != Tie::No)
@@ -192,7 +191,7 @@ impl Contest<'_, '_> {
     }
 }
 
-/// Verdict on one workload.
+/// Returns the verdict on one workload.
 fn sentence(
     iops: &Contest<'_, '_>,
     energy: Option<&Contest<'_, '_>>,
@@ -258,7 +257,7 @@ fn sentence(
     parts.join("; ") + "."
 }
 
-/// `first` and the others, as a sentence lists them: `poll, adaptive and hybrid`.
+/// Lists `first` and the others in a sentence: `poll, adaptive and hybrid`.
 fn together(first: &str, others: &[&str]) -> String {
     let mut names = first.to_owned();
     for (at, other) in others.iter().enumerate() {
@@ -271,7 +270,7 @@ fn together(first: &str, others: &[&str]) -> String {
     names
 }
 
-/// Times that each method is the best of many workloads.
+/// Counts how often each method is the best of many workloads.
 fn counted(
     iops: &[Contest<'_, '_>],
     energy: &[Contest<'_, '_>],
@@ -316,12 +315,12 @@ fn counted(
     lines
 }
 
-/// `value` as a multiple of `of`: `1.6 x`; `None`: `of` is nothing.
+/// Formats `value` as a multiple of `of`: `1.6 x`; `None` if `of` is zero.
 fn times(value: f64, of: f64) -> Option<String> {
     (of > 0.0).then(|| format!("{} x", digits(value / of)))
 }
 
-/// `value` with three figures that mean something.
+/// Formats `value` with three significant digits.
 fn digits(value: f64) -> String {
     let digits = match value.abs() {
         value if value >= 100.0 => 0,
@@ -343,7 +342,7 @@ mod tests {
     const HYBRID: CompletionMode = CompletionMode::Hybrid;
     const INTERRUPT: CompletionMode = CompletionMode::Interrupt;
 
-    /// The verdict on `records`, whose energy is the model's, with a band of a tenth.
+    /// Returns the verdict on `records` with modelled energy, whose band is 10 %.
     fn found(records: &[RunRecord]) -> Vec<String> {
         found_by(&Varied::default(), records)
     }
@@ -407,7 +406,7 @@ mod tests {
         records[3]
             .point
             .insert("completion".into(), "interrupt".into());
-        // A device has a contest of its own now.
+        // Each device is a workload of its own now.
         assert!(said(&records).starts_with("device ./a: "));
     }
 

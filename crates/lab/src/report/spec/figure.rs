@@ -1,4 +1,4 @@
-//! A figure in an experiment's file.
+//! Figures in an experiment's file.
 
 use super::{OneOrMore, SpecError, Where, needed, unused};
 use crate::statistics::{Correction, TTest};
@@ -9,22 +9,22 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
-    /// Name in the source, `F1a`; unique in its file.
+    /// Name in the source, such as `F1a`; unique in the file.
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Name in the source of the figure that this is a part of, if it is not the id; `-`: the source has none.
+    /// Name in the source of the figure that this one is a part of, if it differs from `id`; `-`: the source has none.
     pub in_source: Option<String>,
     /// Kind of drawing.
     pub kind: DrawingKind,
-    /// Sweep whose records it shows.
+    /// Sweep whose records are shown.
     pub sweep: Option<String>,
-    /// Values of factors to take.
+    /// Values of factors that select the records.
     #[serde(default, rename = "where")]
     pub filter: Where,
-    /// Factor along the x axis; of a scatter a metric.
+    /// Factor on the x axis; for a scatter, a metric.
     pub x: Option<String>,
-    /// Metrics up the y axis, a panel each; of tiles one factor.
+    /// Metrics on the y axis, with a panel for each; for tiles, one factor.
     #[serde(default)]
     pub y: OneOrMore,
     /// Factors whose values are lines, or bars side by side.
@@ -33,41 +33,41 @@ pub struct FigureSpec {
     /// Factors whose values are panels side by side.
     #[serde(default)]
     pub panel: OneOrMore,
-    /// Tiles of the best: the factors of whose values the best is sought.
+    /// For tiles of the best: the factors whose values are compared.
     #[serde(default)]
     pub best: OneOrMore,
-    /// Tiles of a difference: what is taken from what.
+    /// For tiles of a difference: the values that are subtracted.
     pub less: Option<Less>,
-    /// Metric of tiles.
+    /// Metric of the tiles.
     pub metric: Option<Metric>,
-    /// Test by which the best of a tile is compared with the next.
+    /// Test that compares the best of a tile with the next best.
     #[serde(default)]
     pub test: TTest,
     /// Correction for the number of tiles.
     #[serde(default)]
     pub correction: Correction,
-    /// Factor by which a scatter's points are labelled and joined.
+    /// Factor that labels and joins a scatter's points.
     pub along: Option<String>,
-    /// True for a parabola through each series of a scatter, with R².
+    /// True to fit a parabola to each series of a scatter and show R².
     #[serde(default)]
     pub quadratic: bool,
-    /// Peak of which x and y of a scatter are fractions.
+    /// Peaks of which a scatter's x and y are fractions.
     pub peak: Option<Peak>,
-    /// True to show, of several points that fall on one mark, the largest; false: that is an error.
+    /// True to show the largest of several points that fall on one mark; otherwise several points are an error.
     #[serde(default)]
     pub largest: bool,
-    /// Bars or lines of other sweeps beside those of this figure.
+    /// Bars or lines from other sweeps in the same figure.
     #[serde(default)]
     pub layer: Vec<Layer>,
-    /// Parts of stacked bars, from the ground up.
+    /// Parts of stacked bars, from the bottom up.
     #[serde(default)]
     pub part: Vec<Part>,
-    /// True for a line where a package draws all that it is sold to draw.
+    /// True for a line at the package's TDP.
     #[serde(default)]
     pub tdp: bool,
     /// Note below the figure.
     pub note: Option<String>,
-    /// Hardware or run that it needs, where there are no records.
+    /// Hardware or run that the figure needs, shown if there are no records.
     pub needs: Option<String>,
 }
 
@@ -75,14 +75,14 @@ pub struct FigureSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawingKind {
-    /// Metrics over a factor.
+    /// Lines of metrics over a factor.
     #[default]
     Lines,
-    /// Metrics by the values of a factor.
+    /// Bars of metrics by the values of a factor.
     Bars,
-    /// Bars of several parts on each other.
+    /// Bars of several parts stacked on each other.
     Stacked,
-    /// Metric over metric.
+    /// One metric over another.
     Scatter,
     /// The best of several in each combination of two factors.
     BestTiles,
@@ -90,37 +90,37 @@ pub enum DrawingKind {
     DifferenceTiles,
 }
 
-/// A difference: the value where `factor` is `of`, less that where it is `less`.
+/// A difference: the value where `factor` is `of`, minus the value where it is `less`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Less {
     /// The factor.
     pub factor: String,
-    /// Value from which is taken.
+    /// Factor's value for the minuend.
     pub of: String,
-    /// Value that is taken.
+    /// Factor's value for the subtrahend.
     pub less: String,
 }
 
-/// A line, or a bar at each x, from other records than the figure's own.
+/// A line, or a bar at each x, from other records than those of the figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// Name in the legend.
     pub label: String,
-    /// Sweep of it, where it is not the figure's.
+    /// Sweep of the layer, if it is not the figure's.
     pub sweep: Option<String>,
-    /// Values of factors to take, beside or in place of the figure's.
+    /// Values of factors that select the records, in addition to the figure's or replacing them.
     #[serde(default, rename = "where")]
     pub filter: Where,
-    /// Metric; the figure's where there is none.
+    /// Metric; `None`: the figure's.
     pub metric: Option<Metric>,
-    /// True to show, of several points that fall on one mark, the largest.
+    /// True to show the largest of several points that fall on one mark.
     #[serde(default)]
     pub largest: bool,
 }
 
-/// A part of a stacked bar: a metric, or a named count of the run.
+/// A part of a stacked bar: a metric, or a named count of the runs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -128,29 +128,29 @@ pub struct Part {
     pub label: String,
     /// Metric.
     pub metric: Option<Metric>,
-    /// Count by its name in the records, as `block/`; in place of a metric.
+    /// Name of a count in the records, such as `block/`, instead of a metric.
     pub count: Option<String>,
-    /// Values of factors in place of the bar's own.
+    /// Values of factors that replace the bar's own.
     #[serde(default, rename = "where")]
     pub filter: Where,
-    /// Values of factors whose metric is taken from it, in place of the bar's own.
+    /// Values of factors, replacing the bar's own, at which the metric is subtracted.
     #[serde(default)]
     pub less: Where,
 }
 
-/// Peak of which a scatter's values are fractions.
+/// Peaks of which a scatter's values are fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peak {
-    /// x by its own series' peak, y by the figure's.
+    /// Fractions of each series' largest x, and of the figure's largest y.
     XOfSeriesYOfFigure,
 }
 
 impl FigureSpec {
-    /// Judges the figure by itself: what its kind needs is there, and nothing that it has no use for.
+    /// Checks that the figure has the keys that its kind needs, and no others.
     ///
     /// # Errors
-    /// [`SpecError`], saying which.
+    /// [`SpecError`], naming the key.
     pub fn check(&self) -> Result<(), SpecError> {
         let checked = self.keys().and_then(|()| self.metrics());
         checked.map_err(|problem| SpecError {
@@ -160,14 +160,14 @@ impl FigureSpec {
         })
     }
 
-    /// Sweeps of the figure, its own before those of its layers.
+    /// Returns the sweeps of the figure, its own before those of its layers.
     pub fn sweeps(&self) -> Vec<&str> {
         let layers = self.layer.iter().map(|layer| &layer.sweep);
         let all = [&self.sweep].into_iter().chain(layers);
         all.filter_map(|sweep| sweep.as_deref()).collect()
     }
 
-    /// Names of factors along its axes, in its legend and of its panels.
+    /// Returns the names of factors on its axes, in its legend and of its panels.
     pub fn factors(&self) -> impl Iterator<Item = &String> {
         let scatter = self.kind == DrawingKind::Scatter;
         let tiles = matches!(
@@ -182,7 +182,7 @@ impl FigureSpec {
         x.chain(y).chain(lists).chain(less).chain(&self.along)
     }
 
-    /// Metrics of the y axis, or of the tiles.
+    /// Returns the metrics of the y axis, or of the tiles.
     pub fn y_metrics(&self) -> Vec<Metric> {
         let y = self.y.values().iter().filter_map(|name| name.parse().ok());
         match self.kind {

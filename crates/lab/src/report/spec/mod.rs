@@ -1,7 +1,7 @@
-//! Specification of a report: tables, figures and observations, as an experiment's TOML has them.
+//! Specification of a report: tables, figures and observations in an experiment's TOML file.
 //!
-//! Factors and metrics are referred to by name. Nothing here has seen a run: [`FigureSpec::check`]
-//! and its neighbours judge the words alone.
+//! Factors and metrics are referred to by name. The checks here, such as [`FigureSpec::check`], judge the specification
+//! only; no runs are needed.
 
 mod figure;
 mod observation;
@@ -15,15 +15,15 @@ pub use observation::{Cells, ObservationSpec, Rising, Within};
 pub use table::{TableKind, TableSpec, Times};
 pub use values::{OneOrMore, Where};
 
-/// A table, a figure or an observation that makes no sense.
+/// Reason why a table, a figure or an observation is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} '{id}': {problem}")]
 pub struct SpecError {
     /// `table`, `figure` or `observation`.
     pub kind: &'static str,
-    /// The `id` of it, by which its line is found.
+    /// Its `id`, from which its line is found.
     pub id: String,
-    /// Description of the mistake, and of what to write instead.
+    /// Description of the mistake, and of the correct form.
     pub problem: String,
 }
 
@@ -35,7 +35,7 @@ fn needed(what: &str, key: &str, present: bool) -> Result<(), String> {
     }
 }
 
-/// Returns the problem of a key that a kind has no use for.
+/// Returns the problem of a key that the kind does not use.
 fn unused(what: &str, key: &str, present: bool) -> Result<(), String> {
     match present {
         true => Err(format!("{what} has no '{key}'")),

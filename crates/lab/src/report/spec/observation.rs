@@ -1,72 +1,70 @@
-//! An observation of a source in an experiment's file: its sentence, and the comparisons of records that decide
-//! whether it holds.
+//! Observations in an experiment's file: a sentence from a source, and the comparisons of records that decide whether
+//! it holds.
 
 use super::{SpecError, Where};
 use joulio_workload::Metric;
 use serde::Deserialize;
 
-/// An `[[observation]]`. It holds if everything that is named under it holds.
+/// An `[[observation]]`. It holds if everything listed under it holds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObservationSpec {
-    /// Name in the source, `O1`; unique in its file.
+    /// Name in the source, such as `O1`; unique in the file.
     pub id: String,
-    /// The observation in a sentence of our own.
+    /// The observation in a sentence of our own words.
     pub text: String,
     /// Ids of the tables and figures that show it.
     #[serde(default)]
     pub shown: Vec<String>,
-    /// Claims of the source's file of published numbers that it makes, by their `what`; `*` stands
-    /// for any text.
+    /// Claims from the source's file of published numbers that it makes, by their `what`; `*` stands for any text.
     #[serde(default)]
     pub claims: Vec<String>,
-    /// Numbers of that file that it names, likewise.
+    /// Numbers from that file that it states, by their `what`.
     #[serde(default)]
     pub numbers: Vec<String>,
-    /// Numbers that profiles hold as they were printed, by their `what` in that file.
+    /// Published numbers that are inputs of profiles, by their `what` in that file.
     #[serde(default)]
     pub inputs: Vec<String>,
-    /// Values of a factor along which a metric rises.
+    /// Metrics that rise along the values of a factor.
     #[serde(default)]
     pub rising: Vec<Rising>,
-    /// Ranges that a metric lies in.
+    /// Metrics that lie in a range.
     #[serde(default)]
     pub within: Vec<Within>,
-    /// Rank among the sentences of the first screen; none: it is not there.
+    /// Rank among the sentences at the top of the report; `None`: it is not one of them.
     pub headline: Option<u8>,
-    /// Reason why it is known to differ in virtual time.
+    /// Reason why it is known not to hold in virtual time.
     pub twin_differs: Option<String>,
-    /// Hardware or run that it needs, where there are no records.
+    /// Hardware or run that it needs, shown if there are no records.
     pub needs: Option<String>,
 }
 
-/// A metric rises along values of a factor, all else equal.
+/// A metric that rises along the values of a factor while all else is equal.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rising {
     /// Sweep of the records.
     pub sweep: String,
-    /// Values of factors to take.
+    /// Values of factors that select the records.
     #[serde(default, rename = "where")]
     pub filter: Where,
     /// The metric.
     pub metric: Option<Metric>,
-    /// Named count of the records, in place of a metric.
+    /// Named count in the records, instead of a metric.
     pub count: Option<String>,
     /// The factor.
     pub along: String,
-    /// Values of the factor in the order in which the metric rises; those that were not run are left
-    /// out.
+    /// Values of the factor in the order in which the metric should rise; values without runs are skipped.
     pub order: Vec<String>,
-    /// Smallest rise in percent; below zero, the largest fall.
+    /// Smallest rise in percent; a negative number is the largest fall allowed.
     #[serde(default)]
     pub min_percent: f64,
-    /// Combinations of the other factors in which it has to rise.
+    /// Combinations of the other factors in which the metric has to rise.
     #[serde(default)]
     pub cells: Cells,
 }
 
-/// Combinations of factors in which something has to be so.
+/// Combinations of factors for which a condition has to hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cells {
@@ -75,17 +73,17 @@ pub enum Cells {
     All,
     /// More than half of them.
     Most,
-    /// Any of them, at least one.
+    /// At least one of them.
     Any,
 }
 
-/// A metric lies in a range.
+/// A metric that lies in a range.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Within {
     /// Sweep of the records.
     pub sweep: String,
-    /// Values of factors to take.
+    /// Values of factors that select the records.
     #[serde(default, rename = "where")]
     pub filter: Where,
     /// The metric.
@@ -94,13 +92,13 @@ pub struct Within {
     pub from: f64,
     /// Largest value.
     pub to: f64,
-    /// Combinations of the factors in which it has to lie there.
+    /// Combinations of the factors in which the metric has to lie in the range.
     #[serde(default)]
     pub cells: Cells,
 }
 
 impl ObservationSpec {
-    /// Checks the observation by itself.
+    /// Checks the observation without records.
     ///
     /// # Errors
     /// [`SpecError`], if it has no comparison that decides whether it holds, or an invalid one.

@@ -1,4 +1,4 @@
-//! A table in an experiment's file.
+//! Tables in an experiment's file.
 
 use super::{OneOrMore, SpecError, Where, needed, unused};
 use crate::statistics::{Correction, TTest};
@@ -10,19 +10,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// Name in the source, `T1`; unique in its file.
+    /// Name in the source, such as `T1`; unique in the file.
     pub id: String,
-    /// Name in the source of this table, or of the one that it is a part of; `id` by default; `-`: the source has
-    /// none.
+    /// Name in the source of this table, or of the table that it is part of; `None`: `id`; `-`: the source has none.
     pub in_source: Option<String>,
     /// Title in a few words.
     pub title: String,
     /// Kind of table.
     #[serde(default)]
     pub kind: TableKind,
-    /// Sweep whose records it shows.
+    /// Sweep whose records are shown.
     pub sweep: Option<String>,
-    /// Values of factors to take.
+    /// Values of factors that select the records.
     #[serde(default, rename = "where")]
     pub filter: Where,
     /// Factors whose values are rows.
@@ -31,18 +30,18 @@ pub struct TableSpec {
     /// Factors whose values are columns.
     #[serde(default)]
     pub columns: OneOrMore,
-    /// Metrics, a column each under each value of `columns`.
+    /// Metrics, with a column for each under each value of `columns`.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// Value of a row's factor that the others are compared with, in percent.
+    /// Row that other rows are compared with in percent, given as a factor and its value.
     #[serde(default)]
     pub over: BTreeMap<String, String>,
-    /// A constant that the first metric is a multiple of.
+    /// Constant of which the first metric is shown as a multiple.
     pub times: Option<Times>,
-    /// Named counts of the records, a row each: of kind `counts`.
+    /// Named counts of the records, a row each; only in the kind `counts`.
     #[serde(default)]
     pub counts: Vec<String>,
-    /// Profile of the device whose power states it shows: of kind `power-states`.
+    /// Profile of the device whose power states are shown; only in the kind `power-states`.
     pub device: Option<String>,
     /// Test by which rows are compared.
     #[serde(default)]
@@ -52,7 +51,7 @@ pub struct TableSpec {
     pub correction: Correction,
     /// Note below the table.
     pub note: Option<String>,
-    /// Hardware or run that it needs, where there are no records.
+    /// Hardware or run that the table needs, shown if there are no records.
     pub needs: Option<String>,
 }
 
@@ -65,27 +64,27 @@ pub enum TableKind {
     Metrics,
     /// Named counts of the records by the values of factors.
     Counts,
-    /// IOPS and p99 latency of each job, a row each.
+    /// IOPS and p99 latency of each job, one job a row.
     Jobs,
-    /// The power states of a device.
+    /// Power states of a device.
     PowerStates,
 }
 
-/// A constant that a metric is a multiple of.
+/// Constant of which a metric is shown as a multiple.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
-    /// The constant, in the metric's unit.
+    /// Value of the constant, in the metric's unit.
     pub of: f64,
     /// Name of the constant.
     pub what: String,
 }
 
 impl TableSpec {
-    /// Judges the table by itself.
+    /// Checks that the table has the keys that its kind needs, and no others.
     ///
     /// # Errors
-    /// [`SpecError`], saying what is missing or of no use.
+    /// [`SpecError`], naming the key.
     pub fn check(&self) -> Result<(), SpecError> {
         self.keys().map_err(|problem| SpecError {
             kind: "table",
@@ -94,7 +93,7 @@ impl TableSpec {
         })
     }
 
-    /// Names of factors whose values are its rows and columns.
+    /// Returns the names of the factors whose values are rows and columns.
     pub fn factors(&self) -> impl Iterator<Item = &String> {
         self.rows.values().iter().chain(self.columns.values())
     }

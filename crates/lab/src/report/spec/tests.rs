@@ -16,7 +16,7 @@ fn file(text: &str) -> Result<File, String> {
     toml_edit::de::from_str(text).map_err(|error| error.to_string())
 }
 
-/// The problem of the only item of `text`.
+/// Returns the problem of the only item in `text`.
 fn problem(text: &str) -> String {
     let file = file(text).unwrap();
     let tables = file.table.iter().map(TableSpec::check);

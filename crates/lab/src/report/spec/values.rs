@@ -1,11 +1,11 @@
-//! A value or several.
+//! A value or a list of values.
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Values of factors to take, by the factors' names. A factor that is not there is taken whole.
+/// Values of factors that select records, by the factors' names. All values of a factor that is missing are selected.
 pub type Where = BTreeMap<String, OneOrMore>;
 
 /// A text or number, or a list: `"4k"`, `8`, `["4k", "32k"]`.
@@ -13,17 +13,17 @@ pub type Where = BTreeMap<String, OneOrMore>;
 pub struct OneOrMore(Vec<String>);
 
 impl OneOrMore {
-    /// The values, in their order.
+    /// Returns the values in their order.
     pub fn values(&self) -> &[String] {
         &self.0
     }
 
-    /// Returns true for one of them.
+    /// Returns true if `value` is one of them.
     pub fn has(&self, value: &str) -> bool {
         self.0.iter().any(|one| one == value)
     }
 
-    /// True where nothing was given.
+    /// Returns true if there is no value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

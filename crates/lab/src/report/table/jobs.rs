@@ -1,4 +1,4 @@
-//! IOPS and p99 latency of each job of a point: the tenants of a drive beside each other.
+//! IOPS and p99 latency of each job of a point, to compare the tenants of a drive.
 
 use super::{Parts, Row, TableMaker, Value, counts::plain};
 use crate::report::data::Cell;

@@ -8,10 +8,10 @@ use crate::report::words;
 use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_workload::Metric;
 
-/// A column: the values of `columns`, and a metric.
+/// A column: values of the factors `columns`, and a metric.
 struct Column {
     name: String,
-    /// Name and number: `jobs 8`.
+    /// Name with the factor, if the value is a number: `jobs 8`.
     words: String,
     metric: Metric,
 }
@@ -104,7 +104,7 @@ impl TableMaker<'_> {
         columns
     }
 
-    /// The point of a row under `column`.
+    /// Returns the point of a row under `column`.
     fn at<'c>(&self, row: &[&'c Cell], column: &Column) -> Result<Option<&'c Cell>, String> {
         let here = row.iter().copied();
         let by = self.spec.columns.values();
@@ -138,7 +138,8 @@ impl TableMaker<'_> {
         })
     }
 
-    /// Percent of `cell` over the point that differs from it in the factors of `over` alone.
+    /// Returns the change in percent of `cell` relative to the point that differs from it only in the factors of
+    /// `over`.
     fn change(&self, all: &[&Cell], cell: Option<&Cell>, column: &Column) -> Result<Value, String> {
         let spec = self.spec;
         let Some(cell) = cell else {

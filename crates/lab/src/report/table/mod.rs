@@ -1,4 +1,4 @@
-//! Tables: metrics by the values of factors, with the source's printed numbers.
+//! Tables of metrics by the values of factors, with the published numbers of the source.
 
 mod counts;
 mod jobs;
@@ -18,19 +18,19 @@ pub struct Table {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// Words of the factors that the rows are of.
+    /// Names of the factors whose values are rows.
     pub row_heads: Vec<String>,
-    /// Words of the columns.
+    /// Labels of the columns.
     pub columns: Vec<String>,
-    /// The rows; none: there is nothing to show.
+    /// Rows; empty: there is nothing to show.
     pub rows: Vec<Row>,
-    /// True if a value in it is a model's.
+    /// True if one of its values is modelled.
     pub modelled: bool,
     /// Boundaries and sources of its energy figures.
     pub energy: Vec<(Boundary, String)>,
     /// Note below the table.
     pub note: Option<String>,
-    /// Why there is nothing to show.
+    /// Reason why there is nothing to show.
     pub problem: Option<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct Row {
     pub cells: Vec<Value>,
 }
 
-/// Value of a cell: a row under a column.
+/// Value of a cell.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// The cell has no runs.
     None,
-    /// Words or a number without repetitions.
+    /// Text, or a number without repetitions.
     Text(String),
     /// A metric.
     Mean(Mean),
@@ -64,15 +64,15 @@ pub struct Mean {
     pub value: f64,
     /// Ends of its 95 % interval; `None`: one repetition.
     pub interval: Option<(f64, f64)>,
-    /// The value with the model's parameters at the ends of their bands.
+    /// Value with the model's parameters at the ends of their bands.
     pub band: Option<(f64, f64)>,
     /// Number of repetitions.
     pub n: usize,
-    /// True for a model's value.
+    /// True for a modelled value.
     pub modelled: bool,
     /// Published value, or the ends of its range.
     pub published: Option<(f64, Option<f64>)>,
-    /// Percent by which the mean differs from the printed value, with the ends of its interval.
+    /// Percent by which the mean differs from the published value, with the ends of the interval.
     pub off: Option<(f64, Option<(f64, f64)>)>,
 }
 
@@ -81,15 +81,15 @@ pub struct Mean {
 pub struct Change {
     /// Percent.
     pub percent: f64,
-    /// Ends of the interval that the test has at 95 %, corrected as `p` is; the upper is `null` where no ratio is too
-    /// large; `None`: not known.
+    /// Ends of the test's interval at 95 %, corrected as `p` is; the upper end is `null` if no ratio can be excluded as
+    /// too large. `None`: not known.
     pub interval: Option<(f64, f64)>,
-    /// Values of both, of which the interval is.
+    /// Repetitions of both, from which the interval is computed.
     #[serde(skip)]
     samples: [Vec<f64>; 2],
-    /// Probability of a difference as large by chance, corrected; `None`: not known.
+    /// Probability that chance alone makes a difference as large, corrected; `None`: not known.
     pub p: Option<f64>,
-    /// True if the difference is no larger than chance makes it.
+    /// True if the difference is not significant.
     pub tie: bool,
     /// Difference of the published values in percent; `None`: not published.
     pub published: Option<f64>,
@@ -101,11 +101,11 @@ pub(super) struct TableMaker<'a> {
     pub answers: &'a Answers,
 }
 
-/// Heads of the rows, words of the columns, rows.
+/// Names of the rows' factors, labels of the columns, and rows.
 type Parts = (Vec<String>, Vec<String>, Vec<Row>);
 
 impl TableMaker<'_> {
-    /// The table.
+    /// Makes the table.
     pub fn make(&self) -> Table {
         let made = match self.spec.kind {
             TableKind::Metrics => self.metrics(),

@@ -1,4 +1,4 @@
-//! The power states of a device's profile.
+//! Power states of a device's profile.
 
 use super::{Parts, Row, TableMaker, Value};
 use crate::report::value::short;

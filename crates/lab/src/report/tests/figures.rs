@@ -1,4 +1,4 @@
-//! Figures and tables of records.
+//! Tests of figures and tables made from records.
 
 use super::*;
 
@@ -69,10 +69,10 @@ fn a_tile_has_the_best_or_a_tie_and_the_two_ties_are_two_things() {
     assert_eq!((clear.best.as_deref(), clear.tie), (Some("poll"), Tie::No));
     assert!((clear.value - 100.0 / 9.0).abs() < 1e-9 && clear.p.unwrap() < 0.001);
     assert_eq!(tile("iops", two(999.0, 10.0, 40.0)).tie, Tie::Noise);
-    // Of latencies the least is the best.
+    // The lowest latency is the best.
     let least = tile("latency_us", two(1_100.0, 1.0, 40.0));
     assert_eq!(least.best.as_deref(), Some("interrupt"));
-    // A tenth is the band: five percent more is within it, whatever the noise; double is not.
+    // The band is 10 %: values that differ by 5 % overlap, whatever the noise; double values do not.
     assert_eq!(
         tile("ios_per_joule", two(1_000.0, 1.0, 42.0)).tie,
         Tie::Band
@@ -80,7 +80,7 @@ fn a_tile_has_the_best_or_a_tie_and_the_two_ties_are_two_things() {
     assert_eq!(tile("ios_per_joule", two(1_000.0, 1.0, 80.0)).tie, Tie::No);
     let once = vec![run(POLL, 1, 1, 10.0, 1.0), run(INTERRUPT, 1, 1, 9.0, 1.0)];
     assert_eq!(tile("iops", once).tie, Tie::Unknown);
-    // The model's energy is compared, also where its name has another device in it.
+    // Modelled energy is compared even if the sources name different devices.
     let mut devices = two(1_000.0, 1.0, 80.0);
     for record in &mut devices {
         let counts = record.result.counts.as_mut().unwrap();
@@ -93,7 +93,7 @@ fn a_tile_has_the_best_or_a_tie_and_the_two_ties_are_two_things() {
 
 #[test]
 fn many_tiles_are_corrected_together() {
-    // Alone each of these differs at about 4 %; of sixteen such none does.
+    // Each of these differences is significant at about 4 % by itself, but none of sixteen is after correction.
     let mut records = Vec::new();
     for jobs in 1..=16 {
         records.extend(runs(POLL, jobs, 1_000.0, 10.0, 40.0));
@@ -110,7 +110,7 @@ fn many_tiles_are_corrected_together() {
         let Drawing::Tiles(tiles) = &set(&report).figures[0].panels[0].drawing else {
             panic!("no tiles");
         };
-        // The interval is that of the verdict: it has no difference in it exactly where there is a tie.
+        // The interval agrees with the verdict: it includes zero exactly if there is a tie.
         for tile in tiles.tiles() {
             let (low, _) = tile.interval.unwrap();
             assert_eq!(low <= 0.0, tile.tie == Tie::Noise, "{tile:?}");
@@ -200,7 +200,7 @@ fn a_ratio_has_both_ends_of_its_interval_in_every_form() {
     metrics = ["iops"]
     over = { completion = "interrupt" }
     "#;
-    // A wide interval is wider above than below.
+    // The interval of a ratio is wider above than below.
     let mut records = runs(POLL, 1, 1_000.0, 100.0, 40.0);
     records.extend(runs(INTERRUPT, 1, 500.0, 50.0, 40.0));
     let report = report(&text, records);
@@ -287,7 +287,7 @@ fn runs_on_a_device_that_stands_in_are_beside_the_others_and_say_so() {
         note.starts_with("A note. The emulated optane-900p is another device"),
         "{note}"
     );
-    // What ran on the machine's own devices is what it says, and the emulated one is for itself.
+    // Runs on the machine's real devices replace the stand-in, and the emulated device becomes a set of its own.
     let real: Vec<RunRecord> = of("ours", Platform::Real, 3_000.0);
     records.extend(real);
     let both = report(records);

@@ -1,4 +1,4 @@
-//! Tests of the report, from records to its sentences.
+//! Tests of the report, from records to text.
 
 mod figures;
 mod page;

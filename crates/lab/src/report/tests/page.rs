@@ -1,4 +1,4 @@
-//! The page and the list of papers.
+//! Tests of the page and of the list of papers.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn a_page_is_whole_and_takes_no_orders_from_a_name() {
     let report = report(&text, records);
     let html = page(&report);
     assert!(!html.contains("<script>alert") && html.contains("&lt;script&gt;alert"));
-    // Addresses of other places, but for those that nobody loads.
+    // The page has no address of another place that a browser would load.
     let loads = ["src=\"", "url(http", "@import", "href=\"http", "fetch("];
     for load in loads {
         assert!(!html.contains(load), "{load}");
@@ -112,7 +112,7 @@ fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
     let items = PaperItem::all(&report(text, records()));
     let ids: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(ids, ["F1cd"]);
-    // One part has no data: the whole is not judged.
+    // One part has no data, so the whole is not judged.
     assert!(!items[0].is_judged());
     assert!(papers(&items).contains("0 of 1 tables and figures"));
     let whole = text.replace(
@@ -146,7 +146,7 @@ fn a_command_makes_the_records_on_a_platform_that_has_them() {
     assert_eq!(of("main", &all, twin), "joulio lab run an --twin");
     let written = "joulio lab run an --device DEVICE --allow-write";
     assert_eq!(of("main", &all, real), written);
-    // In virtual time there are none: where they are is said.
+    // The sweep is not run in virtual time: the command is that of its platform.
     let keys = "joulio lab run an --sweep keys --device DEVICE --allow-write";
     assert_eq!(of("keys", &all, twin), keys);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Verdicts on observations and published numbers.
+//! Tests of verdicts on observations and published numbers.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
 fn energy_of_unlike_boundaries_is_no_rise() {
     let text = OBSERVED.replace("\"iops\"", "\"ios_per_joule\"");
     let all = text.replace("CELLS", "all");
-    // A meter of the package saw polling; it had died when the interrupts ran.
+    // A meter of the package measured polling, but had failed when the interrupts ran.
     let by_meter = |jobs| {
         let mut records = runs(POLL, jobs, 1_000.0, 1.0, 10.0);
         for record in &mut records {
@@ -78,7 +78,7 @@ fn energy_of_unlike_boundaries_is_no_rise() {
     let (nothing, why) = outcome(&all, records.clone());
     assert_eq!(nothing, Outcome::NoData, "{why}");
     assert!(why.contains("unlike boundaries"), "{why}");
-    // Where both are the model's they are compared, and the others are told.
+    // Pairs of modelled values are compared, and the others are mentioned.
     records.extend(runs(POLL, 8, 1_000.0, 1.0, 40.0));
     records.extend(runs(INTERRUPT, 8, 900.0, 1.0, 40.0));
     let (holds, why) = outcome(&all, records);
@@ -108,7 +108,7 @@ fn the_sources_claims_and_numbers_are_judged_from_records() {
     let report = report(text, records);
     let observed = &set(&report).observed;
     assert_eq!(observed[0].outcome, Outcome::Holds);
-    // Of its three chains the one of a thread was run, and of the numbers one.
+    // Of the three chains only that of one thread was run, and of the numbers only one.
     assert_eq!(observed[1].outcome, Outcome::Holds);
     assert!(
         observed[1]
@@ -163,7 +163,7 @@ fn of_a_guest_counts_are_judged_and_times_are_not() {
     let observed = &set(&report).observed;
     let outcomes: Vec<_> = observed.iter().map(|one| one.outcome).collect();
     assert_eq!(outcomes, [Outcome::NoData, Outcome::Holds]);
-    // Six hundred times as much is no percentage.
+    // Six hundred times as much is not given as a percentage.
     let because = &observed[1].because;
     assert!(
         because.contains("1502 ± 2.05 against 2.5 ± 2.05"),

@@ -1,4 +1,4 @@
-//! Observations of a source, and whether they hold here.
+//! Verdicts on the observations of a source.
 
 mod of_records;
 mod of_source;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub(super) use of_source::tolerance;
 
-/// An observation and its verdict.
+/// An observation with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observed {
     /// Name in the source.
@@ -24,11 +24,11 @@ pub struct Observed {
     pub text: String,
     /// Ids of the tables and figures that show it.
     pub shown: Vec<String>,
-    /// Rank among the sentences of the first screen.
+    /// Rank among the sentences at the top of the report.
     pub headline: Option<u8>,
     /// Outcome of the observation.
     pub outcome: Outcome,
-    /// Why, with the figures that decide.
+    /// Reason, with the figures that decide.
     pub because: String,
     /// Certainty of the outcome, in words.
     pub certainty: String,
@@ -36,22 +36,22 @@ pub struct Observed {
     pub parts: Vec<Part>,
 }
 
-/// Part of an observation: one comparison.
+/// One comparison of an observation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// Comparison, in words.
+    /// Comparison in words.
     pub what: String,
     /// Outcome of the part.
     pub outcome: Outcome,
-    /// The figures that decide.
+    /// Figures that decide.
     pub because: String,
-    /// Percent by which it is off, of a printed number.
+    /// Percent by which the result differs from a published number.
     pub off_percent: Option<f64>,
-    /// Reason why it is known not to reproduce in virtual time.
+    /// Reason why it is known not to be reproduced in virtual time.
     pub known: Option<String>,
     /// True if the model's bands of the compared values overlap.
     pub bands_overlap: bool,
-    /// True if what is compared is a model's.
+    /// True if the compared values are modelled.
     pub modelled: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Judges `spec` by the records.
+    /// Judges the observation `spec` from the records.
     pub fn observe(&self, spec: &ObservationSpec) -> Observed {
         let mut parts = Vec::new();
         let paper = self.answers.paper();
@@ -151,7 +151,7 @@ impl Judge<'_> {
         because.join("; ")
     }
 
-    /// Describes how often points were run: `3 runs per point`.
+    /// Describes how often each point was run: `3 runs per point`.
     fn repeated(&self) -> String {
         let runs = self.data.cells().map(|cell| cell.runs.len());
         let (least, most) = runs
@@ -210,7 +210,7 @@ impl Part {
     }
 }
 
-/// The change that `ratio` is, with the ends of its interval, in percent: `+0.7 (-0.9 to +2.3) %`.
+/// Formats the change that `ratio` stands for, with the ends of its interval, in percent: `+0.7 (-0.9 to +2.3) %`.
 fn change(ratio: &Interval) -> String {
     let (value, low, high) = (
         percent(ratio.value),
@@ -223,7 +223,7 @@ fn change(ratio: &Interval) -> String {
     }
 }
 
-/// Outcome of an observation by the outcomes of its parts.
+/// Returns the outcome of an observation from the outcomes of its parts.
 fn outcome(parts: &[Part]) -> Outcome {
     let all = parts.iter().map(|part| part.outcome);
     all.min().unwrap_or(Outcome::NoData)

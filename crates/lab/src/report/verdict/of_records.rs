@@ -1,5 +1,4 @@
-//! Judgement of an experiment's own comparisons: metrics that rise along a factor, or lie in a
-//! range.
+//! Verdicts on an experiment's own comparisons: metrics that rise along a factor, or lie in a range.
 
 use super::{Judge, Part, change};
 use crate::report::answers::Step;
@@ -12,25 +11,25 @@ use crate::statistics::{Correction, SIGNIFICANCE};
 use joulio_twin::check::judge::Verdict;
 use std::collections::BTreeMap;
 
-/// Two neighbours along a factor, in one combination of the others.
+/// Two neighbouring values of a factor, in one combination of the other factors.
 struct Pair<'a> {
     group: usize,
     from: &'a (String, Estimate),
     to: &'a (String, Estimate),
-    /// Step that the second is to be above.
+    /// Step that the second value should be above.
     step: Step,
-    /// Significance level for this comparison, among the others.
+    /// Significance level of this comparison, corrected for the others.
     level: f64,
 }
 
 impl Pair<'_> {
-    /// Fraction by which the second is larger.
+    /// Returns the fraction by which the second value is larger.
     fn change(&self) -> f64 {
         self.to.1.mean.value / self.from.1.mean.value - 1.0
     }
 
-    /// The change in percent with the ends of its interval: `+0.7 (-0.9 to +2.3) %`; of a change of an order of
-    /// magnitude both values, since percents of something near nothing say nothing.
+    /// Formats the change in percent with the ends of its interval: `+0.7 (-0.9 to +2.3) %`. If the values differ by
+    /// more than a factor of ten, both are given instead, because percentages of something near zero mean little.
     fn words(&self) -> String {
         let (from, to) = (&self.from.1, &self.to.1);
         match (0.1..=10.0).contains(&(to.mean.value / from.mean.value)) {
@@ -40,7 +39,7 @@ impl Pair<'_> {
     }
 }
 
-/// Why energy figures are not compared.
+/// Reason why energy figures are not compared.
 const UNLIKE: &str = "the energy figures are of unlike boundaries or meters";
 
 impl Judge<'_> {
@@ -50,7 +49,7 @@ impl Judge<'_> {
             (None, count) => count.clone().unwrap_or_default(),
         };
         let what = format!("{words} rises along {}", rising.order.join(", "));
-        // A metered and a modelled figure, or figures of two boundaries, are not steps of one chain.
+        // Metered and modelled figures, or figures of two boundaries, are not compared with each other.
         let alike = |(_, chain): &(String, Vec<(String, Estimate)>)| {
             let mut pairs = chain.windows(2);
             pairs.all(|pair| pair[0].1.is_of_boundary(&pair[1].1))
@@ -72,7 +71,7 @@ impl Judge<'_> {
             return Part::none(&what, UNLIKE.into());
         }
         if pairs.is_empty() {
-            // In quotes: a scheduler is called none.
+            // In quotes, because a scheduler is called none.
             let values: Vec<_> = rising.order.iter().map(|one| format!("'{one}'")).collect();
             return Part::none(
                 &what,
@@ -104,7 +103,7 @@ impl Judge<'_> {
                 true => String::new(),
                 false => format!(" ({at})"),
             };
-            // A number alone does not name its factor.
+            // A number alone does not tell which factor it belongs to.
             let of = match pair.to.0.parse::<u64>() {
                 Ok(_) => format!("{} ", words::factor(&rising.along)),
                 Err(_) => String::new(),
@@ -148,7 +147,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Chains of estimates along the factor, by the values of the others.
+    /// Returns chains of estimates along the factor, by the values of the other factors.
     fn groups(&self, rising: &Rising) -> Vec<(String, Vec<(String, Estimate)>)> {
         let cells = self.data.select(&rising.sweep, &rising.filter);
         let mut others: Vec<String> = Vec::new();
@@ -228,7 +227,7 @@ impl Judge<'_> {
     }
 }
 
-/// A value with half of its interval, where it has one: `1499 ± 50`.
+/// Formats a value with half of its interval, if it has one: `1499 ± 50`.
 fn with_noise(estimate: &Estimate) -> String {
     let (value, half) = (estimate.mean.value, estimate.noise());
     match half.is_finite() && half > 0.0 {
@@ -249,7 +248,7 @@ fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     }
 }
 
-/// Returns the counts in words: `holds at 40 of 56 points, not at 3, cannot be told at 13`.
+/// Describes the counts: `holds at 40 of 56 points, not at 3, cannot be told at 13`.
 fn counted(verdicts: &[(usize, Verdict)]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
     let (holds, fails, undecided) = (

@@ -1,4 +1,4 @@
-//! Judgement of a source's claims and published numbers.
+//! Verdicts on a source's claims and published numbers.
 
 use super::{Judge, Outcome, Part, change};
 use crate::record::Platform;
@@ -9,7 +9,7 @@ use crate::statistics::{Interval, SIGNIFICANCE};
 use joulio_twin::check::judge::{self, Verdict};
 use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
 
-/// Number of published numbers from which on they share a sentence.
+/// Smallest number of published numbers that are summarised in one sentence.
 const TOGETHER: usize = 3;
 
 impl Judge<'_> {
@@ -20,7 +20,7 @@ impl Judge<'_> {
             return Part::none(what, format!("no claim is called '{what}'"));
         };
         let mut estimates = self.answers.estimates(self.data);
-        // Its chains that were run.
+        // Only the claim's chains that were run.
         let mut run = claim.clone();
         run.rising = Vec::new();
         let mut missing = None;
@@ -50,14 +50,14 @@ impl Judge<'_> {
         });
         let pairs: Vec<([&String; 2], Estimate, Estimate)> = pairs.collect();
         let step = 1.0 + claim.min_percent / 100.0;
-        // As sure as all of them are to be together.
+        // Bonferroni's correction for the number of pairs.
         let level = SIGNIFICANCE / together as f64;
         let ratios = pairs
             .iter()
             .map(|pair| (pair, pair.1.ratio_of(&pair.2, level)));
         let shown = match (judged.verdict, claim.any) {
             (Verdict::Holds, true) => ratios.max_by(|a, b| a.1.value.total_cmp(&b.1.value)),
-            // The one that is the least significant.
+            // The pair whose rise is least significant.
             (Verdict::Undecided, _) => ratios.min_by(|a, b| {
                 let above = |ratio: Interval| (ratio.value - step) / ratio.half();
                 above(a.1).total_cmp(&above(b.1))
@@ -159,7 +159,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A number that the profile of the device holds as it was printed.
+    /// Judges a published number that is an input of a device's profile.
     pub(super) fn input(&self, what: &str) -> Part {
         let mut inputs = self
             .answers
@@ -203,7 +203,7 @@ impl Judge<'_> {
 }
 
 /// Returns a sentence on published numbers: how many are reproduced, and the one with the largest error among those
-/// with `outcome`, the outcome of all. `None`: they are few, and have a sentence each.
+/// with `outcome`, which is the outcome of all. `None`: they are few, so that each has its own sentence.
 pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<String> {
     let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
     let numbers = numbers.filter_map(|part| Some((part, part.off_percent?.abs())));
@@ -234,7 +234,7 @@ pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<Strin
     Some(text)
 }
 
-/// A value with its noise, where there is some.
+/// Formats a value with its noise, if there is any.
 fn with_noise(estimate: &judge::JudgedValue) -> String {
     match estimate.half {
         half if half.is_infinite() => format!("{} once", short(estimate.value)),
@@ -243,7 +243,7 @@ fn with_noise(estimate: &judge::JudgedValue) -> String {
     }
 }
 
-/// Returns those of `all` that `patterns` name, and each pattern that names none.
+/// Returns the texts of `all` that match `patterns`, and each pattern that matches none.
 pub(super) fn named<'a>(patterns: &[String], all: impl Iterator<Item = &'a String>) -> Vec<String> {
     let all: Vec<&String> = all.collect();
     let mut found = Vec::new();
@@ -258,7 +258,7 @@ pub(super) fn named<'a>(patterns: &[String], all: impl Iterator<Item = &'a Strin
     found
 }
 
-/// Returns true for a text that is `pattern`, in which one `*` stands for any text.
+/// Returns true if `text` matches `pattern`, in which one `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -269,13 +269,13 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Error up to which a number counts as reproduced here, as a fraction: what is promised of it in
-/// virtual time, where that is more than what is usual.
+/// Returns the largest relative error with which a number counts as reproduced: the one that is allowed for it in
+/// virtual time, or the usual one if that is larger.
 pub(in crate::report) fn tolerance(judged: &judge::JudgedNumber) -> f64 {
     judged.allowed.unwrap_or(judge::USUAL).max(judge::USUAL)
 }
 
-/// Printed value or range.
+/// Formats a published value or range.
 fn printed(number: &PublishedNumber) -> String {
     match number.to {
         Some(to) => format!("{} to {}", short(number.value), short(to)),

@@ -1,4 +1,4 @@
-//! A part of the page that shows a single wait in every mode, with sliders.
+//! Part of the page that shows a single wait in every mode, with sliders.
 
 mod model;
 
@@ -9,29 +9,29 @@ use serde::Serialize;
 
 const SCRIPT: &str = include_str!("script.js");
 
-/// Microseconds of the device that the slider has.
+/// Device times of the slider, in microseconds.
 const DEVICE_US: [f64; 13] = [
     2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 30.0, 50.0, 80.0,
 ];
 
-/// Microseconds by which timers may be late; 50 is what Linux allows itself of a thread's own.
+/// Lateness of timers, in microseconds; 50 is Linux's default timer slack of a thread.
 const LATE_US: [f64; 10] = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0];
 
-/// Device time of the I/O over that of those before it.
+/// Device time of this I/O relative to that of the earlier ones.
 const OF_USUAL: [f64; 3] = [0.5, 1.0, 2.0];
 
-/// Data of the script: waits on a grid of the sliders.
+/// Data for the script: waits at all positions of the sliders.
 #[derive(Serialize)]
 struct Waits {
     device_us: &'static [f64],
     late_us: &'static [f64],
     of_usual: &'static [f64],
-    /// Watts of a core by state.
+    /// Watts of a core in each state.
     watts: Vec<(Doing, f64)>,
     modes: Vec<ModeWaits>,
 }
 
-/// Waits of a mode by device time, lateness where it has a timer, and this I/O's share.
+/// Waits of a mode by device time, by lateness if it has a timer, and by this I/O's relative time.
 #[derive(Serialize)]
 struct ModeWaits {
     mode: ShownMode,
@@ -82,18 +82,18 @@ fn waits(machine: &ShownMachine<'_>) -> Waits {
     }
 }
 
-/// Returns true for a machine whose profile has all that is shown.
+/// Returns true if the machine's profile has all figures that are shown.
 pub fn shows(profile: &MachineProfile) -> bool {
     ShownMachine::new(profile).is_some()
 }
 
-/// The section on `profile`; nothing where it has no costs or lacks TPAUSE.
+/// Returns the section for `profile`; empty if it has no costs or no TPAUSE.
 pub fn section(profile: &MachineProfile) -> Markup {
     let Some(machine) = ShownMachine::new(profile) else {
         return html! {};
     };
     let json = serde_json::to_string(&waits(&machine)).unwrap_or_default();
-    // Nothing in it may end the element that holds it.
+    // Escapes `<`, so that nothing in the text can end the script element.
     let json = json.replace('<', "\\u003c");
     html! {
         section #wait aria-labelledby="wait-title" {
@@ -141,7 +141,7 @@ pub fn section(profile: &MachineProfile) -> Markup {
     }
 }
 
-/// Returns the percent of spinning's watts that a pause saves by the profile.
+/// Returns the percentage of spinning's watts that a pause saves according to the profile.
 fn saving(machine: &ShownMachine<'_>) -> f64 {
     let watts = machine.watts();
     let of = |doing: Doing| {

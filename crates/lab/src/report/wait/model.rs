@@ -1,7 +1,6 @@
-//! One wait, step by step, as the twin has it: one I/O in flight, a core of its own, the user-space
-//! driver's path.
+//! One wait, step by step, as the twin models it: one I/O in flight, a core of its own, the user-space driver.
 //!
-//! The twin keeps sums and no steps; this is the same arithmetic for one I/O, with its steps. The tests compare both.
+//! The twin keeps sums but no steps. This is the same arithmetic for one I/O, with its steps; the tests compare both.
 
 use joulio_model::machine::costs::Costs;
 use joulio_model::{CoreState, MachineProfile};
@@ -13,7 +12,7 @@ use serde::Serialize;
 pub enum ShownMode {
     /// Spins.
     Poll,
-    /// Sleeps by a timer for half of the mean time, then spins.
+    /// Sleeps with a timer for half of the mean time, then spins.
     Hybrid,
     /// Blocks for an interrupt.
     Interrupt,
@@ -25,15 +24,15 @@ pub enum ShownMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Doing {
-    /// Submits, completes: work that every mode has.
+    /// Submission and completion, which every mode has.
     Work,
-    /// Polls in vain.
+    /// Polls without a result.
     Spin,
-    /// Runs in the kernel: timers, switches, handlers.
+    /// Runs in the kernel: timers, context switches, interrupt handlers.
     Kernel,
     /// The core is idle.
     Idle,
-    /// Leaves an idle state: draws as idle, and runs nothing.
+    /// The core leaves an idle state: it draws the idle state's watts and runs nothing.
     Exit,
     /// Pauses in TPAUSE.
     Pause,
@@ -46,42 +45,42 @@ pub enum Doing {
 pub struct ShownStep {
     /// Activity of the core.
     pub doing: Doing,
-    /// Nanoseconds that it takes.
+    /// Length in nanoseconds.
     pub ns: f64,
 }
 
 /// A wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownWait {
-    /// Steps from the submission to the completion's end, in their order.
+    /// Steps from the submission to the end of the completion, in their order.
     pub steps: Vec<ShownStep>,
     /// Nanoseconds from the first step to the doorbell.
     pub rung: f64,
     /// Nanoseconds from the first step to the device's completion.
     pub finished: f64,
-    /// Nanoseconds from the first step to the poll that sees it.
+    /// Nanoseconds from the first step to the poll that finds the completion.
     pub seen: f64,
-    /// Nanoseconds from the first step at which the timer was to fire; none of other modes.
+    /// Nanoseconds from the first step to the time for which the timer was set; `None`: the mode has no timer.
     pub timer_at: Option<f64>,
-    /// Joules of the wake-up that no step has.
+    /// Joules of the wake-up, in addition to those of the steps.
     pub wake_joules: f64,
     /// Watts in the idle state.
     pub idle_watts: f64,
 }
 
-/// A machine for one wait, from its profile.
+/// Machine for one wait, with figures from its profile.
 #[derive(Debug)]
 pub struct ShownMachine<'a> {
     costs: &'a Costs,
     profile: &'a MachineProfile,
 }
 
-/// Phases of an I/O.
+/// Times of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownIo {
-    /// Nanoseconds that the device takes for it.
+    /// Nanoseconds that the device takes.
     pub device_ns: f64,
-    /// Nanoseconds that it took for those before, from which hybrid has learnt.
+    /// Nanoseconds that the device took for earlier I/Os, from which hybrid has learnt.
     pub usual_ns: f64,
     /// Nanoseconds by which a timer fires late.
     pub late_ns: f64,
@@ -106,7 +105,7 @@ impl Steps {
 }
 
 impl<'a> ShownMachine<'a> {
-    /// The machine of `profile`; `None`: it has no costs, or no TPAUSE and user interrupts.
+    /// Returns the machine of `profile`; `None` if it has no costs, or no TPAUSE and user interrupts.
     pub fn new(profile: &'a MachineProfile) -> Option<ShownMachine<'a>> {
         let costs = profile.costs.as_ref()?;
         costs.user_interrupt_ns.as_ref()?;
@@ -114,7 +113,7 @@ impl<'a> ShownMachine<'a> {
         Some(ShownMachine { costs, profile })
     }
 
-    /// Watts of a core in each state, without those of its idle states.
+    /// Returns the watts of a core in each state except idle states.
     pub fn watts(&self) -> [(Doing, f64); 5] {
         let watts = |state| self.profile.core_watts(state).0;
         [
@@ -126,15 +125,15 @@ impl<'a> ShownMachine<'a> {
         ]
     }
 
-    /// The wait for `io` in `mode`.
+    /// Computes the wait for `io` in `mode`.
     pub fn wait(&self, mode: ShownMode, io: ShownIo) -> ShownWait {
         let usual = ShownIo {
             device_ns: io.usual_ns,
             ..io
         };
         let (mut learnt, mut idle) = (io.usual_ns, 0.0);
-        // The times that hybrid has learnt include its own delays, and so do the idle times of the governor: both
-        // converge.
+        // Times that hybrid learns include its own delays, and so do the idle times that the governor sees; repeating
+        // the wait makes both converge.
         if mode != ShownMode::Poll {
             for _ in 0..64 {
                 let (wait, length) = self.one(mode, usual, learnt, idle);
@@ -144,7 +143,7 @@ impl<'a> ShownMachine<'a> {
         self.one(mode, io, learnt, idle).0
     }
 
-    /// Returns a wait of a core that expects to be idle for `typical`, and its length.
+    /// Returns a wait of a core that expects to be idle for `typical`, and the length of its idle time.
     fn one(&self, mode: ShownMode, io: ShownIo, learnt: f64, typical: f64) -> (ShownWait, f64) {
         let costs = self.costs;
         let mut steps = Steps::default();
@@ -214,7 +213,7 @@ impl<'a> ShownMachine<'a> {
                 steps.add(Doing::Work, handler);
             }
         }
-        // Polls until the completion is there; whole ones.
+        // Polls until the completion is there, in whole polls.
         let left = (finished - steps.now()).max(0.0);
         steps.add(Doing::Spin, (left / poll).ceil() * poll);
         wait.seen = steps.now();
@@ -226,12 +225,13 @@ impl<'a> ShownMachine<'a> {
         (wait, length)
     }
 
-    /// Moving the data of 4 KiB.
+    /// Returns the time for moving the data of 4 KiB.
     fn data(&self) -> f64 {
         (self.costs.kib_ns.value * 4.0).round()
     }
 
-    /// Idles for `length` in the state that the `expected` length pays for, and leaves it.
+    /// Adds steps for idling for `length`, in the deepest idle state that pays for the `expected` length, and for
+    /// leaving it.
     fn idle(&self, steps: &mut Steps, wait: &mut ShownWait, (length, expected): (f64, f64)) {
         if length <= 0.0 {
             return;
@@ -252,7 +252,7 @@ impl<'a> ShownMachine<'a> {
         wait.idle_watts = self.profile.core_watts(state.state.into()).0;
     }
 
-    /// Time lost to cold caches after so long an idle time.
+    /// Returns the time lost to cold caches after an idle time of `length`.
     fn cold(&self, length: f64) -> f64 {
         let some = |figure: &Option<joulio_model::Figure>| figure.as_ref().map_or(0.0, |f| f.value);
         let least = self.costs.cold_ns.value;
@@ -267,12 +267,12 @@ impl<'a> ShownMachine<'a> {
 
 #[cfg(test)]
 impl ShownWait {
-    /// Nanoseconds from the first step to the completion's end: the I/O's latency.
+    /// Returns the nanoseconds from the first step to the end of the completion: the I/O's latency.
     pub fn latency(&self) -> f64 {
         self.steps.iter().map(|step| step.ns).sum()
     }
 
-    /// Joules of the core, which draws `watts` in each state.
+    /// Returns the joules of the core, with `watts` in each state.
     pub fn joules(&self, watts: &[(Doing, f64)]) -> f64 {
         let of = |doing: Doing| match doing {
             Doing::Idle | Doing::Exit => self.idle_watts,
@@ -297,7 +297,7 @@ mod tests {
     use joulio_units::Nanos;
     use joulio_workload::{CompletionMode, EngineName, Job, Method};
 
-    /// A device that always takes `us`.
+    /// Returns a device that always takes `us` microseconds.
     fn device(us: f64) -> DeviceProfile {
         let mut device = DeviceProfile::builtin("optane-900p").unwrap();
         let service = &mut device.service;
@@ -349,7 +349,7 @@ mod tests {
                     let all = run.all();
                     let mean = all.mean().unwrap();
                     let what = format!("{mode:?}, {us} us, {late_us} us late");
-                    // The twin's joules are above C6, and have the workload's own time.
+                    // The twin's joules are relative to C6, and include the workload's own time.
                     let c6 = here.core_watts(CoreState::C6).0;
                     let app = here.costs.as_ref().unwrap().app_ns.value * 1e-9;
                     let spin = here.core_watts(CoreState::Spin).0;

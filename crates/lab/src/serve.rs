@@ -1,4 +1,4 @@
-//! Serving an emulated controller at a vfio-user socket.
+//! Emulated controllers served at a vfio-user socket.
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::emulated::Emulated;
@@ -12,37 +12,37 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf, absolute};
 use std::thread::available_parallelism;
 
-/// A controller that cannot be served.
+/// Reason why a controller cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServedError {
-    /// A device that is not emulated.
+    /// The device is not emulated.
     #[error("'{0}': only an emulated device can be served")]
     NotEmulated(String),
-    /// Interrupts to threads of this process.
+    /// Interrupts by joulio_uintr, which go to threads of this process.
     #[error(
         "interrupts=joulio_uintr: the client of a served controller takes its interrupts: leave this out"
     )]
     OwnInterrupts,
-    /// The device's profile, size or file.
+    /// The device's profile, size or file cannot be used.
     #[error(transparent)]
     Device(#[from] OpenError),
-    /// The controller or the socket cannot be made.
+    /// The controller or the socket cannot be created.
     #[error(transparent)]
     Server(#[from] ServeError),
 }
 
-/// A controller as it is to be served.
+/// Options of a served controller.
 #[derive(Clone, Debug)]
 pub struct ServedOptions {
-    /// Device, which is emulated.
+    /// Device to serve, which is emulated.
     pub device: DeviceName,
     /// Socket to listen at.
     pub socket: PathBuf,
-    /// Queue pairs for I/O; `None`: as the device has.
+    /// Number of I/O queue pairs; `None`: the profile's.
     pub queues: Option<u16>,
-    /// CPU of the thread that does the I/O; `None`: any.
+    /// CPU of the thread that executes I/O; `None`: any.
     pub cpu: Option<usize>,
-    /// Faults that the controller commits.
+    /// Faults that the controller injects.
     pub faults: FaultPlan,
     /// Called once when a sync of the device's file has failed.
     pub sync_failed: SyncFailed,
@@ -50,7 +50,7 @@ pub struct ServedOptions {
     pub serve: ServeOptions,
 }
 
-/// A controller that can be served.
+/// A controller with valid options.
 #[derive(Debug)]
 pub struct Served {
     emulated: Emulated,
@@ -60,10 +60,10 @@ pub struct Served {
 }
 
 impl ServedOptions {
-    /// Checks the device, of which nothing is created before [`Served::bind`].
+    /// Checks the device; nothing is created before [`Served::bind`].
     ///
     /// # Errors
-    /// The device is not emulated, or its parameters are wrong.
+    /// The device is not emulated, or its parameters are not valid.
     pub fn check(&self) -> Result<Served, ServedError> {
         let DeviceKind::Emulated(emulated) = &self.device.kind else {
             return Err(ServedError::NotEmulated(self.device.text.clone()));
@@ -89,10 +89,10 @@ impl ServedOptions {
 }
 
 impl Served {
-    /// Makes the controller and its socket. If that fails, a file that it created is removed again.
+    /// Creates the controller and its socket. If that fails, a file that it created is removed again.
     ///
     /// # Errors
-    /// A loop device has the file's data, or the controller or the socket cannot be made.
+    /// A loop device uses the file, or the controller or the socket cannot be created.
     pub fn bind(&self) -> Result<Server, ServedError> {
         if self.emulated.read_only_file().is_none() {
             self.emulated.check_loops()?;
@@ -106,8 +106,8 @@ impl Served {
     }
 }
 
-/// Removes the file `path`, which did not exist before a call that failed: but no dangling link, and no file that
-/// another process has made since then and uses.
+/// Removes the file `path`, which did not exist before a call that failed. A dangling symbolic link stays, and so does
+/// a file that another process has created since then and uses.
 fn remove_made(path: &Path) {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -121,8 +121,8 @@ fn remove_made(path: &Path) {
     }
 }
 
-/// Returns the doorbell mode that costs this machine's hosts least: mapped where there are two CPUs
-/// or more, so that the thread that polls doorbells does not take the host's.
+/// Returns the doorbell mode with the lowest latency on this machine: mapped if there are two CPUs or more, so that the
+/// thread that polls doorbells does not take CPU time from the host.
 pub fn usual_doorbells() -> DoorbellMode {
     match available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
         true => DoorbellMode::Mapped,
@@ -130,8 +130,8 @@ pub fn usual_doorbells() -> DoorbellMode {
     }
 }
 
-/// Returns the seed of the controller at `socket`. Two controllers of one host must not have the same
-/// serial number: it follows the socket, which no two share. FNV-1a, so that it is the same tomorrow.
+/// Returns the seed of the controller at `socket`. Two controllers on one host must not have the same serial number, so
+/// it is derived from the socket's path, which is unique, with FNV-1a, which gives the same number every time.
 fn seed(socket: &Path) -> u64 {
     let path = absolute(socket).unwrap_or_else(|_| socket.into());
     let bytes = path.as_os_str().as_bytes();
@@ -140,7 +140,7 @@ fn seed(socket: &Path) -> u64 {
     })
 }
 
-/// Returns a function that removes the file `socket`, unless another program has replaced it by then.
+/// Returns a function that removes the file `socket`, unless another program has replaced it.
 pub fn socket_remover(socket: &Path) -> impl FnOnce() + Send + 'static + use<> {
     let (path, made) = (socket.to_path_buf(), identity(socket));
     move || {

@@ -1,7 +1,7 @@
-//! Files that a long command goes on from: a header, then lines, each whole or not at all.
+//! Files from which a long command can be continued: a header, then lines, each complete or absent.
 //!
-//! One process writes such a file at a time. A line that a kill or a full disk cut off is taken away
-//! before the next is written.
+//! Only one process writes such a file at a time. A line that a kill or a full disk left incomplete is removed before
+//! the next one is written.
 
 use joulio_kernel_io::LockHolder;
 use rustix::fs::{FlockOperation, flock};
@@ -11,13 +11,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A state file that cannot be used.
+/// Reason why a state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// A directory, a pipe, a device.
+    /// The path is a directory, a pipe or a device.
     #[error("--state {}: not a regular file: name one, or a new one", .0.display())]
     NotAFile(PathBuf),
-    /// The file is being written by another process.
+    /// Another process is writing the file.
     #[error("--state {}: {holder} writes it: wait for that, or take a copy", path.display())]
     Locked {
         /// Path of the file.
@@ -25,42 +25,42 @@ pub enum StateError {
         /// Process that writes it.
         holder: LockHolder,
     },
-    /// The header is that of another command, or of none.
+    /// The header belongs to another command, or the file is not a state file.
     #[error("--state {}: belongs to another {of}, or is not a state file: name another file", path.display())]
     Another {
         /// Path of the file.
         path: PathBuf,
-        /// Kind of thing that the file is to be of: `grid`, `bench`.
+        /// Kind of command that the file should belong to: `grid`, `bench`.
         of: &'static str,
     },
-    /// Its runs were done on another machine.
+    /// The file's runs were done on another machine.
     #[error("--state {}: its runs are of another machine ({differences}): name another file", path.display())]
     OtherMachine {
         /// Path of the file.
         path: PathBuf,
-        /// What that machine has, and this one.
+        /// Differences between that machine and this one.
         differences: String,
     },
-    /// The content is not whole, or is not that of a state file.
+    /// The content is incomplete, or is not that of a state file.
     #[error("--state {}: damaged, or not the counters of joulio stat ({problem}): restore it, or name another file", path.display())]
     Damaged {
         /// Path of the file.
         path: PathBuf,
-        /// Problem of the content.
+        /// Problem with the content.
         problem: String,
     },
-    /// A whole line that is not of this version of joulio, or was damaged: what comes after it is not
-    /// thrown away for that.
+    /// A complete line cannot be read, because another version wrote it or it was damaged. The lines after it are not
+    /// discarded for that.
     #[error("--state {}: line {line} cannot be read ({problem}): take it out, or name another file", path.display())]
     Line {
         /// Path of the file.
         path: PathBuf,
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Problem of the line.
+        /// Problem with the line.
         problem: serde_json::Error,
     },
-    /// The operating system refuses to open, read or write it.
+    /// The operating system does not allow the file to be opened, read or written.
     #[error("--state {}: {source}", path.display())]
     Io {
         /// The file.
@@ -76,34 +76,34 @@ pub enum StateError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A line has no form as JSON.
+    /// A line cannot be converted to JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
 impl StateError {
-    /// True if nothing was done yet.
+    /// Returns true if nothing was done yet.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, StateError::Write { .. } | StateError::Json(_))
     }
 }
 
-/// A state file that this process alone writes.
+/// A state file that only this process writes.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
     file: File,
-    /// Bytes of the whole lines.
+    /// Number of bytes in complete lines.
     length: u64,
 }
 
 impl StateFile {
-    /// Opens and locks `path`, which is new or has a header that `same` accepts; `header` is written into a new one.
-    /// Also returns the text below the header. New lines are appended once [`StateFile::keep`] was told how much of
-    /// that text is complete.
+    /// Opens and locks `path`, which is new or has a header that `same` accepts; a new file gets `header`. Also returns
+    /// the text after the header. Before new lines are appended, [`StateFile::keep`] has to be told how much of that
+    /// text is complete.
     ///
     /// # Errors
-    /// The file cannot be used, or its header is not of `of`.
+    /// The file cannot be used, or its header does not belong to a command of the kind `of`.
     pub fn open(
         path: &Path,
         of: &'static str,
@@ -120,7 +120,7 @@ impl StateFile {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(wrong)?;
-        // Two that write would cut each other's lines off.
+        // Two writers would cut off each other's lines.
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| StateError::Locked {
             path: path.into(),
             holder: LockHolder::of(&file),
@@ -145,7 +145,7 @@ impl StateFile {
                 state.length = kept.len() as u64 + 1;
                 Ok((state, rest.to_owned()))
             }
-            // Cut off in its header, or new.
+            // The file is new, or its header was written incompletely.
             None if first.starts_with(&text) => {
                 state.append(&first)?;
                 Ok((state, String::new()))
@@ -154,21 +154,21 @@ impl StateFile {
         }
     }
 
-    /// Reads the lines of `text`, which [`StateFile::open`] returned, each with its bytes, up to one that
-    /// was cut off.
+    /// Parses the lines of `text`, which [`StateFile::open`] returned, up to an incomplete one; returns each with its
+    /// number of bytes.
     ///
     /// # Errors
-    /// A whole line cannot be read.
+    /// A complete line cannot be read.
     pub fn lines<T: DeserializeOwned>(&self, text: &str) -> Result<Vec<(T, usize)>, StateError> {
         let mut read = Vec::new();
-        // The header is the first.
+        // The header is line 1.
         for (line, number) in text.split_inclusive('\n').zip(2..) {
             let Some(whole) = line.strip_suffix('\n') else {
                 break;
             };
             match serde_json::from_str(whole) {
                 Ok(value) => read.push((value, line.len())),
-                // After a power failure a file may be as long as it was to be, and empty there.
+                // After a power failure the end of a file may consist of zero bytes.
                 Err(_) if whole.contains('\0') => break,
                 Err(problem) => {
                     return Err(StateError::Line {
@@ -182,7 +182,7 @@ impl StateFile {
         Ok(read)
     }
 
-    /// Keeps the first `bytes` of the text that [`StateFile::open`] returned, and cuts the rest off.
+    /// Keeps the first `bytes` of the text that [`StateFile::open`] returned, and cuts off the rest.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -195,18 +195,18 @@ impl StateFile {
         })
     }
 
-    /// Appends whole lines and waits until they are on the disk. Where that fails, as on a full
-    /// disk, the file is as it was, and the same may be tried again.
+    /// Appends complete lines and waits until they are on the disk. If that fails, for example because the disk is
+    /// full, the file is unchanged, and the call can be repeated.
     ///
     /// # Errors
-    /// The lines are not in the file.
+    /// The lines could not be written.
     pub fn append(&mut self, lines: &str) -> Result<(), StateError> {
         let at = SeekFrom::Start(self.length);
         let written = (self.file.seek(at))
             .and_then(|_| self.file.write_all(lines.as_bytes()))
             .and_then(|()| self.file.sync_data());
         if let Err(source) = written {
-            // The rest of the line is invalid; if it cannot be cut off now, the next line overwrites it.
+            // The incomplete line is not valid; if it cannot be cut off now, the next line overwrites it.
             let _ = self.file.set_len(self.length);
             return Err(StateError::Write {
                 path: self.path.clone(),
@@ -214,7 +214,7 @@ impl StateFile {
             });
         }
         self.length += lines.len() as u64;
-        // Something longer may have been left there by a write that failed.
+        // A failed write may have left a longer rest.
         let _ = self.file.set_len(self.length);
         Ok(())
     }

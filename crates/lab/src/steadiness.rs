@@ -1,14 +1,14 @@
-//! SNIA's rule of a steady state: within the measured part the rate neither climbs nor jumps (Solid
-//! State Storage Performance Test Specification, steady state).
+//! SNIA's criterion for a steady state: during the measurement the rate neither rises nor varies too much (Solid State
+//! Storage Performance Test Specification, steady state).
 
 use joulio_workload::{Counts, Spoiled, SpoiledBy};
 
-/// Largest rise or fall of the line through the rates, in percent of the mean.
+/// Largest rise or fall of the fitted line, in percent of the mean rate.
 const MAX_SLOPE: f64 = 10.0;
-/// Largest distance between the lowest and the highest rate, in percent of the mean.
+/// Largest difference between the lowest and the highest rate, in percent of the mean.
 const MAX_SPREAD: f64 = 20.0;
 
-/// Returns why a run was not steady; `None`: it was, or was too short to tell.
+/// Returns the reason why a run was not steady; `None` if it was, or was too short to tell.
 pub fn judge(counts: &Counts) -> Option<Spoiled> {
     let steadiness = counts.steadiness?;
     let slope = steadiness.slope_percent;

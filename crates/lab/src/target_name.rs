@@ -8,7 +8,7 @@ use joulio_workload::EngineName;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// `--device` of a command that does I/O.
+/// Value of `--device` for a command that does I/O.
 #[derive(Clone, Debug)]
 pub enum TargetName {
     /// A controller for the user-space driver.
@@ -18,7 +18,7 @@ pub enum TargetName {
 }
 
 impl Default for TargetName {
-    /// The emulated device that commands use where none is named.
+    /// Returns the emulated device that commands use by default.
     fn default() -> TargetName {
         TargetName::Own(DeviceName::default())
     }
@@ -39,7 +39,7 @@ impl FromStr for TargetName {
     }
 }
 
-/// `--device` of a command that does I/O, which may name several equal devices:
+/// Value of `--device` for a command that does I/O, which may name several equal devices:
 /// `emulated:optane-900p,count=7`.
 #[derive(Clone, Debug)]
 pub struct TargetNames {
@@ -47,16 +47,16 @@ pub struct TargetNames {
     names: Vec<TargetName>,
 }
 
-/// Most devices that one name stands for.
+/// Largest number of devices that one name stands for.
 const MAX_COUNT: u64 = 256;
 
 impl TargetNames {
-    /// The name as it was written.
+    /// Returns the name as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The targets, at least one.
+    /// Returns the targets, at least one.
     pub fn names(&self) -> &[TargetName] {
         &self.names
     }
@@ -99,7 +99,7 @@ impl FromStr for TargetNames {
 }
 
 impl TargetName {
-    /// The name in full: `emulated:optane-900p` of `optane-900p`.
+    /// Returns the full name: `emulated:optane-900p` for `optane-900p`.
     pub fn text(&self) -> String {
         match self {
             TargetName::Own(name) => name.text.clone(),
@@ -107,7 +107,7 @@ impl TargetName {
         }
     }
 
-    /// True if it is a device that this process emulates.
+    /// Returns true if this process emulates the device.
     pub fn is_emulated(&self) -> bool {
         let TargetName::Own(DeviceName { kind, .. }) = self else {
             return false;
@@ -115,7 +115,7 @@ impl TargetName {
         matches!(kind, DeviceKind::Emulated(_))
     }
 
-    /// The engine that is used there by default.
+    /// Returns the default engine for the target.
     pub fn engine(&self) -> EngineName {
         match self {
             TargetName::Own(_) => EngineName::Nvme,
@@ -123,10 +123,10 @@ impl TargetName {
         }
     }
 
-    /// Refuses an engine that does not work there.
+    /// Returns an error if the engine does not support the target.
     ///
     /// # Errors
-    /// The engine is of the other kind.
+    /// The engine is for targets of the other kind.
     pub fn check(&self, engine: EngineName) -> Result<(), OpenError> {
         match self {
             TargetName::Own(name) if engine.takes_block_devices() => {
@@ -165,7 +165,7 @@ mod tests {
         );
         assert_eq!(names("emulated:instant,count=7").len(), 7);
         assert_eq!(names("emulated,count=7"), names("optane-900p,count=7"));
-        // A path is a path.
+        // A comma in a path is part of the path.
         assert_eq!(names("./a,count=2"), ["./a,count=2"]);
         for bad in [
             "emulated:instant,count=0",

@@ -1,4 +1,4 @@
-//! Opening the devices of a run.
+//! Opening of a run's devices.
 
 use crate::arbitration::DEFAULT_ARBITRATION;
 use crate::device_name::{DeviceKind, DeviceName};
@@ -20,26 +20,25 @@ use joulio_workload::{
 use std::fs::remove_file;
 use std::path::PathBuf;
 
-/// The least time of an admin command: many of them are slower than any I/O.
+/// Smallest time limit for an admin command: many of them take longer than any I/O.
 const MIN_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
-/// Devices of a run, and how they are opened.
+/// Devices of a run, and options for opening them.
 #[derive(Clone, Debug)]
 pub struct TargetOptions {
-    /// The devices. Jobs are spread over them, or they over fewer jobs.
+    /// Devices. Jobs are spread over them; if there are fewer jobs than devices, each job has several.
     pub devices: Vec<TargetName>,
-    /// Data on the devices may be lost.
+    /// True if data on the devices may be lost.
     pub allow_write: bool,
-    /// Faults that emulated devices commit.
+    /// Faults that emulated devices inject.
     pub faults: FaultPlan,
-    /// Nanoseconds that an I/O may take before it is aborted; `None`: the driver's usual time limits.
+    /// Time in nanoseconds after which an I/O is aborted; `None`: the driver's defaults.
     pub io_timeout: Option<Nanos>,
-    /// Times that an I/O is sent again whose status allows it, or that a reset ended.
+    /// Number of retries of an I/O that a reset ended, or whose status allows a retry.
     pub max_retries: u8,
-    /// Weights of the priority classes of queues, where a job's queues have such classes; `None`:
-    /// [`DEFAULT_ARBITRATION`].
+    /// Weights of the queues' priority classes, if a job's queues have classes; `None`: [`DEFAULT_ARBITRATION`].
     pub arbitration: Option<Arbitration>,
-    /// Options of the rings on what the kernel drives.
+    /// Options of io_uring's rings for what the kernel drives.
     pub ring: RingOptions,
     /// Flag that ends waits for a controller.
     pub cancel: Cancel,
@@ -61,13 +60,13 @@ impl Default for TargetOptions {
 }
 
 impl TargetOptions {
-    /// True if all devices may be written to.
+    /// Returns true if all devices may be written.
     pub fn may_write(&self) -> bool {
         let mut devices = self.devices.iter();
         devices.all(|device| may_write(device, self.allow_write))
     }
 
-    /// Options of a controller with `queues` queue pairs for I/O, of which some have priority classes if
+    /// Returns the options of a controller with `queues` I/O queue pairs, some of which have priority classes if
     /// `weighted`.
     fn controller(&self, queues: u16, weighted: bool) -> ControllerOptions {
         let usual = ControllerOptions::default();
@@ -84,14 +83,14 @@ impl TargetOptions {
     }
 }
 
-/// Members of a run that devices are opened for.
+/// Members of a run for which devices are opened.
 pub type Demand = Vec<Member>;
 
 /// Opens every device with queues for all `demands`, and checks that each of them can run there. Before anything is
-/// opened, it refuses writes that the user has to allow and has not.
+/// opened, it refuses writes that the user has not allowed.
 ///
 /// # Errors
-/// A device cannot be opened, or a job cannot run on it. Files that opening created are removed.
+/// A device cannot be opened, or a job cannot run on it. Files that were created are removed.
 pub fn open_targets(
     options: &TargetOptions,
     demands: &[Demand],
@@ -109,7 +108,7 @@ pub fn open_targets(
     Ok(targets)
 }
 
-/// Opens every device with queues for all `demands`, whether or not they can run there.
+/// Opens every device with queues for all `demands`, without checking that they can run there.
 ///
 /// # Errors
 /// A device cannot be opened.
@@ -138,7 +137,7 @@ fn open_each(
     Ok(targets)
 }
 
-/// Refuses buffers that half of the free memory does not hold, of all `members` together.
+/// Returns an error if the buffers of all `members` together take more than half of the free memory.
 pub(crate) fn check_buffers(members: &[Member]) -> Result<(), OpenError> {
     let sizes = members.iter().flat_map(|Member { job, devices, .. }| {
         (0..job.numjobs).map(|index| {
@@ -151,10 +150,10 @@ pub(crate) fn check_buffers(members: &[Member]) -> Result<(), OpenError> {
     check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")
 }
 
-/// Refuses writes that the user has to allow and has not.
+/// Returns an error if a job would write without the user's permission.
 ///
 /// # Errors
-/// One of `members` writes, and data would be lost, or the device cannot be written to.
+/// One of `members` writes and data would be lost, or a device cannot be written.
 pub(crate) fn refuse_data_loss(
     options: &TargetOptions,
     members: &[Member],
@@ -168,7 +167,7 @@ pub(crate) fn refuse_data_loss(
     Ok(())
 }
 
-/// Files that opening created, removed again when the command is refused after all.
+/// Files that were created by opening, and that are removed if the command is refused afterwards.
 #[derive(Default)]
 struct Created(Vec<PathBuf>);
 
@@ -206,14 +205,14 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// Refuses writes to a loop device's data, which another user may need. Targets that the kernel drives are checked
-/// when they are opened.
+/// Returns an error if a job would write to a file that a loop device uses, which another user may need. Targets that
+/// the kernel drives are checked when they are opened.
 fn refuse_under_loops(
     options: &TargetOptions,
     devices: &[&TargetName],
     job: &Job,
 ) -> Result<(), OpenError> {
-    // Data that reads are to find is written before.
+    // With verification, even jobs that only read write their data first.
     if !job.does(Direction::Write) && job.verify == Verify::None {
         return Ok(());
     }
@@ -235,7 +234,7 @@ fn emulated(device: &TargetName) -> Option<&Emulated> {
     }
 }
 
-/// Only a device that is ours can be made to fail.
+/// Returns an error if faults are requested for a device that is not emulated in this process.
 fn refuse_faults(options: &TargetOptions) -> Result<(), OpenError> {
     let outside = |device: &&TargetName| emulated(device).is_none();
     match options.devices.iter().find(outside) {
@@ -268,7 +267,7 @@ fn open_one(
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
-            // Opening for writing is refused while it is mounted: reading need not be.
+            // A mounted device can be opened for reading, but not for writing.
             let writes = jobs().any(|job| job.does(Direction::Write));
             let target = open_kernel(path, may_write && writes)?;
             return Ok(Box::new(target));
@@ -295,7 +294,7 @@ fn open_one(
     }
 }
 
-/// A device in memory, or a file without data, has nothing to lose.
+/// Returns true if the device may be written; one in memory, or a file without data, has nothing to lose.
 fn may_write(device: &TargetName, allowed: bool) -> bool {
     match emulated(device) {
         Some(emulated) => {
@@ -305,7 +304,7 @@ fn may_write(device: &TargetName, allowed: bool) -> bool {
     }
 }
 
-/// A controller whose inside is not ours to see.
+/// Creates the target of a controller outside of this process.
 fn outside<D: Device>(
     name: &DeviceName,
     controller: Controller<D>,
@@ -315,7 +314,7 @@ fn outside<D: Device>(
     Ok(Box::new(target?))
 }
 
-/// A controller that is emulated in this process.
+/// Creates the target of a controller that is emulated in this process.
 fn inside(
     name: &DeviceName,
     emulated: &Emulated,
@@ -341,7 +340,7 @@ fn inside(
 pub fn activity(device: &EmulatedDevice) -> TargetActivity {
     let activity = device.activity();
     let mut write = activity.write;
-    // Trims draw what writes of their service times do, as in the device's own meter.
+    // Like the device's own meter, counts trims with the power that writes draw for their service time.
     write.service += activity.other.service;
     TargetActivity {
         read: activity.read,

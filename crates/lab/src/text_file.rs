@@ -1,4 +1,4 @@
-//! Files that a person names, which need not end.
+//! Files that a user names, which may be endless.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// Returns the text of the file `path`, of at most `max` bytes.
 ///
 /// # Errors
-/// The file cannot be read, is no text, or has more bytes.
+/// The file cannot be read, is not valid text, or is longer.
 pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(max + 1).read_to_string(&mut text)?;

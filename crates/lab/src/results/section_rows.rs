@@ -25,7 +25,7 @@ pub fn rows(record: &RunRecord, grouped: bool) -> Vec<Cow<'_, RunRecord>> {
             ..record.clone()
         };
         row.point.insert(SECTION.into(), section.section.clone());
-        // A section that runs beside another one in each run gets the other's values as a factor `beside`.
+        // What runs beside a section is a factor too, so that equal sections of different runs have different rows.
         let others = record.point.iter();
         let others = others.filter(|(name, value)| section.point.get(*name) != Some(value));
         let others: Vec<_> = others

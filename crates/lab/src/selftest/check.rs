@@ -1,4 +1,4 @@
-//! A check of a self-test: its counts, and the claims that did not hold.
+//! Check of a self-test, with its counts and failures.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,12 +12,12 @@ pub struct SelftestCheck {
     pub passed: bool,
     /// Counts, by name.
     pub counts: Map<String, Value>,
-    /// Claims that did not hold.
+    /// Descriptions of what failed.
     pub failures: Vec<String>,
 }
 
 impl SelftestCheck {
-    /// A check without counts that holds so far.
+    /// Creates a check without counts, which has not failed so far.
     pub(super) fn new(name: impl Into<String>) -> SelftestCheck {
         SelftestCheck {
             name: name.into(),
@@ -32,7 +32,7 @@ impl SelftestCheck {
         self.counts.insert(name.into(), count.into());
     }
 
-    /// Demands that `holds` is true: otherwise the check fails with the message `failure`.
+    /// Fails the check with the message `failure` unless `holds` is true.
     pub(super) fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
         if !holds {
             self.passed = false;

@@ -1,4 +1,4 @@
-//! Why a self-test ended without a report.
+//! Errors of self-tests.
 
 use super::uintr::setup::SetupError;
 use crate::error::OpenError;
@@ -8,10 +8,10 @@ use joulio_nvme::{NvmeError, SubmitError};
 use joulio_workload::CompletionMode;
 use rustix::io::Errno;
 
-/// Why a self-test ended without a report.
+/// Reason why a self-test ended without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
-    /// The CPU, or its kernel, has no such wait: there is nothing to test.
+    /// The CPU or its kernel does not support this wait: there is nothing to test.
     #[error(transparent)]
     NoUserWait(#[from] MissingFeature),
     /// User interrupts are unavailable: load the module that the message names.
@@ -20,15 +20,15 @@ pub enum SelftestError {
     /// The CPU is not among those of this process: choose another, or change its affinity.
     #[error("{flag}: CPU {cpu} is not one that this process may use")]
     CpuNotAllowed {
-        /// The flag that named it.
+        /// Flag that named the CPU.
         flag: &'static str,
         /// The CPU's number.
         cpu: usize,
     },
-    /// The storing thread would wait for the CPU that the waiting one spins on: name another.
+    /// The storing thread cannot run on the CPU on which the waiting one spins: name another.
     #[error("--store-cpu: CPU {0} is the one that the test waits on: name another")]
     SameCpu(usize),
-    /// The test takes a second CPU: allow this process another one.
+    /// The test needs a second CPU: allow this process to use another.
     #[error("this test needs a second CPU, and may use only CPU {0}")]
     OneCpu(usize),
     /// The process's CPUs cannot be read.
@@ -45,25 +45,25 @@ pub enum SelftestError {
     /// The storing thread ended by itself.
     #[error("the thread that stores ended by itself")]
     StorerEnded,
-    /// The other CPU's store did not come: stop what else runs there.
+    /// The other CPU did not store: stop other programs on it.
     #[error("the other CPU does not store: is it busy?")]
     NoStore,
-    /// The test source raised nothing: see the kernel's log.
+    /// The test source raised no interrupt: see the kernel's log.
     #[error("the test source did not raise its interrupt")]
     NotRaised,
     /// The receiver or the test source failed in the test.
     #[error(transparent)]
     Uintr(#[from] UintrError),
-    /// The receiver or the test source could not be set up again, or read.
+    /// The receiver or the test source could not be set up or read.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// The process that runs beside the test cannot be started.
+    /// The process that should run beside the test cannot be started.
     #[error("{0}")]
     Bystander(#[source] Errno),
-    /// The device cannot be opened: see the message.
+    /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The device has less than one read.
+    /// The device is smaller than one read.
     #[error("{0}: the namespace is smaller than a read of 4096 bytes: name another, as by nsid=2")]
     TooSmall(String),
     /// The completion mode is unavailable with this device on this machine.
@@ -71,10 +71,10 @@ pub enum SelftestError {
     Unavailable {
         /// The mode.
         mode: CompletionMode,
-        /// The reason.
+        /// Reason why it is unavailable.
         reason: String,
     },
-    /// The device has bad blocks where the test reads, at this offset in bytes.
+    /// The device has unreadable blocks where the test reads, at this offset in bytes.
     #[error(
         "the device cannot read what is {0} bytes from its begin, so that nothing can be tested with it"
     )]
@@ -82,10 +82,10 @@ pub enum SelftestError {
     /// A read could not be sent.
     #[error(transparent)]
     Submit(#[from] SubmitError),
-    /// A read kept its buffer.
+    /// A read did not return its buffer.
     #[error("a read did not give its buffer back")]
     NoBuffer,
-    /// The device failed in the test.
+    /// The device failed during the test.
     #[error(transparent)]
     Device(#[from] NvmeError),
     /// The meters cannot be read.
@@ -94,7 +94,7 @@ pub enum SelftestError {
 }
 
 impl SelftestError {
-    /// True if nothing was tested, since it cannot be tested here or as requested.
+    /// Returns true if nothing was tested, because it is not possible here or as requested.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,

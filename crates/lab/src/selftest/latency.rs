@@ -1,23 +1,23 @@
-//! Latency from the end of a wait to the core's next instruction.
+//! Latencies from the end of a wait to the core's next instruction.
 
 use joulio_cpu::Tsc;
 use serde::Serialize;
 
-/// Latencies of one kind.
+/// Summary of latencies of one kind.
 #[derive(Serialize)]
 pub struct Latency {
-    /// Description of the interval that was timed, from its beginning to its end.
+    /// Description of the interval that was timed: its start and its end.
     pub what: String,
-    /// Number of times.
+    /// Number of latencies.
     pub samples: usize,
-    /// Median in nanoseconds; null: there are no times.
+    /// Median in nanoseconds; null if there are no latencies.
     pub p50_ns: Option<f64>,
     /// 99th percentile in nanoseconds.
     pub p99_ns: Option<f64>,
 }
 
 impl Latency {
-    /// Latency of `what` from `cycles`, a time in cycles of the TSC each.
+    /// Summarises the latencies of `what`, given in TSC cycles.
     pub fn of(what: impl Into<String>, mut cycles: Vec<u64>) -> Latency {
         cycles.sort_unstable();
         let nanoseconds = 1e9 / Tsc::get().hertz();
@@ -31,7 +31,7 @@ impl Latency {
     }
 }
 
-/// The smallest of the sorted `values` that `part` of them are not above.
+/// Returns the smallest of the sorted `values` that at least the fraction `part` of them do not exceed.
 pub(super) fn quantile(values: &[u64], part: f64) -> Option<u64> {
     let rank = (values.len() as f64 * part).ceil() as usize;
     values.get(rank.saturating_sub(1)).copied()

@@ -1,4 +1,4 @@
-//! Self-tests: whether what this CPU can do while it waits works, here.
+//! Self-tests of the user-level waits and user interrupts of this CPU.
 
 mod check;
 mod device;
@@ -25,14 +25,14 @@ use joulio_energy::Discovery;
 use joulio_units::Nanos;
 use pinned::PinnedCpus;
 
-/// The completion mode that is tested.
+/// Completion mode to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selftest {
-    /// Pauses until a time: TPAUSE, on AMD MWAITX.
+    /// Timed pauses: TPAUSE, on AMD MWAITX.
     Tpause,
     /// Waits for a store by another CPU: UMWAIT, on AMD MWAITX.
     Umwait,
-    /// User interrupts, by the test source of `kmod/joulio_uintr` or by a device.
+    /// User interrupts, from the test source of `kmod/joulio_uintr` or from a device.
     Uintr,
 }
 
@@ -50,26 +50,26 @@ impl Selftest {
 /// Options of a self-test.
 #[derive(Clone, Debug)]
 pub struct SelftestOptions {
-    /// The completion mode.
+    /// Completion mode to test.
     pub test: Selftest,
-    /// Rounds of each part of the test.
+    /// Number of rounds of each part of the test.
     pub rounds: u32,
-    /// The CPU to wait on; `None`: where the calling thread is.
+    /// CPU to wait on; `None`: the calling thread's.
     pub cpu: Option<usize>,
-    /// The CPU that stores to the line; `None`: any other.
+    /// CPU that stores to the cache line; `None`: any other.
     pub store_cpu: Option<usize>,
-    /// The time that the power of each wait is taken over.
+    /// Time over which the power of each wait is measured.
     pub window: Nanos,
-    /// Device whose completions are waited for, in place of the test's own events. It is only read.
+    /// Device whose completions are waited for, instead of the test's own events. It is only read.
     pub device: Option<DeviceName>,
 }
 
-/// Tests a completion mode on the calling thread, which stays on its CPU afterwards; then measures
-/// each wait by the meters of `discovery`.
+/// Tests a completion mode on the calling thread, which remains bound to its CPU; then measures each wait with the
+/// meters of `discovery`.
 ///
 /// # Errors
-/// There is nothing to test here ([`SelftestError::is_refusal`]), or the test could not go on. A
-/// check that did not hold is no error: [`SelftestReport::passed`].
+/// There is nothing to test here ([`SelftestError::is_refusal`]), or the test could not continue. A failed check is not
+/// an error: see [`SelftestReport::passed`].
 pub fn selftest(
     options: &SelftestOptions,
     discovery: Discovery,

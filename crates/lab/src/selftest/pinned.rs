@@ -1,4 +1,4 @@
-//! The CPUs of a test.
+//! CPUs of a test.
 
 use super::error::SelftestError;
 use joulio_cpu::allowed_cpus;
@@ -6,13 +6,13 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// CPUs that this process may use, and the CPU that the test waits on.
 pub struct PinnedCpus {
-    /// CPU on which the calling thread is, and stays.
+    /// CPU to which the calling thread is bound.
     pub own: usize,
     allowed: Vec<usize>,
 }
 
 impl PinnedCpus {
-    /// Puts the calling thread on `own`, or where it is.
+    /// Binds the calling thread to `own`, or to the CPU that it runs on.
     pub fn take(own: Option<usize>) -> Result<PinnedCpus, SelftestError> {
         let allowed = allowed_cpus().map_err(SelftestError::Affinity)?;
         let own = own.unwrap_or_else(sched_getcpu);
@@ -22,7 +22,7 @@ impl PinnedCpus {
         Ok(cpus)
     }
 
-    /// `wanted`, or any that is not the thread's own.
+    /// Returns `wanted`, or any CPU other than the thread's own.
     pub fn other(&self, wanted: Option<usize>) -> Result<usize, SelftestError> {
         if let Some(wanted) = wanted {
             self.check("--store-cpu", wanted)?;
@@ -43,7 +43,7 @@ impl PinnedCpus {
     }
 }
 
-/// Keeps the calling thread on `cpu`.
+/// Binds the calling thread to `cpu`.
 pub fn pin(cpu: usize) -> Result<(), SelftestError> {
     let mut set = CpuSet::new();
     set.set(cpu);

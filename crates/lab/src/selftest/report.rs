@@ -1,4 +1,4 @@
-//! Findings of a self-test.
+//! Report of a self-test.
 
 use super::SelftestOptions;
 use super::check::SelftestCheck;
@@ -12,43 +12,43 @@ use std::path::Path;
 /// Result of a self-test, in the form of `--output json`.
 #[derive(Serialize)]
 pub struct SelftestReport {
-    /// Version of this report's form.
+    /// Version of the format.
     pub version: u32,
     /// Name of the test.
     pub selftest: &'static str,
-    /// True if every check held.
+    /// True if no check failed.
     pub passed: bool,
-    /// The device that was read; null: the test made its own events.
+    /// Device that was read; null if the test made its own events.
     pub device: Option<String>,
-    /// The CPU that waited.
+    /// CPU that waited.
     pub cpu: usize,
-    /// IA32_UMWAIT_CONTROL as the system shows it; null: it does not.
+    /// IA32_UMWAIT_CONTROL as sysfs shows it; null if it does not.
     pub limits: Option<LimitsRow>,
     /// The checks.
     pub checks: Vec<SelftestCheck>,
     /// Latencies of the waits.
     pub latency: Vec<Latency>,
-    /// Waits, and spinning, each over a window.
+    /// Results of the waits and of spinning, each over a window.
     #[serde(flatten)]
     pub waits: Waits,
 }
 
-/// The system's limits on a user-level wait.
+/// Limits of the system on user-level waits.
 #[derive(Serialize)]
 pub struct LimitsRow {
-    /// C0.2 is allowed.
+    /// True if C0.2 is allowed.
     pub c02: bool,
-    /// The longest wait in cycles of the TSC; 0: any.
+    /// Longest wait in TSC cycles; 0: no limit.
     pub max_cycles: u32,
 }
 
-/// The outcome of a test: its parts, and its waits that are to be measured.
+/// Result of a test: its checks and latencies, and the waits to measure.
 pub struct Tested {
     pub parts: Parts,
     pub waits: Vec<MeasuredWait>,
 }
 
-/// Checks, and what they took.
+/// Checks, and latencies found by them.
 #[derive(Default)]
 pub struct Parts {
     pub checks: Vec<SelftestCheck>,
@@ -80,7 +80,7 @@ impl SelftestReport {
         }
     }
 
-    /// The claims that did not hold, in one line; `None`: all held.
+    /// Lists what failed in one line; `None` if no check failed.
     pub fn failure(&self) -> Option<String> {
         let failed = self.checks.iter().flat_map(|check| {
             let failures = check.failures.iter();

@@ -1,10 +1,10 @@
-//! Residency of the core in sleep states, by the processor's own count.
+//! Residency of the core in C0.1 and C0.2, from the processor's counters.
 
 use super::check::SelftestCheck;
 use super::waits::{WaitResult, state};
 use joulio_cpu::{Depth, PauseLimits};
 
-/// Judges the waits that are sleeps; `None` if the processor's counters cannot be read.
+/// Checks the waits in which the core should sleep; `None` if the processor's counters cannot be read.
 pub fn judge(waits: &[WaitResult], limits: Option<PauseLimits>) -> Option<SelftestCheck> {
     let mut check = SelftestCheck::new("residency in C0.1 and C0.2");
     let mut counted = false;
@@ -19,7 +19,7 @@ pub fn judge(waits: &[WaitResult], limits: Option<PauseLimits>) -> Option<Selfte
         check.demand(c01 + c02 > 0, || {
             format!("{}: the core was in neither", wait.name)
         });
-        // Where the system does not allow it, C0.1 takes its place (Intel SDM, TPAUSE).
+        // If the system does not allow C0.2, the core enters C0.1 instead (Intel SDM, TPAUSE).
         let allowed = limits.is_none_or(|limits| limits.c02);
         check.demand(depth == Depth::C01 || !allowed || c02 > 0, || {
             format!("{}: the core was never in {}", wait.name, state(depth))

@@ -1,14 +1,14 @@
-//! Times that are spread over a range, the same in every run.
+//! Times that are spread evenly over a range, the same in every run.
 
 use joulio_units::Nanos;
 
-/// The `n`th of times that fill the range up to `below` evenly, however many there are: multiples
-/// of the golden ratio, without their whole part.
+/// Returns the `n`th of a sequence of times that fill the range up to `below` evenly, however many there are: multiples
+/// of the golden ratio without their integer part.
 pub fn spread(n: u32, below: Nanos) -> Nanos {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let part = GOLDEN.wrapping_mul(n.into());
     let time = (u128::from(part) * u128::from(below.0)) >> 64;
-    // Below `below`, which is 64 bits.
+    // The result is smaller than `below`, so it fits into 64 bits.
     Nanos(time as u64)
 }
 

@@ -1,4 +1,4 @@
-//! `joulio selftest tpause`: pauses keep their time, or say that the system's limit cut them.
+//! `joulio selftest tpause`: pauses last as long as requested, or report that the system's limit ended them.
 
 use super::check::SelftestCheck;
 use super::error::SelftestError;
@@ -10,10 +10,10 @@ use joulio_cpu::{Ended, PauseLimits, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::path::Path;
 
-/// The longest pause, where the system has no limit or does not report it.
+/// Longest pause if the system has no limit or does not report it.
 const LONGEST: Nanos = Nanos::from_micros(20);
 
-/// Tests it on the calling thread's CPU.
+/// Tests pauses on the calling thread's CPU.
 pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
     let mut waits = vec![MeasuredWait::spin()];
@@ -28,21 +28,21 @@ pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     Ok(Tested { parts, waits })
 }
 
-/// Counts of pauses of some time, by how they ended.
+/// Numbers of pauses by how they ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PauseCounts {
     /// Number of pauses that lasted as long as requested.
     kept: u64,
-    /// The limit ended them.
+    /// Number of pauses that the limit ended.
     limited: u64,
-    /// Something else did: an interrupt.
+    /// Number of pauses that something else ended: an interrupt.
     early: u64,
-    /// Cycles from the requested time to the return, of those that were kept.
+    /// Cycles from the requested time to the return, for pauses that lasted as long as requested.
     past: Vec<u64>,
 }
 
 impl PauseCounts {
-    /// Counts a wait that was to last for `requested` cycles and lasted for `lasted`.
+    /// Counts a pause that should last `requested` cycles and lasted `lasted` cycles.
     fn add(&mut self, requested: u64, lasted: u64, ended: Ended) {
         match (ended, lasted.checked_sub(requested)) {
             (Ended::Limit, _) => self.limited += 1,
@@ -55,7 +55,7 @@ impl PauseCounts {
     }
 }
 
-/// Pauses of times that the system allows, then of twice its limit.
+/// Tests pauses within the system's limit, and then of twice the limit.
 fn pauses(cpu: &UserWait, name: &str, rounds: u32, parts: &mut Parts) {
     let limit = PauseLimits::read(Path::new("/")).map(|limits| limits.max_cycles);
     let limit = limit.filter(|&cycles| cycles > 0).map(time_of);
@@ -94,7 +94,7 @@ fn check(name: String, counts: &PauseCounts) -> SelftestCheck {
     check
 }
 
-/// An interrupt may end any of them, but not most.
+/// Checks short pauses. An interrupt may end any of them, but not most.
 fn judge_short(name: &str, counts: &PauseCounts) -> SelftestCheck {
     let mut check = check(format!("{name}, requested times"), counts);
     check.demand(counts.kept > counts.early, || {
@@ -112,8 +112,8 @@ fn judge_short(name: &str, counts: &PauseCounts) -> SelftestCheck {
     check
 }
 
-/// Judges long pauses. A pause that an interrupt ended, after which another thread ran for long, counts as if it had
-/// been kept.
+/// Checks long pauses. A pause that an interrupt ended and after which another thread ran for long counts as one that
+/// lasted as long as requested.
 fn judge_long(name: &str, counts: &PauseCounts) -> SelftestCheck {
     let mut check = check(format!("{name}, twice the system's limit"), counts);
     check.demand(counts.limited > counts.kept, || {

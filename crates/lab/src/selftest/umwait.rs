@@ -12,14 +12,14 @@ use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::thread;
 
-/// A wait that nothing ends, ends itself then.
+/// Longest single wait, which ends by itself if no store comes.
 const LONGEST: Nanos = Nanos::from_millis(1);
-/// Stores come at most so long after the waiter begins.
+/// Longest time from the start of a round to the store.
 const DELAY: Nanos = Nanos::from_micros(50);
-/// A store that does not come at all.
+/// Time after which a store counts as not coming.
 const NEVER: Nanos = Nanos::from_millis(10_000);
 
-/// Tests it between the calling thread's CPU and `other`.
+/// Tests waits on the calling thread's CPU with stores from the CPU `other`.
 pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
     let mut waits = vec![MeasuredWait::spin()];
@@ -44,7 +44,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     Ok(Tested { parts, waits })
 }
 
-/// A value in cache lines of its own, with their neighbours.
+/// A value aligned to 256 bytes, so that it shares neither cache lines nor adjacent lines.
 #[derive(Default)]
 #[repr(align(256))]
 struct Apart<T = AtomicU32>(T);
@@ -52,40 +52,40 @@ struct Apart<T = AtomicU32>(T);
 /// Memory that the two CPUs of the test share.
 #[derive(Default)]
 struct Shared {
-    /// The line: the round whose store it is.
+    /// The monitored line, with the number of the round whose store it has.
     line: Apart,
-    /// The round that the waiter is in.
+    /// Number of the waiter's round.
     round: Apart,
-    /// The round whose stamps are there.
+    /// Number of the round whose stamps are stored.
     stamped: Apart,
-    /// The counter before the last store, and after the store was visible to all CPUs.
+    /// TSC before the last store, and after the store was visible to all CPUs.
     stamps: Apart<[AtomicU64; 2]>,
-    /// True once there are no more rounds.
+    /// True after the last round.
     over: Apart<AtomicBool>,
 }
 
-/// Counts of the waits, by the event that ended them.
+/// Numbers of waits, by the event that ended them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct StoreCounts {
-    /// The store was there before the core waited.
+    /// Stores that were there before the core waited.
     before: u64,
-    /// Waits after which it was there, and that ended by themselves.
+    /// Waits that ended early and after which the store was there.
     by_store: u64,
     /// Waits that the limit or the time ended.
     by_limit: u64,
-    /// Waits that ended without either.
+    /// Waits that ended early without a store.
     otherwise: u64,
-    /// Stores in the first half of a wait that went on to its limit.
+    /// Stores in the first half of a wait that lasted until its limit.
     lost: u64,
     /// Cycles from the stamp before the store to the end of the wait that it ended.
     took: Vec<u64>,
 }
 
-/// A wait, by the counter.
+/// Start and end of a wait, by the TSC.
 struct Span {
     begun: u64,
     end: u64,
-    /// True if the wait went on until the limit, or until its time.
+    /// True if the wait lasted until the limit or its time.
     whole: bool,
 }
 
@@ -102,7 +102,7 @@ fn stores(cpu: &UserWait, rounds: u32, other: usize) -> Result<StoreCounts, Self
     })
 }
 
-/// Answers each round with a store, some time after it began.
+/// Answers each round with a store some time after it began.
 fn store(shared: &Shared) {
     let mut last = 0;
     while !shared.over.0.load(Ordering::Acquire) {
@@ -118,7 +118,7 @@ fn store(shared: &Shared) {
         }
         let before = Tsc::now();
         shared.line.0.store(round, Ordering::Release);
-        // The stamp is of a time when the store had left this CPU.
+        // The second stamp is taken only after the store is visible to other CPUs.
         fence(Ordering::SeqCst);
         let after = Tsc::now();
         shared.stamps.0[0].store(before, Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn store(shared: &Shared) {
     }
 }
 
-/// Waits for the store of each round: arm, check, wait.
+/// Waits for the store of each round: arms the monitor, checks the line, waits.
 fn wait(
     cpu: &UserWait,
     rounds: u32,
@@ -177,7 +177,7 @@ impl Span {
 }
 
 impl StoreCounts {
-    /// A wait after which the store was not there yet.
+    /// Counts a wait after which the store was not there yet.
     fn empty_wait(&mut self, span: &Span) {
         match span.whole {
             true => self.by_limit += 1,
@@ -185,8 +185,8 @@ impl StoreCounts {
         }
     }
 
-    /// A wait after which it was; it came between the two stamps. Near the end of a whole wait
-    /// that is chance, long before it the store was missed.
+    /// Counts a wait after which the store was there, which came between the two stamps. If a full wait contains the
+    /// store near its end, that is chance; if long before its end, the wait missed the store.
     fn answered(&mut self, span: &Span, before: u64, after: u64) {
         if !span.whole {
             self.by_store += 1;

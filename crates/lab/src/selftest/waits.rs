@@ -1,4 +1,4 @@
-//! Power of each kind of wait, and whether the core slept in it.
+//! Power of each kind of wait, and the residency of the core in sleep states.
 
 use super::error::SelftestError;
 use joulio_cpu::{Depth, Tsc};
@@ -8,25 +8,25 @@ use joulio_workload::ThreadCounting;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Length of a wait that nothing ends: short enough that a window ends on time.
+/// Length of a wait that nothing ends: short, so that a window ends on time.
 pub const SLICE: Nanos = Nanos::from_millis(1);
 
-/// A wait that is measured over a window: for nothing, or for a read.
+/// A kind of wait to measure over a window: without an event, or for a read.
 pub struct MeasuredWait {
     /// Name of the wait.
     pub name: String,
-    /// Depth to which the core is to sleep; none if it need not.
+    /// Depth to which the core should sleep; `None`: it need not.
     pub depth: Option<Depth>,
-    /// Waits once: for [`SLICE`] or shorter, or until a read is complete.
+    /// Waits once: for [`SLICE`] or less, or until a read is complete.
     pub wait: Box<dyn FnMut() -> Result<(), SelftestError>>,
 }
 
-/// The waits over a window, or why they were not measured.
+/// Results of the waits, or the reason why they were not measured.
 #[derive(Default, Serialize)]
 pub struct Waits {
     /// Result of each wait.
     pub waits: Vec<WaitResult>,
-    /// Why there are none.
+    /// Reason why there are no results.
     pub waits_reason: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct Waits {
 pub struct WaitResult {
     /// Name of the wait.
     pub name: String,
-    /// Depth of the sleep; `None`: it is none.
+    /// Depth of the sleep; `None`: the core does not sleep.
     #[serde(skip)]
     pub depth: Option<Depth>,
     /// Unhalted cycles of the thread.
@@ -44,7 +44,7 @@ pub struct WaitResult {
     pub c01_cycles: Option<u64>,
     /// Cycles in C0.2 (CPU_CLK_UNHALTED.C02).
     pub c02_cycles: Option<u64>,
-    /// Reason of each counter that is null, by its name.
+    /// Reasons why counters are null, by their names.
     pub missing: BTreeMap<&'static str, String>,
     /// Power by each meter.
     pub power: Vec<PowerReading>,
@@ -55,20 +55,20 @@ pub struct WaitResult {
 pub struct PowerReading {
     /// Name of the meter.
     pub meter: String,
-    /// Boundary that the meter sees.
+    /// Boundary of the meter.
     pub boundary: String,
-    /// Watts; null: `reason` explains why.
+    /// Watts; null for the reason in `reason`.
     pub watts: Option<f64>,
     /// Error bound in watts.
     pub error_watts: Option<f64>,
     /// Length of the window in seconds.
     pub window_seconds: Option<f64>,
-    /// Why there are no watts.
+    /// Reason why there are no watts.
     pub reason: Option<String>,
 }
 
 impl MeasuredWait {
-    /// A kind of wait that cannot fail.
+    /// Creates a kind of wait that cannot fail.
     pub fn new(
         name: impl Into<String>,
         depth: Option<Depth>,
@@ -84,7 +84,7 @@ impl MeasuredWait {
         }
     }
 
-    /// Returns the wait that spins, with which the others are compared.
+    /// Creates spinning as a wait, with which the others are compared.
     pub fn spin() -> MeasuredWait {
         MeasuredWait::new("spin", None, || {
             let end = Tsc::get().after(SLICE);
@@ -95,7 +95,7 @@ impl MeasuredWait {
     }
 }
 
-/// Returns the depth's name in that of a wait.
+/// Returns the depth's name as part of a wait's name.
 pub fn state(depth: Depth) -> &'static str {
     match depth {
         Depth::C01 => "C0.1",
@@ -103,10 +103,10 @@ pub fn state(depth: Depth) -> &'static str {
     }
 }
 
-/// Both, the lighter first.
+/// Both depths, the lighter first.
 pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
-/// Measures each of `waits` for `time`, if there is a meter or a counter to read meanwhile.
+/// Measures each of `waits` for `time`, if there is a meter or a counter to read.
 pub fn measure(
     waits: Vec<MeasuredWait>,
     time: Nanos,

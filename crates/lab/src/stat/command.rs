@@ -1,4 +1,4 @@
-//! A command whose use of the machine is counted, as `perf stat` does.
+//! Runs a command and counts its use of the machine, as `perf stat` does.
 
 use joulio_workload::Stop;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -15,9 +15,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of a block of `ru_inblock` and `ru_oublock` (getrusage(2)).
+/// Bytes in a block of `ru_inblock` and `ru_oublock` (getrusage(2)).
 const BLOCK: u64 = 512;
-/// Time between two checks of the signal that ends joulio.
+/// Time between two checks for the signal that ends joulio.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Use of the machine by a command and the processes that it has waited for.
@@ -42,10 +42,11 @@ pub struct CommandUse {
     pub status: u8,
 }
 
-/// Runs `command`, waits for its end, and returns its use of resources. A `stop` ends it with SIGTERM, unless
-/// `by_keyboard`, that is, the stop came from a key: then the terminal has sent its signal to the command too, and
-/// another would interrupt the command's own cleanup. It is called again until it returns false: a process may send
-/// a signal later, or its signal may be known as such only later.
+/// Runs `command`, waits until it ends, and returns its use of resources. A `stop` ends it with SIGTERM, unless
+/// `by_keyboard` returns true, which means that the stop came from a key: then the terminal has sent its signal to the
+/// command too, and another one would interrupt the command's own cleanup. `by_keyboard` is called again until it
+/// returns false, because a process may send a signal later, or it may only later be known that a signal came from a
+/// process.
 ///
 /// # Errors
 /// The command cannot be started.
@@ -60,13 +61,13 @@ pub fn run_command(
     let before = children()?;
     let begun = Instant::now();
     let mut child = Command::new(program).args(words).spawn()?;
-    // Refers to the process even after its number was reused.
+    // The descriptor refers to this process even after its number is reused.
     let pid = Pid::from_child(&child);
     let process = pidfd_open(pid, PidfdFlags::empty())?;
     let (sender, ended) = channel();
     let waiting = thread::spawn(move || {
         let status = child.wait();
-        // Nobody listens any more only if this thread's own function has ended.
+        // The receiver is gone only if the function has returned.
         let _ = sender.send((status, Instant::now()));
     });
     let (mut signalled, mut foreground) = (false, None);
@@ -79,11 +80,11 @@ pub fn run_command(
             }
         }
         if stop.stopped() && !signalled {
-            // The terminal may be gone later.
+            // Checked once, because the terminal may be gone later.
             let foreground = *foreground.get_or_insert_with(|| in_foreground(pid));
             if !(foreground && by_keyboard()) {
                 signalled = true;
-                // It may have ended already.
+                // The process may have ended already.
                 let _ = pidfd_send_signal(&process, Signal::TERM);
             }
         }
@@ -104,7 +105,7 @@ pub fn run_command(
     })
 }
 
-/// True if the terminal sends the signals of its keys to the process `pid`.
+/// Returns true if the process `pid` receives the signals of the terminal's keys.
 fn in_foreground(pid: Pid) -> bool {
     let foreground = File::open("/dev/tty").ok().map(tcgetpgrp);
     let foreground = foreground.and_then(Result::ok);

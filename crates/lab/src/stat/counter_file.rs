@@ -1,4 +1,4 @@
-//! The file that counters go on from after a restart: replaced whole at every interval, synced and locked.
+//! File with which counters continue after a restart: replaced completely at every interval, synced and locked.
 
 use super::labels::{OfDevice, OfMeter};
 use crate::state_file::StateError;
@@ -11,10 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::Builder;
 
-/// Form of the file.
+/// Version of the format.
 const FORM: u32 = 1;
 
-/// Counters so far.
+/// Saved counters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptCounters {
@@ -25,7 +25,7 @@ pub struct KeptCounters {
     pub devices: Vec<KeptDevice>,
 }
 
-/// Joules of a meter, by its labels.
+/// Joules of a meter, with its labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptEnergy {
@@ -43,7 +43,7 @@ pub struct KeptDevice {
 }
 
 impl KeptCounters {
-    /// Counters of `energy` and `devices`.
+    /// Returns counters with these values in the current format.
     pub fn new(energy: Vec<KeptEnergy>, devices: Vec<KeptDevice>) -> KeptCounters {
         KeptCounters {
             joulio_stat_counters: FORM,
@@ -71,16 +71,16 @@ impl KeptCounters {
     }
 }
 
-/// A file of counters that this process alone writes.
+/// A file of counters that only this process writes.
 pub struct CounterFile {
     path: PathBuf,
-    /// Holds the lock of the file that is there now.
+    /// Current file, which holds the lock.
     lock: File,
 }
 
 impl CounterFile {
-    /// Opens and locks `path`, which is new or has counters, and reads those. A damaged file is refused and
-    /// stays as it was.
+    /// Opens and locks `path`, which is new or contains counters, and reads them. A damaged file is refused and stays
+    /// unchanged.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -102,7 +102,7 @@ impl CounterFile {
                     holder: LockHolder::of(&file),
                 }
             })?;
-            // Another may have put a new one into its place before the lock was free.
+            // Another process may have replaced the file before the lock was acquired.
             let (named, opened) = (fs::metadata(path), file.metadata().map_err(wrong)?);
             if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
                 break file;
@@ -114,15 +114,15 @@ impl CounterFile {
             path: path.into(),
             problem,
         })?;
-        // For a link, the file that it leads to is replaced.
+        // If the path is a symbolic link, the file that it points to is replaced.
         let path = fs::canonicalize(path).map_err(wrong)?;
         Ok((CounterFile { path, lock: file }, kept))
     }
 
-    /// Replaces the file with `counters`, and waits until they are on the disk.
+    /// Replaces the file with `counters` and waits until it is on the disk.
     ///
     /// # Errors
-    /// For example a full disk. The old file is unchanged.
+    /// Writing fails, for example because the disk is full. The old file is unchanged.
     pub fn write(&mut self, counters: &KeptCounters) -> Result<(), StateError> {
         let text = serde_json::to_string(counters)?;
         self.replace(&text).map_err(|source| StateError::Write {
@@ -138,7 +138,7 @@ impl CounterFile {
         new.write_all(b"\n")?;
         let rights = self.lock.metadata()?.permissions();
         new.as_file().set_permissions(rights)?;
-        // Locked before it gets its name: no other process finds it unlocked.
+        // The file is locked before it gets its name, so that no other process finds it unlocked.
         flock(new.as_file(), FlockOperation::NonBlockingLockExclusive)?;
         new.as_file().sync_all()?;
         self.lock = new.persist(&self.path)?;
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(kept, KeptCounters::new(Vec::new(), Vec::new()));
         for written in [0.1, 1.0 / 3.0, 1e15] {
             file.write(&joules(written)).unwrap();
-            // Locked although it is another file each time.
+            // The path stays locked although each write creates a new file.
             let error = CounterFile::open(&path).err().expect("locked").to_string();
             assert!(error.contains("writes it"), "{error}");
         }

@@ -1,9 +1,9 @@
-//! Errors of watching block devices and meters.
+//! Errors of the counters of block devices and meters.
 
 use joulio_kernel_io::StatsError;
 use std::io;
 
-/// Failure of an interval.
+/// Reason why an interval failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StatError {
     /// The counters of the block devices cannot be read.

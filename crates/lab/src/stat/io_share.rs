@@ -1,26 +1,26 @@
-//! I/Os by which the joules of a meter are divided.
+//! I/Os by which a meter's joules are divided.
 
 use crate::disk_activity::DiskActivity;
 use joulio_energy::{About, Boundary, MeterResult, Place, Source, WindowError};
 
-/// Counter of the I/Os that one meter's joules are divided by.
+/// Counter of the I/Os by which one meter's joules are divided.
 #[derive(Default)]
 pub struct IoShare {
     ios: u64,
 }
 
-/// I/Os of one meter's window.
+/// I/Os in one window of a meter.
 #[derive(Debug, PartialEq)]
 pub struct ShareOfIos {
     /// Number of reads and writes.
     pub ios: u64,
-    /// Devices that they are of; or why there are none.
+    /// Devices of these I/Os, or the reason why there are none.
     pub of: Result<Vec<String>, String>,
 }
 
 impl IoShare {
-    /// Adds what `devices` did in the lap that `measured` is of. A window that was too short for
-    /// its meter goes on, and its I/Os do too.
+    /// Adds the I/Os of `devices` in the interval that `measured` belongs to. If a window was too short for its meter,
+    /// it continues, and its I/Os are kept for the next interval.
     pub fn lap(
         &mut self,
         measured: &MeterResult,
@@ -40,8 +40,8 @@ impl IoShare {
     }
 }
 
-/// Returns the devices whose I/Os use the energy that the meter counts. Of devices that stand on one another only the
-/// lowest, so that an I/O counts once.
+/// Returns the devices whose I/Os use the energy that the meter counts. Of devices on top of each other only the lowest
+/// counts, so that an I/O counts once.
 fn whose(
     about: &About,
     devices: &[DiskActivity],

@@ -1,15 +1,15 @@
-//! Labels of metrics, which counters are kept by too.
+//! Labels of metrics, under which counters are also saved.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use serde::{Deserialize, Serialize};
 
-/// Labels of a meter's figures.
+/// Labels of a meter's metrics.
 #[derive(
     Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet, Serialize, Deserialize,
 )]
 #[serde(deny_unknown_fields)]
 pub struct OfMeter {
-    /// The boundary.
+    /// Boundary of the meter.
     pub domain: String,
     pub place: String,
     pub meter: String,
@@ -17,7 +17,7 @@ pub struct OfMeter {
     pub modelled: bool,
 }
 
-/// Labels of a block device's figures.
+/// Labels of a block device's metrics.
 #[derive(
     Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet, Serialize, Deserialize,
 )]
@@ -28,7 +28,7 @@ pub struct OfDevice {
 }
 
 impl OfDevice {
-    /// Labels of `device` in `direction`.
+    /// Creates labels for `device` in `direction`.
     pub fn new(device: &str, direction: &str) -> OfDevice {
         OfDevice {
             device: device.into(),

@@ -1,4 +1,4 @@
-//! A line of `joulio stat --output json`.
+//! Output lines of `joulio stat --output json`.
 
 use super::command::CommandUse;
 use super::report::StatReport;

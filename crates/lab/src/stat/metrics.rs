@@ -1,7 +1,7 @@
-//! Metrics for Prometheus: a file for node_exporter's textfile collector, and a page over HTTP.
+//! Metrics for Prometheus: a file for node_exporter's textfile collector, and an HTTP page.
 //!
-//! The page is OpenMetrics (openmetrics.io, 1.0) for clients that accept it; the collector reads Prometheus' text
-//! format 0.0.4. Only metric types that both have are used: an info is a gauge.
+//! The page is OpenMetrics (openmetrics.io, 1.0) for clients that accept it. The collector reads Prometheus' text
+//! format 0.0.4. Only metric types of both formats are used: infos are gauges.
 
 use super::counter_file::{CounterFile, KeptCounters, KeptDevice, KeptEnergy};
 use super::labels::{OfDevice, OfMeter};
@@ -32,7 +32,7 @@ struct OfBuild {
 
 type Float<L> = Family<L, Counter<f64, AtomicU64>>;
 
-/// Beginning of the file.
+/// Text with which the file begins.
 const BEGINNING: &str = "# HELP joulio_";
 
 /// Outputs of metrics.
@@ -40,31 +40,31 @@ const BEGINNING: &str = "# HELP joulio_";
 pub struct MetricsOutputs<'a> {
     /// File for node_exporter.
     pub file: Option<&'a Path>,
-    /// Address of the page.
+    /// Address at which the page is served.
     pub listen: Option<ListenAddress>,
-    /// File that the counters go on from.
+    /// File with which the counters continue after a restart.
     pub state: Option<&'a Path>,
 }
 
-/// Figures since the command began, or since its state did.
+/// Metrics since the command began, or since the state file was created.
 pub struct Metrics {
     file: Option<OutputFile>,
     server: Option<MetricsServer>,
     state: Option<CounterFile>,
-    /// Joules of every meter so far, whether or not it is there now.
+    /// Joules of every meter so far, including meters that are currently absent.
     joules: BTreeMap<OfMeter, f64>,
-    /// I/Os and bytes of every device so far, whether or not it is there now.
+    /// I/Os and bytes of every device so far, including devices that are currently absent.
     moved: BTreeMap<OfDevice, (u64, u64)>,
     registry: Registry,
     energy: Float<OfMeter>,
     power: Family<OfMeter, Gauge<f64, AtomicU64>>,
     ios: Family<OfDevice, Counter>,
     bytes: Family<OfDevice, Counter>,
-    /// The devices that are in the file.
+    /// Devices in the latest interval.
     devices: Vec<String>,
 }
 
-/// Reads a path whose file the collector reads.
+/// Parses the path of a file for the collector.
 ///
 /// # Errors
 /// The name does not end in `.prom`.
@@ -78,13 +78,13 @@ pub fn metrics_path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Output of metrics that cannot be used.
+/// Reason why an output of metrics cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The file cannot be written, or is another program's.
+    /// The file cannot be written, or belongs to another program.
     #[error("--textfile: {0}")]
     File(#[from] OutputFileError),
-    /// The address cannot be served at.
+    /// The page cannot be served at the address.
     #[error("--listen {address}: {source}")]
     Listen {
         /// The address.
@@ -92,15 +92,15 @@ pub enum MetricsError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The state cannot be read or written.
+    /// The state file cannot be read or written.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The figures have no form as text.
+    /// The metrics cannot be formatted.
     #[error("the metrics: {0}")]
     Text(#[from] std::fmt::Error),
 }
 
-/// Opens the file `path`, readable for all users.
+/// Opens the file `path`, which all users may read.
 fn file(path: &Path) -> Result<OutputFile, OutputFileError> {
     let file = OutputFile::open(path, Existing::Replace)?;
     let is_ours = |text: &[u8]| text.is_empty() || text.starts_with(BEGINNING.as_bytes());
@@ -114,11 +114,11 @@ fn file(path: &Path) -> Result<OutputFile, OutputFileError> {
 }
 
 impl Metrics {
-    /// Metrics for `outputs`, without a figure so far but those of the state. An earlier run may have left its
-    /// own file.
+    /// Opens the outputs, with no figures except those of the state file. A metrics file from an earlier run is
+    /// replaced.
     ///
     /// # Errors
-    /// An output cannot be written, is another program's, or the state is damaged.
+    /// An output cannot be written or belongs to another program, or the state is damaged.
     pub fn open(outputs: MetricsOutputs<'_>) -> Result<Metrics, MetricsError> {
         let MetricsOutputs {
             file: path,
@@ -203,15 +203,16 @@ impl Metrics {
         }
     }
 
-    /// Address of the page, if there is one.
+    /// Returns the address of the page, if there is one.
     pub fn address(&self) -> Option<SocketAddr> {
         self.server.as_ref().map(MetricsServer::address)
     }
 
-    /// Writes the state before the file and the page, so that every counter that was seen can be continued.
+    /// Writes the state file before the metrics file and the page, so that every counter that was visible can be
+    /// continued.
     ///
     /// # Errors
-    /// Writing fails.
+    /// An output cannot be written.
     pub fn write(&mut self) -> Result<(), MetricsError> {
         let kept = self.state.is_some().then(|| self.kept());
         if let (Some(state), Some(kept)) = (&mut self.state, kept) {
@@ -259,7 +260,7 @@ impl Metrics {
     fn add_meter(&mut self, row: &MeterRow) {
         let labels = OfMeter {
             domain: row.boundary.clone(),
-            // Drivers name their sensors, and not every reader takes every character.
+            // Drivers name their sensors, and some readers do not accept all characters.
             place: printable(&row.place),
             meter: printable(&row.name),
             source: row.source.clone(),
@@ -269,20 +270,20 @@ impl Metrics {
     }
 
     fn add_energy(&mut self, labels: &OfMeter, share: &EnergyShare, goes_on: bool) {
-        // An interval without a figure adds nothing, and the counter is there all the same.
+        // An interval without a figure adds nothing, but the counter exists.
         let joules = share.joules.unwrap_or(0.0).max(0.0);
         let is_new = self.energy.get(labels).is_none();
         let sum = self.joules.entry(labels.clone()).or_default();
         let before = *sum;
         *sum += joules;
-        // A counter that existed before continues from its value.
+        // A counter from the state file continues from its value.
         let first = if is_new { before } else { 0.0 };
         self.energy.get_or_create(labels).inc_by(first + joules);
         match share.watts {
             Some(watts) => {
                 self.power.get_or_create(labels).set(watts);
             }
-            // The latest figure stands until its window ends.
+            // The latest figure stays until the current window ends.
             None if goes_on => {}
             None => {
                 self.power.remove(labels);
@@ -419,12 +420,12 @@ mod tests {
         };
         let mut first = nowhere();
         first.add(&device(10));
-        // It goes, and comes back.
+        // The meter disappears and comes back.
         first.add(&report(meter("m", Some(1.5), false)));
         first.add(&device(1));
         let mut second = nowhere();
         second.restore(first.kept());
-        // A device that is absent is not shown, and not forgotten.
+        // A device that is absent is not shown, but its counters are kept.
         assert!(lines(&second).is_empty());
         assert_eq!(second.kept(), first.kept());
         second.add(&device(5));
@@ -442,7 +443,7 @@ mod tests {
     }
 
     proptest! {
-        /// Drivers name their sensors.
+        /// A sensor's name, which its driver chooses, may contain any characters.
         #[test]
         fn whatever_a_meter_is_called_it_is_openmetrics(name in "\\PC{0,12}[\"\\\\\n{}]?.{0,12}") {
             let mut metrics = nowhere();

@@ -1,4 +1,4 @@
-//! Block devices and meters, interval by interval.
+//! Figures of block devices and meters, interval by interval.
 
 mod command;
 mod counter_file;
@@ -25,7 +25,7 @@ use crate::power_log::wall_time;
 use io_share::IoShare;
 use joulio_energy::{Baseline, Meters, Root, Window};
 
-/// Block devices and meters that are watched, from one interval to the next.
+/// Watched block devices and meters.
 pub struct Stat<'a> {
     root: &'a Root,
     disks: WatchedDisks,
@@ -36,11 +36,11 @@ pub struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    /// Begins the first interval of `disks` and `meters`, which belong to the machine `root`, and of those that
-    /// `model` covers.
+    /// Begins the first interval of `disks` and `meters`, which belong to the machine `root`, and of what `model`
+    /// covers.
     ///
     /// # Errors
-    /// The counters cannot be read, or there is no thread for the meters.
+    /// The counters cannot be read, or the meters' thread cannot be started.
     pub fn begin(
         root: &'a Root,
         mut disks: WatchedDisks,
@@ -65,7 +65,7 @@ impl<'a> Stat<'a> {
         })
     }
 
-    /// Ends an interval, and begins the next.
+    /// Ends the current interval and begins the next.
     ///
     /// # Errors
     /// The counters cannot be read.

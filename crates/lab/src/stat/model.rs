@@ -1,8 +1,8 @@
 //! Energy of an interval from profiles and the kernel's counters, without a meter.
 //!
-//! A drive's energy is that of its idle watts, plus its profile's energy for the reads and writes that
-//! /proc/diskstats counted. The cores' energy is that of the profile's watts of busy and idle cores, by the times in
-//! /proc/stat. The box itself is left out: a guest's share of it is unknown.
+//! A drive's energy is that of its idle power, plus its profile's energy for the reads and writes in /proc/diskstats.
+//! The cores' energy comes from the profile's watts of busy and idle cores and the times in /proc/stat. The rest of the
+//! machine is left out: a guest's share of it is not known.
 
 use super::report::{DeviceModel, EnergyShare, MeterRow};
 use crate::disk_activity::{DiskActivity, WatchedDisks, disk_name, whole_disk};
@@ -21,20 +21,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Profile for the watts of a rotating disk, if the user does not name one.
+/// Profile of a rotating disk's watts if the user names none.
 const TURNS: &str = "hdd-7200";
 
-/// A disk with the profile that it is said to have.
+/// A disk and the profile that the user gives it.
 #[derive(Clone, Debug)]
 pub struct DriveProfile {
     disk: String,
     profile: DeviceProfile,
 }
 
-/// Why words give no disk a profile.
+/// Reason why words do not give a disk a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveProfileError {
-    /// The disk or the profile is missing: write both.
+    /// The disk or the profile is missing: give both.
     #[error("not DISK=PROFILE, such as vda=optane-900p")]
     Form,
     /// The profile does not exist, or its file is not a profile.
@@ -56,49 +56,49 @@ impl FromStr for DriveProfile {
     }
 }
 
-/// Why nothing is modelled.
+/// Reason why nothing can be modelled.
 #[derive(Debug, thiserror::Error)]
 pub enum StatModelError {
-    /// The machine has no profile of the name, or its file is none.
+    /// There is no profile of that machine, or its file is not a profile.
     #[error("--machine: {0}")]
     Machine(#[from] ProfileError),
-    /// A disk that is not among those that are watched.
+    /// The disk is not among the watched ones.
     #[error("--drive: no block device '{name}' is watched: {known}")]
     Unwatched {
         /// Name of the disk.
         name: String,
-        /// Names of those that are watched.
+        /// Text that lists the watched disks.
         known: String,
     },
-    /// A disk that has two profiles.
+    /// The disk has two profiles.
     #[error("--drive: {0} is given twice: leave one out")]
     Twice(String),
 }
 
-/// Profiles of the machine and of the drives that are watched.
+/// Profiles of the machine and of the watched drives.
 pub struct StatModel {
     machine: MachineProfile,
-    /// Folder that /proc and /sys are in.
+    /// Directory that contains /proc and /sys.
     root: PathBuf,
     named: BTreeMap<String, DeviceProfile>,
-    /// Candidates of every drive seen so far; `None`: it is not modelled.
+    /// Candidate profiles of every drive seen so far; `None`: the drive is not modelled.
     drives: BTreeMap<String, Option<Candidates>>,
     before: Option<CpuTimes>,
 }
 
-/// Profiles of which a drive has one.
+/// Profiles one of which fits a drive.
 struct Candidates {
     profiles: Vec<DeviceProfile>,
     source: String,
 }
 
 impl StatModel {
-    /// The model of the machine `root`, whose files are in `folder`: as `machine`, or as the machine that
-    /// fits its processor, with the profiles `named` for drives of `watched`. Also returns what is to be
-    /// known of it, a line each.
+    /// Creates the model of the machine `root`, whose files are below `folder`, with the profile `machine` or the one
+    /// that fits its processor, and with the profiles `named` for drives of `watched`. Also returns notes about it, one
+    /// a line.
     ///
     /// # Errors
-    /// There is no such machine, or a disk is not watched or given twice.
+    /// There is no profile of that machine, or a disk is not watched or named twice.
     pub fn new(
         root: &Root,
         folder: &Path,
@@ -143,7 +143,7 @@ impl StatModel {
         self.before = CpuTimes::read(&self.root).ok();
     }
 
-    /// Finds the profiles of drives that are new among `watched`, and returns notes on them.
+    /// Finds the profiles of new drives among `watched`, and returns notes on them.
     pub(super) fn meet(&mut self, watched: &WatchedDisks) -> Vec<String> {
         let (mut notes, mut none) = (Vec::new(), Vec::new());
         for name in watched.names() {
@@ -166,7 +166,7 @@ impl StatModel {
         notes
     }
 
-    /// The profiles of which the disk `name` has one, and how they were found.
+    /// Returns the candidate profiles of the disk `name`, and a note on how they were found.
     fn candidates(&self, watched: &WatchedDisks, name: &str) -> Option<(Candidates, String)> {
         let one = |profile: DeviceProfile, why: &str| {
             let source = format!("model of {}", profile.name);
@@ -178,7 +178,7 @@ impl StatModel {
             return Some(one(profile.clone(), "by --drive"));
         }
         let disks = watched.disks();
-        // The joules of a device that stands on another are the other's.
+        // The energy of a device on top of another belongs to the other.
         if !disks.is_drive(name) || !watched.beneath(name).is_empty() {
             return None;
         }
@@ -208,7 +208,7 @@ impl StatModel {
         Some((Candidates { profiles, source }, note))
     }
 
-    /// Energy of the drive `device` in an interval; none where it is not modelled.
+    /// Returns the energy of the drive `device` in an interval; `None` if it is not modelled.
     pub(super) fn drive(&self, device: &DiskActivity) -> Option<DeviceModel> {
         let candidates = self.drives.get(&device.name)?.as_ref()?;
         let energies = candidates.profiles.iter();
@@ -273,7 +273,7 @@ impl StatModel {
         MeterRow::modelled(energy.as_ref().map_err(String::clone), source, ios, names)
     }
 
-    /// Uses of the CPUs, a core each: its threads are in one list.
+    /// Groups the CPUs' times by core, each with a list of its threads.
     fn by_core(&self, cpus: BTreeMap<usize, CpuUse>) -> Vec<Vec<CpuUse>> {
         let mut cores: BTreeMap<String, Vec<CpuUse>> = BTreeMap::new();
         for (cpu, used) in cpus {
@@ -302,10 +302,10 @@ impl StatModel {
     }
 }
 
-/// Time of a core, whose threads did so much, by state. Where two threads ran at once is not counted: the core
-/// was busy for the longer of both at least, for the sum of both at most, and for what lies between if they
-/// ran by chance. Idle it was in C6 at the low end, which no state here is, in C1 at the high one, and
-/// in C1E in between.
+/// Returns the times of a core in each state, from the times of its threads. It is not known when two threads ran at
+/// once: the core was busy at least for the longest of their times (low end), at most for their sum (high end), and for
+/// the time in between that independent threads give (middle). When idle, it was in C6 at the low end, which the caller
+/// adds, in C1 at the high end, and in C1E in the middle.
 fn residency(threads: &[CpuUse], window: Nanos, pick: Pick) -> Residency {
     let busy_of = |used: &CpuUse| (used.busy + used.interrupts).min(window);
     let parts = threads
@@ -339,7 +339,7 @@ fn residency(threads: &[CpuUse], window: Nanos, pick: Pick) -> Residency {
     core
 }
 
-/// Time for which the host ran something else on the whole core.
+/// Returns the time for which the host ran something else on the whole core.
 fn stolen(threads: &[CpuUse]) -> Nanos {
     let stolen = threads.iter().map(|used| used.stolen);
     stolen.min().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Figures of an interval. Names of fields end in their unit, which is SI's without prefix.
+//! Figures of an interval. Names of fields end in their unit, an SI unit without a prefix.
 
 use super::io_share::ShareOfIos;
 use crate::disk_activity::DiskActivity;
@@ -25,7 +25,7 @@ pub struct StatReport {
 }
 
 impl StatReport {
-    /// Date and time of the interval's end, in the time zone of this machine.
+    /// Returns date and time of the interval's end, in the time zone of this machine.
     pub fn date(&self) -> String {
         let time = Timestamp::from_millisecond((self.time * 1e3) as i64).unwrap_or_default();
         let zoned = time.to_zoned(TimeZone::system());
@@ -137,7 +137,7 @@ pub struct EnergyShare {
 }
 
 impl DeviceRow {
-    /// Figures of `device`.
+    /// Creates the row of `device`.
     pub(super) fn new(device: &DiskActivity) -> DeviceRow {
         let did: &DiskUse = &device.interval;
         let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
@@ -163,7 +163,7 @@ impl DeviceRow {
 }
 
 impl MeterRow {
-    /// Figures of the modelled `energy` over `ios` of `devices`; a reason where there is none.
+    /// Creates a row of the modelled `energy`, divided by the `ios` of `devices`; an error becomes the row's problem.
     pub(super) fn modelled(
         energy: Result<&Energy, String>,
         source: String,
@@ -187,7 +187,7 @@ impl MeterRow {
         }
     }
 
-    /// Figures of `measured` over `ios`.
+    /// Creates the row of `measured`, divided by `ios`.
     pub(super) fn new(measured: &MeterResult, ios: ShareOfIos) -> MeterRow {
         let about = &measured.about;
         let figure = measured.figure.as_ref();
@@ -213,7 +213,7 @@ impl MeterRow {
 }
 
 impl EnergyShare {
-    /// Bound of the error in joules: the meter's, or the further end of the model's band.
+    /// Returns the error bound in joules: the meter's, or the distance to the farther end of the model's band.
     pub fn bound_joules(&self) -> Option<f64> {
         let of_band = |(low, high): (f64, f64)| {
             let joules = self.joules?;
@@ -237,7 +237,7 @@ impl EnergyShare {
     }
 }
 
-/// Name of a place.
+/// Returns the name of a place.
 fn place(place: &Place) -> String {
     match place {
         Place::Machine => "machine".into(),

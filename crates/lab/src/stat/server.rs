@@ -1,7 +1,7 @@
-//! Serves the figures over HTTP, for Prometheus to fetch: GET /metrics, and nothing else.
+//! HTTP server from which Prometheus fetches metrics: GET /metrics, and nothing else.
 //!
-//! Each client has a thread, a request of limited size and a few seconds, and the number of clients is limited: a
-//! client that sends nothing, or anything, does not delay others.
+//! Each client gets a thread, a request of limited size and a few seconds, and the number of clients is limited: a
+//! client that sends nothing, or anything at all, does not delay others.
 
 use super::text_format::text_format;
 use httparse::{EMPTY_HEADER, Error, Request, Status};
@@ -16,26 +16,26 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// Bytes of a request's head; Prometheus sends some 400.
+/// Largest size of a request's head in bytes; Prometheus sends some 400.
 const LARGEST: usize = 8 << 10;
-/// Lines of a request's head.
+/// Largest number of lines of a request's head.
 const HEADERS: usize = 64;
-/// Time that a client has for everything.
+/// Time limit for a request and its answer.
 const TIME: Duration = Duration::from_secs(5);
-/// Clients at a time.
+/// Largest number of clients at a time.
 const CLIENTS: usize = 16;
-/// Time to wait where the system has no descriptor for another client.
+/// Time to wait if the system has no descriptor for another client.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 /// Media type of the page (OpenMetrics 1.0), for clients that accept it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Media type of the page for all other clients (Prometheus' text format 0.0.4).
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Address and port that metrics are served at.
+/// Address and port at which metrics are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenAddress(SocketAddr);
 
-/// Words that are no address to listen at.
+/// Error for text that is not an address to listen at.
 #[derive(Debug, thiserror::Error)]
 #[error("not [ADDRESS:]PORT, such as 9409, 0.0.0.0:9409 or [::]:9409")]
 pub struct ListenAddressError;
@@ -59,10 +59,10 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Page that every client gets.
+/// Page that is served to every client.
 type Page = RwLock<Arc<str>>;
 
-/// A page of metrics that is served until this is dropped.
+/// A server of metrics, which stops when it is dropped.
 pub struct MetricsServer {
     address: SocketAddr,
     page: Arc<Page>,
@@ -71,10 +71,10 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves an empty page at `address`; port 0 is any that is free.
+    /// Serves an empty page at `address`; port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not this machine's, or the port is another program's.
+    /// The address is not this machine's, or another program uses the port.
     pub fn begin(address: ListenAddress) -> io::Result<MetricsServer> {
         let listener = TcpListener::bind(address.0)?;
         listener.set_nonblocking(true)?;
@@ -92,12 +92,12 @@ impl MetricsServer {
         })
     }
 
-    /// Address that it listens at, with the port that it has.
+    /// Returns the address and port at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sets the `text` that is served from now on.
+    /// Replaces the served page with `text`.
     pub fn publish(&self, text: &str) {
         *self.page.write().unwrap_or_else(PoisonError::into_inner) = text.into();
     }
@@ -105,7 +105,7 @@ impl MetricsServer {
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
-        // A counter that nothing else writes takes a 1.
+        // A write of 1 to an eventfd that is zero does not fail.
         let _ = rustix::io::write(&self.ended, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -113,7 +113,7 @@ impl Drop for MetricsServer {
     }
 }
 
-/// Serves `page` until `ended` can be read.
+/// Serves `page` until `ended` becomes readable.
 fn serve(listener: &TcpListener, page: &Arc<Page>, ended: &OwnedFd) {
     let clients = Arc::new(AtomicUsize::new(0));
     loop {
@@ -132,7 +132,7 @@ fn serve(listener: &TcpListener, page: &Arc<Page>, ended: &OwnedFd) {
     }
 }
 
-/// A client that is being served: it is counted as long as this value exists.
+/// A client that is being served; it is counted while this value exists.
 struct Client(Arc<AtomicUsize>);
 
 impl Drop for Client {
@@ -141,26 +141,26 @@ impl Drop for Client {
     }
 }
 
-/// Gives the client at `stream` a thread, or refuses it where there are too many.
+/// Starts a thread for the client at `stream`, or refuses it if there are too many.
 fn hand_over(stream: TcpStream, page: &Arc<Page>, clients: &Arc<AtomicUsize>) {
     let before = clients.fetch_add(1, Ordering::Relaxed);
     let client = Client(Arc::clone(clients));
     if before >= CLIENTS {
-        // A new connection has room for a line.
+        // The send buffer of a new connection has room for this line.
         let _ = stream.set_nonblocking(true);
         let _ = (&stream).write_all(&Reply::new("503 Service Unavailable").bytes());
         return;
     }
     let page = Arc::clone(page);
-    // Without a thread the connection is closed, and the next may have one.
+    // If no thread can be started, the connection is closed; the next one may succeed.
     let _ = Builder::new().name("joulio-metrics".into()).spawn(move || {
         let _client = client;
-        // Nothing is reported if a client has gone.
+        // A client that has gone is not an error.
         let _ = answer(&stream, &page);
     });
 }
 
-/// Answers one request, and closes the connection.
+/// Answers one request and closes the connection.
 fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
     let deadline = Instant::now() + TIME;
     let mut head = Vec::new();
@@ -183,7 +183,7 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
     };
     let bytes = reply.bytes();
     let mut rest = bytes.as_slice();
-    // A client that reads a byte a second gets no more time than others.
+    // The whole answer has one deadline: a client that reads a byte a second gets no more time than others.
     let deadline = deadline.max(Instant::now() + TIME / 5);
     while !rest.is_empty() {
         stream.set_write_timeout(Some(left(deadline)?))?;
@@ -195,7 +195,8 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
         }
     }
     stream.shutdown(Shutdown::Write)?;
-    // Unread bytes would make the kernel reset the connection, and the answer would be lost.
+    // Reads the rest of the request: with unread bytes the kernel would reset the connection, and the answer would be
+    // lost.
     let (mut bytes, mut most) = ([0; 1024], 64);
     while most > 0 && read(stream, deadline, &mut bytes)? > 0 {
         most -= 1;
@@ -203,7 +204,7 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads before `deadline`.
+/// Reads until `deadline`.
 fn read(mut stream: &TcpStream, deadline: Instant, bytes: &mut [u8]) -> io::Result<usize> {
     loop {
         stream.set_read_timeout(Some(left(deadline)?))?;
@@ -226,15 +227,15 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
 }
 
-/// An answer.
+/// An answer to a request.
 struct Reply {
     status: &'static str,
-    /// Media type and text.
+    /// Media type and text of the page.
     page: Option<(&'static str, Arc<str>)>,
 }
 
 impl Reply {
-    /// Creates an answer that is no page, but gives the reason.
+    /// Creates an answer with only a status.
     fn new(status: &'static str) -> Reply {
         Reply { status, page: None }
     }
@@ -258,7 +259,7 @@ impl Reply {
     }
 }
 
-/// Returns the answer to the request that begins with `head`; `None`: the request is incomplete.
+/// Returns the answer to the request whose head is `head`; `None` if the request is incomplete.
 fn reply(head: &[u8], page: &Page) -> Option<Reply> {
     let mut headers = [EMPTY_HEADER; HEADERS];
     let mut request = Request::new(&mut headers);
@@ -288,7 +289,7 @@ fn reply(head: &[u8], page: &Page) -> Option<Reply> {
     }
 }
 
-/// True if `request` is of a client that reads OpenMetrics, as Prometheus does.
+/// Returns true if the client accepts OpenMetrics, as Prometheus does.
 fn accepts_open_metrics(request: &Request<'_, '_>) -> bool {
     let mut headers = request.headers.iter();
     headers.any(|header| {
@@ -372,7 +373,7 @@ mod tests {
     }
 
     proptest! {
-        /// Anybody can send anything.
+        /// A client may send anything.
         #[test]
         fn whatever_is_sent_is_answered_or_waited_for(head in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = status(&head);

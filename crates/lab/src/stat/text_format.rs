@@ -1,8 +1,8 @@
-//! Prometheus' text format 0.0.4, which node_exporter's textfile collector reads, and clients that do not accept
+//! Prometheus' text format 0.0.4, for node_exporter's textfile collector and for clients that do not accept
 //! OpenMetrics.
 
-/// The `page` of OpenMetrics in Prometheus' text format, where a counter's type and help are those of its sample,
-/// and there are no units.
+/// Converts the OpenMetrics `page` to Prometheus' text format, in which a counter's type and help have the name of its
+/// sample, and there are no units.
 pub(super) fn text_format(page: &str) -> String {
     let counters: Vec<&str> = page
         .lines()

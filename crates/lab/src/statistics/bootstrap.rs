@@ -1,15 +1,15 @@
-//! Intervals of figures whose distribution is not known.
+//! Confidence intervals of figures with unknown distributions, by resampling.
 
 use super::{CONFIDENCE, Interval, quantile};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Drawing samples again from a sample.
+/// Parameters of the bootstrap: samples drawn with replacement from the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// Number of samples that are drawn.
+    /// Number of samples to draw.
     pub resamples: usize,
-    /// Seed of the draws.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
@@ -23,8 +23,8 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
-    /// `figure` of `values`, with the 95 % interval of its percentiles over samples drawn with
-    /// replacement; `None` with fewer than two values.
+    /// Returns `figure` of `values` with its 95 % percentile interval over samples drawn with replacement; `None` if
+    /// there are fewer than two values.
     pub fn interval(self, values: &[f64], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
         if values.len() < 2 {
             return None;
@@ -47,8 +47,7 @@ impl Bootstrap {
     }
 }
 
-/// The quantile `q` of `values`, with its 95 % interval by drawing again; `None` with fewer than two
-/// values.
+/// Returns the quantile `q` of `values` with its 95 % bootstrap interval; `None` if there are fewer than two values.
 pub fn quantile_interval(values: &[f64], q: f64) -> Option<Interval> {
     let figure = |values: &[f64]| quantile(values, q).unwrap_or(0.0);
     Bootstrap::default().interval(values, figure)

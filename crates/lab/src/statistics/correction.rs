@@ -3,22 +3,22 @@
 use super::SIGNIFICANCE;
 use serde::{Deserialize, Serialize};
 
-/// Correction of probabilities where many comparisons are made: of 56, each at 5 %, about three
-/// differ by chance alone.
+/// Correction of probabilities for multiple comparisons: of 56 comparisons at 5 % each, about three are significant by
+/// chance alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Correction {
-    /// Holm's: that any comparison is a false alarm is as improbable as is said of one.
+    /// Holm's: the probability of any false alarm among all comparisons is at most that of a single one.
     #[default]
     Holm,
-    /// Benjamini and Hochberg's: limits the share of false alarms among the differences that are found.
+    /// Benjamini and Hochberg's: limits the share of false alarms among the significant differences.
     BenjaminiHochberg,
-    /// No correction: each comparison by itself.
+    /// No correction: each comparison counts by itself.
     None,
 }
 
 impl Correction {
-    /// `p` corrected, in the order in which they came.
+    /// Returns the corrected values of `p`, in the same order.
     pub fn apply(self, p: &[f64]) -> Vec<f64> {
         let mut ranks: Vec<usize> = (0..p.len()).collect();
         ranks.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -44,8 +44,8 @@ impl Correction {
         corrected
     }
 
-    /// Returns the significance level for each of `p` by itself: `p` is at most this level if its corrected value is
-    /// at most [`SIGNIFICANCE`]. An interval at this level does not contain zero if the test finds a difference.
+    /// Returns a significance level for each of `p`: an uncorrected `p` is at most this level if its corrected value is
+    /// at most [`SIGNIFICANCE`]. An interval at this level excludes zero if the test finds a difference.
     pub fn levels(self, p: &[f64]) -> Vec<f64> {
         let m = p.len();
         let found = self.apply(p).iter().filter(|p| **p <= SIGNIFICANCE).count();
@@ -55,7 +55,7 @@ impl Correction {
         for (rank, index) in ranks.into_iter().enumerate() {
             levels[index] *= match self {
                 Correction::None => 1.0,
-                // All that are not found share the level of the first of them.
+                // All comparisons that are not significant have the level of the first of them.
                 Correction::Holm => 1.0 / (m - rank.min(found)) as f64,
                 Correction::BenjaminiHochberg => found.max(1) as f64 / m as f64,
             };

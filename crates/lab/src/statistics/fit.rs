@@ -1,23 +1,23 @@
-//! A parabola through points.
+//! Fit of a parabola to points.
 
 use super::mean;
 use serde::Serialize;
 
-/// y = `constant` + `linear` x + `square` x², by least squares.
+/// Least-squares parabola y = `constant` + `linear` x + `square` x².
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quadratic {
-    /// y where x is zero.
+    /// Value of y at x = 0.
     pub constant: f64,
-    /// Slope where x is zero.
+    /// Slope at x = 0.
     pub linear: f64,
     /// Half of the curvature.
     pub square: f64,
-    /// Share of y's variance that the parabola has; 1 if y does not vary.
+    /// Fraction of y's variance that the parabola explains; 1 if y does not vary.
     pub r2: f64,
 }
 
 impl Quadratic {
-    /// The fit of `points`, each x and y; `None` with fewer than three different x.
+    /// Fits a parabola to `points`, each x and y; `None` if there are fewer than three different x.
     pub fn fit(points: &[(f64, f64)]) -> Option<Quadratic> {
         let mut xs: Vec<f64> = points.iter().map(|point| point.0).collect();
         xs.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ impl Quadratic {
         if xs.len() < 3 {
             return None;
         }
-        // Powers of x that are made orthogonal over the points: each coefficient is found by itself.
+        // The powers of x are made orthogonal over the points, so that each coefficient can be computed by itself.
         let column = |f: &dyn Fn(f64) -> f64| -> Vec<f64> {
             points.iter().map(|point| f(point.0)).collect()
         };
@@ -57,7 +57,7 @@ impl Quadratic {
         })
     }
 
-    /// y at `x`.
+    /// Returns y at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.constant + self.linear * x + self.square * x * x
     }

@@ -1,4 +1,4 @@
-//! The 95 % interval of repeated measurements.
+//! 95 % interval of repeated measurements.
 
 use super::{CONFIDENCE, mean, student, variance};
 use serde::Serialize;
@@ -18,8 +18,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Interval of `repetitions`, each with a meter's error of up to `error`: the whole error is added on either
-    /// side, since it may be the same in all repetitions. For a single repetition the interval is unknown.
+    /// Computes the interval of `repetitions`, each with a meter's error of up to `error`: the whole error is added on
+    /// either side, because it may be the same in all repetitions. For a single repetition the interval is unknown.
     pub fn of(repetitions: &[f64], error: f64) -> Interval {
         let n = repetitions.len() as f64;
         if n < 2.0 {
@@ -30,7 +30,7 @@ impl Interval {
         Interval::around(mean(repetitions), half + error)
     }
 
-    /// The interval of half the width `half` around `value`.
+    /// Creates the interval with half the width `half` around `value`.
     pub fn around(value: f64, half: f64) -> Interval {
         Interval {
             value,
@@ -39,27 +39,27 @@ impl Interval {
         }
     }
 
-    /// Half of the width.
+    /// Returns half of the width.
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 
-    /// Returns whether the whole interval is above zero: its difference is then significant.
+    /// Returns true if the whole interval is above zero, so that the value is significantly positive.
     pub fn is_above_zero(&self) -> bool {
         self.low > 0.0
     }
 
-    /// The interval in another unit.
+    /// Returns the interval multiplied by `factor`.
     pub fn times(&self, factor: f64) -> Interval {
         Interval::around(self.value * factor, self.half() * factor.abs())
     }
 
-    /// The sum of two; their widths add, for what is off in one may be so in the other.
+    /// Returns the sum of two intervals; their widths add, because both may be off in the same direction.
     pub fn plus(&self, other: &Interval) -> Interval {
         Interval::around(self.value + other.value, self.half() + other.half())
     }
 
-    /// The difference of two, as [`Interval::plus`].
+    /// Returns the difference of two intervals; their widths add as in [`Interval::plus`].
     pub fn minus(&self, other: &Interval) -> Interval {
         self.plus(&other.times(-1.0))
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_students() {
-        // Mean 3, variance 2.5, of five: 2.776 x sqrt(2.5 / 5).
+        // Mean 3 and variance 2.5 of five values: 2.776 x sqrt(2.5 / 5).
         let interval = Interval::of(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.0);
         assert!((interval.value - 3.0).abs() < 1e-12);
         assert!((interval.half() - 2.776_445 * 0.5f64.sqrt()).abs() < 1e-6);

@@ -1,7 +1,7 @@
-//! Statistics of repeated measurements: what they are in a few figures, and whether two differ.
+//! Statistics of repeated measurements: summaries, and tests whether two samples differ.
 //!
-//! Distributions are those of `statrs`; `tests/expected.json` has what SciPy makes of the same data, and
-//! `tests/expected.py` made it.
+//! Distributions come from `statrs`. `tests/expected.json` has SciPy's results for the same data; `tests/expected.py`
+//! writes it.
 
 mod bootstrap;
 mod correction;
@@ -22,8 +22,8 @@ pub use interval::Interval;
 pub use summary::Summary;
 pub use t_test::{Comparison, TTest};
 
-/// Probability that an interval has the true value, and one less that of a false alarm.
+/// Probability with which an interval contains the true value; the rest is that of a false alarm.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Largest probability of a difference as large by chance, at which the difference counts.
+/// Largest probability of a difference as large by chance at which the difference counts as significant.
 pub const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;

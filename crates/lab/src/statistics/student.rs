@@ -2,8 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The two-sided quantile: a t of `freedom` degrees lies within plus and minus it with probability
-/// `confidence`. Infinite without a degree of freedom.
+/// Returns the two-sided quantile: a value t with `freedom` degrees of freedom lies between minus and plus this with
+/// probability `confidence`. Infinite without a degree of freedom.
 pub(super) fn quantile(freedom: f64, confidence: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) => student.inverse_cdf(0.5 + confidence / 2.0),
@@ -11,8 +11,8 @@ pub(super) fn quantile(freedom: f64, confidence: f64) -> f64 {
     }
 }
 
-/// Probability that a t of `freedom` degrees is at least as far from zero as `t`; 1 without a degree
-/// of freedom.
+/// Returns the probability that a t with `freedom` degrees of freedom is at least as far from zero as `t`; 1 without a
+/// degree of freedom.
 pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(_) if t.is_nan() => 1.0,

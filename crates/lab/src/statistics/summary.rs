@@ -1,19 +1,19 @@
-//! A sample in a few figures.
+//! Summary of a sample.
 
 use super::Interval;
 use super::estimates::{median, variance};
 use serde::Serialize;
 
-/// Repeated measurements of one figure.
+/// Summary of repeated measurements of one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of measurements.
     pub n: usize,
-    /// Arithmetic mean, with its 95 % interval: infinitely wide of a single measurement.
+    /// Arithmetic mean with its 95 % interval, which is infinitely wide for a single measurement.
     pub mean: Interval,
     /// Median.
     pub median: f64,
-    /// Standard deviation of the sample; zero of a single measurement.
+    /// Standard deviation of the sample; zero for a single measurement.
     pub deviation: f64,
     /// Smallest.
     pub min: f64,
@@ -22,7 +22,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of `values`; `None` without any.
+    /// Summarises `values`; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Summary> {
         Some(Summary {
             n: values.len(),

@@ -1,37 +1,37 @@
-//! Welch's t-test: whether two samples differ, and by how much.
+//! t-tests: whether the means of two samples differ, and by how much.
 
 use super::{CONFIDENCE, Interval, mean, student, variance};
 use serde::{Deserialize, Serialize};
 use statrs::function::gamma::ln_gamma;
 
-/// Test by which two independent samples are compared.
+/// Test with which two independent samples are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TTest {
-    /// Student's, for which both vary alike.
+    /// Student's, which assumes equal variances.
     Student,
-    /// Welch's, for which each varies as it does.
+    /// Welch's, which does not assume equal variances.
     #[default]
     Welch,
 }
 
-/// Two independent samples beside each other.
+/// Result of comparing two independent samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// First mean less the second, with its 95 % interval.
+    /// First mean minus the second, with its 95 % interval.
     pub difference: Interval,
-    /// The difference over its standard error.
+    /// Difference divided by its standard error.
     pub t: f64,
     /// Degrees of freedom.
     pub freedom: f64,
-    /// Probability of a difference as large, either way, if there is none.
+    /// Probability of a difference as large in either direction if the populations do not differ.
     pub p: f64,
-    /// Hedges' g: the difference in standard deviations, without the bias of small samples.
+    /// Hedges' g: the difference in standard deviations, corrected for small samples.
     pub effect: f64,
 }
 
 impl Comparison {
-    /// The difference with the interval that the test has at `significance`.
+    /// Returns the difference with the test's interval at `significance`.
     pub fn difference_at(&self, significance: f64) -> Interval {
         let Interval { value, .. } = self.difference;
         let wider = student::quantile(self.freedom, 1.0 - significance)
@@ -43,7 +43,7 @@ impl Comparison {
 impl TTest {
     /// Compares `a` with `b`; `None` if either has fewer than two values.
     ///
-    /// Samples that do not vary at all differ for certain (p is 0) or not at all (p is 1).
+    /// If neither sample varies at all, they differ with certainty (p is 0) or not at all (p is 1).
     pub fn compare(self, a: &[f64], b: &[f64]) -> Option<Comparison> {
         if a.len() < 2 || b.len() < 2 {
             return None;
@@ -75,10 +75,10 @@ impl TTest {
         })
     }
 
-    /// Returns `a`'s mean over `b`'s, with the interval of the ratios that the test does not reject at `significance`
-    /// (Fieller's): `b` times a ratio outside of it differs from `a`. The lower end is zero if no ratio is too small,
-    /// the upper infinite if none is too large. `None` if either has fewer than two values, or a mean is not above
-    /// zero.
+    /// Returns the ratio of `a`'s mean to `b`'s, with the interval of the ratios that the test does not reject at
+    /// `significance` (Fieller's): `b` multiplied by a ratio outside of it differs from `a`. The lower end is zero if
+    /// no ratio is too small, the upper end infinite if none is too large. `None` if a sample has fewer than two
+    /// values, or a mean is not above zero.
     pub fn ratio(self, a: &[f64], b: &[f64], significance: f64) -> Option<Interval> {
         let (mean_a, mean_b) = (mean(a), mean(b));
         if a.len() < 2 || b.len() < 2 || mean_a <= 0.0 || mean_b <= 0.0 {
@@ -93,7 +93,7 @@ impl TTest {
             self.compare(a, &times)
                 .is_some_and(|compared| compared.p <= significance)
         };
-        // The further from the means' ratio, the larger t.
+        // The farther the ratio is from that of the means, the larger t becomes.
         let end = |beyond: f64| {
             let (mut inside, mut outside) = (value, beyond);
             for _ in 0..HALVINGS {
@@ -116,13 +116,13 @@ impl TTest {
     }
 }
 
-/// Halvings of the range that an end of an interval lies in: as many as a number has digits.
+/// Number of halvings of the range of an interval's end: as many as a number has binary digits.
 const HALVINGS: u32 = 53;
 
-/// Doublings of a ratio up to the largest that its interval may end at.
+/// Number of doublings of a ratio up to the largest one that its interval may end at.
 const DOUBLINGS: i32 = 20;
 
-/// Standard error of the difference of two means, each given as the variance of the mean and the
+/// Returns the standard error of the difference between two means, each given as the variance of the mean and the
 /// number of values, and its degrees of freedom by Welch and Satterthwaite.
 fn error_and_freedom((a, n_a): (f64, f64), (b, n_b): (f64, f64)) -> (f64, f64) {
     let both = a + b;
@@ -133,11 +133,11 @@ fn error_and_freedom((a, n_a): (f64, f64), (b, n_b): (f64, f64)) -> (f64, f64) {
     (both.sqrt(), freedom)
 }
 
-/// Returns Hedges' correction of an effect that is estimated with `freedom` degrees of freedom.
+/// Returns Hedges' correction of an effect with `freedom` degrees of freedom.
 fn small_sample(freedom: f64) -> f64 {
     let half = freedom / 2.0;
     match freedom < 2.0 {
-        // The gamma function of (1 - 1) / 2 has no value.
+        // With one degree of freedom, the gamma function would be evaluated at (1 - 1) / 2 = 0, where it has no value.
         true => f64::NAN,
         false => (ln_gamma(half) - ln_gamma(half - 0.5)).exp() / half.sqrt(),
     }

@@ -1,4 +1,4 @@
-//! Comparison with SciPy on the same data: `tests/expected.py` wrote `tests/expected.json`.
+//! Comparison with SciPy's results for the same data: `tests/expected.py` wrote `tests/expected.json`.
 
 use super::*;
 use serde::Deserialize;
@@ -140,7 +140,7 @@ fn corrections_are_statsmodels() {
 fn parabolas_are_numpys() {
     for (index, case) in expected().fits.iter().enumerate() {
         let found = Quadratic::fit(&case.points).unwrap();
-        // NumPy's powers of x are not orthogonal: of x near 1,000 it has lost some digits itself.
+        // NumPy's powers of x are not orthogonal, so for x near 1,000 it has lost some digits itself.
         let near = |found: f64, expected: f64| {
             let off = (found - expected).abs() / expected.abs().max(1e-3);
             assert!(off < 1e-6, "fit {index}: {found}, and NumPy has {expected}");
@@ -163,7 +163,7 @@ fn intervals_by_drawing_again_are_scipys() {
     for case in &expected.bootstraps {
         let values = &expected.summaries[&case.sample].values;
         let found = quantile_interval(values, case.q).unwrap();
-        // The draws are others: each end is off by some tenths of a percent of the width and more.
+        // The random draws differ: each end may differ by some tenths of a percent of the width, or more.
         let allowed = 0.05 * (case.high - case.low);
         let what = format!("{} {}", case.sample, case.q);
         assert!((found.low - case.low).abs() < allowed, "{what}: {found:?}");
@@ -206,7 +206,7 @@ fn an_interval_has_no_difference_in_it_exactly_where_its_test_finds_one() {
             );
         }
     }
-    // A difference that is found at 5 %, and not at 1 %.
+    // A difference that is significant at 5 % but not at 1 %.
     let (a, b) = ([10.0, 10.4, 10.2], [9.5, 9.9, 9.4]);
     for test in [TTest::Student, TTest::Welch] {
         let compared = test.compare(&a, &b).unwrap();
@@ -218,7 +218,7 @@ fn an_interval_has_no_difference_in_it_exactly_where_its_test_finds_one() {
             );
             assert_eq!(ratio.low > 1.0, found, "{ratio:?}");
             assert_eq!(difference.is_above_zero(), found, "{difference:?}");
-            // The ends of a ratio are not equally far from it.
+            // The ends of a ratio's interval are not equally far from it.
             assert!(
                 ratio.high - ratio.value > ratio.value - ratio.low,
                 "{ratio:?}"

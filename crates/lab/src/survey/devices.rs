@@ -1,4 +1,4 @@
-//! The devices' reports about themselves: Identify Controller, power states and related data.
+//! Devices' reports about themselves: Identify Controller, power states and related data.
 
 use super::{Survey, SurveyRequest, json};
 use crate::controller_name::ControllerName;
@@ -47,7 +47,7 @@ fn power_report(device: &TargetName, cancel: &Cancel) -> Result<PowerReport, Str
     PowerReport::read(&controller).map_err(|why| why.to_string())
 }
 
-/// Returns the NVMe controller of a block device, or of the one that a file is on.
+/// Returns the NVMe controller of a block device, or of the one that contains a file.
 fn controller(path: &Path) -> Result<PathBuf, String> {
     let target = open_kernel(path, false);
     let target = target.map_err(|why| why.to_string())?;
@@ -58,7 +58,7 @@ fn controller(path: &Path) -> Result<PathBuf, String> {
     Ok(Path::new("/dev").join(nvme))
 }
 
-/// Fields of Identify Controller (Base specification, figure 313) that I/Os depend on.
+/// Returns the fields of Identify Controller (Base specification, figure 313) that affect I/O.
 fn identity(id: &IdentifyController) -> Value {
     json!({
         "mn": ascii(&id.mn).trim_end(),

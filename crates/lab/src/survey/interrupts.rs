@@ -1,4 +1,4 @@
-//! Interrupts that came while the runs were done, and the CPUs that took them.
+//! Interrupts during the runs, and the CPUs that took them.
 
 use super::json;
 use joulio_host::irq_affinity;
@@ -11,33 +11,33 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct InterruptsBefore(Result<Interrupts, String>);
 
-/// An interrupt line that was raised.
+/// An interrupt line that was raised during the runs.
 #[derive(Serialize)]
 struct Raised {
     irq: u32,
     description: String,
-    /// Times that each CPU took it.
+    /// Number of interrupts that each CPU took.
     by_cpu: Vec<u64>,
     /// CPUs that may take it.
     allowed_cpus: Option<String>,
-    /// CPUs that take it.
+    /// CPUs to which it is currently directed.
     effective_cpus: Option<String>,
 }
 
 impl InterruptsBefore {
-    /// Now.
+    /// Reads the counts now.
     pub fn now() -> InterruptsBefore {
         InterruptsBefore(Interrupts::read("/").map_err(|why| why.to_string()))
     }
 
-    /// Lines of devices that were raised since then.
+    /// Returns the lines of devices that were raised since then.
     pub(super) fn since_then(&self) -> Result<Value, String> {
         let before = self.0.as_ref().map_err(Clone::clone)?;
         let after = Interrupts::read("/").map_err(|why| why.to_string())?;
         let came = after.since(before);
         let lines = came.lines().iter();
         let raised = lines.filter(|line| line.counts.iter().any(|count| *count > 0));
-        // Names are the CPUs' own: timers, calls among them.
+        // Lines with names instead of numbers are the CPUs' own, such as timers.
         let raised = raised.filter_map(|line| {
             let irq: u32 = line.label.parse().ok()?;
             let affinity = irq_affinity(Path::new("/"), irq).ok();

@@ -1,4 +1,4 @@
-//! Abilities of the machine's own parts: self-tests of user-level waits, and watts by its meters.
+//! Capabilities of the machine itself: self-tests of user-level waits, and watts by its meters.
 
 use super::{Survey, SurveyRequest, json};
 use crate::calibrate::watts::{Rounds, WattsCalibration, WattsRequest};
@@ -10,10 +10,10 @@ use joulio_workload::Stop;
 use serde_json::Value;
 use std::thread;
 
-/// Time that the power of a wait, or of a state, is taken over.
+/// Time over which the power of a wait or a state is measured.
 const WINDOW: Nanos = Nanos::from_millis(1_000);
 
-/// Tests what can be tested, until `stop`.
+/// Runs the tests that are possible, until `stop`.
 pub(super) fn test(
     request: &SurveyRequest,
     stop: &Stop,
@@ -34,7 +34,7 @@ pub(super) fn test(
     }
 }
 
-/// A self-test, on a thread of its own: it stays on its CPU.
+/// Runs a self-test on a thread of its own, because it binds its thread to a CPU.
 fn tested(request: &SurveyRequest, test: Selftest) -> Result<Value, String> {
     let options = SelftestOptions {
         test,
@@ -50,7 +50,7 @@ fn tested(request: &SurveyRequest, test: Selftest) -> Result<Value, String> {
     json(done.map_err(|why| why.to_string())?)
 }
 
-/// `calibrate --watts`, in few rounds.
+/// Runs `calibrate --watts` with few rounds.
 fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<Value, String> {
     let mut discovery = discovery(request)?;
     let blocks = if request.quick { 2 } else { 5 };

@@ -1,5 +1,5 @@
-//! Surveys: what a machine and its devices are and can do, beside the runs of an experiment. Nothing is
-//! written to a device, and nothing is left changed.
+//! Surveys: properties and capabilities of a machine and its devices, recorded with the runs of an experiment. Nothing
+//! is written to a device, and nothing is left changed.
 
 mod devices;
 mod interrupts;
@@ -14,25 +14,25 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Subjects of a survey.
+/// Options of a survey.
 #[derive(Clone, Debug)]
 pub struct SurveyRequest {
     /// Devices of the runs.
     pub devices: Vec<TargetName>,
-    /// Words that choose meters; empty: every meter that can be read.
+    /// Words that select meters; empty: every meter that can be read.
     pub meters: Vec<String>,
-    /// Root of the tree that meters are read from.
+    /// Root of the file tree that meters are read from.
     pub root: PathBuf,
-    /// Fewer rounds of everything.
+    /// True for fewer rounds of each test.
     pub quick: bool,
     /// Flag that ends waits for a controller.
     pub cancel: Cancel,
 }
 
-/// Findings.
+/// Results of a survey.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Survey {
-    /// Parts, in the order of the survey.
+    /// Parts in the order in which they were done.
     pub parts: Vec<SurveyPart>,
 }
 
@@ -41,20 +41,20 @@ pub struct Survey {
 pub struct SurveyPart {
     /// Name of the part: `identify`, `selftest umwait`.
     pub part: String,
-    /// The device that it is about; `None`: the machine.
+    /// Device of the part; `None`: the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Findings; `None`: `missing`.
+    /// Results; `None` for the reason in `missing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
-    /// Why nothing was found.
+    /// Reason why there are no results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
 impl Survey {
-    /// Looks at machine and devices, until `stop`; `before` is of the time before the runs. `report` gets
-    /// the name of each part that takes a while.
+    /// Surveys machine and devices, until `stop`; `before` has the counts from before the runs. `report` receives the
+    /// name of each part that takes a while.
     pub fn take(
         request: &SurveyRequest,
         before: &InterruptsBefore,
@@ -82,7 +82,7 @@ impl Survey {
     }
 }
 
-/// `value` as JSON, or why it is none.
+/// Converts `value` to JSON, or returns the reason why it cannot be.
 fn json<T: Serialize>(value: T) -> Result<Value, String> {
     serde_json::to_value(value).map_err(|why| why.to_string())
 }

@@ -1,20 +1,20 @@
-//! Lists of factors' values, crossed.
+//! Lists of factors' values, and all their combinations.
 
 use super::factor::{Factor, FactorError};
 use crate::record::Point;
 
-/// Lists of values by factor: every combination is a point.
+/// Lists of values by factor; every combination is a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes {
-    /// Lists in the order of [`Factor::ALL`], each of at least one value.
+    /// Lists in the order of [`Factor::ALL`], each with at least one value.
     lists: Vec<(Factor, Vec<String>)>,
 }
 
 impl Axes {
-    /// Sets the values of `factor`, in place of those that it has.
+    /// Sets the values of `factor`, replacing earlier ones.
     ///
     /// # Errors
-    /// There is none, one is wrong, or one is given twice.
+    /// There is no value, one is not valid, or one is given twice.
     pub fn set<T: AsRef<str>>(
         &mut self,
         factor: Factor,
@@ -37,25 +37,25 @@ impl Axes {
         Ok(())
     }
 
-    /// Leaves `factor` out.
+    /// Removes `factor`.
     pub fn remove(&mut self, factor: Factor) {
         self.lists.retain(|(other, _)| *other != factor);
     }
 
-    /// Values of `factor`; empty where it has none.
+    /// Returns the values of `factor`; empty if there are none.
     pub fn values(&self, factor: Factor) -> &[String] {
         let mut lists = self.lists.iter();
         let found = lists.find(|(other, _)| *other == factor);
         found.map_or(&[], |(_, list)| list.as_slice())
     }
 
-    /// Lists of values, in the order of [`Factor::ALL`].
+    /// Returns the lists of values, in the order of [`Factor::ALL`].
     pub fn lists(&self) -> impl Iterator<Item = (Factor, &[String])> {
         let lists = self.lists.iter();
         lists.map(|(factor, list)| (*factor, list.as_slice()))
     }
 
-    /// Factors with more than one value.
+    /// Returns the factors with more than one value.
     pub fn varied(&self) -> Vec<Factor> {
         let varied = self.lists.iter().filter(|(_, list)| list.len() > 1);
         varied.map(|(factor, _)| *factor).collect()
@@ -67,7 +67,7 @@ impl Axes {
         lengths.fold(1, u64::saturating_mul)
     }
 
-    /// Returns every combination; the last factor changes first.
+    /// Returns every combination; the last factor varies fastest.
     pub fn points(&self) -> Vec<Point> {
         let mut points = vec![Point::new()];
         for (factor, list) in &self.lists {

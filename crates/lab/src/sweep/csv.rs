@@ -1,18 +1,18 @@
-//! A sweep's results as CSV: a line a run, a column a factor or a metric.
+//! Results of a sweep as CSV, with a line for each run and a column for each factor or metric.
 
 use crate::record::RunRecord;
 use joulio_workload::Metric;
 use std::collections::BTreeSet;
 
-/// The results of `records`. Columns are the factors, then what was effective, then each metric that some run
-/// has, named as `joulio lab` names it; a value that a run does not have is empty.
+/// Formats the results of `records`. The columns are the factors, then the effective completion mode, then each metric
+/// that some run has, named as in `joulio lab`; a value that a run does not have is empty.
 pub fn sweep_csv(records: &[&RunRecord]) -> String {
     let factors: BTreeSet<&str> = records
         .iter()
         .flat_map(|record| record.point.keys().map(String::as_str))
         .collect();
     let metrics = Metric::all().into_iter().filter(|(metric, _)| {
-        // The figure at the widest boundary is another's too.
+        // An energy metric without a boundary repeats the one at the widest boundary.
         let of_a_boundary = !matches!(metric, Metric::Energy(_, None));
         of_a_boundary && records.iter().any(|one| metric.of(&one.result).is_some())
     });
@@ -63,7 +63,7 @@ pub fn sweep_csv(records: &[&RunRecord]) -> String {
         }
         rows.push(row);
     }
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     for row in rows {
         let _ = writer.write_record(row);
     }

@@ -1,4 +1,4 @@
-//! The devices of one run: a value of the factor `device`.
+//! Devices of one run, as a value of the factor `device`.
 
 use crate::device_name_error::DeviceNameError;
 use crate::device_short_name::full_name;
@@ -6,12 +6,11 @@ use crate::{TargetName, TargetNames};
 use std::fmt;
 use std::str::FromStr;
 
-/// Devices that the jobs of a run are spread over. As text they stand as on a command line:
-/// `A --device B`.
+/// Devices that the jobs of a run are spread over, written as on a command line: `A --device B`.
 #[derive(Clone, Debug)]
 pub struct DeviceSet(Vec<TargetNames>);
 
-/// Beginnings of names of devices: where a `+` before one parts two of them.
+/// Prefixes of device names; a `+` before one of them separates two devices.
 const BEGINNINGS: [&str; 7] = [
     "emulated:",
     "pcie:",
@@ -26,18 +25,18 @@ const BEGINNINGS: [&str; 7] = [
 const BESIDE: &str = " --device ";
 
 impl DeviceSet {
-    /// True if each device is emulated in this process.
+    /// Returns true if each device is emulated in this process.
     pub fn is_emulated(&self) -> bool {
         self.targets().iter().all(TargetName::is_emulated)
     }
 
-    /// The devices, each by itself.
+    /// Returns the devices one by one.
     pub fn targets(&self) -> Vec<TargetName> {
         let all = self.0.iter().flat_map(TargetNames::names);
         all.cloned().collect()
     }
 
-    /// Returns every set of one device of each of `flags`.
+    /// Returns every set with one device of each of `flags`.
     pub fn of_flags(flags: &[ComparedDevices]) -> Vec<DeviceSet> {
         let mut sets = vec![DeviceSet(Vec::new())];
         for flag in flags {
@@ -54,7 +53,7 @@ impl DeviceSet {
     }
 }
 
-/// Devices that are compared, one a run: a flag's `A+B`.
+/// Devices that are compared, each in runs of its own: a flag's `A+B`.
 #[derive(Clone, Debug)]
 pub struct ComparedDevices(Vec<TargetNames>);
 
@@ -67,12 +66,12 @@ impl FromStr for ComparedDevices {
     }
 }
 
-/// The names in `A+B`: a plus within a path is a part of it.
+/// Splits `A+B` into names; a plus within a path is part of the path.
 fn compared(flag: &str) -> Vec<&str> {
     compared_by(flag, |name| full_name(name).is_ok())
 }
 
-/// [`compared`], where `is_short` knows the names of devices and files without a [beginning](BEGINNINGS).
+/// Splits like [`compared`]; `is_short` recognises names of devices and files without a [prefix](BEGINNINGS).
 fn compared_by(flag: &str, is_short: impl Fn(&str) -> bool) -> Vec<&str> {
     let begins = |text: &str| {
         BEGINNINGS

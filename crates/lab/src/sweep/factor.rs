@@ -1,4 +1,4 @@
-//! Factors of a sweep by name: what may differ from run to run.
+//! Factors of a sweep: what may differ from run to run.
 
 use super::device_set::DeviceSet;
 use crate::record::Point;
@@ -11,32 +11,32 @@ use joulio_workload::{
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// A factor, by the name of the flag that sets it.
+/// A factor, named as the flag that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Factor {
     /// Devices of a run, one or several.
     Device,
     /// Pattern and direction.
     Rw,
-    /// Percent of reads of a mixed workload.
+    /// Percentage of reads in a mixed workload.
     RwMixRead,
-    /// Bytes of an I/O.
+    /// I/O size in bytes.
     Bs,
-    /// Priority classes of the jobs' queues; `none`: none.
+    /// Priority classes of the jobs' queues; `none`: no classes.
     QueuePriority,
-    /// I/Os in flight, each job.
+    /// I/Os in flight per job.
     IoDepth,
-    /// Jobs.
+    /// Number of jobs.
     NumJobs,
-    /// I/Os a second that arrive at each job; `max`: a closed loop.
+    /// I/Os per second that arrive at each job; `max`: a closed loop.
     RateIops,
     /// Nanoseconds between the arrivals of an open loop.
     ThinkTime,
-    /// Jobs are threads or processes.
+    /// Whether jobs are processes or threads.
     Process,
-    /// Threads beside the jobs that compute without end, on each of their CPUs.
+    /// Number of threads on each of the jobs' CPUs that compute all the time.
     Neighbours,
-    /// Clock of the jobs' cores, in virtual time alone.
+    /// Clock of the jobs' cores; only in virtual time.
     Frequency,
     /// Deepest idle state of the CPUs.
     MaxCstate,
@@ -44,36 +44,36 @@ pub enum Factor {
     Scheduler,
     /// Interrupt coalescing of the devices (feature 08h).
     Coalescing,
-    /// The engine, which does the I/O.
+    /// Engine that does the I/O.
     Engine,
     /// The completion mode.
     Completion,
 }
 
-/// A number of equal devices that is the number of the run's jobs: `emulated:tipro9000,count=numjobs`.
+/// A count of equal devices that is the number of the run's jobs: `emulated:tipro9000,count=numjobs`.
 pub(super) const AS_JOBS: &str = "count=numjobs";
 
-/// A factor that does not exist, or a value that it cannot have.
+/// Reason why a factor or one of its values is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactorError {
-    /// A name that no factor has.
+    /// No factor has this name.
     #[error("no factor '{name}': there are {known}", known = known())]
     Unknown {
         /// Name that was given.
         name: String,
     },
-    /// A value that the factor cannot have.
+    /// The factor cannot have this value.
     #[error("{factor}: {problem}")]
     Value {
         /// The factor.
         factor: Factor,
-        /// Description of the mistake, and of what to write instead.
+        /// Description of the mistake, and of the correct form.
         problem: String,
     },
-    /// A list without a value.
+    /// The list has no value.
     #[error("{0}: an empty list: name a value, or leave it out")]
     Empty(Factor),
-    /// A value that stands in a list twice.
+    /// A list has the same value twice.
     #[error("{factor}: {value} is given twice")]
     Twice {
         /// The factor.
@@ -81,7 +81,7 @@ pub enum FactorError {
         /// The value.
         value: String,
     },
-    /// A list that is another in the sections that run beside each other.
+    /// The list differs between sections that run at the same time.
     #[error(
         "{factor}: [{section}] has another list than the sections beside it: give the same, or one value"
     )]
@@ -91,13 +91,13 @@ pub enum FactorError {
         /// Name of the section.
         section: String,
     },
-    /// A point without a factor that every run needs.
+    /// A point lacks a factor that every run needs.
     #[error("{0}: is missing")]
     Missing(Factor),
 }
 
 impl Factor {
-    /// All factors with their names, in the order in which runs are sorted: the last changes first.
+    /// All factors with their names, in the order by which runs are sorted: the last one varies fastest.
     pub const ALL: [(Factor, &str); 17] = [
         (Factor::Device, "device"),
         (Factor::Rw, "rw"),
@@ -118,20 +118,20 @@ impl Factor {
         (Factor::Completion, "completion"),
     ];
 
-    /// Name of the factor, which is its flag's.
+    /// Returns the name of the factor, which is that of its flag.
     pub fn name(self) -> &'static str {
         let mut all = Factor::ALL.iter();
         let found = all.find(|(factor, _)| *factor == self);
         found.map_or("", |(_, name)| name)
     }
 
-    /// `text` as this factor's values are written everywhere: `4096` of bytes is `4k`.
+    /// Returns `text` in the canonical form of this factor's values: `4096` bytes are `4k`.
     ///
     /// # Errors
-    /// [`FactorError::Value`], if it is no value of the factor.
+    /// [`FactorError::Value`], if it is not a valid value of the factor.
     pub fn canonical(self, text: &str) -> Result<String, FactorError> {
         match self {
-            // As many as jobs are as good as one here.
+            // Any count will do to check the rest of the name.
             Factor::Device if text.contains(AS_JOBS) => {
                 self.read::<DeviceSet>(&text.replace(AS_JOBS, "count=1"))?;
                 Ok(text.into())
@@ -143,7 +143,7 @@ impl Factor {
             Factor::QueuePriority if text == "none" => Ok(text.into()),
             Factor::QueuePriority => self.read::<QueuePriorities>(text),
             Factor::RateIops if text == "max" => Ok(text.into()),
-            // The run's job checks their values.
+            // The run's job checks the ranges of these values.
             Factor::IoDepth | Factor::NumJobs | Factor::RateIops => self.count(text, u64::MAX),
             Factor::Neighbours => self.count(text, 256),
             Factor::ThinkTime => {
@@ -152,7 +152,7 @@ impl Factor {
             }
             Factor::Process => self.read::<bool>(text),
             Factor::Frequency => self.read::<CoreFrequency>(text),
-            // As the machine has them.
+            // The machine decides which names exist.
             Factor::Scheduler | Factor::MaxCstate => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
                 match !text.is_empty() && text.chars().all(plain) {
@@ -189,32 +189,32 @@ impl Factor {
         }
     }
 
-    /// `text` as a value of this factor.
+    /// Parses `text` as a value of this factor.
     ///
     /// # Errors
-    /// [`FactorError::Value`], if it is none.
+    /// [`FactorError::Value`], if it is not valid.
     pub fn parse<T: FromStr<Err: Display>>(self, text: &str) -> Result<T, FactorError> {
         text.parse().map_err(|why| self.wrong(why))
     }
 
-    /// Value of this factor at `point`; `None`: the factor is not in it.
+    /// Returns the text of this factor at `point`; `None` if the point does not have it.
     pub fn text(self, point: &Point) -> Option<&str> {
         point.get(self.name()).map(String::as_str)
     }
 
-    /// Value of this factor at `point`, which holds canonical text; `None`: the factor is not in it.
+    /// Parses the value of this factor at `point`, whose texts are canonical; `None` if the point does not have it.
     ///
     /// # Errors
-    /// [`FactorError::Value`], if the text is no value of the factor.
+    /// [`FactorError::Value`], if the text is not a valid value of the factor.
     pub fn value<T: FromStr<Err: Display>>(self, point: &Point) -> Result<Option<T>, FactorError> {
         self.text(point).map(|text| self.parse(text)).transpose()
     }
 }
 
-/// The engine and the completion mode of `point`.
+/// Returns the engine and the completion mode of `point`.
 ///
 /// # Errors
-/// One of them is missing or wrong.
+/// One of them is missing or not valid.
 pub fn method(point: &Point) -> Result<Method, FactorError> {
     let engine = Factor::Engine.value(point)?;
     let mode = Factor::Completion.value(point)?;

@@ -1,4 +1,4 @@
-//! Profiles in files, which may have other content under the same names the next time.
+//! Profiles in files, whose content may change between sessions.
 
 use super::machine::SweepMachine;
 use super::options::{SweepOptions, devices_text};
@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 const KEY: &str = "profiles";
 
 impl SweepOptions {
-    /// Returns the profiles of the devices and the machine of all sections that are files, by their paths. A file
-    /// that cannot be read is left out: no run has it.
+    /// Returns the profiles of devices and machines of all sections that are files, by path. A file that cannot be read
+    /// is left out: no run can use it.
     pub(crate) fn file_profiles(&self) -> Map<String, Value> {
         let mut found = Map::new();
         let mut add = |path: &str, profile: Option<Value>| {
@@ -42,7 +42,7 @@ impl SweepOptions {
         found
     }
 
-    /// Devices of all runs of this section.
+    /// Returns the devices of all runs of this section.
     fn all_devices(&self) -> Vec<TargetName> {
         let listed = self.axes.values(Factor::Device).iter().flat_map(|text| {
             let point = Point::from([(Factor::Device.name().to_owned(), text.clone())]);
@@ -54,7 +54,7 @@ impl SweepOptions {
     }
 }
 
-/// Returns whether `name` is a file's, by the rule for loading profiles: any other name is a built-in profile's.
+/// Returns true if `name` is a file's, by the rule for loading profiles; other names are built-in profiles'.
 fn is_file(name: &&str) -> bool {
     name.ends_with(".toml")
 }
@@ -63,8 +63,8 @@ fn value(profile: impl Serialize) -> Option<Value> {
     serde_json::to_value(profile).ok()
 }
 
-/// Returns true if records below the header `kept` may belong to `header`: the headers are the same, also in the
-/// content of the profiles in files. Whether the machine is the same they do not say.
+/// Returns true if records below the header `kept` may belong to `header`: the headers are equal, and so is the content
+/// of profiles in files. Whether the machine is the same is not checked.
 pub(crate) fn has_records_of(kept: &Value, header: &Value) -> bool {
     let parted = |header: &Value| {
         let mut header = header.clone();

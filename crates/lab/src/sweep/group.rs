@@ -1,4 +1,4 @@
-//! A run of a sweep as it is done: its sections beside each other, or its one workload.
+//! A run of a sweep with its sections, which run at the same time, or with its single workload.
 
 use super::beside_error::BesideError;
 use super::factor::method;
@@ -11,21 +11,21 @@ use crate::targets::{Demand, TargetOptions};
 use joulio_workload::{Job, Member, SectionResult};
 use std::collections::BTreeMap;
 
-/// A run's experiments, one a section, and the devices of all.
+/// Experiments of a run, one for each section, and the devices of all.
 pub(super) struct Group {
-    /// Experiments of the sections, at least one, in their order.
+    /// Experiments of the sections, in their order; at least one.
     pub(super) experiments: Vec<Experiment>,
-    /// Devices of all sections, each once, and how they are opened.
+    /// Devices of all sections without duplicates, with the options for opening them.
     pub(super) targets: TargetOptions,
-    /// Members of the run, one a section.
+    /// Members of the run, one for each section.
     pub(super) members: Vec<Member>,
 }
 
 impl Group {
-    /// The group of `run`, one of those of `options`.
+    /// Creates the group of `run`, which belongs to `options`.
     ///
     /// # Errors
-    /// A section makes no sense, or cannot run beside the others.
+    /// A section is not valid, or cannot run at the same time as the others.
     pub(super) fn new(
         options: &SweepOptions,
         run: &PlannedRun,
@@ -60,18 +60,18 @@ impl Group {
         })
     }
 
-    /// The experiment of a workload alone; of sections the first, which has what all have in common: settings
-    /// of the machine, sources of energy.
+    /// Returns the experiment of a single workload, or the first section's, which has the settings of the machine and
+    /// sources of energy of all sections.
     pub(super) fn first(&self) -> &Experiment {
         &self.experiments[0]
     }
 
-    /// Jobs of the sections.
+    /// Returns the jobs of the sections.
     pub(super) fn jobs(&self) -> Vec<&Job> {
         self.members.iter().map(|member| &member.job).collect()
     }
 
-    /// Factors that the `sections` of each reporting group have in common.
+    /// Returns the factors that the `sections` of each reporting group have in common.
     pub(super) fn reporting(
         &self,
         sections: &[SectionResult],
@@ -85,15 +85,15 @@ impl Group {
         groups.into_values()
     }
 
-    /// Target to be opened; `None`: another program does it, and opens it itself.
+    /// Returns the members for which devices have to be opened; `None` if another program opens the device itself.
     pub(super) fn demand(&self) -> Option<Demand> {
         let external = |member: &Member| member.method.engine.is_external();
         (!self.members.iter().any(external)).then(|| self.members.clone())
     }
 }
 
-/// Adds those of `own` to `devices` that are not among them: their numbers. A device that a section has twice is
-/// two.
+/// Adds those devices of `own` to `devices` that are not among them; returns the indices of all of `own`. A device that
+/// a section names twice counts as two.
 fn unite(devices: &mut Vec<TargetName>, own: &[TargetName]) -> Vec<usize> {
     let mut numbers = Vec::new();
     for device in own {
@@ -109,7 +109,7 @@ fn unite(devices: &mut Vec<TargetName>, own: &[TargetName]) -> Vec<usize> {
     numbers
 }
 
-/// Refuses what is not beside anything, and what all have to have in common.
+/// Returns an error if sections cannot run at the same time, or differ in what all must have in common.
 fn check_beside(members: &[Member], experiments: &[Experiment]) -> Result<(), BesideError> {
     if members.len() < 2 {
         return Ok(());

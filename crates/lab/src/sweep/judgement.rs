@@ -1,4 +1,4 @@
-//! Judgement of a sweep that is over: a success, or what is wrong with it.
+//! Judgement of a finished sweep: success, or what is wrong with it.
 
 use super::runs::SweepEnd;
 use crate::experiment::{BadResults, MissingRuns, judge};
@@ -7,33 +7,33 @@ use crate::results::run_name;
 use joulio_workload::{RunResult, Stop};
 use std::fmt::{self, Display, Formatter};
 
-/// Why runs are no success.
+/// Reason why a sweep is not a success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailedRuns {
     /// Runs failed.
     Failed {
-        /// Number of those that failed.
+        /// Number of failed runs.
         failed: usize,
         /// Number of all runs.
         of: usize,
-        /// Name of the first.
+        /// Name of the first failed run.
         first: String,
         /// Reason of its failure.
         why: String,
     },
-    /// Runs were ended early or not begun, and what is wrong with the others.
+    /// Runs were ended early or not begun; and what is wrong with the others, if anything.
     Missing(String, Option<BadResults>),
-    /// Wrong data, failed I/Os, or no completion mode at all.
+    /// Runs read wrong data or had failed I/Os, or no completion mode was available.
     Bad(BadResults),
-    /// Runs are missing from the state file, for this reason: make room, and run the same again.
+    /// Records could not be written to the state file, for this reason: make room, and run the same command again.
     Unsaved(String),
-    /// The machine spoiled runs.
+    /// Other programs or the machine spoiled runs.
     Spoiled {
-        /// Number of those that it spoiled.
+        /// Number of spoiled runs.
         spoiled: usize,
         /// Number of all runs.
         of: usize,
-        /// Name of the first.
+        /// Name of the first spoiled run.
         first: String,
         /// Reason why it is spoiled.
         why: String,
@@ -76,10 +76,10 @@ impl Display for FailedRuns {
 impl std::error::Error for FailedRuns {}
 
 impl SweepEnd {
-    /// Refuses a sweep of which runs failed, are missing, have wrong results or are not saved.
+    /// Returns an error if runs failed, are missing, have wrong results or were not saved.
     ///
     /// # Errors
-    /// The first of these.
+    /// The first of these problems.
     pub fn judge(&self, records: &[&RunRecord], stop: &Stop) -> Result<(), FailedRuns> {
         if let Some((first, why)) = self.failed.first() {
             return Err(FailedRuns::Failed {
@@ -98,10 +98,10 @@ impl SweepEnd {
     }
 }
 
-/// Refuses `runs` if others are `missing`, or if they have wrong results.
+/// Returns an error if runs are `missing`, or `runs` have wrong results.
 ///
 /// # Errors
-/// The first of these.
+/// The first of these problems.
 pub fn judge_runs(
     runs: &[RunResult],
     missing: &MissingRuns,
@@ -114,10 +114,10 @@ pub fn judge_runs(
     }
 }
 
-/// Refuses runs whose figures the machine spoiled.
+/// Returns an error if runs are spoiled.
 ///
 /// # Errors
-/// [`FailedRuns::Spoiled`], with the first of them.
+/// [`FailedRuns::Spoiled`], with the first spoiled run.
 pub fn check_unspoiled(records: &[&RunRecord]) -> Result<(), FailedRuns> {
     let spoiled = records.iter().map(|record| &record.result);
     let spoiled = spoiled.filter_map(|run| run.spoiled.first().map(|first| (run, first)));

@@ -1,18 +1,18 @@
-//! The machine of a state file's runs.
+//! Identity of the machine on which a state file's runs were done.
 
 use joulio_energy::{Processor, Root};
 use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A machine, as far as its runs are not those of another.
+/// Identity of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepMachine {
     /// Name of the CPU.
     cpu: String,
     /// Release of the kernel.
     kernel: String,
-    /// Name of the host: machines of one kind have all else in common.
+    /// Name of the host, which distinguishes machines of the same kind.
     host: String,
 }
 
@@ -20,7 +20,7 @@ impl SweepMachine {
     /// Key of the machine in the header of a state file of real runs.
     pub(crate) const KEY: &str = "machine";
 
-    /// Returns this machine.
+    /// Returns the identity of this machine.
     pub(crate) fn here() -> SweepMachine {
         let uname = uname();
         SweepMachine {
@@ -30,12 +30,12 @@ impl SweepMachine {
         }
     }
 
-    /// Returns the machine of a `header`; `None`: it has none, as in virtual time.
+    /// Returns the machine in `header`; `None` if it has none, as in virtual time.
     pub(crate) fn of(header: &Value) -> Option<SweepMachine> {
         serde_json::from_value(header.get(Self::KEY)?.clone()).ok()
     }
 
-    /// Returns what `here` has else, in words; empty: nothing.
+    /// Describes how the machine `here` differs; empty if it does not.
     pub(crate) fn differences(&self, here: &SweepMachine) -> String {
         let parts = [
             ("CPU", &self.cpu, &here.cpu),

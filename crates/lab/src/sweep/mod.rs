@@ -1,5 +1,4 @@
-//! Sweeps: lists of factors crossed, each combination run several times in some order, and one
-//! record a run.
+//! Sweeps: all combinations of factors' values, each run several times in some order, with a record for each run.
 
 mod axes;
 mod beside_error;

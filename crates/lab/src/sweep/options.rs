@@ -1,4 +1,4 @@
-//! A sweep as it is requested, and the experiment of each of its runs.
+//! Options of a sweep, and the experiments of its runs.
 
 use super::axes::Axes;
 use super::beside_error::BesideError;
@@ -16,36 +16,36 @@ use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, parse_ti
 use serde_json::{Value, json};
 use std::fmt::Display;
 
-/// A sweep as it is requested: what the flags of `joulio bench` say, and what a file can.
+/// Options of a sweep, as the flags of `joulio bench` or a file specify them.
 #[derive(Clone, Debug, Default)]
 pub struct SweepOptions {
-    /// The experiment that runs are, but for what the factors say.
+    /// Options of every run, except for the values of factors.
     pub base: ExperimentOptions,
-    /// Lists of devices and of the workload's factors. Those of methods and settings are in the
-    /// experiment; a list here is in their place.
+    /// Lists of devices and of the workload's factors. The lists of methods and settings are in `base`; a list here
+    /// replaces one there.
     pub axes: Axes,
     /// Order of the points within a repetition.
     pub order: Order,
-    /// Name of the section of a job file that it is; empty: of none.
+    /// Name of its section in a job file; empty: it is not a section.
     pub section: String,
-    /// Number of its reporting group, which sections that are one row have in common.
+    /// Number of its reporting group: sections with the same number are one row.
     pub reporting_group: usize,
-    /// Sections that run beside it, without any beside them.
+    /// Sections that run at the same time; these have no sections of their own.
     pub beside: Vec<SweepOptions>,
-    /// Jobs of the sweeps that the same command ran before: the names of its logs go on from their number.
+    /// Number of jobs in sweeps that the same command ran before: the numbers of I/O logs continue from it.
     pub jobs_before: usize,
 }
 
 impl SweepOptions {
-    /// Returns all sections: the first, and those that run beside it.
+    /// Returns all sections: this one, and those that run at the same time.
     pub fn sections(&self) -> impl Iterator<Item = &SweepOptions> {
         std::iter::once(self).chain(&self.beside)
     }
 
-    /// Returns the number of jobs of a run, of all sections; of several numbers the largest.
+    /// Returns the number of jobs of a run in all sections; if a section has several numbers, its largest counts.
     ///
     /// # Errors
-    /// A number is invalid.
+    /// A number is not valid.
     pub fn jobs(&self) -> Result<usize, FactorError> {
         let sections = self.sections().map(|section| {
             let listed = section.axes.values(Factor::NumJobs).iter();
@@ -57,11 +57,11 @@ impl SweepOptions {
         sections.sum()
     }
 
-    /// Returns the lists of all sections: those of several values, which are the same in every section that has one,
-    /// and the values that are the same in all.
+    /// Returns the lists of all sections: lists of several values, which are the same in every section that has one,
+    /// and values that are the same in all sections.
     ///
     /// # Errors
-    /// A list has a value twice or an invalid value, or the sections' lists differ.
+    /// A list has a value twice or one that is not valid, or lists differ between sections.
     pub fn all_axes(&self) -> Result<Axes, FactorError> {
         let sections = self.sections().map(|one| Ok((one, one.own_axes()?)));
         let sections: Vec<_> = sections.collect::<Result<_, FactorError>>()?;
@@ -80,7 +80,7 @@ impl SweepOptions {
                 all.set(factor, list)?;
             } else if let Some((_, list)) = lists.next()
                 && !list.is_empty()
-                // All together have more.
+                // With several sections, the run has more jobs than a section.
                 && (self.beside.is_empty() || factor != Factor::NumJobs)
                 && lists.all(|(_, other)| other == list)
             {
@@ -90,10 +90,10 @@ impl SweepOptions {
         Ok(all)
     }
 
-    /// The lists of this section: those of the sweep, and of the experiment's methods and settings.
+    /// Returns the lists of this section: the sweep's own, and those of the experiment's methods and settings.
     ///
     /// # Errors
-    /// A list has a value twice, or an invalid value.
+    /// A list has a value twice, or one that is not valid.
     pub fn own_axes(&self) -> Result<Axes, FactorError> {
         let mut all = self.axes.clone();
         let base = &self.base;
@@ -117,7 +117,7 @@ impl SweepOptions {
         Ok(all)
     }
 
-    /// Engines: those that are named, or the usual ones of the devices.
+    /// Returns the engines: those that are named, or the defaults of the devices.
     fn engines(&self) -> Result<Vec<EngineName>, FactorError> {
         let named = self.base.engines.as_slice();
         if !named.is_empty() {
@@ -136,11 +136,11 @@ impl SweepOptions {
         Ok(usual)
     }
 
-    /// Runs of all points of `axes`, in their order. Where no engines are named, each device has its own; where no
-    /// completion modes are named, each engine.
+    /// Returns the runs of all points of `axes`, in their order. If no engines are named, each device has its default;
+    /// if no completion modes are named, each engine has its own.
     ///
     /// # Errors
-    /// A point has no method.
+    /// A point has no engine or completion mode.
     pub fn runs(&self, axes: &Axes) -> Result<Vec<PlannedRun>, FactorError> {
         let mut points = axes.points();
         for section in self.sections() {
@@ -167,23 +167,24 @@ impl SweepOptions {
         Ok(plan(&points, self.base.replicates, self.order, seed))
     }
 
-    /// True if no engine is named, and devices that are compared have different ones.
+    /// Returns true if no engine is named, and the devices that are compared have different default engines.
     fn engines_are_devices(&self) -> Result<bool, FactorError> {
         let named = !self.base.engines.is_empty() || !self.axes.values(Factor::Engine).is_empty();
         Ok(!named && self.engines()?.len() > 1)
     }
 
-    /// True if the engine at `point` is the usual one of the devices there.
+    /// Returns true if the engine at `point` is the default of the devices there.
     fn is_usual(&self, point: &Point) -> Result<bool, FactorError> {
         let point = self.point(point)?;
         let usual = devices_text(&point).map(|text| usual_engine(&text));
         Ok(usual.transpose()?.flatten() == Some(method(&point)?.engine))
     }
 
-    /// Factors of this section in a run whose are `point`: its own, and of lists of several values those there.
+    /// Returns this section's factors in a run at `point`: values of its own, and for lists of several values those of
+    /// `point`.
     ///
     /// # Errors
-    /// A list makes no sense.
+    /// A list is not valid.
     pub fn point(&self, point: &Point) -> Result<Point, FactorError> {
         let axes = self.own_axes()?;
         let own = axes.lists().map(|(factor, list)| {
@@ -195,13 +196,13 @@ impl SweepOptions {
         });
         let mut own: Point = own.flatten().collect();
         if self.beside.is_empty() && self.section.is_empty() {
-            // A run may have factors that no list has.
+            // A run may have factors that are in no list.
             own.extend(point.clone());
         }
         Ok(own)
     }
 
-    /// `run` as this section does it.
+    /// Returns `run` with the factors of this section.
     pub(super) fn section_run(&self, run: &PlannedRun) -> Result<PlannedRun, FactorError> {
         Ok(PlannedRun {
             point: self.point(&run.point)?,
@@ -209,11 +210,11 @@ impl SweepOptions {
         })
     }
 
-    /// The experiment of `run` alone. Each repetition has a seed of its own, the same for all of its
-    /// points.
+    /// Returns the options of the experiment of `run` alone. Each repetition has a seed of its own, which is the same
+    /// for all points.
     ///
     /// # Errors
-    /// A factor's value is invalid.
+    /// A factor's value is not valid.
     pub fn options_of(&self, run: &PlannedRun) -> Result<ExperimentOptions, FactorError> {
         let point = &run.point;
         let mut options = ExperimentOptions {
@@ -228,7 +229,7 @@ impl SweepOptions {
         let usual = GoalOptions::default();
         let goal = &mut options.workload.goal;
         if *goal != usual && method.mode != CompletionMode::Adaptive && self.adapts()? {
-            // It is for the runs that are.
+            // The goal is for the sweep's adaptive runs only.
             *goal = usual;
         }
         let workload = &mut options.workload;
@@ -270,7 +271,7 @@ impl SweepOptions {
         Ok(options)
     }
 
-    /// True if `adaptive` is among the completion modes of this section.
+    /// Returns true if `adaptive` is among the completion modes of this section.
     fn adapts(&self) -> Result<bool, FactorError> {
         let adaptive = CompletionMode::Adaptive.to_string();
         Ok(self
@@ -282,12 +283,12 @@ impl SweepOptions {
     /// Returns the experiment of `run` alone, with all checks that are possible before anything is opened.
     ///
     /// # Errors
-    /// A factor's value is invalid, or contradicts another.
+    /// A factor's value is not valid, or conflicts with another.
     pub fn experiment(&self, run: &PlannedRun) -> Result<Experiment, SweepOptionsError> {
         Ok(Experiment::new(self.options_of(run)?)?)
     }
 
-    /// Returns everything that a run's result depends on beside its factors, as a state file's header has it.
+    /// Returns everything that a run's result depends on beside its factors, for the header of a state file.
     pub fn header(&self) -> Value {
         let mut header = self.common();
         let profiles = self.file_profiles();
@@ -300,11 +301,11 @@ impl SweepOptions {
         header
     }
 
-    /// The header without what is in files of profiles.
+    /// Returns the header without the content of profiles in files.
     pub(crate) fn common(&self) -> Value {
         let mut base = self.base.clone();
         base.replicates = 1;
-        // Lists are no part of it.
+        // Lists may change between sessions, so they are not part of the header.
         let usual = ExperimentOptions::default();
         base.engines = Vec::new();
         base.completion = Vec::new();
@@ -318,7 +319,7 @@ impl SweepOptions {
         (workload.numjobs, workload.rate_iops) = (usual.numjobs, usual.rate_iops);
         workload.thinktime = usual.thinktime;
         workload.queue_priority = usual.queue_priority;
-        // No run is another for what is kept of it.
+        // Keeping histograms does not change a run.
         workload.latency.bins = usual.latency.bins;
         if let Some(twin) = &mut base.twin {
             *twin = TwinOptions {
@@ -329,7 +330,7 @@ impl SweepOptions {
         let mut header =
             json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") });
         if !self.beside.is_empty() {
-            // Settings of a single section are in no run's factors.
+            // Settings that only one section has are not among the factors of runs.
             let sections = self.sections().map(|one| {
                 let alone = SweepOptions {
                     beside: Vec::new(),
@@ -344,30 +345,30 @@ impl SweepOptions {
     }
 }
 
-/// The engine that is used by default on the devices of `text`.
+/// Returns the default engine for the devices in `text`.
 fn usual_engine(text: &str) -> Result<Option<EngineName>, FactorError> {
     let set: DeviceSet = Factor::Device.parse(text)?;
     Ok(set.targets().first().map(|device| device.engine()))
 }
 
-/// Devices at `point`, with the number of its jobs where there are to be as many; `None`: the point has
-/// no devices.
+/// Returns the devices at `point`, with the number of jobs in place of `count=numjobs`; `None` if the point has no
+/// devices.
 pub(super) fn devices_text(point: &Point) -> Option<String> {
     let text = Factor::Device.text(point)?;
     let jobs = Factor::NumJobs.text(point).unwrap_or("1");
     Some(text.replace(AS_JOBS, &format!("count={jobs}")))
 }
 
-/// A run of a sweep that makes no sense.
+/// Reason why a run of a sweep is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepOptionsError {
-    /// A value of a factor.
+    /// A factor's value is not valid.
     #[error(transparent)]
     Factor(#[from] FactorError),
-    /// The values together.
+    /// The values do not fit together.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
-    /// Sections that do not go beside each other.
+    /// Sections cannot run at the same time.
     #[error(transparent)]
     Beside(#[from] BesideError),
 }
@@ -489,7 +490,7 @@ mod tests {
             shown(&options),
             "emulated:instant nvme interrupt, ./disk.img io_uring interrupt"
         );
-        // Engines that are named are used even for devices that they do not fit.
+        // Named engines are used even for devices that do not support them.
         options.base.engines = vec![EngineName::Nvme];
         let runs = options.runs(&options.all_axes().unwrap()).unwrap();
         assert!(options.experiment(&runs[1]).is_err());

@@ -1,4 +1,4 @@
-//! The order of a sweep's runs.
+//! Order of a sweep's runs.
 
 use crate::record::Point;
 use rand::seq::SliceRandom;
@@ -11,32 +11,33 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Order of the lists.
+    /// In the order of the lists.
     #[default]
     Listed,
-    /// Random order, a new one in each repetition, by the seed: a drift of the machine favours no point.
+    /// In random order, a new one in each repetition that is drawn from the seed, so that a drift of the machine
+    /// favours no point.
     Random,
 }
 
-/// A run that is to be done.
+/// A run of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRun {
     /// Factors of the run.
     pub point: Point,
     /// Repetition of the point, from 1.
     pub replicate: u32,
-    /// Place in the order, from 1.
+    /// Position in the order, from 1.
     pub order: u64,
 }
 
-/// Returns every one of `points` in each of `replicates` repetitions: a repetition is complete before the next
-/// begins.
+/// Returns a run of every one of `points` in each of `replicates` repetitions; a repetition is complete before the next
+/// one begins.
 pub fn plan(points: &[Point], replicates: u32, order: Order, seed: u64) -> Vec<PlannedRun> {
     let mut runs = Vec::new();
     for replicate in 1..=replicates {
         let mut turn: Vec<&Point> = points.iter().collect();
         if order == Order::Random {
-            // The same repetition has the same order, however many follow.
+            // The order of a repetition does not depend on the number of repetitions.
             let mut random = Pcg64::seed_from_u64(seed.wrapping_add(replicate.into()));
             turn.shuffle(&mut random);
         }

@@ -1,4 +1,4 @@
-//! Runs on this machine.
+//! Runs of a sweep on this machine.
 
 use super::factor::Factor;
 use super::group::Group;
@@ -14,24 +14,24 @@ use crate::targets::check_buffers;
 use joulio_energy::Baseline;
 use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
 
-/// Runs on this machine's devices, which are opened as the runs need them.
+/// Runner on this machine, which opens devices when a run needs them.
 pub struct RealRunner<'a> {
     options: &'a SweepOptions,
-    /// Runs that are planned: devices are opened with queues for all of them.
+    /// Planned runs; devices are opened with enough queues for all of them.
     runs: &'a [PlannedRun],
     stop: &'a Stop,
     /// True if every run has been checked.
     checked: bool,
-    /// Devices that are open, and the value of the factor `device` that they are.
+    /// Open devices, and the value of the factor `device` that names them.
     open: Option<(String, Testbed)>,
-    /// Runs that other programs do, from the first one on.
+    /// Runner of other programs, once there was such a run.
     external: Option<External>,
-    /// Power of the idle machine as last measured, in place of a baseline if none was named.
+    /// Last measured power of the idle machine, used if no baseline was named.
     idle: Option<Baseline>,
 }
 
 impl<'a> RealRunner<'a> {
-    /// A runner of `runs`, which `stop` ends early; no device is open yet.
+    /// Creates a runner of `runs`, which `stop` ends early; no device is opened yet.
     pub fn new(
         options: &'a SweepOptions,
         runs: &'a [PlannedRun],
@@ -53,22 +53,23 @@ impl<'a> RealRunner<'a> {
         self.open = None;
     }
 
-    /// Takes `idle` as the power of the idle machine, for the runs that follow.
+    /// Sets the power of the idle machine for later runs.
     pub fn set_idle(&mut self, idle: Baseline) {
         self.idle = Some(idle);
     }
 
-    /// The idle baseline in place of the usual one; `None`: one was named, or none was measured.
+    /// Returns the measured idle baseline, which replaces the default one; `None` if a baseline was named, or none was
+    /// measured.
     fn measured_idle(&self) -> Option<Baseline> {
         let named = self.options.base.energy.idle_baseline.is_some();
         self.idle.clone().filter(|_| !named)
     }
 
-    /// Checks that every run makes sense, opens the devices of each, one set after the other, and
-    /// checks that it can be done there; the manifest of them all. Nothing is changed.
+    /// Checks that every run is valid, opens each set of devices in turn, and checks that the runs can be done there.
+    /// Returns the manifest of all. Nothing is changed.
     ///
     /// # Errors
-    /// A run makes no sense, devices cannot be opened, or a run cannot be done.
+    /// A run is not valid or cannot be done, or a device cannot be opened.
     pub fn check(&mut self) -> Result<Manifest, SweepOptionsError> {
         let mut groups = Vec::new();
         if self.options.sections().any(|one| one.base.io_logs.any()) {
@@ -94,7 +95,7 @@ impl<'a> RealRunner<'a> {
                 }
             }
             let demands: Vec<_> = here.iter().filter_map(|group| group.demand()).collect();
-            // The open device may be one of them.
+            // Closes the open devices first: one of them may be among these.
             self.open = None;
             let energy = &first.first().options().energy;
             let testbed = Testbed::open(&first.targets, energy, &demands)?;
@@ -116,8 +117,8 @@ impl<'a> RealRunner<'a> {
         Ok(manifest.ok_or_else(|| ExperimentError::from(none))?)
     }
 
-    /// Opens the devices of every run that makes sense, one set after the other, whether or not all runs
-    /// can be done there; the manifest of those that could be opened.
+    /// Opens the devices of every valid run, one set after the other, without checking that the runs can be done.
+    /// Returns the manifest of the devices that could be opened.
     pub fn survey(&mut self) -> Option<Manifest> {
         let mut manifest: Option<Manifest> = None;
         for name in self.device_sets() {
@@ -140,7 +141,8 @@ impl<'a> RealRunner<'a> {
         manifest
     }
 
-    /// Name of `run` in the names of its logs: what parts it from the others; empty of a run alone.
+    /// Returns the name of `run` for its log files: the values that distinguish it from other runs; empty for a single
+    /// run.
     fn log_name(&self, run: &PlannedRun) -> String {
         let varies = |factor: &str| {
             let here = run.point.get(factor);
@@ -154,7 +156,7 @@ impl<'a> RealRunner<'a> {
         words.join("-")
     }
 
-    /// Devices of `run`, as text.
+    /// Returns the devices of `run` as text.
     fn at(&self, run: &PlannedRun) -> String {
         let sections = self.options.sections().map(|section| {
             let point = section.point(&run.point).ok();
@@ -164,7 +166,7 @@ impl<'a> RealRunner<'a> {
         devices.join(" beside ")
     }
 
-    /// Devices of the runs, each set once, in the order of the runs.
+    /// Returns the sets of devices of the runs without duplicates, in the order of the runs.
     fn device_sets(&self) -> Vec<String> {
         let mut sets: Vec<String> = Vec::new();
         for run in self.runs {
@@ -176,7 +178,7 @@ impl<'a> RealRunner<'a> {
         sets
     }
 
-    /// The devices of `run`, whose `group` it is: opened if they are not.
+    /// Returns the devices of `run`, which belongs to `group`; opens them if they are not open.
     fn testbed(
         &mut self,
         run: &PlannedRun,
@@ -186,7 +188,7 @@ impl<'a> RealRunner<'a> {
         let (open, testbed) = match self.open.take() {
             Some(open) if open.0 == name => open,
             other => {
-                // The open device may be one of them.
+                // Closes the open devices first: one of them may be among these.
                 drop(other);
                 let here = self.runs.iter().filter(|run| self.at(run) == name);
                 let groups = here.filter_map(|run| Group::new(self.options, run).ok());
@@ -219,7 +221,7 @@ impl<'a> RealRunner<'a> {
         let testbed = self.testbed(run, &group)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
-        // Lists with one value each have one combination.
+        // Lists with one value each have only one combination.
         let combination = combinations.first().cloned().unwrap_or_default();
         let each = Factor::Neighbours.value(&run.point)?.unwrap_or(0);
         let job = &group.members[0].job;
@@ -235,7 +237,7 @@ impl<'a> RealRunner<'a> {
         let (mut result, had) = (result?, had.map_err(ExperimentError::from)?);
         let mut logs = testbed.take_logs();
         let name = self.log_name(run);
-        // Jobs are numbered over all sections, those that have ended too, as in fio.
+        // As in fio, jobs are numbered over all sections, including those that have ended.
         let mut end = 0;
         for (section, member) in self.options.sections().zip(&group.members) {
             end += member.job.numjobs;
@@ -258,7 +260,7 @@ impl<'a> RealRunner<'a> {
             counts.neighbour_percent = had;
         }
         if each > 0 {
-            // It was to be so.
+            // Neighbours were requested, so they do not spoil the run.
             result
                 .spoiled
                 .retain(|spoiled| !is_by_neighbours(spoiled.by));
@@ -267,7 +269,7 @@ impl<'a> RealRunner<'a> {
         Ok(result)
     }
 
-    /// A run that another program does, under the settings that it is to have, which are put back.
+    /// Executes a run with another program, with the requested settings, which are restored afterwards.
     fn by_another_program(
         &mut self,
         run: &PlannedRun,
@@ -296,7 +298,7 @@ impl<'a> RealRunner<'a> {
             observer.note(line)
         });
         let changes = changes.map_err(ExperimentError::from)?;
-        // The program has the device to itself.
+        // The program needs the device for itself.
         self.open = None;
         let programs = match self.external.take() {
             Some(programs) => programs,
@@ -319,7 +321,7 @@ impl<'a> RealRunner<'a> {
     }
 }
 
-/// True for what threads beside the jobs do to a run.
+/// Returns true for disturbances that threads beside the jobs cause.
 fn is_by_neighbours(by: SpoiledBy) -> bool {
     matches!(
         by,
@@ -338,7 +340,7 @@ impl Runner for RealRunner<'_> {
             Err(error) => RunFailure::from(error),
         };
         if matches!(failure, RunFailure::Failed(_)) {
-            // A device that has failed may be another when it is opened again.
+            // A device that failed may work again when it is reopened.
             self.open = None;
         }
         Err(failure)
@@ -374,15 +376,15 @@ impl From<SweepOptionsError> for RunFailure {
             ExperimentError::Run(RunError::Job(_)) => RunFailure::Unfit(why),
             ExperimentError::Run(_) | ExperimentError::Log(_) => RunFailure::Failed(why),
             ExperimentError::External(error) if !error.is_unfit() => RunFailure::Failed(why),
-            // It was there when the sweep began, or may be there for the next run.
+            // The device was present when the sweep began, and may be present again for the next run.
             ExperimentError::Open(open) if open.is_lost() => RunFailure::Failed(why),
             _ => RunFailure::Unfit(why),
         }
     }
 }
 
-/// Returns the platform of runs on this machine's devices: a guest, if the CPU itself is emulated, as by QEMU's TCG,
-/// whose times are not valid.
+/// Returns the platform of runs on this machine's devices. It is a guest if the CPU itself is emulated, as by QEMU's
+/// TCG, whose times are not valid.
 pub fn platform_here() -> Platform {
     let cpu = machine_here();
     match cpu.contains("QEMU TCG") || cpu.contains("QEMU Virtual CPU") {

@@ -7,39 +7,39 @@ use crate::record::Platform;
 use joulio_workload::RunResult;
 use std::collections::BTreeMap;
 
-/// Something that does runs: this machine, or virtual time.
+/// Executor of runs: this machine, or virtual time.
 pub trait Runner {
-    /// The sweep that the runs are of.
+    /// Returns the options of the sweep.
     fn options(&self) -> &SweepOptions;
 
     /// Executes `run`.
     ///
     /// # Errors
-    /// [`RunFailure`], which says whether the other runs can go on.
+    /// [`RunFailure`], which tells whether other runs can go on.
     fn run(&mut self, run: &PlannedRun, observer: &dyn Observer) -> Result<RunResult, RunFailure>;
 
-    /// Name of the machine that the runs are done on.
+    /// Returns the name of the machine on which the runs are done.
     fn machine(&self) -> String;
 
-    /// Platform of `run`.
+    /// Returns the platform of `run`.
     fn platform(&self, run: &PlannedRun) -> Platform;
 
-    /// Watts of the idle machine by meter, as they were last measured; none if they were not.
+    /// Returns the last measured watts of the idle machine by meter; empty if they were not measured.
     fn idle_watts(&self) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 }
 
-/// A run without a result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFailure {
-    /// The devices or the machine cannot do it: nothing was done.
+    /// The devices or the machine do not support the run: nothing was done.
     #[error("{0}")]
     Unfit(String),
-    /// The run was begun and failed, as when a device vanishes; others may succeed.
+    /// The run failed after it had begun, for example because a device vanished; other runs may succeed.
     #[error("{0}")]
     Failed(String),
-    /// Settings could not be made or not be put back: no other run may be done.
+    /// Settings could not be made or restored: no other run may be done.
     #[error(transparent)]
     Fatal(#[from] ExperimentError),
 }

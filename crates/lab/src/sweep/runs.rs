@@ -1,4 +1,4 @@
-//! Doing the runs of a sweep, each once.
+//! Execution of a sweep's runs, each of them once.
 
 use super::factor::{FactorError, method};
 use super::options::SweepOptions;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// Treatment of a run that the devices or the machine cannot do.
+/// Treatment of a run that the devices or the machine do not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// The sweep is refused.
@@ -23,19 +23,19 @@ pub enum Unfit {
     Record,
 }
 
-/// A sweep that cannot go on.
+/// Reason why a sweep cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepFailure {
-    /// A run that cannot be done.
+    /// A run is not supported.
     #[error("{0}")]
     Unfit(String),
-    /// Settings could not be made, or not be put back.
+    /// Settings could not be made or restored.
     #[error(transparent)]
     Fatal(#[from] ExperimentError),
 }
 
 impl SweepFailure {
-    /// True if nothing was done, and nothing is left changed.
+    /// Returns true if nothing was done, and nothing is left changed.
     pub fn is_refusal(&self) -> bool {
         match self {
             SweepFailure::Unfit(_) => true,
@@ -44,34 +44,34 @@ impl SweepFailure {
     }
 }
 
-/// A sweep whose runs have been done, or as many as were until it ended.
+/// Result of a sweep that has ended, completely or early.
 #[derive(Debug, Default)]
 pub struct SweepEnd {
-    /// Runs that were ended early, or not begun.
+    /// Runs that were ended early or not begun.
     pub missing: MissingRuns,
-    /// Names of runs that failed, and why.
+    /// Names of the failed runs, with the reasons.
     pub failed: Vec<(String, String)>,
-    /// Runs that were done now, and not before.
+    /// Number of runs that were done in this session.
     pub done: usize,
-    /// Why records could not be written to the state file, if they could not.
+    /// Error that prevented records from being written to the state file.
     pub unsaved: Option<StateError>,
 }
 
-/// A sweep: its name, and the runs that are to be done.
+/// A sweep: its name, and the runs to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     /// Name of the sweep.
     pub name: &'a str,
     /// Runs in their order.
     pub runs: &'a [PlannedRun],
-    /// Repetitions of each point.
+    /// Number of repetitions of each point.
     pub replicates: u32,
-    /// Treatment of runs that cannot be done.
+    /// Treatment of runs that are not supported.
     pub unfit: Unfit,
 }
 
 impl Sweep<'_> {
-    /// Executes every run that `store` does not have, until `stop`.
+    /// Executes every run that `store` does not have yet, until `stop`.
     ///
     /// # Errors
     /// The sweep cannot go on.
@@ -97,7 +97,7 @@ impl Sweep<'_> {
             let ran = runner.run(run, observer);
             let result = match ran.map_err(|failure| self.as_it_counts(failure)) {
                 Ok(result) => result,
-                // The runs before it are a result all the same.
+                // The earlier runs are still a result.
                 Err(why) if stop.is_requested() => {
                     end.missing.lost(&name, &why.to_string());
                     continue;
@@ -119,14 +119,14 @@ impl Sweep<'_> {
                 end.missing.cut_short(name);
             }
             end.done += 1;
-            // A disk that is full may have room again: the record is tried once more with the next.
+            // A full disk may have room later: the record is written with the next one.
             end.unsaved = store.add(self.record(runner, run, result)).err();
         }
         Ok(end)
     }
 
-    /// `failure`, as the sweep takes it: others that change settings for a moment end one run of a night's, not the
-    /// night.
+    /// Returns the effect of `failure` on the sweep: if another process holds a setting for a while, that must end only
+    /// one run of a long sweep.
     fn as_it_counts(&self, failure: RunFailure) -> RunFailure {
         match failure {
             RunFailure::Fatal(why) if self.unfit == Unfit::Record && why.waits_for_another() => {
@@ -136,10 +136,10 @@ impl Sweep<'_> {
         }
     }
 
-    /// Simulates every run that `store` does not have, on `threads` threads, until `stop`.
+    /// Simulates every run that `store` does not have yet, on `threads` threads, until `stop`.
     ///
     /// # Errors
-    /// A run is not modelled, and the sweep refuses such.
+    /// A run cannot be modelled, and the sweep refuses such runs.
     pub fn simulate(
         &self,
         runner: &VirtualRunner<'_>,
@@ -212,8 +212,7 @@ impl Sweep<'_> {
             .collect()
     }
 
-    /// The name of `run` among those of the sweep: the method, and the factors that are not the same
-    /// in all runs.
+    /// Returns the name of `run` among those of the sweep: its method, and the factors that vary between runs.
     pub fn name_of(&self, run: &PlannedRun) -> String {
         let varies = |name: &str| {
             let first = self.runs.first().and_then(|run| run.point.get(name));
@@ -226,7 +225,7 @@ impl Sweep<'_> {
         let point: Point = point.map(|(k, v)| (k.clone(), v.clone())).collect();
         match method(&run.point) {
             Ok(method) => run_name(method, &point, (run.replicate, self.replicates)),
-            // Its sections have methods of their own.
+            // The sections of the run have methods of their own.
             Err(_) => {
                 let completion = run.point.get("completion");
                 let mode = completion.map(|mode| format!(" {mode}"));
@@ -236,7 +235,7 @@ impl Sweep<'_> {
     }
 }
 
-/// The result of a run that was not done, for the reason `why`.
+/// Returns the result of a run that was not done, for the reason `why`.
 fn without_counts(
     runner: &dyn Runner,
     run: &PlannedRun,
@@ -265,7 +264,7 @@ fn without_counts(
     })
 }
 
-/// The result of `section` of a run that was not done, for the reason `why`.
+/// Returns the result of `section` in a run that was not done, for the reason `why`.
 fn section_without_counts(
     section: &SweepOptions,
     run: &PlannedRun,

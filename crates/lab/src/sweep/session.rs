@@ -1,4 +1,4 @@
-//! A sweep that can be run: on this machine, or in virtual time.
+//! A checked sweep on this machine or in virtual time.
 
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
@@ -14,7 +14,7 @@ use joulio_workload::{RunResult, Stop};
 use serde::Serialize;
 use std::path::Path;
 
-/// A sweep whose every run can be done, with its devices open or its profiles read.
+/// A sweep of which every run is supported, with its devices open or its profiles read.
 pub struct SweepSession<'a> {
     options: &'a SweepOptions,
     manifest: Manifest,
@@ -27,11 +27,10 @@ enum Place<'a> {
 }
 
 impl<'a> SweepSession<'a> {
-    /// Checks every one of `runs`, and opens its devices or reads its profiles. `stop` ends the runs
-    /// early.
+    /// Checks all of `runs`, and opens their devices or reads their profiles. `stop` ends the runs early.
     ///
     /// # Errors
-    /// A run makes no sense, or cannot be done. Nothing was changed.
+    /// A run is not valid or not supported. Nothing was changed.
     pub fn open(
         options: &'a SweepOptions,
         runs: &'a [PlannedRun],
@@ -56,12 +55,12 @@ impl<'a> SweepSession<'a> {
         })
     }
 
-    /// Names of the devices.
+    /// Returns the names of the devices.
     pub fn devices(&self) -> Vec<&str> {
         self.manifest.device_names()
     }
 
-    /// Name of the modelled machine; `None`: the runs are real.
+    /// Returns the name of the modelled machine; `None` if the runs are real.
     pub fn modelled_on(&self) -> Option<&str> {
         match &self.place {
             Place::Here(_) => None,
@@ -69,7 +68,7 @@ impl<'a> SweepSession<'a> {
         }
     }
 
-    /// Executes every run of `sweep` that `store` does not have. Also returns the manifest of the runs.
+    /// Executes every run of `sweep` that `store` does not have yet. Also returns the manifest of the runs.
     ///
     /// # Errors
     /// The sweep cannot go on.
@@ -139,7 +138,7 @@ pub struct SweepRun<'a> {
 }
 
 impl<'a> SweepReport<'a> {
-    /// The report of `records`.
+    /// Creates the report of `records`.
     pub fn new(manifest: &'a Manifest, records: &[&'a RunRecord]) -> SweepReport<'a> {
         let runs = records.iter().map(|record| SweepRun {
             point: &record.point,

@@ -1,5 +1,5 @@
-//! A sweep's results as fio's terse output, version 3 (HOWTO, "Terse output"): a line a run, fields parted by
-//! semicolons, times in microseconds.
+//! Results of a sweep in fio's terse output, version 3 (HOWTO, "Terse output"): a line for each run, with fields
+//! separated by semicolons and times in microseconds.
 
 use crate::record::RunRecord;
 use crate::results::{SECTION, run_name};
@@ -7,28 +7,29 @@ use joulio_workload::{Counts, DirectionResult};
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
 
-/// Percentiles that a line has, as fio's defaults.
+/// Percentiles in a line, which are fio's defaults.
 pub const TERSE_PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
 
-/// Fields that fio has for percentiles of one's own choice.
+/// Number of fields that fio reserves for additional percentiles.
 const SPARE_PERCENTILES: usize = 3;
 
-/// Upper ends of the classes of latencies, in microseconds: below a millisecond, and from there on.
+/// Upper ends of the latency classes in microseconds: first those below a millisecond, then the others.
 const CLASSES: [u64; 21] = [
     2, 4, 10, 20, 50, 100, 250, 500, 750, 1_000, 2_000, 4_000, 10_000, 20_000, 50_000, 100_000,
     250_000, 500_000, 750_000, 1_000_000, 2_000_000,
 ];
 
-/// Returns the results of `records`, a line each, which need the percentiles of [`TERSE_PERCENTILES`] and the
-/// histograms. A run without figures has zeroes, and 5 (EIO) as its error. Fields that joulio does not have are zero:
-/// submission and completion latency apart (`lat` has both together, from the arrival, and the percentiles are of
-/// it), the least, greatest and deviation of the bandwidth, page faults, the shares of depths. The disks' part is
+/// Formats the results of `records`, a line each; they need the percentiles of [`TERSE_PERCENTILES`] and the
+/// histograms. A run without figures has zeroes, and 5 (EIO) as its error. Fields without an equivalent are zero:
+/// submission and completion latency (`lat` has both together, from the arrival, and the percentiles are of it), the
+/// minimum, maximum and deviation of the bandwidth, page faults, and the shares of depths. The part about disks is left
+/// out, as by fio with `--disk_util=0`.
 /// left out, as fio leaves it out by `--disk_util=0`.
 pub fn sweep_terse(records: &[&RunRecord]) -> String {
-    // Rows of one run are a group.
+    // Rows of the same run have the same group number.
     let (mut groups, mut last) = (0, None);
     let lines = records.iter().map(|record| {
         let of_run = record.point.contains_key(SECTION).then_some(record.order);
@@ -56,13 +57,13 @@ fn line(record: &RunRecord, group: usize) -> Vec<String> {
     fields.extend(side(&counts.read, counts));
     fields.extend(side(&counts.write, counts));
     fields.extend(cpu(counts));
-    // Shares of depths: 1, 2, 4, 8, 16, 32, 64 and above.
+    // Shares of depths 1, 2, 4, 8, 16, 32, 64 and above, which are not known.
     fields.extend(repeat_n("0.0%".to_owned(), 7));
     fields.extend(classes(&counts.all.latency_ns.bins));
     fields
 }
 
-/// The fields of one direction.
+/// Returns the fields of one direction.
 fn side(side: &DirectionResult, counts: &Counts) -> Vec<String> {
     const KIB: f64 = 1024.0;
     let latency = &side.latency_ns;
@@ -77,7 +78,7 @@ fn side(side: &DirectionResult, counts: &Counts) -> Vec<String> {
         format!("{:.0}", runtime * 1e3),
     ];
     let absent = || ["0", "0", "0.000000", "0.000000"].map(str::to_owned);
-    // Submission, then completion.
+    // Submission latency, then completion latency.
     fields.extend(absent());
     fields.extend(absent());
     fields.extend(TERSE_PERCENTILES.map(|percentile| {
@@ -93,7 +94,7 @@ fn side(side: &DirectionResult, counts: &Counts) -> Vec<String> {
         fraction(latency.mean),
         fraction(latency.stddev.unwrap_or(0.0)),
     ]);
-    // Bandwidth: least, greatest, the direction's part of all, mean, deviation.
+    // Bandwidth: minimum, maximum, this direction's share, mean, deviation.
     let all = counts.all.bandwidth_bytes_per_second;
     let part = if all > 0.0 {
         100.0 * bandwidth / all
@@ -110,7 +111,7 @@ fn side(side: &DirectionResult, counts: &Counts) -> Vec<String> {
     fields
 }
 
-/// Shares of CPU time in user space and in the kernel, context switches, page faults.
+/// Returns shares of CPU time in user space and in the kernel, context switches, and page faults.
 fn cpu(counts: &Counts) -> [String; 5] {
     let usage = &counts.threads.submitter;
     let time = counts.seconds * usage.threads.max(1) as f64;
@@ -131,7 +132,7 @@ fn cpu(counts: &Counts) -> [String; 5] {
     ]
 }
 
-/// Shares of the I/Os in each class of latencies, and above them all.
+/// Returns the shares of the I/Os in each latency class, and in the class above all.
 fn classes(bins: &BTreeMap<u64, u64>) -> Vec<String> {
     let all: u64 = bins.values().sum();
     let mut counts = [0; CLASSES.len() + 1];
@@ -163,7 +164,7 @@ mod tests {
         none.result.counts = None;
         let text = sweep_terse(&[&one, &none]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(';').collect()).collect();
-        // fio 3.33 has 130 with a disk, of which nine are its.
+        // fio 3.33 has 130 fields with a disk, nine of which are the disk's.
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [121, 121]);
         let fields = &lines[0];
         assert_eq!(
@@ -176,7 +177,7 @@ mod tests {
         );
         assert_eq!((fields[8], fields[31]), ("1000", "99.900000%=12"));
         assert_eq!((fields[37], fields[39]), ("1", "10.000000"));
-        // The other direction did nothing.
+        // The other direction did no I/O.
         assert_eq!(
             (fields[46], fields[49], fields[84]),
             ("0", "0", "0.000000%")

@@ -1,4 +1,4 @@
-//! Runs in virtual time.
+//! Runs of a sweep in virtual time.
 
 use super::beside_error::BesideError;
 use super::options::{SweepOptions, SweepOptionsError};
@@ -12,30 +12,30 @@ use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
 use joulio_workload::RunResult;
 
-/// Runs in virtual time, on a machine that has a profile.
+/// Runner in virtual time, on a machine that has a profile.
 pub struct VirtualRunner<'a> {
     options: &'a SweepOptions,
     machine: MachineProfile,
 }
 
 impl<'a> VirtualRunner<'a> {
-    /// A runner on the machine of `options`: the one that is named, the one that fits this
-    /// processor, or a generic server.
+    /// Creates a runner on the machine of `options`: the named one, the one that fits this processor, or a generic
+    /// server.
     ///
     /// # Errors
-    /// The machine has no profile of that name.
+    /// There is no profile of that machine.
     pub fn new(options: &'a SweepOptions) -> Result<VirtualRunner<'a>, SweepOptionsError> {
         let machine = machine_profile(options.base.energy.machine.as_deref());
         let machine = machine.map_err(|why| ExperimentError::from(VirtualError::from(why)))?;
         Ok(VirtualRunner { options, machine })
     }
 
-    /// Name of the machine.
+    /// Returns the name of the machine.
     pub fn machine_name(&self) -> &str {
         &self.machine.name
     }
 
-    /// Checks that every one of `runs` can be simulated; the manifest of them all.
+    /// Checks that all of `runs` can be simulated; returns the manifest of all.
     ///
     /// # Errors
     /// A run, a setting or a device is not modelled, or a profile is missing.
@@ -64,7 +64,7 @@ impl<'a> VirtualRunner<'a> {
     /// Simulates `run`.
     ///
     /// # Errors
-    /// It is not modelled.
+    /// The run cannot be modelled.
     pub fn simulate(&self, run: &PlannedRun) -> Result<RunResult, SweepOptionsError> {
         let experiment = self.options.experiment(run)?;
         let simulated = experiment.in_virtual_time()?;

@@ -7,10 +7,10 @@ use joulio_model::machine::costs::IdleState;
 use joulio_twin::TwinError;
 use joulio_workload::{EngineName, JobError};
 
-/// An experiment that cannot be simulated.
+/// Reason why an experiment cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum VirtualError {
-    /// A scheduler for an engine that is not the kernel's.
+    /// A scheduler was given for an engine that is not the kernel's.
     #[error(
         "--scheduler with --twin: {0} uses no scheduler: name an engine of the kernel, as --engine psync"
     )]
@@ -20,21 +20,21 @@ pub enum VirtualError {
     Senseless {
         /// Flag of the option.
         flag: &'static str,
-        /// Reason why it has none.
+        /// Reason why it has no meaning.
         why: &'static str,
     },
-    /// A name that is no idle state's.
+    /// The name is not that of an idle state.
     #[error("--max-cstate: {0}")]
     NoIdleState(String),
-    /// The machine has no profile of that name.
+    /// There is no profile of that machine.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A device that has no profile.
+    /// The device has no profile.
     #[error(
         "--device {0} with --twin: virtual time has the devices that have a profile: emulated:optane-900p"
     )]
     NotEmulated(String),
-    /// A parameter that only a device with data has.
+    /// The parameter only affects a device with data.
     #[error("--device {name} with --twin: {parameter} has no meaning in virtual time")]
     Meaningless {
         /// Name of the device.
@@ -42,16 +42,16 @@ pub enum VirtualError {
         /// The parameter: `file=` or `seed=`.
         parameter: &'static str,
     },
-    /// A device's profile or size.
+    /// The device's profile or size is not valid.
     #[error(transparent)]
     Device(#[from] OpenError),
     /// The job does not fit a device.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A frequency that the machine cannot have.
+    /// The machine cannot have this frequency.
     #[error(transparent)]
     Frequency(#[from] FrequencyError),
-    /// An idle state that the machine does not have.
+    /// The machine does not have this idle state.
     #[error("--max-cstate {state} with --twin: {machine} has no such idle state: it has {known}")]
     IdleState {
         /// State that was requested.
@@ -61,7 +61,7 @@ pub enum VirtualError {
         /// Names of its states.
         known: String,
     },
-    /// The method or the job is not modelled.
+    /// The method or the job cannot be modelled.
     #[error("{}", in_flags(.0))]
     Method(TwinError),
     /// A run cannot be simulated.
@@ -75,7 +75,7 @@ impl From<TwinError> for VirtualError {
     }
 }
 
-/// Names the flags that a method is of.
+/// Names the flags in the error of a method.
 fn in_flags(error: &TwinError) -> String {
     match error {
         TwinError::Method { engine, mode } => {

@@ -1,16 +1,16 @@
-//! The frequency of the jobs' cores, which only virtual time can set.
+//! Frequency of the jobs' cores, which can only be set in virtual time.
 
 use joulio_model::{FrequencyRatio, MachineProfile};
 use std::fmt;
 use std::str::FromStr;
 
-/// A frequency, as cpupower writes it: `2.1GHz`, `800MHz`.
+/// A frequency in cpupower's notation: `2.1GHz`, `800MHz`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoreFrequency {
     hertz: f64,
 }
 
-/// A frequency that a machine cannot have.
+/// Reason why a machine cannot have a frequency.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FrequencyError {
     /// The profile has no reference frequency.
@@ -23,7 +23,7 @@ pub enum FrequencyError {
         /// Name of the machine.
         machine: String,
     },
-    /// The frequency is too far from the reference for any clock.
+    /// The frequency is too far from the reference.
     #[error(
         "--frequency {frequency}: too far from the {reference_gigahertz} GHz that {machine} was measured at"
     )]
@@ -38,12 +38,12 @@ pub enum FrequencyError {
 }
 
 impl CoreFrequency {
-    /// Frequency in hertz, above 0.
+    /// Returns the frequency in hertz, above zero.
     pub fn hertz(self) -> f64 {
         self.hertz
     }
 
-    /// Ratio to the reference frequency of `machine`.
+    /// Returns the ratio to the reference frequency of `machine`.
     pub(super) fn ratio(self, machine: &MachineProfile) -> Result<FrequencyRatio, FrequencyError> {
         machine.frequency_ratio(self.hertz).ok_or_else(|| {
             let (frequency, name) = (self, machine.name.clone());

@@ -1,4 +1,4 @@
-//! Experiments in virtual time: methods x settings on a modelled machine and modelled devices.
+//! Experiments in virtual time: all combinations of methods and settings on a modelled machine and modelled devices.
 
 mod error;
 mod frequency;
@@ -23,29 +23,26 @@ use joulio_units::Nanos;
 use joulio_workload::{CompletionResult, Job, Method, RunResult};
 use std::collections::BTreeMap;
 
-/// An experiment in virtual time as it is requested.
+/// Options of an experiment in virtual time.
 #[derive(Clone, Debug)]
 pub struct VirtualOptions {
-    /// Devices, all of them emulated.
+    /// Devices, all of which are emulated.
     pub devices: Vec<TargetName>,
-    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a
-    /// generic server.
+    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a generic server.
     pub machine: Option<String>,
-    /// I/O schedulers, under each of which every run is done; none: without one.
+    /// I/O schedulers, with each of which every run is done; empty: none.
     pub schedulers: Vec<String>,
-    /// Frequencies of the jobs' cores, at each of which every run is done; none: the machine's
-    /// reference.
+    /// Frequencies of the jobs' cores, at each of which every run is done; empty: the machine's reference.
     pub frequencies: Vec<CoreFrequency>,
-    /// Deepest idle states that the jobs' CPUs may enter, with each of which every run is done; none:
-    /// all of the machine's.
+    /// Deepest idle states of the jobs' CPUs, with each of which every run is done; empty: the machine's deepest.
     pub max_cstates: Vec<IdleState>,
-    /// Interrupt coalescings of the devices, with each of which every run is done; none: off.
+    /// Interrupt coalescing values of the devices, with each of which every run is done; empty: off.
     pub coalescing: Vec<InterruptCoalescing>,
-    /// Virtual surroundings of all runs: threads beside the jobs, schedulers in their path.
+    /// Surroundings of all runs: threads beside the jobs, schedulers in the I/O path.
     pub surroundings: VirtualSurroundings,
 }
 
-/// An experiment in virtual time whose runs can be simulated.
+/// A checked experiment in virtual time.
 #[derive(Debug)]
 pub struct VirtualExperiment {
     /// Machine of the runs.
@@ -62,17 +59,17 @@ pub struct VirtualExperiment {
 #[derive(Clone, Debug)]
 struct VirtualSettings {
     scheduler: Option<String>,
-    /// Frequency as it was requested, and its ratio to the machine's reference.
+    /// Requested frequency, and its ratio to the machine's reference.
     frequency: Option<(CoreFrequency, FrequencyRatio)>,
     max_cstate: Option<IdleState>,
     coalescing: Option<InterruptCoalescing>,
 }
 
 impl VirtualExperiment {
-    /// Checks that `job` can be simulated by every one of `methods`, and reads the profiles.
+    /// Checks that `job` can be simulated with each of `methods`, and reads the profiles.
     ///
     /// # Errors
-    /// The job, a method, a setting or a device is not modelled, or a profile is missing.
+    /// The job, a method, a setting or a device cannot be modelled, or a profile is missing.
     pub fn new(
         options: &VirtualOptions,
         job: &Job,
@@ -100,10 +97,10 @@ impl VirtualExperiment {
         })
     }
 
-    /// Simulates every method under every setting; `job` returns the job for a method.
+    /// Simulates every method with every combination of settings; `job` returns the job for a method.
     ///
     /// # Errors
-    /// A run cannot be simulated. A method that the machine lacks is no error: its result says so.
+    /// A run cannot be simulated. A method that the machine lacks is not an error: its result has the reason.
     pub fn run(&self, job: impl Fn(Method) -> Job) -> Result<Vec<RunResult>, VirtualError> {
         let runs = self.settings.iter().flat_map(|settings| {
             let methods = self.methods.iter();
@@ -151,7 +148,7 @@ impl VirtualExperiment {
         })
     }
 
-    /// The result of a method that the machine does not have.
+    /// Returns the result of a method that the machine does not have.
     fn unavailable(&self, job: &Job, method: Method, error: &TwinError) -> RunResult {
         let completion = CompletionResult {
             requested: method.mode.to_string(),
@@ -164,7 +161,7 @@ impl VirtualExperiment {
         }
     }
 
-    /// Returns the values of `settings`, and of the load beside the jobs, by name, as results have them.
+    /// Returns the values of `settings`, and of the load beside the jobs, by name, as results show them.
     fn settings_of(&self, settings: &VirtualSettings) -> BTreeMap<String, String> {
         let mut names = settings.names();
         let other_irqs = Some(self.surroundings.other_irqs).filter(|rate| *rate > 0);
@@ -181,7 +178,7 @@ impl VirtualExperiment {
     }
 }
 
-/// Returns every combination of what `options` list, of those that `machine` can have.
+/// Returns every combination of the settings in `options`, after checking that `machine` can have them.
 fn settings(
     options: &VirtualOptions,
     machine: &MachineProfile,
@@ -210,7 +207,7 @@ fn settings(
     Ok(all)
 }
 
-/// Refuses an idle state that `machine` does not have.
+/// Returns an error if `machine` does not have the idle state.
 fn check_idle_state(state: IdleState, machine: &MachineProfile) -> Result<(), VirtualError> {
     let costs = machine.costs.iter();
     let states: Vec<_> = costs
@@ -237,7 +234,7 @@ fn or_none<T>(values: Vec<T>) -> Vec<Option<T>> {
 }
 
 impl VirtualSettings {
-    /// Values by name, as results have them.
+    /// Returns the values by name, as results show them.
     fn names(&self) -> BTreeMap<String, String> {
         let frequency = self.frequency.map(|(requested, _)| requested.to_string());
         let values = [
@@ -252,7 +249,7 @@ impl VirtualSettings {
             .collect()
     }
 
-    /// Coalescing of the twin; `None` where it is off.
+    /// Returns the coalescing for the twin; `None` if it is off.
     fn coalescing(&self) -> Option<Coalescing> {
         let (threshold, us) = coalesced(self.coalescing?)?;
         Some(Coalescing {
@@ -262,7 +259,7 @@ impl VirtualSettings {
     }
 }
 
-/// The profile that the device `target` follows: virtual time has no other devices.
+/// Returns the profile of the device `target`; virtual time has no other devices than emulated ones.
 fn device(target: &TargetName, job: &Job) -> Result<(DeviceProfile, ManifestDevice), VirtualError> {
     let TargetName::Own(DeviceName {
         text,

@@ -1,30 +1,30 @@
-//! Options of an experiment in virtual time beside those that every experiment has.
+//! Additional options of an experiment in virtual time.
 
 use super::frequency::CoreFrequency;
 use joulio_nvme_spec::feature::InterruptCoalescing;
 
-/// Settings that only virtual time can make, under each combination of which every run is done.
+/// Settings that only virtual time can make; every run is done with each combination of them.
 #[derive(Clone, Debug, Default)]
 pub struct TwinOptions {
-    /// Frequencies of the jobs' cores; none: the machine's reference.
+    /// Frequencies of the jobs' cores; empty: the machine's reference.
     pub frequencies: Vec<CoreFrequency>,
-    /// Interrupt coalescings of the devices; none: off.
+    /// Interrupt coalescing values of the devices; empty: off.
     pub coalescing: Vec<InterruptCoalescing>,
-    /// Virtual surroundings of all runs: threads beside the jobs, schedulers in their path.
+    /// Surroundings of all runs: threads beside the jobs, schedulers in the I/O path.
     pub surroundings: VirtualSurroundings,
 }
 
-/// Virtual surroundings of the jobs: threads beside them, schedulers in their path.
+/// Surroundings of the jobs: threads beside them, schedulers in the I/O path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VirtualSurroundings {
-    /// Threads on each CPU of the jobs that compute without end.
+    /// Number of threads on each CPU of the jobs that compute all the time.
     pub neighbours: usize,
-    /// Interrupts a second of other queues and devices, on each CPU of the jobs.
+    /// Interrupts per second of other queues and devices on each CPU of the jobs.
     pub other_irqs: u32,
     /// True if the interrupt remapper posts the interrupts of a job's devices into one descriptor.
     pub posted_interrupts: bool,
-    /// True if a file system is in the path.
+    /// True if I/Os go through a file system.
     pub file_system: bool,
-    /// True if a thread of the kernel hands requests to the driver.
+    /// True if a kernel thread hands requests to the driver.
     pub kworker: bool,
 }

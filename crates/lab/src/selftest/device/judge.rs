@@ -1,14 +1,14 @@
-//! Claims that hold of reads by a completion mode.
+//! Checks of reads with a completion mode.
 
 use super::super::check::SelftestCheck;
 use super::super::latency::quantile;
 use super::reads::ReadsDone;
 use joulio_workload::CompletionMode;
 
-/// Number of interrupts, switches and the like without a cause in the test: the first of a queue, a page fault.
+/// Largest number of interrupts, context switches and the like that the test does not cause, such as a page fault.
 const FEW: u64 = 3;
 
-/// Judges the reads `done` by `mode`, up to `depth` of them at once.
+/// Checks the reads `done` with `mode`, of which up to `depth` were in flight.
 pub fn judge(mode: CompletionMode, depth: usize, done: &ReadsDone) -> SelftestCheck {
     let mut check = SelftestCheck::new(format!("{mode}, {depth} outstanding"));
     count(&mut check, done);
@@ -42,12 +42,12 @@ fn count(check: &mut SelftestCheck, done: &ReadsDone) {
     check.count("switches", away(done));
 }
 
-/// Returns how often the thread left its CPU. Interrupts during that time go to the kernel.
+/// Returns how often the thread left its CPU. Interrupts in the meantime go to the kernel.
 fn away(done: &ReadsDone) -> u64 {
     done.usage.voluntary_switches + done.usage.involuntary_switches
 }
 
-/// Demands that all reads completed once, with the data on the device.
+/// Checks that all reads completed once, with the device's data.
 fn every_read(check: &mut SelftestCheck, done: &ReadsDone) {
     let (ios, requested) = (done.ios, done.requested);
     check.demand(ios == requested && done.errors == 0, || {
@@ -67,7 +67,7 @@ fn every_read(check: &mut SelftestCheck, done: &ReadsDone) {
     check.demand(lost == 0, || format!("{lost} interrupts lost"));
 }
 
-/// The thread waited as requested, and kept its CPU unless the mode blocks.
+/// Checks that the thread waited as requested, and kept its CPU unless the mode blocks.
 fn by_its_mode(check: &mut SelftestCheck, mode: CompletionMode, depth: usize, done: &ReadsDone) {
     let wait = &done.wait;
     let blocks = matches!(mode, CompletionMode::UintrBlock(_));
@@ -80,9 +80,9 @@ fn by_its_mode(check: &mut SelftestCheck, mode: CompletionMode, depth: usize, do
         CompletionMode::Umwait => ("wait for a store", wait.monitors),
         _ => ("user interrupt", wait.user_interrupts),
     };
-    // With several outstanding the next one may be there each time that the thread polls, and so may the
-    // only one of an emulated controller whose doorbell is a trap: no wait is owed then. Interrupts of
-    // what was found so are held back until the next wait.
+    // With several reads in flight, the next one may have completed each time the thread polls. The same is true for a
+    // single read of an emulated controller whose doorbell traps. Then no wait is required. Interrupts of completions
+    // that were found without waiting are held back until the next wait.
     let may_not = match mode {
         CompletionMode::Uintr | CompletionMode::UintrBlock(_) if done.waited > 0 => false,
         _ => depth > 1 || sent_as_slowly_as_read(done),
@@ -94,7 +94,7 @@ fn by_its_mode(check: &mut SelftestCheck, mode: CompletionMode, depth: usize, do
     });
 }
 
-/// Half of the reads took half as long to send as the quickest took in all, or longer.
+/// Returns true if for half of the reads, sending took at least half as long as the fastest read took in total.
 fn sent_as_slowly_as_read(done: &ReadsDone) -> bool {
     let mut sending = done.sending.clone();
     sending.sort_unstable();
@@ -105,8 +105,8 @@ fn sent_as_slowly_as_read(done: &ReadsDone) -> bool {
         .is_some_and(|(median, &least)| median >= least / 2)
 }
 
-/// Demands an interrupt for each completion that was waited for by itself. Interrupts of completions that were there
-/// before the thread waited are held back, and become one.
+/// Checks that there was an interrupt for each completion that was waited for singly. Interrupts of completions that
+/// arrived before the thread waited are held back, and become one.
 fn one_by_one(check: &mut SelftestCheck, mode: CompletionMode, done: &ReadsDone) {
     let few = FEW + away(done);
     let wait = &done.wait;
@@ -175,7 +175,7 @@ mod tests {
         assert!(!passes(|done| done.kernel = Some(50)));
         assert!(!passes(|done| done.usage.voluntary_switches = 50));
         assert!(!passes(|done| done.wait.lost_bindings = 1));
-        // Interrupts while the thread is off its CPU go to the kernel.
+        // Interrupts go to the kernel while the thread is off its CPU.
         assert!(passes(|done| {
             done.wait.user_interrupts = 90;
             done.kernel = Some(10);
@@ -198,7 +198,7 @@ mod tests {
         assert!(!says(CompletionMode::HybridTpause, 32));
         assert!(says(CompletionMode::Tpause(Tpause::PAUSE), 1));
         assert!(!says(CompletionMode::Tpause(Tpause::PAUSE), 32));
-        // Each may have been there when the thread came to wait for it.
+        // Each read may have completed before the thread waited for it.
         let mut slow = ReadsDone {
             took: vec![900, 1000, 5000],
             sending: vec![100, 500, 700],

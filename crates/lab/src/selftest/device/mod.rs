@@ -1,5 +1,5 @@
-//! `joulio selftest ... --device`: the same on a real device's completions: each read is complete once,
-//! with the data that is there, and by the wait that was requested. The device is only read.
+//! `joulio selftest ... --device`: the test with completions of a real device. Each read has to complete once, with the
+//! right data, after the requested kind of wait. The device is only read.
 
 mod judge;
 mod reads;
@@ -22,10 +22,10 @@ use reads::VerifiedReads;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Reads outstanding at most.
+/// Numbers of reads in flight.
 const DEPTHS: [usize; 2] = [1, 32];
 
-/// Tests it on the calling thread's CPU, with the device `name`.
+/// Tests the completion mode on the calling thread's CPU, with the device `name`.
 pub fn test(name: &DeviceName, options: &SelftestOptions) -> Result<Tested, SelftestError> {
     let how = ControllerOptions {
         queues: 1,
@@ -47,7 +47,7 @@ pub fn test(name: &DeviceName, options: &SelftestOptions) -> Result<Tested, Self
     }
 }
 
-/// The completion modes of a test.
+/// Returns the completion modes of a test.
 fn modes(test: Selftest) -> Vec<CompletionMode> {
     match test {
         Selftest::Tpause => vec![
@@ -71,7 +71,7 @@ fn on<D: Device + 'static>(
     let max_depth = controller.max_depth();
     let mut reads = VerifiedReads::new(controller, namespace)?;
     let modes = modes(options.test);
-    // Unavailable modes are reported before anything is begun.
+    // Unavailable modes are reported before any test begins.
     for &mode in &modes {
         reads.wait_by(mode)?;
     }
@@ -95,7 +95,7 @@ fn on<D: Device + 'static>(
     })
 }
 
-/// Reads one after the other by `mode`, whose residency and power is measured.
+/// Returns a wait that reads once with `mode`, to measure residency and power over many of them.
 fn measured<D: Device + 'static>(
     mode: CompletionMode,
     reads: &Rc<RefCell<VerifiedReads<D>>>,
@@ -104,7 +104,7 @@ fn measured<D: Device + 'static>(
     let mut begun = false;
     MeasuredWait {
         name: format!("{mode}, reads"),
-        // How long a read takes is the device's affair, and with it whether the core gets to sleep.
+        // The device decides how long a read takes, so the core need not reach the sleep state.
         depth: None,
         wait: Box::new(move || {
             let mut reads = reads.borrow_mut();

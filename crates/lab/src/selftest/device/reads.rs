@@ -1,4 +1,4 @@
-//! Reads whose data is known, since all of it was read before by polling.
+//! Reads whose data is known, because all of it was read before with polling.
 
 use super::super::error::SelftestError;
 use joulio_cpu::Tsc;
@@ -13,62 +13,61 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, Instant};
 
-/// Bytes of a read.
+/// Size of a read in bytes.
 const BYTES: usize = 4096;
-/// The most reads that the known part of the device takes: 4 MiB.
+/// Largest number of reads in the known part of the device: 4 MiB.
 const MAX_PLACES: u64 = 1024;
-/// The most that are outstanding.
+/// Largest number of reads in flight.
 const BUFFERS: usize = 32;
-/// The longest that a completion mode is given to learn how long a read takes.
+/// Longest time for a completion mode to learn how long a read takes.
 const SETTLE: Duration = Duration::from_secs(1);
-/// First bytes of a buffer when its command is sent: data that was there before must not be taken
-/// for the device's.
+/// First bytes of a buffer before a read, so that old data cannot be mistaken for the device's.
 const UNREAD: [u8; 16] = [0xa5; 16];
 
-/// A device's queue, and a digest of each place of the known part of the device.
+/// Queue of a device, with a digest of each place of its known part.
 pub struct VerifiedReads<D: Device> {
     controller: Controller<D>,
     namespace: Namespace,
     group: PollGroup<D>,
     buffers: Vec<DmaBuffer>,
-    /// Places of [`BYTES`] each, from the first block on.
+    /// Number of places of [`BYTES`] each, from the first block on.
     places: u64,
     digests: Vec<u64>,
-    /// Number of reads so far, from which follows where the next one is.
+    /// Number of reads so far, which determines the place of the next one.
     sent: u64,
 }
 
-/// Reads of a part of the test, and everything that was counted of them.
+/// Reads of one part of the test, with everything that was counted.
 #[derive(Default)]
 pub struct ReadsDone {
-    /// Reads that were to be done.
+    /// Number of reads requested.
     pub requested: u64,
     /// Reads that completed without an error.
     pub ios: u64,
-    /// Reads that completed with one.
+    /// Reads that completed with an error.
     pub errors: u64,
-    /// Reads with other data than is there.
+    /// Reads that returned wrong data.
     pub wrong: u64,
-    /// Places that the reads were of.
+    /// Number of places that were read.
     pub places: u64,
-    /// Different contents that the places have: a read of another place shows only by these.
+    /// Number of different contents of these places: only between these would a read of the wrong place be noticed.
     pub contents: u64,
-    /// Times that the thread waited for completions, which were not there when it came.
+    /// Times that the thread had to wait for completions.
     pub waited: u64,
     pub wait: WaitCounters,
     pub faults: Faults,
-    /// Interrupts of the device that the kernel's handler took, by /proc/interrupts; `None`: it has
-    /// no line of the device.
+    /// Interrupts of the device that the kernel's handler took, from /proc/interrupts; `None`: the file has no line for
+    /// the device.
     pub kernel: Option<u64>,
-    /// The thread's CPU time and switches.
+    /// CPU time and context switches of the thread.
     pub usage: ThreadUsage,
-    /// Cycles of each read from its submission to its completion.
+    /// TSC cycles of each read, from its submission to its completion.
     pub took: Vec<u64>,
-    /// Cycles that it took to send each read, until its doorbell had been rung.
+    /// TSC cycles of sending each read, until its doorbell was written.
     pub sending: Vec<u64>,
 }
 
-/// A place that is read, and when that was sent.
+/// Place and start time of a read in flight.
 #[derive(Clone, Copy)]
 struct Sent {
     place: u64,
@@ -98,7 +97,7 @@ impl<D: Device> VerifiedReads<D> {
         })
     }
 
-    /// Sets the completion mode by which the thread waits from now on.
+    /// Sets the completion mode for all later waits.
     pub fn wait_by(&mut self, mode: CompletionMode) -> Result<(), SelftestError> {
         let unavailable = |reason: String| SelftestError::Unavailable { mode, reason };
         let policy = mode.policy();
@@ -109,7 +108,7 @@ impl<D: Device> VerifiedReads<D> {
             .map_err(|error| unavailable(error.to_string()))
     }
 
-    /// Reads until the completion mode knows how long a read takes, as some have to.
+    /// Reads until the completion mode has learnt how long a read takes, if it has to.
     fn settle(&mut self) -> Result<(), SelftestError> {
         let begun = Instant::now();
         loop {
@@ -121,7 +120,7 @@ impl<D: Device> VerifiedReads<D> {
         }
     }
 
-    /// Reads the known part of the device by polling, each place once.
+    /// Reads each place of the known part once, with polling.
     pub fn learn(&mut self) -> Result<(), SelftestError> {
         self.wait_by(CompletionMode::Poll)?;
         let mut digests = Vec::new();
@@ -140,7 +139,7 @@ impl<D: Device> VerifiedReads<D> {
         Ok(())
     }
 
-    /// Reads at random places, `ios` times by `mode`, up to `depth` at once.
+    /// Reads `ios` random places with `mode`, with up to `depth` reads in flight.
     pub fn read(
         &mut self,
         mode: CompletionMode,
@@ -205,13 +204,13 @@ impl<D: Device> VerifiedReads<D> {
         Ok(())
     }
 
-    /// Pauses, waits for a store and blocks so far.
+    /// Returns the number of pauses, waits for a store, and blocks so far.
     fn waits(&mut self) -> u64 {
         let wait = self.group.counters();
         wait.pauses + wait.monitors + wait.blocks
     }
 
-    /// Reads once, at a place of its own.
+    /// Reads once, at the next place.
     pub fn one(&mut self) -> Result<(), SelftestError> {
         let place = self.next_place();
         self.send(place, 0)?;
@@ -219,7 +218,7 @@ impl<D: Device> VerifiedReads<D> {
         Ok(())
     }
 
-    /// Sends a read of `place`, with a doorbell of its own.
+    /// Sends a read of `place` and writes the doorbell.
     fn send(&mut self, place: u64, tag: u64) -> Result<(), SelftestError> {
         let mut buffer = self.buffers.pop().ok_or(SelftestError::NoBuffer)?;
         buffer.write(0, &UNREAD);
@@ -233,7 +232,7 @@ impl<D: Device> VerifiedReads<D> {
         Ok(())
     }
 
-    /// Waits for the next completions, of which `each` gives the buffer back; returns how many there were.
+    /// Waits for the next completions, for which `each` returns the buffer; returns their number.
     fn reap(
         &mut self,
         mut each: impl FnMut(u64, Completed) -> Option<DmaBuffer>,
@@ -246,7 +245,7 @@ impl<D: Device> VerifiedReads<D> {
         Ok(reaped?)
     }
 
-    /// The next of places in an order that looks like none, the same in every run (splitmix64).
+    /// Returns the next place in a pseudo-random order, which is the same in every run (splitmix64).
     fn next_place(&mut self) -> u64 {
         self.sent += 1;
         let mut z = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -265,7 +264,7 @@ impl<D: Device> VerifiedReads<D> {
     }
 }
 
-/// Everything that is counted, at a moment.
+/// All counters at one moment.
 struct CountsNow {
     wait: WaitCounters,
     faults: Faults,
@@ -273,8 +272,8 @@ struct CountsNow {
     usage: ThreadUsage,
 }
 
-/// Times that the kernel's handlers took an interrupt of the PCIe function `name`, which VFIO names by its
-/// address: `vfio-msix[1](0000:01:00.0)`.
+/// Returns how often the kernel's handlers took an interrupt of the PCIe function `name`. VFIO names its interrupts by
+/// the function's address: `vfio-msix[1](0000:01:00.0)`.
 fn handled(interrupts: &Interrupts, name: &str) -> Option<u64> {
     let address = format!("({})", name.trim_start_matches("pcie:"));
     let lines = interrupts.lines().iter();

@@ -1,4 +1,4 @@
-//! Whoever waits for the source, as a queue's owner waits for its device.
+//! Consumer of the test source's interrupts, which waits like the owner of a queue.
 
 use super::super::error::SelftestError;
 use super::setup::UintrSetup;
@@ -6,23 +6,22 @@ use joulio_cpu::Tsc;
 use joulio_cpu::uintr::ReceiverWoken;
 use joulio_units::Nanos;
 
-/// Longer than anything here takes. On a machine that is as slow as an emulated one the counter is
-/// as slow.
+/// Longest time to wait, longer than anything here takes. On a slow emulated machine the counter is slow as well.
 const PATIENCE: Nanos = Nanos::from_millis(1_000);
 
-/// Consumer of a test source's interrupts: what it has seen of the source. The source counts before
-/// it raises, as a device writes its completion before it sends its interrupt.
+/// Consumer of a test source's interrupts. The source counts before it raises an interrupt, as a device writes its
+/// completion before it sends one.
 #[derive(Debug)]
 pub struct Consumer {
-    /// The source's count so far.
+    /// Count of the source that was last seen.
     at: u64,
-    /// Raises seen after a mark, one at a time.
+    /// Number of marks after which the source's count had risen.
     pub seen: u64,
-    /// Raises beyond the first, of those seen at once.
+    /// Number of raises beyond the first that one mark stood for.
     pub doubled: u64,
-    /// Raises that no mark came for.
+    /// Number of raises without a mark.
     pub lost: u64,
-    /// Marks without a raise.
+    /// Number of marks without a raise.
     pub spurious: u64,
 }
 
@@ -38,8 +37,8 @@ impl Consumer {
         })
     }
 
-    /// Waits for the next: clear, check, wait, where the caller has cleared, and nothing was to be
-    /// seen yet.
+    /// Waits for the next raise by clearing, checking and waiting. The caller has cleared the mark, and no raise was
+    /// pending.
     pub fn next(&mut self, setup: &UintrSetup) -> Result<(), SelftestError> {
         let until = || Tsc::get().after(PATIENCE);
         let wait = || setup.receiver.wait(until());
@@ -56,7 +55,7 @@ impl Consumer {
                 ReceiverWoken::TimedOut if peek()? == self.at => {
                     return Err(SelftestError::NotRaised);
                 }
-                // It may have come after the wait was over, and then a mark comes now.
+                // The interrupt may have come after the wait was over; then there is a mark now.
                 ReceiverWoken::TimedOut => {
                     if wait()? == ReceiverWoken::TimedOut {
                         self.lost += 1;
@@ -68,7 +67,7 @@ impl Consumer {
         }
     }
 
-    /// Takes in the source's count `raised`; returns true if there is something new.
+    /// Compares the source's count `raised` with the last one; returns true if it has risen.
     fn take(&mut self, raised: u64) -> bool {
         let new = raised.saturating_sub(self.at);
         if new > 0 {

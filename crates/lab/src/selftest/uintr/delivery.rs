@@ -1,4 +1,4 @@
-//! Interrupts at any moment: each is seen once.
+//! Interrupts at any moment: each has to be seen once.
 
 use super::super::check::SelftestCheck;
 use super::super::error::SelftestError;
@@ -11,28 +11,28 @@ use joulio_cpu::Tsc;
 use joulio_cpu::uintr::ReceiverState;
 use joulio_units::Nanos;
 
-/// Number of lost interrupts after which a trial ends: more would tell nothing new.
+/// Number of lost interrupts after which a trial ends: more would show nothing new.
 const ENOUGH_LOST: u64 = 5;
 
-/// Trial of a kind of interrupts, one at a time.
+/// Trial with one kind of interrupts, one at a time.
 pub struct Trial {
     pub name: String,
     pub rounds: u32,
     pub how: RaisedWhen,
-    /// True if some interrupts have to come while the thread is not on its CPU.
+    /// True if some interrupts have to arrive while the thread is off its CPU.
     pub away: bool,
 }
 
-/// Means by which the interrupts of a trial are raised.
+/// Way in which the interrupts of a trial are raised.
 #[derive(Clone, Copy)]
 pub enum RaisedWhen {
-    /// Raised by the thread, in a system call.
+    /// By the thread itself, in a system call.
     Now,
-    /// Raised by a timer, within this time: before the wait, in it, at its edges.
+    /// By a timer within this time: before, during or at the edges of the wait.
     Within(Nanos),
 }
 
-/// Runs the trial.
+/// Runs the trial and adds its check.
 pub fn test(setup: &mut UintrSetup, trial: &Trial, parts: &mut Parts) -> Result<(), SelftestError> {
     let before = setup.counts()?;
     setup.signals();
@@ -61,7 +61,7 @@ pub fn test(setup: &mut UintrSetup, trial: &Trial, parts: &mut Parts) -> Result<
     Ok(())
 }
 
-/// Counts from the beginning of a trial to its end.
+/// Differences between the counts at the start and at the end of a trial.
 struct Since {
     raised: u64,
     handled: u64,
@@ -79,7 +79,7 @@ impl Since {
         Since {
             raised: after.raised.wrapping_sub(before.raised),
             handled: after.handled.wrapping_sub(before.handled),
-            // 32 bits in the kernel.
+            // The kernel's counter has 32 bits.
             kernel: u64::from(after.kernel.wrapping_sub(before.kernel) as u32),
             signals,
             switches: now.switches_out.wrapping_sub(then.switches_out),
@@ -89,12 +89,11 @@ impl Since {
         }
     }
 
-    /// Interrupts that neither the handler ran for nor the kernel took, and that were seen. The
-    /// handler runs for each that is raised, unless the kernel takes it, and for each that is
-    /// injected, but once for one that was pending when the thread left and is injected when it is
-    /// back. What it ran for less was swallowed, and an injected one stood in. When one comes just
-    /// between the injection and the return to user space the two are one run: some are allowed
-    /// for that.
+    /// Returns the number of interrupts that were seen although neither the handler ran for them nor the kernel took
+    /// them. The handler runs once for each raised interrupt that the kernel does not take, and once for each injected
+    /// one. An interrupt that was pending when the thread left its CPU, and is injected when it is back, gives only one
+    /// run. Fewer runs mean that an interrupt was swallowed and an injected one replaced it. An interrupt that arrives
+    /// just between the injection and the return to user space also merges with it, so a few are allowed.
     fn made_good(&self, consumer: &Consumer) -> u64 {
         let runs = self.handled + self.kernel + self.rescued + consumer.lost;
         (self.raised + self.injected).saturating_sub(runs)
@@ -141,7 +140,7 @@ fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> SelftestCheck {
     check.demand(since.bound, || {
         "the interrupt was taken away meanwhile".into()
     });
-    // One interrupt is in flight at a time, so that a switch sends at most one to the kernel.
+    // One interrupt is in flight at a time, so a context switch sends at most one to the kernel.
     check.demand(kernel <= switches, || {
         format!("the kernel took {kernel}, and the thread left its CPU {switches} times only")
     });
@@ -194,7 +193,7 @@ mod tests {
         assert!(judge(&trial(true), &consumer, &since).passed);
         type Spoil = fn(&mut Consumer, &mut Since);
         let spoils: [Spoil; 8] = [
-            // A handler that does not re-arm, on a machine that switches often.
+            // A handler that does not re-arm, on a machine with many context switches.
             |_, since| (since.injected, since.switches, since.handled) = (11, 11, 11),
             |consumer, _| consumer.lost = 1,
             |consumer, _| consumer.seen = 9,

@@ -1,4 +1,4 @@
-//! `joulio selftest uintr`: every interrupt that is raised is seen, wherever it meets the thread.
+//! `joulio selftest uintr`: every raised interrupt is seen, at whatever instruction of the thread it arrives.
 
 mod consumer;
 mod delivery;
@@ -19,14 +19,14 @@ use setup::UintrSetup;
 
 /// Longest time from setting a timer to its interrupt: about as long as a device takes.
 const SOON: Nanos = Nanos::from_micros(50);
-/// Longest time from setting a timer to its interrupt beside another process: so long that the other process runs in
-/// between.
+/// Longest time from setting a timer to its interrupt beside another process: long enough for the other process to run
+/// in between.
 const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 
-/// Tests it on the calling thread's CPU.
+/// Tests user interrupts on the calling thread's CPU.
 pub fn test(rounds: u32, cpus: &PinnedCpus) -> Result<Tested, SelftestError> {
     let cpu = u32::try_from(cpus.own).unwrap_or(u32::MAX);
-    // Unavailable user interrupts are reported before anything is begun.
+    // Unavailable user interrupts are reported before any test begins.
     drop(UintrSetup::new(cpu, Depth::C02).map_err(SelftestError::NoUserInterrupts)?);
     let mut parts = Parts::default();
     for depth in DEPTHS {
@@ -60,10 +60,10 @@ fn setup(cpu: u32, depth: Depth) -> Result<UintrSetup, SelftestError> {
     Ok(UintrSetup::new(cpu, depth)?)
 }
 
-/// Tests delivery with another process on the CPU: what comes while that runs goes to the kernel,
-/// and what it has of ours is nothing.
+/// Tests delivery with another process on the CPU: interrupts that arrive while it runs go to the kernel, and that
+/// process is not affected by them.
 fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
-    // Started first, so that it inherits nothing of the rest.
+    // The other process is started first, so that it inherits no open receiver.
     let bystander = Bystander::start().map_err(SelftestError::Bystander)?;
     let mut setup = setup(cpu, Depth::C02)?;
     let trial = Trial {
@@ -87,8 +87,7 @@ fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Selfte
     Ok(())
 }
 
-/// Waits that nothing ends. A thread has one receiver at a time, so that each is made when it is
-/// measured.
+/// Returns waits that nothing ends. A thread has only one receiver at a time, so each is created when it is measured.
 fn waits(cpu: u32) -> Vec<MeasuredWait> {
     let uintr = DEPTHS.map(|depth| {
         let mut made = None;

@@ -1,4 +1,4 @@
-//! A thread that takes the interrupts of a test source, and everything that is counted of it.
+//! A thread that receives the interrupts of a test source, with its counters.
 
 use joulio_cpu::Depth;
 use joulio_cpu::uintr::{Receiver, ReceiverStatus, TestSource, UintrError};
@@ -8,31 +8,31 @@ use rustix::io::{Errno, read};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Receiver and source of a test. The receiver is dropped first, so that the source still exists when the receiver
-/// lets go of it.
+/// detaches from it.
 pub struct UintrSetup {
     pub receiver: Receiver,
     pub source: TestSource,
     eventfd: OwnedFd,
 }
 
-/// Everything that is counted, at a moment.
+/// All counters at one moment.
 pub struct UintrCounts {
     pub status: ReceiverStatus,
-    /// Times that the source was raised.
+    /// Number of times that the source was raised.
     pub raised: u64,
-    /// Times that the handler ran.
+    /// Number of times that the handler ran.
     pub handled: u64,
-    /// Times that the kernel's handler ran, by /proc/interrupts.
+    /// Number of times that the kernel's handler ran, from /proc/interrupts.
     pub kernel: u64,
 }
 
 /// Reason why a receiver and its test source are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The module, or this CPU.
+    /// The module or the CPU does not support it.
     #[error(transparent)]
     Uintr(#[from] UintrError),
-    /// The system gives no eventfd.
+    /// The system cannot create an eventfd.
     #[error("no eventfd: {0}")]
     Eventfd(Errno),
     /// /proc/interrupts cannot be read.
@@ -41,7 +41,7 @@ pub enum SetupError {
 }
 
 impl UintrSetup {
-    /// A setup on the calling thread, which is pinned to `cpu`.
+    /// Sets up a receiver on the calling thread, which is pinned to `cpu`.
     pub fn new(cpu: u32, depth: Depth) -> Result<UintrSetup, SetupError> {
         let mut receiver = Receiver::open(depth)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
@@ -56,7 +56,7 @@ impl UintrSetup {
         })
     }
 
-    /// Returns all counts.
+    /// Reads all counters.
     pub fn counts(&self) -> Result<UintrCounts, SetupError> {
         let status = self.receiver.status()?;
         Ok(UintrCounts {
@@ -72,7 +72,7 @@ impl UintrSetup {
         let mut count = [0; size_of::<u64>()];
         match read(&self.eventfd, &mut count) {
             Ok(_) => u64::from_ne_bytes(count),
-            // The error says that there were none.
+            // The read fails if there were none.
             Err(_) => 0,
         }
     }

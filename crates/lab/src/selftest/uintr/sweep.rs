@@ -1,5 +1,5 @@
-//! Interrupts at one instruction: of the window between the check and the sleep, and of the
-//! handler itself. A breakpoint of the CPU, at each byte in turn, raises them.
+//! Interrupts at each instruction of the window between the check and the sleep, and of the handler itself. A
+//! breakpoint of the CPU, set at each byte in turn, raises them.
 
 use super::super::check::SelftestCheck;
 use super::super::error::SelftestError;
@@ -11,34 +11,33 @@ use joulio_cpu::uintr::{Code, Once, UintrError};
 use joulio_units::Nanos;
 use std::ops::Range;
 
-/// Time after which a wait that nothing ended is over.
+/// Time after which a wait ends if nothing else ends it.
 const LONG: Nanos = Nanos::from_millis(100);
-/// The highest bit of the half of a deadline that TPAUSE takes in EAX: what a wait does with the
-/// two halves must not show in how it ends. In a counter it changes about once a second, so that a
-/// test which takes deadlines as they come sees one of its values.
+/// Highest bit of the half of a deadline that TPAUSE takes in EAX. How the deadline is split must not affect how a wait
+/// ends. The bit changes about once a second, so a test with arbitrary deadlines would use only one of its values.
 const TOP_OF_LOW_HALF: u64 = 1 << 31;
-/// Tries of each byte. Once is too few: another thread may run, and the mark that follows that
-/// keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
+/// Number of tries for each byte. One is not enough: another thread may run, and the mark that follows keeps the wait
+/// from its TPAUSE; or a timer may end a sleep that should not have begun.
 const TRIES: usize = 5;
 
-/// Result of trying the addresses of some code.
+/// Results of trying the addresses of some code.
 #[derive(Default)]
 struct Swept {
-    /// Numbers of hits of the breakpoint, by instruction.
+    /// Addresses at which the breakpoint was hit, which are those of instructions.
     hits: Vec<usize>,
     lost: u64,
 }
 
 /// Result of trying one address.
 enum Met {
-    /// The address is not the beginning of an instruction.
+    /// No instruction begins at the address.
     Nothing,
     Seen,
     Lost,
 }
 
 impl Swept {
-    /// Tries `at`.
+    /// Tries the address `at`.
     fn address(
         &mut self,
         at: usize,
@@ -71,17 +70,17 @@ impl Swept {
     }
 }
 
-/// Returns the first counter value from `from` on in which the bit is set, or is not.
+/// Returns the first counter value from `from` on in which the bit is `set`.
 fn with_top(from: u64, set: bool) -> u64 {
     if (from & TOP_OF_LOW_HALF != 0) == set {
         return from;
     }
-    // The next time that the bit changes, all below it is 0.
+    // The next value in which the bit changes has only zeroes below it.
     (from | (TOP_OF_LOW_HALF - 1)) + 1
 }
 
-/// Returns whether a round that was marked before the sleep did not sleep: neither the system's limit nor the
-/// deadline ended it.
+/// Returns true if a round that was marked before the sleep did not sleep: neither the system's limit nor the deadline
+/// ended it.
 fn prompt(once: Once, deadline: u64) -> bool {
     once.marked && !once.limited && Tsc::now() < deadline
 }
@@ -93,8 +92,7 @@ fn met(seen: bool) -> Met {
     }
 }
 
-/// The interrupt comes anywhere from the first instruction of a wait to its TPAUSE; with deadlines
-/// of both kinds.
+/// Tests an interrupt at each byte from the first instruction of a wait to its TPAUSE, with both kinds of deadlines.
 pub fn wait(setup: &UintrSetup, parts: &mut Parts) -> Result<(), SelftestError> {
     for set in [false, true] {
         wait_until(setup, set, parts)?;
@@ -129,9 +127,9 @@ fn wait_until(setup: &UintrSetup, set: bool, parts: &mut Parts) -> Result<(), Se
     Ok(())
 }
 
-/// A second interrupt comes in the handler of a first, which found the thread in the window.
-/// Before the re-arm it is swallowed, and the mark is for both; after it the handler runs again.
-/// In either case the next one has to be delivered.
+/// Tests a second interrupt within the handler of a first one, which arrived in the window. Before the handler re-arms,
+/// the second is swallowed and the mark stands for both; afterwards the handler runs again. In either case a later
+/// interrupt has to be delivered.
 pub fn handler(setup: &UintrSetup, parts: &mut Parts) -> Result<(), SelftestError> {
     let UintrSetup {
         receiver, source, ..
@@ -164,7 +162,7 @@ pub fn handler(setup: &UintrSetup, parts: &mut Parts) -> Result<(), SelftestErro
     Ok(())
 }
 
-/// An interrupt is pending, and delivered before each instruction of the window in turn.
+/// Tests an interrupt that is pending and delivered before each instruction of the window in turn.
 pub fn pending(setup: &UintrSetup, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
     let UintrSetup {
         receiver, source, ..

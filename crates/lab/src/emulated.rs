@@ -30,7 +30,7 @@ pub struct Emulated {
     number: u64,
 }
 
-/// How a controller in this process is used.
+/// Use of a controller in this process.
 #[derive(Clone, Debug, Default)]
 pub struct EmulatedUse {
     /// Seed of the device if its name has none.

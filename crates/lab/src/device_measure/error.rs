@@ -28,7 +28,7 @@ pub enum DeviceMeasureError {
     NotWritten {
         /// File of the profile.
         path: PathBuf,
-        /// What spoiled the measurement.
+        /// Disturbance that spoiled the measurement.
         spoiled: Spoiled,
     },
     /// Rates were measured, but no profile fits them.

@@ -13,7 +13,7 @@ pub enum CoreActivity {
     Rest,
     /// Polls of a word of memory that never changes.
     Spin,
-    /// The same polls with a PAUSE instruction between them.
+    /// Polls of such a word with a PAUSE instruction between them.
     SpinPause,
     /// Timed waits: TPAUSE, or MWAITX.
     Pause(#[serde(with = "DepthName")] Depth),

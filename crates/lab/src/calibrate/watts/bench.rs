@@ -54,7 +54,7 @@ impl From<Energy> for MeanPower {
     }
 }
 
-/// What the cores did in a window.
+/// Record of the cores' activity in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ran {
     /// Timer sleeps that ended, per second and core.

@@ -23,7 +23,7 @@ pub struct Mean {
     pub watts: f64,
     /// Bound of the meter's own error, in watts.
     pub error: f64,
-    /// What the cores did.
+    /// Record of the cores' activity.
     pub ran: Ran,
 }
 

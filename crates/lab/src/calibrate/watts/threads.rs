@@ -55,7 +55,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What one thread did.
+/// Record of one thread's activity.
 #[derive(Clone, Copy, Default)]
 struct CoreWork {
     wakes: u64,

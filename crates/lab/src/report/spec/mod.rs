@@ -21,7 +21,7 @@ pub use values::{OneOrMore, Where};
 pub struct SpecError {
     /// `table`, `figure` or `observation`.
     pub kind: &'static str,
-    /// Its `id`, from which its line is found.
+    /// The `id`, from which the line in the file is found.
     pub id: String,
     /// Description of the mistake, and of the correct form.
     pub problem: String,

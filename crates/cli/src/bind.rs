@@ -26,7 +26,7 @@ pub struct BindArgs {
     noiommu: bool,
 }
 
-/// `joulio bind`.
+/// Runs `joulio bind`.
 pub fn bind(args: &BindArgs) -> Outcome {
     let sysfs = Sysfs::default();
     let no_iommu = match args.noiommu {
@@ -58,7 +58,7 @@ pub fn bind(args: &BindArgs) -> Outcome {
     Ok(())
 }
 
-/// `joulio unbind`.
+/// Runs `joulio unbind`.
 pub fn unbind(args: &UnbindArgs) -> Outcome {
     let sysfs = Sysfs::default();
     for (index, address) in args.addresses.iter().enumerate() {
@@ -69,7 +69,7 @@ pub fn unbind(args: &UnbindArgs) -> Outcome {
     Ok(())
 }
 
-/// `error`, after others were moved or before.
+/// Returns the failure for `error`; its status depends on whether controllers were already moved.
 fn failure(error: PciError, moved: bool) -> Failure {
     match moved {
         true => Failure::run(error),

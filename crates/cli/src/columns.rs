@@ -1,4 +1,4 @@
-//! Columns of text, without borders, as many as the terminal has room for.
+//! Text in columns without borders, as many as the terminal has room for.
 
 use crate::output::terminal_width;
 use comfy_table::presets::NOTHING;
@@ -7,7 +7,7 @@ pub use joulio_lab::printable as clean;
 use std::fmt::Write;
 use textwrap::core::display_width;
 
-/// Headings of figures that are left out last, the first the very last; a `*` behind them does not count.
+/// Headings of figures that are dropped last, in descending order; a `*` after a heading is ignored.
 const FIRST: [&str; 16] = [
     "modelled",
     "error",
@@ -33,18 +33,17 @@ const BETWEEN: usize = 2;
 /// Choice of a table's columns of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Chosen {
-    /// Columns as far as the terminal has room; all of them elsewhere.
+    /// Columns that fit the terminal; all if there is no terminal.
     #[default]
     Fitting,
-    /// All, however long the lines are.
+    /// All columns, even if lines become too long.
     All,
     /// Columns by their headings.
     Named(Vec<String>),
 }
 
-/// A header, and rows of as many cells below it: the first `left` columns are words and begin at
-/// the left, the others are figures and end at the right. What the terminal has no room for is left out,
-/// and said to be.
+/// Formats a header and rows with as many cells. The first `left` columns are words, aligned left; the others are
+/// figures, aligned right. Columns that do not fit the terminal are dropped, and a line lists them.
 pub fn columns(
     header: impl IntoIterator<Item: Into<String>>,
     rows: impl IntoIterator<Item: IntoIterator<Item: Into<String>>>,
@@ -53,7 +52,7 @@ pub fn columns(
     chosen_columns(header, rows, left, &Chosen::Fitting)
 }
 
-/// A table as [`columns`] makes it, of the figures that are `chosen`.
+/// Formats a table as [`columns`] does, with the `chosen` figures.
 pub fn chosen_columns(
     header: impl IntoIterator<Item: Into<String>>,
     rows: impl IntoIterator<Item: IntoIterator<Item: Into<String>>>,
@@ -69,8 +68,8 @@ pub fn chosen_columns(
     fitted(&header, &rows, left, chosen, terminal_width())
 }
 
-/// A table as [`columns`] makes it, whose last column of words tells the rows apart: where it would be cut,
-/// it stands whole on a line of its own, and the figures below it.
+/// Formats a table as [`columns`] does, in which the last column of words distinguishes the rows. If it would be cut,
+/// it gets a line of its own, with the figures on the next line.
 pub fn distinct_columns(header: &[&str], rows: &[Vec<String>], left: usize) -> String {
     let header: Vec<String> = header.iter().map(|cell| clean(cell)).collect();
     let cells = |row: &Vec<String>| row.iter().map(|cell| clean(cell)).collect();
@@ -106,20 +105,20 @@ fn apart(header: &[String], rows: &[Vec<String>], left: usize, width: Option<usi
     text
 }
 
-/// True if a cell of the last of the `left` columns of words would be cut in a table of `width` columns.
+/// Returns true if a cell in the last of the `left` columns of words would be cut in a table of `width` characters.
 fn cuts(header: &[String], rows: &[Vec<String>], left: usize, width: usize) -> bool {
     let (words, _) = fitting(header, rows, &groups(header, left), width);
     words[left - 1] < width_of(header, rows, left - 1)
 }
 
-/// Columns of the longest cell of the column `index`.
+/// Returns the width of the longest cell in the column `index`.
 fn width_of(header: &[String], rows: &[Vec<String>], index: usize) -> usize {
     let cells = rows.iter().filter_map(|row| row.get(index));
     let cells = cells.chain([&header[index]]);
     cells.map(|cell| display_width(cell)).max().unwrap_or(0)
 }
 
-/// The table in lines of up to `width` columns.
+/// Formats the table in lines of up to `width` characters.
 fn fitted(
     header: &[String],
     rows: &[Vec<String>],
@@ -158,7 +157,7 @@ fn fitted(
     }
     if let (Some(width), Some((last, others))) = (width, out.split_last()) {
         let others = others.iter().map(|name| format!("{name},"));
-        // In as many lines as it takes, none longer than the terminal.
+        // The list of dropped columns is broken into lines that fit the terminal.
         let mut line = String::from(" no room for");
         for part in others.chain([(*last).to_owned()]) {
             if display_width(&line) + 1 + display_width(&part) > width {
@@ -172,10 +171,11 @@ fn fitted(
     text
 }
 
-/// Columns that stand or go together.
+/// Columns that are kept or dropped together.
 type Group = std::ops::Range<usize>;
 
-/// The columns of figures, each with the bounds or the other end behind it, which mean nothing without it.
+/// Returns the columns of figures, each together with the following columns of its bounds, which mean nothing by
+/// themselves.
 fn groups(header: &[String], left: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, heading) in header.iter().enumerate().skip(left) {
@@ -192,7 +192,7 @@ fn groups(header: &[String], left: usize) -> Vec<Group> {
     groups
 }
 
-/// Longest cells of the columns of words, and the columns of figures, that have room in `width`.
+/// Returns the widths of the columns of words, and the columns of figures, that fit into `width`.
 fn fitting(
     header: &[String],
     rows: &[Vec<String>],
@@ -215,7 +215,7 @@ fn fitting(
     by_rank.sort_by_key(rank);
     let left = groups.first().map_or(header.len(), |group| group.start);
     let mut words: Vec<usize> = (0..left).map(width_of).collect();
-    // Room for the first columns of figures: words are cut, the longest first.
+    // To make room for the first columns of figures, words are cut, the longest first.
     let taken = |words: &[usize]| words.iter().map(|width| width + BETWEEN).sum::<usize>();
     for (figures, shortest) in [(FIGURES, CUT), (1, SHORTEST)] {
         let first = by_rank.iter().take(figures);
@@ -239,26 +239,26 @@ fn fitting(
     (words, kept)
 }
 
-/// Columns of figures that words make room for.
+/// Number of columns of figures for which words are cut.
 const FIGURES: usize = 4;
-/// Characters that a word is not cut below to make room for them.
+/// Smallest number of characters to which a word is cut for these columns.
 const CUT: usize = 20;
-/// Characters that a word is not cut below to make room for one.
+/// Smallest number of characters to which a word is cut for a single column.
 const SHORTEST: usize = 8;
 
-/// True if `name` is `heading`, with its unit or without, in capitals or not, with underscores or spaces.
+/// Returns true if `name` stands for `heading`: with or without its unit, in any case, with underscores or spaces.
 pub fn is_named(heading: &str, name: &str) -> bool {
     let name = &name.replace('_', " ");
     let bare = heading.strip_suffix(" us").unwrap_or(heading);
     heading.eq_ignore_ascii_case(name) || bare.eq_ignore_ascii_case(name)
 }
 
-/// A heading without the mark of a model's figure.
+/// Returns a heading without the mark of modelled figures.
 fn plain(heading: &str) -> &str {
     heading.trim_end_matches('*')
 }
 
-/// The columns `kept`, of which the first `left` are words, cut to as many characters as `words` has for them.
+/// Formats the columns `kept`, of which the first `left` are words, cut to the number of characters in `words`.
 fn table(
     header: &[String],
     rows: &[Vec<String>],
@@ -428,7 +428,7 @@ mod tests {
     fn columns_are_chosen_by_name() {
         let text = of(&Chosen::Named(vec!["p99".into(), "W".into()]), Some(10));
         assert_eq!(text.lines().next(), Some(" completion  p99 us     W*"));
-        // In the order in which they are named; what these runs have none of is said.
+        // Columns are shown in the order in which they are named; a line lists those that these runs do not have.
         let text = of(
             &Chosen::Named(["W", "uintr/IO", "p99 us"].map(String::from).to_vec()),
             None,

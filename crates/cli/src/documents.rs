@@ -1,4 +1,4 @@
-//! `joulio completions` and `joulio man`: what packages install beside the command.
+//! `joulio completions` and `joulio man`: files that packages install beside the command.
 
 use crate::failure::Failure;
 use crate::output::print_data;
@@ -26,14 +26,14 @@ pub struct ManArgs {
     date: String,
 }
 
-/// `joulio completions`.
+/// Runs `joulio completions`.
 pub fn completions(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     generate(args.shell, &mut written(), "joulio", &mut script);
     print_data(&String::from_utf8_lossy(&script))
 }
 
-/// `joulio man`.
+/// Runs `joulio man`.
 pub fn man(args: &ManArgs) -> Outcome {
     let folder = &args.folder;
     let wrong = |error| Failure::input(format!("{}: {error}", folder.display()));
@@ -56,8 +56,8 @@ fn pages(command: &clap::Command, date: &str, folder: &Path) -> io::Result<()> {
     write(folder.join(man.get_filename()), page)
 }
 
-/// The page with a head that names joulio, not the subcommand alone, and without what `mandoc -Tlint`
-/// warns of: a blank at a line's end, a break beside an empty line.
+/// Gives the page a header that names joulio and not only the subcommand, and removes what `mandoc -Tlint` warns of:
+/// blanks at the end of lines, and breaks beside empty lines.
 fn tidy(page: &str, date: &str) -> String {
     let lines: Vec<_> = page.lines().map(str::trim_end).collect();
     let is_empty = |line: Option<&&str>| line.is_some_and(|line| line.is_empty());

@@ -1,4 +1,4 @@
-//! Errors as a user sees them: one line, and an exit status.
+//! Errors as the user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
 use crate::output::earlier::Earlier;
@@ -26,34 +26,34 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Why a command ended.
+/// Reason why a command ended without success.
 #[derive(Debug)]
 pub enum Failure {
-    /// Refusal of a request; nothing was changed. Status 2.
+    /// The request was refused; nothing was changed. Status 2.
     Input(String),
-    /// Failure of what was begun. Status 1.
+    /// A failure after work had begun. Status 1.
     Run(String),
-    /// A signal ended it before all was done that was requested: what was not. Status 128 and the
-    /// signal's number, as shells have it.
+    /// A signal ended the command; the text says what was not done. The status is 128 plus the signal's number, as in
+    /// shells.
     Interrupted(Signal, String),
-    /// A command that was run has ended so: its own exit status, and nothing to say.
+    /// The user's command ended with this status, and joulio prints nothing.
     Command(u8),
-    /// Standard output was closed: whoever read it has enough. Status 0.
+    /// Standard output was closed, because its reader needs no more. Status 0.
     Pipe,
 }
 
 impl Failure {
-    /// A failure before anything was done.
+    /// Creates a failure before anything was done.
     pub fn input(error: impl Display) -> Failure {
         Failure::Input(error.to_string())
     }
 
-    /// A failure in the doing.
+    /// Creates a failure after work had begun.
     pub fn run(error: impl Display) -> Failure {
         Failure::Run(error.to_string())
     }
 
-    /// A failure before anything was done, if it is a `refusal`, or else in the doing.
+    /// Creates a failure before anything was done if it is a `refusal`, otherwise one after work had begun.
     fn either(refusal: bool, error: impl Display) -> Failure {
         match refusal {
             true => Failure::input(error),
@@ -61,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// Standard output cannot be written to.
+    /// Creates the failure for an error when writing to standard output.
     pub fn stdout(error: &std::io::Error) -> Failure {
         match error.kind() {
             ErrorKind::BrokenPipe => Failure::Pipe,
@@ -69,7 +69,7 @@ impl Failure {
         }
     }
 
-    /// A signal came before all was done: what came of it.
+    /// Creates the failure for a signal before all was done; `what` describes what was not.
     pub fn interrupted(what: impl Display) -> Failure {
         match Failure::run(what).after_signal() {
             Failure::Run(what) => Failure::Run(format!("ended early; {what}")),
@@ -77,7 +77,7 @@ impl Failure {
         }
     }
 
-    /// The failure, reported as what came of the signal that ended the command, if one did.
+    /// Returns the failure as a consequence of the signal that ended the command, if there was one.
     pub fn after_signal(self) -> Failure {
         match (signal(), self) {
             (Some(signal), Failure::Input(what) | Failure::Run(what)) => {
@@ -110,7 +110,7 @@ impl From<ChangeError> for Failure {
 }
 
 impl From<FactorError> for Failure {
-    /// A factor is named as its flag is.
+    /// Names a factor by its flag.
     fn from(error: FactorError) -> Failure {
         Failure::input(format!("--{error}"))
     }
@@ -122,7 +122,7 @@ impl From<Box<ChangeError>> for Failure {
     }
 }
 
-/// Implements `From` for errors that come before anything is done.
+/// Implements `From` for errors that occur before anything is done.
 macro_rules! refusals {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {
@@ -133,7 +133,7 @@ macro_rules! refusals {
     };
 }
 
-/// Implements `From` for errors that know whether they came before anything was done.
+/// Implements `From` for errors that know whether they occurred before anything was done.
 macro_rules! refusals_or_runs {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {
@@ -198,7 +198,7 @@ impl From<WattsError> for Failure {
     fn from(error: WattsError) -> Failure {
         match &error {
             WattsError::Interrupted => return Failure::interrupted(error),
-            // Each has a line, and there may be many.
+            // Each meter has a line of its own, and there may be many.
             WattsError::NoMeter(each) => each.iter().for_each(|line| say(&one_line(line))),
             _ => {}
         }
@@ -215,7 +215,7 @@ impl From<DeviceMeasureError> for Failure {
     }
 }
 
-/// Help and version as clap has them; a wrong flag in one line.
+/// Prints help and version as clap does, and an error about flags as one line.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let printed = error.print().and_then(|()| std::io::stdout().flush());
@@ -232,9 +232,9 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Clap's message about a wrong flag, in one line.
+/// Returns clap's error message in one line.
 pub fn usage_line(error: &clap::Error) -> String {
-    // Complete without what was "invalid".
+    // This message is complete without clap's "invalid" text.
     if let Some(earlier) = error
         .source()
         .and_then(|source| source.downcast_ref::<Earlier>())
@@ -242,14 +242,14 @@ pub fn usage_line(error: &clap::Error) -> String {
         return one_line(&earlier.to_string());
     }
     let text = error.to_string();
-    // The message, then the tips; usage and the pointer to --help are for the help.
+    // Keeps the message and the tips, without the usage and the pointer to --help.
     let message = text.split("\n\nUsage:").next().unwrap_or(&text);
     let message = message
         .split("\n\nFor more information")
         .next()
         .unwrap_or(message);
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    // What looks like a flag is meant for one.
+    // Removes tips that are not about flags the help shows.
     let parts = message.split("tip: ").map(str::trim);
     let hides = suggests_hidden(error);
     let parts = parts.filter(|part| {
@@ -259,7 +259,7 @@ pub fn usage_line(error: &clap::Error) -> String {
     one_line(&parts.collect::<Vec<_>>().join("; "))
 }
 
-/// True if clap proposes a flag that the help does not show.
+/// Returns true if clap proposes a flag that the help does not show.
 fn suggests_hidden(error: &clap::Error) -> bool {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::SuggestedArg) else {
         return false;
@@ -276,15 +276,15 @@ fn suggests_hidden(error: &clap::Error) -> bool {
     false
 }
 
-/// Writes `message` to standard error, broken between words where that is a terminal. Where that is closed or full nobody reads it, and the exit
-/// status alone says what happened.
+/// Writes `message` to standard error, broken between words on a terminal. If standard error is closed or full, only
+/// the exit status shows what happened.
 pub fn say(message: &str) {
     let line = clean_lines(&format!("joulio: {message}\n"));
     let line = fitted(line, std::io::stderr());
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// Removes what would begin a line, or command the terminal.
+/// Replaces line breaks and control characters, so that the text stays in one line.
 fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

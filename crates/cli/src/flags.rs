@@ -1,8 +1,8 @@
-//! Flags of all subcommands: both spellings of each, and the groups of the help.
+//! Flags of all subcommands: both spellings, and the groups in the help.
 
 use clap::{Arg, Command};
 
-/// Groups of flags, by the long names of those in them. What is in none keeps its own.
+/// Groups of flags, with the long names of their members; other flags keep their own heading.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Workload",
@@ -83,17 +83,17 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// Subcommands with so many flags that groups help.
+/// Subcommands with so many flags that groups are useful.
 const GROUPED: [&str; 4] = ["bench", "advise", "trace", "stat"];
 
-/// `command`, its flags in groups.
+/// Puts the flags of `command` into groups.
 pub fn with_groups(command: Command) -> Command {
     GROUPED.into_iter().fold(command, |command, name| {
         command.mut_subcommand(name, |subcommand| subcommand.mut_args(grouped))
     })
 }
 
-/// `flag` in the group that it is listed in.
+/// Puts `flag` into its group.
 fn grouped(flag: Arg) -> Arg {
     let long = flag.get_long();
     let group = GROUPS
@@ -105,7 +105,7 @@ fn grouped(flag: Arg) -> Arg {
     }
 }
 
-/// `command`, in which every flag may be written with underscores, as fio has them, or with hyphens.
+/// Allows every flag of `command` to be written with underscores, as in fio, or with hyphens.
 pub fn with_both_spellings(command: Command) -> Command {
     command
         .mut_args(|flag| {
@@ -125,7 +125,7 @@ pub fn with_both_spellings(command: Command) -> Command {
         .mut_subcommands(with_both_spellings)
 }
 
-/// `name` with hyphens for underscores, or the other way around.
+/// Returns `name` with hyphens instead of underscores, or the other way around.
 fn other_spelling(name: &str) -> Option<String> {
     match (name.contains('-'), name.contains('_')) {
         (true, false) => Some(name.replace('-', "_")),
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::written;
 
-    /// Asks `check` of every flag of `command` and its subcommands.
+    /// Calls `check` for every flag of `command` and its subcommands.
     fn each(command: &Command, check: &mut impl FnMut(&Command, &Arg)) {
         for flag in command.get_arguments() {
             check(command, flag);

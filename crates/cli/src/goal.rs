@@ -1,4 +1,4 @@
-//! Flags of the completion mode `adaptive`: what it is to reach.
+//! Flags for the goal of the completion mode `adaptive`.
 
 use joulio_lab::experiment::{GoalOptions, parse_latency_budget};
 use joulio_nvme::wait::{Objective, Promised};
@@ -23,7 +23,7 @@ pub struct GoalArgs {
 }
 
 impl GoalArgs {
-    /// The goal that the flags describe.
+    /// Returns the goal that the flags describe.
     pub fn options(&self) -> GoalOptions {
         GoalOptions {
             objective: self.objective,

@@ -1,4 +1,4 @@
-//! The help of the command alone: its subcommands in groups.
+//! Help of the command itself, with its subcommands in groups.
 
 use crate::output::terminal_width;
 use clap::Command;
@@ -28,10 +28,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Help", &["help", "man", "completions"]),
 ];
 
-/// The subcommand that clap adds, which has one more use here.
+/// Description of clap's help subcommand, which has an additional use here.
 const HELP: &str = "The help of a subcommand; help metrics: what the columns of bench are";
 
-/// Variables of the environment, and what each changes: in so few words that no page has to wrap them.
+/// Environment variables with their effects, in so few words that no line has to wrap.
 const ENVIRONMENT: [(&str, &str); 7] = [
     (
         "COLUMNS",
@@ -57,17 +57,17 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ),
 ];
 
-/// Columns of the subcommands' names, with what is on either side.
+/// Width of the column of subcommands' names, with the blanks around it.
 const INDENT: usize = 16;
 
-/// `command`, whose help has its subcommands in groups, and at its end the environment.
+/// Puts the subcommands in the help of `command` into groups, and adds the environment variables at its end.
 pub fn with_command_groups(command: Command) -> Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let width = terminal_width().unwrap_or(100).max(2 * INDENT);
     let mut groups = String::new();
     for (heading, names) in GROUPS {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(groups, "{header}{heading}:{header:#}");
         for name in names {
             let about = about(&command, name);
@@ -90,7 +90,7 @@ pub fn with_command_groups(command: Command) -> Command {
     ))
 }
 
-/// Description of the subcommand `name`, in a line.
+/// Returns the description of the subcommand `name` in one line.
 fn about(command: &Command, name: &str) -> String {
     let known = command.find_subcommand(name).and_then(Command::get_about);
     known.map_or_else(|| HELP.to_owned(), ToString::to_string)

@@ -27,7 +27,7 @@ pub struct NamespaceArgs {
     namespace_id: Option<u32>,
 }
 
-/// `joulio id-ctrl`.
+/// Runs `joulio id-ctrl`.
 pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
     let controller = inspect(&args.device, cancel())?.controller;
     match args.output.format() {
@@ -36,7 +36,7 @@ pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
     }
 }
 
-/// `joulio id-ns`.
+/// Runs `joulio id-ns`.
 pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let inspected = inspect(&args.controller.device, cancel())?;
     let nsid = args.namespace_id.unwrap_or(inspected.nsid);
@@ -50,7 +50,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     }
 }
 
-/// `joulio smart-log`.
+/// Runs `joulio smart-log`.
 pub fn smart_log(args: &ControllerArgs) -> Outcome {
     let inspected = inspect(&args.device, cancel())?;
     let log = inspected.controller.smart_log().map_err(Failure::run)?;

@@ -1,4 +1,4 @@
-//! `joulio knobs`: settings of the kernel that change what an I/O costs.
+//! `joulio knobs`: kernel settings that change what an I/O costs.
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
@@ -35,7 +35,7 @@ pub struct KnobsArgs {
     root: PathBuf,
 }
 
-/// `joulio knobs`.
+/// Runs `joulio knobs`.
 pub fn run(args: &KnobsArgs) -> Outcome {
     let disk = args.disk.as_deref().map(disk_name);
     let disk = disk.map(|name| {
@@ -52,7 +52,7 @@ pub fn run(args: &KnobsArgs) -> Outcome {
         find_disk(&args.root, disk).map_err(Failure::input)?;
     }
     check_distinct(&args.set).map_err(Failure::input)?;
-    // Before there is anything that a signal would leave behind.
+    // Signals are handled before there is anything to restore.
     let stop = stop_on_signals()?;
     let mut changes = Changes::new(say);
     let wanted = args.set.iter();
@@ -72,7 +72,7 @@ pub fn run(args: &KnobsArgs) -> Outcome {
     Ok(())
 }
 
-/// For people.
+/// Formats the settings as text.
 fn text(rows: &[KnobListing]) -> String {
     let mut out = String::new();
     for row in rows {
@@ -80,7 +80,7 @@ fn text(rows: &[KnobListing]) -> String {
             Ok((value, allowed)) => format!("{value} ({allowed})"),
             Err(why) => format!("not here: {why}"),
         };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{:<18}: {text}", row.name);
     }
     out

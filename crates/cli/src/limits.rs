@@ -1,20 +1,20 @@
-//! The limits that a shell sets on what it starts: open files, and the first thread's stack.
+//! Resource limits set by a shell: open files, and the stack of the first thread.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::process::ExitCode;
 use std::thread;
 
-/// More files than any run opens. A program that we start may go through all numbers below its
-/// limit.
+/// Limit of open files that no run reaches; it is not higher, because a program that we start may loop over all numbers
+/// below it.
 const MAX_FILES: u64 = 1 << 20;
 /// Stack in bytes that Rust gives every other thread.
 const MIN_STACK: u64 = 2 << 20;
 /// Stack in bytes that a shell usually gives the first thread.
 const STACK: usize = 8 << 20;
 
-/// Raises the limit of open files as far as it may be raised: a job takes several, and shells start
-/// programs with 1024 for the sake of those that use select(2).
+/// Raises the limit of open files as far as allowed: a job needs several, and shells start programs with a limit of
+/// 1024 because of select(2).
 pub fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let max = limit.maximum.unwrap_or(MAX_FILES).min(MAX_FILES);
@@ -23,12 +23,12 @@ pub fn raise_open_files() {
             current: Some(max),
             maximum: limit.maximum,
         };
-        // What it cannot do it need not: it is reported when files run out.
+        // A failure is ignored: if the files run out later, that is reported.
         let _ = setrlimit(Resource::Nofile, raised);
     }
 }
 
-/// Returns advice on `message`, if it says that files ran out.
+/// Returns advice if `message` says that no more files can be opened.
 pub fn open_files_advice(message: &str) -> Option<String> {
     let code = |errno: rustix::io::Errno| format!("(os error {})", errno.raw_os_error());
     if message.contains(&code(rustix::io::Errno::NFILE)) {
@@ -41,11 +41,10 @@ pub fn open_files_advice(message: &str) -> Option<String> {
     })
 }
 
-/// Runs `command` where there is stack enough: on a thread of its own where `ulimit -s` has left
-/// the first one too little.
+/// Runs `command` with enough stack: on a thread of its own if `ulimit -s` leaves the first thread too little.
 ///
 /// # Errors
-/// There is no memory, or there are too many threads.
+/// There is not enough memory, or there are too many threads.
 pub fn with_stack(command: fn() -> ExitCode) -> io::Result<ExitCode> {
     let limit = getrlimit(Resource::Stack).current;
     if limit.is_none_or(|limit| limit >= MIN_STACK) {
@@ -53,6 +52,6 @@ pub fn with_stack(command: fn() -> ExitCode) -> io::Result<ExitCode> {
     }
     let thread = thread::Builder::new().name("joulio".into());
     let thread = thread.stack_size(STACK).spawn(command)?;
-    // A panic has reported itself; this is what it would have ended with.
+    // The panic's message has been printed; this is the status of a process that panics.
     Ok(thread.join().unwrap_or(ExitCode::from(101)))
 }

@@ -18,7 +18,7 @@ pub struct ListArgs {
     output: Output,
 }
 
-/// `joulio list`.
+/// Runs `joulio list`.
 pub fn run(args: &ListArgs) -> Outcome {
     let rows = namespaces(&args.devices, &cancel()).map_err(|error| match error {
         error @ ListError::NotNvme(_) => Failure::input(error),

@@ -1,4 +1,4 @@
-//! The `joulio` command: one file a subcommand.
+//! The `joulio` command, with a file for each subcommand.
 #![forbid(unsafe_code)]
 // Doc comments on flags are the help text, where brackets mean "optional".
 #![allow(rustdoc::broken_intra_doc_links)]
@@ -115,14 +115,14 @@ fn main() -> ExitCode {
     })
 }
 
-/// The command with all its flags and the examples below its help.
+/// Returns the command with all flags, and with the examples below its help.
 fn written() -> clap::Command {
     let command = output::with_output_flags(examples::with_examples(Cli::command()));
     let command = flags::with_both_spellings(flags::with_groups(command));
     help::with_command_groups(command)
 }
 
-/// The command that was written. Not a part of `main`, whose frame has to fit into any stack.
+/// Runs the command that was typed. This is not part of `main`, whose stack frame has to fit into any stack.
 #[inline(never)]
 fn command() -> ExitCode {
     if std::env::args_os().skip(1).eq(["help", "metrics"]) {
@@ -152,10 +152,10 @@ fn command() -> ExitCode {
     }
 }
 
-/// Flags of files that `--force` overwrites.
+/// Flags of files that `--force` allows to be overwritten.
 const FILES: [&str; 5] = ["output", "write_profile", "plot", "svg", "file"];
 
-/// Opens the file of `--output` for the report, if there is one.
+/// Opens the file of `--output` for the report, if it is given.
 fn open_report(matches: &ArgMatches) -> Outcome {
     let mut last = matches;
     while let Some((_, sub)) = last.subcommand() {
@@ -183,7 +183,7 @@ fn open_report(matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// True of a command that has a report, and so the flags of [`output::Output`].
+/// Returns true if the command has a report, and therefore the flags of [`output::Output`].
 fn has_report(matches: &ArgMatches) -> bool {
     matches.try_get_raw("output_format").is_ok()
 }

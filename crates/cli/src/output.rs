@@ -1,4 +1,4 @@
-//! Reports: their format, and where they go: standard output, which may be closed, or a file.
+//! Output of reports in a format, to standard output, which may be closed, or to a file.
 
 mod destination;
 pub mod earlier;
@@ -49,7 +49,7 @@ pub struct Output<F: ValueEnum + Default + Send + Sync + 'static = Format> {
 }
 
 impl<F: ValueEnum + Default + Send + Sync + 'static> Output<F> {
-    /// Format of the report.
+    /// Returns the format of the report.
     pub fn format(&self) -> F {
         let word = match &self.destination {
             Some(Destination::Format(word)) => F::from_str(word, false).ok(),
@@ -58,7 +58,7 @@ impl<F: ValueEnum + Default + Send + Sync + 'static> Output<F> {
         self.format.clone().or(word).unwrap_or_default()
     }
 
-    /// File of the report; `None`: standard output.
+    /// Returns the file of the report; `None` for standard output.
     pub fn file(&self) -> Option<&std::path::Path> {
         match &self.destination {
             Some(Destination::File(path)) => Some(path),
@@ -67,15 +67,15 @@ impl<F: ValueEnum + Default + Send + Sync + 'static> Output<F> {
     }
 }
 
-/// Writes the `text` that a report begins with: alone it is none.
+/// Writes `text`, the beginning of a report, which is not a report by itself.
 pub fn print_begin(text: &str) -> Result<(), Failure> {
     print(text)?;
     report_file::only_begun();
     Ok(())
 }
 
-/// Writes `text`, which is for people, to the report: what is longer than the terminal is broken between
-/// words, and what would command the terminal is left out.
+/// Writes `text`, which is for people, to the report. Lines longer than the terminal are broken between words, and
+/// control characters are replaced.
 pub fn print(text: &str) -> Result<(), Failure> {
     let text = clean_lines(text);
     match terminal_width() {
@@ -84,7 +84,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes `text`, which programs or shells read, to the report as it is.
+/// Writes `text`, which programs or shells read, to the report unchanged.
 pub fn print_data(text: &str) -> Result<(), Failure> {
     if report_file::add(text) {
         return Ok(());
@@ -94,17 +94,18 @@ pub fn print_data(text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::stdout(&error))
 }
 
-/// True if the report goes to a file of its own.
+/// Returns true if the report goes to a file.
 pub fn is_to_file() -> bool {
     report_file::is_open()
 }
 
-/// True if the report goes to a terminal.
+/// Returns true if the report goes to a terminal.
 pub fn is_terminal() -> bool {
     !report_file::is_open() && stdout().is_terminal()
 }
 
-/// Columns of the terminal that the report goes to, or what COLUMNS says where there is none; `None`: neither.
+/// Returns the width of the terminal that the report goes to, or the value of COLUMNS if there is none; `None` if there
+/// is neither.
 pub fn terminal_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok();
     let terminal = if report_file::is_open() {
@@ -122,7 +123,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_data(&text)
 }
 
-/// Writes `value` to the report as JSON on one line, of which a run prints several.
+/// Writes `value` to the report as JSON on one line; a run prints several.
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string(value).map_err(Failure::run)?;
     text.push('\n');

@@ -1,4 +1,4 @@
-//! `joulio power`: the meters of this machine.
+//! `joulio power`: shows the meters of this machine.
 
 mod idle;
 mod table;
@@ -65,7 +65,7 @@ enum Logger {
     Import(power_log::ImportArgs),
 }
 
-/// A time that meters can say something of.
+/// Parses a time that is long enough for meters.
 pub fn interval(text: &str) -> Result<Nanos, String> {
     let time = seconds(text)?;
     match time < MIN_WINDOW {
@@ -84,14 +84,14 @@ pub fn lines(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A command with its machine.
+/// Arguments of the command, with the machine that it runs on.
 struct Run<'a> {
     args: &'a PowerArgs,
     root: Root,
     stop: Stop,
 }
 
-/// `joulio power`.
+/// Runs `joulio power`.
 pub fn run(args: &PowerArgs) -> Outcome {
     match &args.logger {
         Some(Logger::Swap(args)) => return power_log::swap(args),
@@ -107,7 +107,7 @@ pub fn run(args: &PowerArgs) -> Outcome {
     };
     let discover = match args.idle.is_some() || args.watch {
         true => meters::discover_with,
-        // It says of each why it cannot be read.
+        // The list includes meters that cannot be read, with the reasons.
         false => meters::list_with,
     };
     let discovery = discover(&run.root, &args.meter, &args.device, &cancel());

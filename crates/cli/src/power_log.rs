@@ -62,7 +62,7 @@ impl ShapeArgs {
     }
 }
 
-/// `joulio power marker`.
+/// Runs `joulio power marker`.
 pub fn marker(args: &MarkerArgs) -> Outcome {
     let shape = args.shape.shape()?;
     let mut state = match &args.file {
@@ -70,7 +70,7 @@ pub fn marker(args: &MarkerArgs) -> Outcome {
         _ => SwapState::default(),
     };
     if let Some(path) = &args.file {
-        // What cannot be written is reported before the marker and not after it.
+        // A file that cannot be written is reported before the marker instead of after it.
         SwapState::check(path)?;
     }
     let stop = stop_on_signals()?;

@@ -1,4 +1,4 @@
-//! `joulio power-states`: where a controller idles, how long it takes to wake, what it draws.
+//! `joulio power-states`: shows, sets and measures a controller's power states.
 
 mod measured;
 mod report;
@@ -15,7 +15,7 @@ use joulio_lab::power_states::{MeasureOptions, PowerReport, hold, leave, measure
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 
-/// Time in each state for which --measure reads the meters: they are brought up to date each second.
+/// Time in each state over which --measure reads the meters, which are updated every second.
 const WATTS_TIME: Nanos = Nanos::from_millis(3_000);
 
 /// Shows a controller's power states, its transitions by idle time and what it says it draws.
@@ -69,14 +69,14 @@ impl PowerStatesArgs {
         let apst = self
             .apst
             .map(|switch| FeatureRequest::Apst(switch == Switch::On));
-        // The power state last: with the transitions of before it might not stay there.
+        // The power state is set last: the earlier autonomous transitions might make the device leave it.
         let set = self.set.map(FeatureRequest::PowerState);
         let coalescing = self.coalescing.map(FeatureRequest::Coalescing);
         apst.into_iter().chain(coalescing).chain(set).collect()
     }
 }
 
-/// `joulio power-states`.
+/// Runs `joulio power-states`.
 pub fn run(args: &PowerStatesArgs) -> Outcome {
     if args.measure {
         return measure(args);
@@ -88,7 +88,7 @@ pub fn run(args: &PowerStatesArgs) -> Outcome {
     let controller = args.device.open(cancel())?;
     let report = match args.duration {
         Some(time) => {
-            // Before there is anything that a signal would leave behind.
+            // Signals are handled before there is anything to restore.
             let stop = stop_on_signals()?;
             hold(&changes, &controller, time, &stop, say)?
         }
@@ -101,7 +101,7 @@ pub fn run(args: &PowerStatesArgs) -> Outcome {
     }
 }
 
-/// `--measure`.
+/// Executes `--measure`.
 fn measure(args: &PowerStatesArgs) -> Outcome {
     let options = MeasureOptions {
         rounds: args.rounds,
@@ -109,7 +109,7 @@ fn measure(args: &PowerStatesArgs) -> Outcome {
         meters: args.meter.clone(),
     };
     let mut drive = args.device.open_to_read(cancel())?;
-    // Before there is anything that a signal would leave behind.
+    // Signals are handled before there is anything to restore.
     let stop = stop_on_signals()?;
     let found = measure_states(&mut drive, &options, &stop, say)?;
     match args.output.format() {
@@ -118,7 +118,7 @@ fn measure(args: &PowerStatesArgs) -> Outcome {
     }
 }
 
-/// A controller that joulio drives is switched off when the command ends.
+/// Returns an error for a lasting change of a controller that joulio drives, which is reset when the command ends.
 fn refuse_useless_change(name: &ControllerName) -> Outcome {
     match name {
         ControllerName::Kernel(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! `joulio profiles`: machines and devices as data.
+//! `joulio profiles`: profiles of machines and devices.
 
 mod fit;
 mod measure;
@@ -34,7 +34,7 @@ enum Command {
     Measure(measure::MeasureDeviceArgs),
 }
 
-/// A line of the list.
+/// A line of the list of profiles.
 #[derive(Serialize)]
 struct Listed<'a> {
     what: &'static str,
@@ -54,7 +54,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// `joulio profiles`.
+/// Runs `joulio profiles`.
 pub fn run(args: &ProfilesArgs) -> Outcome {
     match &args.command {
         Some(Command::Fit(args)) => return fit::run(args),

@@ -1,11 +1,11 @@
-//! Progress on a terminal; silent elsewhere.
+//! Progress bars on a terminal; elsewhere nothing is shown.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of `length` steps, as `template` of indicatif's describes.
+/// Creates a bar of `length` steps, drawn according to indicatif's `template`.
 pub fn bar(length: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
-    // Templates are constants: they parse or the tests fail.
+    // Templates are constants, which the tests check.
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,

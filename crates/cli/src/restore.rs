@@ -1,4 +1,4 @@
-//! `joulio restore`: puts back what the journal has.
+//! `joulio restore`: restores the settings in the journal.
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use joulio_host::{Journal, RestoreOutcome, restore_left};
 #[derive(clap::Args)]
 pub struct RestoreArgs {}
 
-/// `joulio restore`.
+/// Runs `joulio restore`.
 pub fn run(_: &RestoreArgs) -> Outcome {
     let journal = Journal::of_user().map_err(Failure::input)?;
     let all = match journal.lock_existing().map_err(Failure::input)? {

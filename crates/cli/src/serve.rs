@@ -1,4 +1,4 @@
-//! `joulio serve`: an emulated controller behind a vfio-user socket.
+//! `joulio serve`: serves an emulated controller at a vfio-user socket.
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
@@ -74,7 +74,7 @@ fn memory(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The least that a host can map.
+/// Smallest amount of memory that a host can map, in bytes.
 const PAGE: u64 = 4096;
 
 /// `--doorbells`.
@@ -129,7 +129,7 @@ impl ServeArgs {
     }
 }
 
-/// Tells who runs the server, as a host sees failed commands alone.
+/// Reports a failed sync to the user who runs the server, because a host only sees failed commands.
 fn say_sync_failed(path: &Path, error: &io::Error) {
     say(&format!(
         "{}: a sync failed: {error}: data that hosts have written may be lost, and flushes fail until this server is \
@@ -138,14 +138,14 @@ fn say_sync_failed(path: &Path, error: &io::Error) {
     ));
 }
 
-/// `joulio serve`.
+/// Runs `joulio serve`.
 pub fn run(args: &ServeArgs) -> Outcome {
     let options = args.options();
     let served = options.check().map_err(Failure::input)?;
-    // Before there is a socket that a signal would leave behind.
+    // Signals are handled before there is a socket to remove.
     let stop = ring_on_signals()?;
     let mut server = served.bind().map_err(Failure::input)?;
-    // Also when a second signal has to end this command.
+    // The socket is also removed if a second signal has to end this command.
     at_last(socket_remover(&args.socket));
     let how = match options.serve.doorbells {
         DoorbellMode::Mapped => "mapped",

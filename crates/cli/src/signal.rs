@@ -10,17 +10,17 @@ use std::sync::{Arc, LazyLock};
 pub struct Signal(u8);
 
 impl Signal {
-    /// The signal `number`.
+    /// Returns the signal with this `number`.
     pub fn new(number: i32) -> Signal {
         Signal(u8::try_from(number).unwrap_or(0))
     }
 
-    /// True for one that a terminal sends at a key: Ctrl-C, Ctrl-\.
+    /// Returns true for signals that a terminal sends at a key: Ctrl-C, Ctrl-\.
     pub fn is_of_keyboard(self) -> bool {
         matches!(i32::from(self.0), SIGINT | SIGQUIT)
     }
 
-    /// The exit status by which shells know it: 130 for SIGINT, 143 for SIGTERM.
+    /// Returns the exit status that shells use for it: 130 for SIGINT, 143 for SIGTERM.
     pub fn status(self) -> u8 {
         128 + self.0
     }
@@ -37,13 +37,13 @@ impl fmt::Display for Signal {
     }
 }
 
-/// The latest signal that came; zero for none.
+/// Returns the number of the latest signal that came; zero for none.
 pub fn number() -> &'static Arc<AtomicUsize> {
     static NUMBER: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
     &NUMBER
 }
 
-/// The signal that ends this command, if one does.
+/// Returns the signal that ends this command, if one came.
 pub fn signal() -> Option<Signal> {
     let number = number().load(Ordering::Relaxed);
     u8::try_from(number)

@@ -1,9 +1,8 @@
-//! Ending by a signal: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal is gone) and SIGQUIT.
+//! Handling of signals that end a command: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal is gone) and SIGQUIT.
 //!
-//! The first one ends a run in good order: I/Os in flight are awaited, what there is is printed,
-//! settings are put back. Another one, or a command that does not come to its end, must not leave
-//! the machine changed: after a moment a thread that does nothing else puts the settings back in
-//! the run's place, removes sockets, and ends the process.
+//! The first signal ends a run in good order: I/Os in flight are awaited, results so far are printed, settings are
+//! restored. A second signal, or a command that does not end, must not leave the machine changed: after a moment, a
+//! thread that does nothing else restores the settings in place of the run, removes sockets, and ends the process.
 
 mod last_resort;
 
@@ -24,25 +23,24 @@ use std::sync::{Arc, LazyLock};
 use std::thread::{Builder, sleep};
 use std::time::Duration;
 
-/// How long a command that got two signals may go on: terminals and service managers send two
-/// signals at once.
+/// Time that a command has to end by itself after two signals: terminals and service managers send two at once.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Stop that signals set, once [`stop_on_signals`] was called; before, they end the process.
+/// Returns the stop that signals set after a call of [`stop_on_signals`]; before, they end the process.
 fn stop() -> &'static Stop {
     static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
     &STOP
 }
 
-/// Returns the cancellation of waits for a controller by the same signals.
+/// Returns a cancellation of waits for a controller, by the same signals.
 pub fn cancel() -> Cancel {
     Cancel::on(Arc::clone(stop().flag()))
 }
 
-/// Returns the stop that the first signal sets. Another ends the process, should that not.
+/// Returns the stop that the first signal sets. A later signal ends the process if it does not end by itself.
 ///
 /// # Errors
-/// The system takes no handler, or has no thread.
+/// The system cannot install a handler, or start a thread.
 pub fn stop_on_signals() -> Result<Stop, Failure> {
     let stop = stop().clone();
     let all = heeded();
@@ -56,10 +54,10 @@ pub fn stop_on_signals() -> Result<Stop, Failure> {
     Ok(stop)
 }
 
-/// A stop for what waits for file descriptors: it can be read from the first signal on.
+/// Returns a stop for code that waits for file descriptors: it is readable from the first signal on.
 ///
 /// # Errors
-/// As of [`stop_on_signals`].
+/// The same as of [`stop_on_signals`].
 pub fn ring_on_signals() -> Result<UnixStream, Failure> {
     let (stop, ring) = UnixStream::pair().map_err(Failure::run)?;
     let all = heeded();
@@ -74,11 +72,11 @@ pub fn ring_on_signals() -> Result<UnixStream, Failure> {
     Ok(stop)
 }
 
-/// Returns a function that says whether all signals so far may have come of a key of the terminal, which sends them to
-/// its other processes too: none was sent by a process, as by kill(1).
+/// Returns a function that tells whether all signals so far may have come from a key of the terminal, which also sends
+/// them to its other processes: no process has sent one, as kill(1) does.
 ///
 /// # Errors
-/// As of [`stop_on_signals`].
+/// The same as of [`stop_on_signals`].
 pub fn of_terminal() -> Result<impl Fn() -> bool, Failure> {
     let is_of_key = |number: &i32| Signal::new(*number).is_of_keyboard();
     let keys = heeded().into_iter().filter(is_of_key);
@@ -88,7 +86,7 @@ pub fn of_terminal() -> Result<impl Fn() -> bool, Failure> {
     let thread = Builder::new().name("joulio-senders".into());
     let spawned = thread.spawn(move || {
         for signal in signals.forever() {
-            // Positive codes are the kernel's own (sigaction(2)).
+            // Positive codes are the kernel's (sigaction(2)).
             by_process.fetch_or(signal.si_code <= 0, Ordering::Relaxed);
         }
     });
@@ -96,7 +94,7 @@ pub fn of_terminal() -> Result<impl Fn() -> bool, Failure> {
     Ok(move || signal().is_some_and(Signal::is_of_keyboard) && !sent.load(Ordering::Relaxed))
 }
 
-/// Ends the process after the second signal.
+/// Starts the thread that ends the process after the second signal.
 fn watch(all: &[i32]) -> Result<(), Failure> {
     let mut signals = Signals::new(all).map_err(Failure::run)?;
     let thread = Builder::new().name("joulio-signals".into());
@@ -109,8 +107,8 @@ fn watch(all: &[i32]) -> Result<(), Failure> {
     spawned.map(|_| ()).map_err(Failure::run)
 }
 
-/// Signals that end a command. One of a terminal that was ignored before stays so: nohup(1) and
-/// shells say by it that a command is to outlive its terminal.
+/// Returns the signals that end a command. If a signal of the terminal was ignored before, it stays ignored: with this,
+/// nohup(1) and shells request that a command outlives its terminal.
 fn heeded() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);
@@ -121,7 +119,7 @@ fn heeded() -> Vec<i32> {
     all.into_iter().filter(heeds).collect()
 }
 
-/// The set of ignored signals in /proc/PID/status (proc(5)).
+/// Parses the set of ignored signals in /proc/PID/status (proc(5)).
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())

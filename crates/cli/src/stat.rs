@@ -1,4 +1,4 @@
-//! `joulio stat`: iostat with joules.
+//! `joulio stat`: iostat with watts and joules.
 
 mod out;
 mod table;
@@ -105,7 +105,8 @@ pub struct StatArgs {
 }
 
 impl StatArgs {
-    /// The devices, the interval and the number of lines, of which iostat's users write the last two behind the first.
+    /// Returns the devices, the interval and the number of reports; users of iostat write the last two after the
+    /// devices.
     fn operands(&self) -> Result<(&[String], Nanos, Option<u64>), Failure> {
         let is_number = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
         let begin = self.disks.iter().position(is_number);
@@ -136,7 +137,7 @@ impl StatArgs {
     }
 }
 
-/// `joulio stat`.
+/// Runs `joulio stat`.
 pub fn run(args: &StatArgs) -> Outcome {
     if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
         return Err(Failure::input(

@@ -1,21 +1,21 @@
-//! Text on a terminal: its width, lines that fit it, and no control characters.
+//! Text for a terminal: its width, lines that fit it, and removal of control characters.
 
 use std::os::fd::AsFd;
 use textwrap::{Options, WordSplitter, wrap};
 
-/// `text` with `?` for each control character that is no end of a line and no tab: names and sentences of
-/// files, drives and servers may be anybody's.
+/// Replaces each control character of `text`, except line breaks and tabs, with `?`: text from files, drives and
+/// servers cannot be trusted.
 pub fn clean_lines(text: &str) -> String {
     text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "?")
 }
 
-/// Columns of the terminal `stream`; `None`: it is none.
+/// Returns the width of the terminal `stream`; `None` if it is not a terminal.
 pub fn columns_of(stream: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// `text` as it is, or broken between words where `stream` is a terminal.
+/// Returns `text` unchanged, or broken between words if `stream` is a terminal.
 pub fn fitted(text: String, stream: impl AsFd) -> String {
     match columns_of(stream) {
         Some(width) => wrapped(&text, width),
@@ -23,8 +23,8 @@ pub fn fitted(text: String, stream: impl AsFd) -> String {
     }
 }
 
-/// `text` in lines of up to `width` columns. What follows the first part of a line stands two columns further in; a
-/// command is left whole, to be copied.
+/// Breaks `text` into lines of up to `width` characters. Continuation lines are indented by two more columns. Lines
+/// with a command are not broken, so that they can be copied.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

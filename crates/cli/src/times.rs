@@ -1,14 +1,14 @@
-//! Times, as flags have them.
+//! Times in the notation of flags.
 
 use joulio_units::Nanos;
 use joulio_workload::parse_time;
 
-/// Seconds, or a number with a unit.
+/// Parses seconds, or a number with a unit.
 pub fn seconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000_000_000).map(Nanos)
 }
 
-/// A time for which something is done.
+/// Parses a time above zero.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     match seconds(text)? {
         Nanos::ZERO => Err("no time at all: must be above zero".into()),
@@ -16,7 +16,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Microseconds, or a number with a unit.
+/// Parses microseconds, or a number with a unit.
 pub fn microseconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000).map(Nanos)
 }

@@ -1,4 +1,4 @@
-//! `joulio trace`: a few I/Os, event by event.
+//! `joulio trace`: shows a few I/Os, event by event.
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
@@ -17,7 +17,7 @@ use joulio_workload::{CompletionMode, RingOptions, parse_count};
 use std::io;
 use std::path::PathBuf;
 
-/// Columns of the text where there is no terminal.
+/// Width of the text if there is no terminal.
 const WIDTH: usize = 100;
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ enum Format {
     Perfetto,
 }
 
-/// `joulio trace`.
+/// Runs `joulio trace`.
 pub fn run(args: &TraceArgs) -> Outcome {
     args.work.check_single()?;
     let recording = Recording::new(args.options())?;
@@ -81,7 +81,7 @@ pub fn run(args: &TraceArgs) -> Outcome {
             None => return Err(Failure::run(format!("{requested}: unavailable: {reason}"))),
         }
     }
-    // A file is as wide wherever it is written.
+    // A file has the same width wherever it is written.
     let width = terminal_width().filter(|_| file.is_none()).unwrap_or(WIDTH);
     let output = render(&timeline, args.output.format(), width).map_err(Failure::run)?;
     match file {

@@ -1,4 +1,4 @@
-//! Flags of every command that does I/O, in fio's words and spellings.
+//! Workload flags of every command that does I/O, spelled as in fio.
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -169,7 +169,7 @@ enum RateProcess {
 #[derive(Clone, Debug)]
 struct Cpus(Vec<usize>);
 
-/// A value of `--rate_iops`; none: a closed loop.
+/// A value of `--rate_iops`; `None`: a closed loop.
 #[derive(Clone, Copy, Debug)]
 struct Rate(Option<u64>);
 
@@ -189,7 +189,7 @@ impl Display for Rate {
     }
 }
 
-/// `16:1ms`.
+/// Parses bursts: `16:1ms`.
 fn bursts(text: &str) -> Result<(u32, Nanos), String> {
     let (ios, every) = text.split_once(':').ok_or_else(|| {
         format!("'{text}' is not a burst: write I/Os and the time between bursts, 16:1ms")
@@ -201,7 +201,7 @@ fn texts<T: Display>(values: &[T]) -> Vec<String> {
     values.iter().map(T::to_string).collect()
 }
 
-/// A whole number, zero or above.
+/// Parses a whole number, zero or above.
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let number = text
         .parse::<u64>()
@@ -211,7 +211,7 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("'{text}' is out of range: write a smaller number"))
 }
 
-/// `0,2-4`, as fio has it.
+/// Parses CPUs in fio's notation: `0,2-4`.
 fn parse_cpus(text: &str) -> Result<Cpus, String> {
     let cpus = joulio_units::parse_cpus(text).unwrap_or_default();
     let cpus: Vec<_> = cpus.into_iter().map(|cpu| cpu as usize).collect();
@@ -222,7 +222,7 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
     Ok(Cpus(cpus))
 }
 
-/// Priority classes of a run as they are written, checked; `none`: none.
+/// Checks the priority classes of a run; `none` stands for no classes.
 fn classes(text: &str) -> Result<String, String> {
     match text {
         "none" => Ok(text.into()),
@@ -233,13 +233,13 @@ fn classes(text: &str) -> Result<String, String> {
 }
 
 impl WorkArgs {
-    /// The devices, each by itself; of lists the first.
+    /// Returns the devices one by one; of lists, the first value counts.
     fn devices(&self) -> Vec<TargetName> {
         let first = DeviceSet::of_flags(&self.device).into_iter().next();
         first.map(|set| set.targets()).unwrap_or_default()
     }
 
-    /// Refuses lists, in a command that does one workload on one set of devices.
+    /// Returns an error for lists in a command that runs one workload on one set of devices.
     pub fn check_single(&self) -> Outcome {
         let lists = [
             ("--device", DeviceSet::of_flags(&self.device).len()),
@@ -258,7 +258,7 @@ impl WorkArgs {
         }
     }
 
-    /// The lists of devices and of the workload's factors.
+    /// Returns the lists of devices and of the workload's factors.
     pub fn axes(&self) -> Result<Axes, FactorError> {
         let mut axes = Axes::default();
         let mut set = |factor, values: Vec<String>| match values.is_empty() {
@@ -278,8 +278,8 @@ impl WorkArgs {
         Ok(axes)
     }
 
-    /// The devices that the flags describe, of lists the first, and how to open them, with rings as
-    /// `ring` says.
+    /// Returns the devices that the flags describe, with the options for opening them and the given `ring`; of lists,
+    /// the first value counts.
     pub fn targets(&self, ring: RingOptions) -> TargetOptions {
         TargetOptions {
             devices: self.devices(),
@@ -293,7 +293,7 @@ impl WorkArgs {
         }
     }
 
-    /// The workload that the flags describe, of lists the first, its length aside.
+    /// Returns the workload that the flags describe, without its length; of lists, the first value counts.
     pub fn workload(&self) -> WorkloadOptions {
         let cpus = self.cpus_allowed.clone();
         let usual = WorkloadOptions::default();

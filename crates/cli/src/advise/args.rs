@@ -1,4 +1,4 @@
-//! The flags of `joulio advise` beside those of the work.
+//! Flags of `joulio advise`, in addition to those of the workload.
 
 use crate::output::Output;
 use crate::times::{duration, seconds};
@@ -77,7 +77,7 @@ pub struct AdviseArgs {
     pub output: Output,
 }
 
-/// Flags that an observed workload stands in for.
+/// Flags that conflict with an observed workload, which replaces them.
 const WORKLOAD: [&str; 10] = [
     "rw",
     "rwmixread",
@@ -91,7 +91,7 @@ const WORKLOAD: [&str; 10] = [
     "rate_process",
 ];
 
-/// `12`, `12W`, `12.5W`.
+/// Parses a power: `12`, `12W`, `12.5W`.
 fn watts(text: &str) -> Result<Watts, String> {
     let number = text.strip_suffix(['W', 'w']).unwrap_or(text);
     match number.parse::<f64>() {
@@ -103,7 +103,7 @@ fn watts(text: &str) -> Result<Watts, String> {
 }
 
 impl AdviseArgs {
-    /// The advice that the flags ask for.
+    /// Returns the request that the flags describe.
     pub fn request(&self) -> AdviceRequest {
         let observe = match (&self.read_iolog, self.observe) {
             (Some(path), _) => Some(Observe::Iolog(path.clone())),

@@ -1,4 +1,4 @@
-//! `joulio advise`: what to choose for a workload, and why.
+//! `joulio advise`: recommendation for a workload, with the reasons.
 
 mod args;
 mod text;
@@ -13,7 +13,7 @@ use crate::signals::stop_on_signals;
 use joulio_lab::advise::{AdviceReport, Advising, Applied};
 use std::fmt::Write;
 
-/// `joulio advise`.
+/// Runs `joulio advise`.
 pub fn run(args: &AdviseArgs) -> Outcome {
     args.work.check_single()?;
     let advising = Advising::new(args.request())?;
@@ -30,7 +30,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     }
 }
 
-/// `--apply`: makes the settings of the advice, and leaves them.
+/// Executes `--apply`: makes the settings of the advice, and leaves them in place.
 fn apply(report: &AdviceReport) -> Outcome {
     let applied = match report.apply(say)? {
         Applied::Nothing => {
@@ -46,7 +46,7 @@ fn apply(report: &AdviceReport) -> Outcome {
     };
     let mut text = format!("\n{applied}\n");
     for file in report.lasting() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "To make it last, in {}:", file.path);
         for line in file.lines {
             let _ = writeln!(text, "  {line}");

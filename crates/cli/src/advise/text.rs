@@ -1,4 +1,4 @@
-//! The advice for people: sentences, and the table behind them.
+//! Advice as text: sentences, and the table of candidates.
 
 use crate::columns::columns;
 use joulio_lab::advise::{
@@ -10,7 +10,7 @@ use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::{EngineName, Job};
 use std::fmt::Write;
 
-/// The whole advice; with the table of all candidates, if that is to `explain` it.
+/// Returns the whole advice as text; with `explain` also the table of all candidates.
 pub fn advice(request: &AdviceRequest, report: &AdviceReport, explain: bool) -> String {
     let advice = &report.advice;
     let mut text = heading(request, report);
@@ -69,7 +69,7 @@ fn heading(request: &AdviceRequest, report: &AdviceReport) -> String {
     text
 }
 
-/// A time in microseconds.
+/// Formats a time in microseconds.
 fn us(ns: f64) -> String {
     format!("{:.1} us", ns / 1e3)
 }
@@ -102,7 +102,7 @@ fn diagnoses(all: &[Diagnosis], text: &mut String) {
     }
 }
 
-/// Name of a candidate: engine, completion mode, settings, depth where depths differ.
+/// Returns the name of a candidate: engine, completion mode, settings, and the depth if depths differ.
 fn name(candidate: &Candidate, advice: &Advice) -> String {
     let mut name = format!("{} {}", candidate.engine, candidate.completion);
     for (setting, value) in &candidate.settings {
@@ -160,7 +160,7 @@ fn latency(one: &Assessment, percentile: &str) -> String {
     ns.map_or_else(|| "-".into(), |&ns| us(ns as f64))
 }
 
-/// `12 % (11 to 13 %)`.
+/// Formats an interval in percent: `12 % (11 to 13 %)`.
 fn percent(interval: &Interval) -> String {
     let [value, low, high] = [interval.value, interval.low, interval.high].map(f64::abs);
     let (low, high) = (low.min(high), low.max(high));
@@ -208,7 +208,7 @@ fn sentence(rival: &Rival, advice: &Advice) -> String {
 }
 
 fn ties(advice: &Advice, text: &mut String) {
-    /// Ties that are named.
+    /// Largest number of ties that are named.
     const NAMED: usize = 4;
     let mut names: Vec<String> = Vec::new();
     let mut methods = vec![&advice.chosen().candidate];
@@ -231,7 +231,7 @@ fn ties(advice: &Advice, text: &mut String) {
     let _ = writeln!(text, "  cannot be told from it: {}{more}", names.join("; "));
 }
 
-/// Conditions under which another choice is the better one.
+/// Adds the conditions under which another choice would be better.
 fn overturned(advice: &Advice, text: &mut String) {
     let mut lines = Vec::new();
     for other in &advice.other_boundaries {
@@ -269,7 +269,7 @@ fn overturned(advice: &Advice, text: &mut String) {
     }
 }
 
-/// The promise that `one` keeps, in whole microseconds.
+/// Formats the promise that `one` keeps, in whole microseconds.
 fn slo(one: &Assessment) -> String {
     let figures = one.figures.as_ref();
     let limits = ["p99", "p99.9"].map(|percentile| {
@@ -280,7 +280,7 @@ fn slo(one: &Assessment) -> String {
     limits.join(",")
 }
 
-/// Every candidate, the best first.
+/// Formats the table of all candidates, the best first.
 fn table(advice: &Advice) -> String {
     let head = [
         "candidate",

@@ -1,4 +1,4 @@
-//! The flags of `joulio bench` beside those of the work.
+//! Flags of `joulio bench`, in addition to those of the workload.
 
 use super::settings::Flags;
 use super::{means, table};
@@ -270,7 +270,7 @@ fn percentiles(text: &str) -> Result<Percentiles, String> {
 }
 
 impl BenchArgs {
-    /// The sweep that the flags describe.
+    /// Returns the sweep that the flags describe.
     pub fn options(&self) -> Result<SweepOptions, Failure> {
         Ok(SweepOptions {
             base: self.base(),
@@ -280,7 +280,7 @@ impl BenchArgs {
         })
     }
 
-    /// Steady state that ends a run.
+    /// Returns the steady state that ends a run, if the flags request one.
     fn steady_state(&self) -> Option<SteadyState> {
         Some(SteadyState {
             criterion: self.steadystate?,
@@ -292,7 +292,7 @@ impl BenchArgs {
         })
     }
 
-    /// Percentiles beside the usual ones: those asked for, or those that the format has.
+    /// Returns the additional percentiles: those that were requested, or those that the output format has.
     fn percentiles(&self) -> Vec<f64> {
         let format = match self.output.format() {
             BenchFormat::Terse => TERSE_PERCENTILES.to_vec(),
@@ -301,7 +301,7 @@ impl BenchArgs {
         self.percentile_list.clone().map_or(format, |list| list.0)
     }
 
-    /// The experiment that all runs are, but for what the lists say.
+    /// Returns the options of every run, without the values from lists.
     fn base(&self) -> ExperimentOptions {
         let ring = RingOptions {
             poller_idle_ms: self.ring.sqthread_poll_idle,
@@ -374,7 +374,7 @@ impl BenchArgs {
     }
 }
 
-/// Time between two lines of `--status-interval`.
+/// Parses the interval of `--status-interval`.
 fn interval(text: &str) -> Result<Nanos, String> {
     match seconds(text)? {
         Nanos(0..100_000_000) => Err(format!("'{text}' is too short: give at least 100ms")),
@@ -382,7 +382,7 @@ fn interval(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Columns of the runs' table.
+/// Parses the columns of the table of runs.
 fn chosen(text: &str) -> Result<Chosen, String> {
     if text == "all" {
         return Ok(Chosen::All);
@@ -408,7 +408,7 @@ fn chosen(text: &str) -> Result<Chosen, String> {
     }
 }
 
-/// Value of `--direct`.
+/// Parses the value of `--direct`.
 fn direct(text: &str) -> Result<u8, String> {
     match text {
         "1" | "true" => Ok(1),
@@ -416,7 +416,7 @@ fn direct(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A number of events a second, as 20k.
+/// Parses a number of events per second, such as 20k.
 fn rate(text: &str) -> Result<u32, String> {
     let rate = parse_count(text)?;
     u32::try_from(rate).map_err(|_| format!("{rate} a second are more than any CPU handles"))

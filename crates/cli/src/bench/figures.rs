@@ -1,4 +1,4 @@
-//! The energy figures for people, in a table of their own.
+//! Energy figures in a table of their own.
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
@@ -8,14 +8,14 @@ use joulio_lab::results::{
 use joulio_workload::{EnergyResult, RunResult};
 use std::fmt::Write;
 
-/// The figures of every run, a line each, and what is to be known of them.
+/// Formats the energy figures of every run, one a line, with notes on them.
 pub fn energy_table(
     varied: &Varied,
     records: &[&RunRecord],
     column: Option<&EnergyColumn>,
     text: &mut String,
 ) {
-    // Where measured figures stand beside the model's, a star stands at each of the model's.
+    // The model's figures have a star if there are measured figures as well.
     let star = match records.iter().all(|record| record.result.modelled) {
         true => "*",
         false => "",
@@ -40,7 +40,7 @@ pub fn energy_table(
     lines.extend(star_note(column));
     lines.extend(energy_notes(records));
     if !lines.is_empty() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{}", lines.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! A group of sections that run beside each other, or the one bench of the command line.
+//! A group of sections that run at the same time, or the single bench of the command line.
 
 use super::args::{BenchArgs, BenchFormat};
 use super::progress::BenchTerminal;
@@ -17,25 +17,25 @@ use joulio_lab::sweep::{
 };
 use joulio_workload::{EngineName, RingOptions, Stop};
 
-/// Name of a bench's sweep in its records.
+/// Name of the sweep in a bench's records.
 const SWEEP: &str = "bench";
 
-/// Points of a bench: nobody reads a table of more.
+/// Largest number of points of a bench: a longer table would not be read.
 const MAX_POINTS: u64 = 10_000;
 
-/// A section of a job file, or the one bench of the command line.
+/// A section of a job file, or the single bench of the command line.
 pub(super) struct Section<'a> {
-    /// Name; empty: the command line's.
+    /// Name of the section; empty: the command line's bench.
     pub(super) name: &'a str,
     pub(super) args: &'a BenchArgs,
     /// Number of its reporting group.
     pub(super) reporting_group: usize,
 }
 
-/// Sections that run beside each other, checked as far as it goes without opening anything.
+/// Sections that run at the same time, checked as far as possible without opening a device.
 pub(super) struct Group<'a> {
     sections: Vec<Section<'a>>,
-    /// True if all jobs are one row: the sections are one reporting group.
+    /// True if all jobs are shown in one row, because the sections are one reporting group.
     grouped: bool,
     options: SweepOptions,
     axes: Axes,
@@ -43,7 +43,8 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The group of `sections`, at least one. What is of the command and not of a run is in the flags of the first.
+    /// Creates the group of `sections`, of which there is at least one. Flags that apply to the whole command are taken
+    /// from the first.
     pub(super) fn new(sections: Vec<Section<'a>>) -> Result<Group<'a>, Failure> {
         let args = sections[0].args;
         let last = sections.last().map(|section| section.reporting_group);
@@ -74,7 +75,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// Numbers the jobs of `groups`, which run one after the other, over all of them.
+    /// Numbers the jobs of `groups`, which run one after the other, consecutively.
     pub(super) fn number_jobs(groups: &mut [Group<'a>]) -> Outcome {
         let mut before = 0;
         for group in groups {
@@ -88,19 +89,19 @@ impl<'a> Group<'a> {
         self.sections[0].args
     }
 
-    /// Opens the devices, as [`Group::run`] does, and closes them: whether all can be run there.
+    /// Opens the devices as [`Group::run`] does, and closes them, to check that all runs are possible.
     pub(super) fn try_open(&self) -> Outcome {
         let stop = Stop::default();
         SweepSession::open(&self.options, &self.runs, &stop)?;
         Ok(())
     }
 
-    /// Executes the runs, and prints their results or adds them to `report`; `above`: beginning of the heading.
+    /// Executes the runs, and prints their results or adds them to `report`; `above` is the beginning of the heading.
     pub(super) fn run(&self, above: &str, report: &mut Report) -> Outcome {
         let (args, options) = (self.args(), &self.options);
         let virtual_time = options.base.twin.is_some();
         let plot = plot_file(args)?;
-        // Before there is anything that a signal would leave behind, or that is waited for.
+        // Signals are handled before there is anything to restore or to wait for.
         let stop = match virtual_time {
             true => Stop::default(),
             false => stop_on_signals()?,
@@ -115,7 +116,7 @@ impl<'a> Group<'a> {
         }
         heading += "\n\n";
         let people = args.output.format() == BenchFormat::Normal;
-        // What takes its time is announced.
+        // Simulations are fast, so only real runs are announced.
         if people && !virtual_time {
             print_begin(&heading)?;
         }
@@ -155,7 +156,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Description of what is about to run on `devices`; of several sections each, on its own.
+    /// Describes what is about to run on `devices`; several sections are described one by one.
     fn heading(&self, devices: &[&str]) -> Result<String, Failure> {
         let several = self.sections.len() > 1;
         let sections = self.options.sections().zip(&self.sections);
@@ -181,11 +182,11 @@ impl<'a> Group<'a> {
         Ok(each.join("\n"))
     }
 
-    /// The tables for people: a line a run and section, or a point where runs are repeated.
+    /// Returns the tables: a row for each run and section, or for each point if runs are repeated.
     fn text(&self, records: &[&RunRecord]) -> String {
         let (args, axes, grouped) = (self.args(), &self.axes, self.grouped);
         let whole = axes.points();
-        // Whatever the order of the runs, equal ones stand together.
+        // Runs of the same point are adjacent, whatever the order of execution was.
         let mut records = records.to_vec();
         records.sort_by_key(|record| whole.iter().position(|point| *point == record.point));
         let of_records = |grouped: bool| {
@@ -212,7 +213,7 @@ impl<'a> Group<'a> {
             _ => means::table(&varied, &lines, &points, &chosen),
         };
         if args.per_job {
-            // All together has the jobs of each once more.
+            // The row of all sections would list the sections' jobs a second time.
             let mut jobs = lines.clone();
             jobs.retain(|row| grouped || row.result.sections.is_empty());
             text += &parts::table(&varied, &jobs);
@@ -222,7 +223,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Sentences that sum up the table of `lines`, printed last.
+/// Returns sentences that summarise the table of `lines`, printed last.
 fn found(varied: &Varied, lines: &[&RunRecord], points: &[Point]) -> String {
     let runs: Vec<_> = lines.iter().map(|record| &record.result).collect();
     let rows = MeanRow::of(lines, points);
@@ -233,7 +234,7 @@ fn found(varied: &Varied, lines: &[&RunRecord], points: &[Point]) -> String {
     }
 }
 
-/// The sweep that `sections` are, beside each other.
+/// Returns the sweep of `sections`, which run at the same time.
 fn options(sections: &[Section<'_>]) -> Result<SweepOptions, Failure> {
     let beside = sections.len() > 1;
     let each = sections.iter().map(|section| {
@@ -252,7 +253,7 @@ fn options(sections: &[Section<'_>]) -> Result<SweepOptions, Failure> {
     })
 }
 
-/// The file of `--plot`, before anything is run.
+/// Opens the file of `--plot` before anything is run.
 fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
     let Some(path) = &args.plot else {
         return Ok(None);
@@ -278,7 +279,7 @@ fn plot_file(args: &BenchArgs) -> Result<Option<PlotFile>, Failure> {
     file.map(Some).map_err(|error| refused(error.to_string()))
 }
 
-/// Refuses lists that nobody wants crossed, and options of an engine that is not there.
+/// Returns an error if there are too many combinations, or options of an engine that is not used.
 fn check(section: &SweepOptions) -> Outcome {
     let axes = section.own_axes()?;
     if axes.count() > MAX_POINTS {
@@ -298,7 +299,7 @@ fn check(section: &SweepOptions) -> Outcome {
     Ok(())
 }
 
-/// True if there are no figures, and the reason is on standard error.
+/// Returns true if all runs failed; the reasons are already on standard error.
 fn all_failed(records: &[&RunRecord]) -> bool {
     !records.is_empty() && records.iter().all(|one| one.result.failure.is_some())
 }

@@ -1,8 +1,8 @@
-//! Legend of the columns of `bench`: each heading, and what it says.
+//! Legend of the columns of `bench`, with the meaning of each heading.
 
 use std::fmt::Write;
 
-/// Headings in the order of the tables, each with what it says and its unit.
+/// Headings in the order of the tables, each with its meaning and unit.
 const LEGEND: [(&str, &str); 31] = [
     (
         "runs",
@@ -94,11 +94,11 @@ const LEGEND: [(&str, &str); 31] = [
     ),
 ];
 
-/// The legend for people, a line each.
+/// Returns the legend, one heading a line.
 pub fn legend() -> String {
     let mut text = String::new();
     for (heading, what) in LEGEND {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{heading:<11}  {what}");
     }
     text

@@ -1,4 +1,4 @@
-//! The table of repeated runs: means with their 95 % intervals, and what ties.
+//! Table of repeated runs: means with their 95 % intervals, and ties.
 
 use crate::columns::{Chosen, chosen_columns};
 use joulio_lab::record::{Point, RunRecord};
@@ -8,13 +8,13 @@ use joulio_lab::results::{
 use joulio_lab::statistics::Summary;
 use std::fmt::Write;
 
-/// Headings of the table's figures, without the marks of modelled ones.
+/// Returns the headings of the table's figures, without the marks of modelled ones.
 pub fn headings() -> impl Iterator<Item = &'static str> {
     let figures = MeanOf::ALL.into_iter().map(MeanOf::name);
     ["runs", "+-"].into_iter().chain(figures)
 }
 
-/// Every point, a line each, in the order of `points`.
+/// Formats every point, one a line, in the order of `points`.
 pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: &Chosen) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
@@ -54,13 +54,13 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point], chosen: 
     below.extend(star_note(column.as_ref()));
     below.extend(model_note(records));
     for line in below {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
     }
     text
 }
 
-/// The repetitions that count, of how many.
+/// Formats the number of repetitions that count, and of all.
 fn count(row: &MeanRow<'_>) -> String {
     let all = row.runs.len() + row.apart;
     let mark = if row.apart > 0 { SPOILED } else { "" };

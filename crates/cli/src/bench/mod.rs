@@ -1,4 +1,4 @@
-//! `joulio bench`: workloads under each completion mode, a row for each combination of the lists.
+//! `joulio bench`: workloads in each completion mode, with a row for each combination of the lists.
 
 mod args;
 mod figures;
@@ -25,14 +25,14 @@ use crate::failure::Failure;
 use crate::output::print;
 use std::ffi::OsString;
 
-/// The command's name and the subcommand's.
+/// Number of words before the arguments: the command's name and the subcommand's.
 const WORDS_BEFORE: usize = 2;
 
-/// The `arguments` of this program without fio's words among those of `joulio bench`: what they are as flags, or nothing of
-/// those that belong to sections.
+/// Replaces fio's options among the `arguments` of `joulio bench` by the equivalent flags. Options that belong to
+/// sections are removed.
 ///
 /// # Errors
-/// One has a value that there is not here.
+/// An option has a value that is not supported.
 pub fn arguments(arguments: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let (before, typed) = arguments.split_at(WORDS_BEFORE.min(arguments.len()));
     if before.get(1).is_none_or(|subcommand| subcommand != "bench") {
@@ -42,7 +42,7 @@ pub fn arguments(arguments: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     Ok(before.iter().cloned().chain(line.typed).collect())
 }
 
-/// `joulio bench`.
+/// Runs `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
     if args.legend {
         return print(&legend());
@@ -88,7 +88,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
     run_groups(args, &groups)
 }
 
-/// Runs `groups` one after the other, when all can be.
+/// Runs `groups` one after the other, if all of them can be run.
 fn run_groups(args: &BenchArgs, groups: &[Group<'_>]) -> Outcome {
     if groups.len() > 1 {
         groups.iter().try_for_each(Group::try_open)?;
@@ -99,7 +99,7 @@ fn run_groups(args: &BenchArgs, groups: &[Group<'_>]) -> Outcome {
         let above = if nth > 0 { "\n" } else { "" };
         group.run(above, &mut report)
     });
-    // What came before a failure is a result all the same.
+    // Results from before a failure are printed too.
     report.print(args.output.format())?;
     ran
 }

@@ -1,4 +1,4 @@
-//! The jobs and the devices of each run, a line each: `--per-job`; and the percentiles of one's own choice.
+//! Lines for each job and device of a run (`--per-job`), and for requested percentiles.
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
@@ -6,13 +6,13 @@ use joulio_lab::results::{Varied, run_name};
 use std::collections::BTreeMap;
 use std::iter::once;
 
-/// Figures of a job or a device: the last columns of its line.
+/// Figures of a job or a device, in the last columns of its line.
 const FIGURES: [&str; 4] = ["I/Os", "IOPS", "mean us", "p99 us"];
 
-/// The words that every line begins with: what varies, the run, and which repetition of it.
+/// First words of every line: the factors that vary, the run, and its repetition.
 struct Places<'a> {
     varied: &'a Varied,
-    /// Runs are repeated.
+    /// True if runs are repeated.
     repeated: bool,
     /// Mark of modelled figures.
     star: &'static str,
@@ -28,7 +28,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Number of the words.
+    /// Returns the number of words.
     fn count(&self) -> usize {
         self.varied.count() + 1 + usize::from(self.repeated)
     }
@@ -52,7 +52,7 @@ fn us(ns: f64) -> String {
     format!("{:.1}", ns / 1e3)
 }
 
-/// The percentiles of `--percentile_list`, a line a run; nothing where none were asked for.
+/// Formats the percentiles of `--percentile_list`, a line for each run; empty if none were requested.
 pub fn percentiles(varied: &Varied, records: &[&RunRecord]) -> String {
     fn named(record: &RunRecord) -> Option<&BTreeMap<String, u64>> {
         let named = &record.result.counts.as_ref()?.all.latency_ns.percentile;
@@ -80,8 +80,7 @@ pub fn percentiles(varied: &Varied, records: &[&RunRecord]) -> String {
     format!("\n{}", columns(header, rows, places.count()))
 }
 
-/// Lines of all jobs, and of all devices where a run has several. Of a run that was repeated each repetition is
-/// shown.
+/// Formats a line for each job, and for each device if a run has several. All repetitions of a run are shown.
 pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
     let places = Places::new(varied, records);
     let jobs = records.iter().flat_map(|record| {

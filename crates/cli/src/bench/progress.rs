@@ -11,24 +11,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
 
-/// The terminal of a bench: a bar for the run that goes on, notes on standard error.
+/// Terminal of a bench: a bar for the current run, and notes on standard error.
 #[derive(Default)]
 pub struct BenchTerminal {
     bar: Mutex<Option<ProgressBar>>,
-    /// Runs that are over, and all of them.
+    /// Number of finished runs, and of all runs.
     place: Mutex<Option<(usize, usize)>>,
     quiet: bool,
     status: Mutex<Option<Status>>,
 }
 
-/// Figures of a run so far, a line each interval.
+/// Figures of the current run, printed at intervals.
 struct Status {
     interval: Nanos,
-    /// The run.
+    /// Name of the run.
     name: String,
-    /// Time of the measured part from which on the next line is due.
+    /// Time of the measurement at which the next line is due.
     due: Nanos,
-    /// Subject of the last line.
+    /// Progress at the last line.
     last: RunProgress,
 }
 
@@ -42,7 +42,7 @@ impl Status {
         }
     }
 
-    /// The line that is due, if one is.
+    /// Returns a line if one is due.
     fn line(&mut self, progress: RunProgress) -> Option<String> {
         if progress.measured < self.due {
             return None;
@@ -68,7 +68,7 @@ impl Status {
 }
 
 impl BenchTerminal {
-    /// A terminal that shows neither progress nor notes if `quiet`, and a run's figures so far each `interval`.
+    /// Creates a terminal that shows a run's figures at each `interval`, and neither progress nor notes if `quiet`.
     pub fn new(quiet: bool, interval: Option<Nanos>) -> BenchTerminal {
         BenchTerminal {
             quiet,
@@ -81,7 +81,7 @@ impl BenchTerminal {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs that are over, and all of them, where they are several.
+    /// Returns the number of finished runs and of all runs, if there are several.
     fn place_of_several(&self) -> Option<(usize, usize)> {
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
         place.filter(|(_, all)| *all > 1)
@@ -92,7 +92,7 @@ impl BenchTerminal {
     }
 }
 
-/// Name of a run of `members`: what the only one does, or the sections.
+/// Returns the name of a run of `members`: the method of a single one, or the names of sections.
 fn name(members: &[Member]) -> String {
     match members {
         [member] => member.to_string(),
@@ -103,7 +103,7 @@ fn name(members: &[Member]) -> String {
     }
 }
 
-/// A run's row before the table, in words.
+/// Describes a run's result in words; it is shown while the table is not complete yet.
 fn measured(name: &str, counts: &Counts) -> String {
     let side = &counts.all;
     let us = |ns: f64| ns / 1e3;
@@ -163,10 +163,11 @@ impl Observer for BenchTerminal {
         }
     }
 
-    /// Line of a run as soon as it is measured: the table stands below all runs, as wide as the widest of them.
+    /// Prints a line for a run as soon as it is measured: the table comes after all runs, because its widths depend on
+    /// them.
     fn measured(&self, name: &str, result: &RunResult) {
         let several = self.place_of_several().is_some();
-        // What is simulated takes no time that anybody waits for.
+        // Simulated runs are too fast for it.
         let watched = several && !self.quiet && !result.modelled && stderr().is_terminal();
         if let Some(counts) = result.counts.as_ref().filter(|_| watched) {
             say(&measured(name, counts));
@@ -205,7 +206,7 @@ mod tests {
             )
         );
         assert_eq!(at(1_500, 150), None);
-        // One line for what was missed.
+        // One line is printed for several missed ones.
         let line = at(4_000, 1_000).expect("a line");
         assert!(
             line.ends_with("4.0 s, 1000 I/Os: 250 IOPS, 250.0 MiB/s; in the last 3.0 s 300 IOPS"),

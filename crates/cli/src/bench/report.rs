@@ -1,4 +1,4 @@
-//! Results for programs: one document of all groups of a job file.
+//! Machine-readable results: one document for all groups of a job file.
 
 use super::args::BenchFormat;
 use crate::Outcome;
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 pub(super) struct Report {
     manifest: Option<Manifest>,
     records: Vec<RunRecord>,
-    /// Lines of `records`: of one of several sections a line each, and one of all.
+    /// Rows of the records: one for each of several sections, and one for all together.
     rows: Vec<RunRecord>,
 }
 
 impl Report {
-    /// Adds the `records` of a group whose sections have these `names`, of the command line one that is empty.
+    /// Adds the `records` of a group whose sections have these `names`; the command line's bench has an empty name.
     pub(super) fn add(
         &mut self,
         manifest: Manifest,
@@ -46,7 +46,7 @@ impl Report {
         }
     }
 
-    /// Prints it all as `format`; nothing where there is nothing.
+    /// Prints everything in the given `format`; nothing if there are no results.
     pub(super) fn print(&self, format: BenchFormat) -> Outcome {
         let Some(manifest) = &self.manifest else {
             return Ok(());
@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-/// `rows` by reference.
+/// Returns `rows` by reference.
 pub(super) fn borrowed<'a>(rows: &'a [Cow<'_, RunRecord>]) -> Vec<&'a RunRecord> {
     rows.iter().map(|row| &**row).collect()
 }

@@ -1,4 +1,4 @@
-//! Flags of the settings under which a bench runs.
+//! Flags for the machine's settings during a bench.
 
 use joulio_host::knobs::parse_setting;
 use joulio_lab::experiment::ExperimentSettings;
@@ -35,7 +35,7 @@ fn microseconds(text: &str) -> Result<u32, String> {
 }
 
 impl Flags {
-    /// The settings that the flags describe.
+    /// Returns the settings that the flags describe.
     pub fn settings(&self) -> ExperimentSettings {
         ExperimentSettings {
             schedulers: self.scheduler.clone(),

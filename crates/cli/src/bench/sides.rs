@@ -1,11 +1,11 @@
-//! Throughput and latency: of all I/Os in the table of runs, of each operation apart below it.
+//! Throughput and latency of all I/Os in the table of runs, and of each operation below it.
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
 use joulio_lab::results::{Varied, run_name};
 use joulio_workload::{Counts, DirectionResult};
 
-/// The columns of [`cells`].
+/// Headings of the columns of [`cells`].
 pub const NAMES: [&str; 9] = [
     "IOPS",
     "MiB/s",
@@ -18,10 +18,10 @@ pub const NAMES: [&str; 9] = [
     "max us",
 ];
 
-/// Headings that a table has only on request, by name or by `all`.
+/// Headings that are shown only on request, by name or with `all`.
 pub const RARE: [&str; 2] = ["stddev us", "p99.99 us"];
 
-/// I/Os and bytes a second, latencies in microseconds.
+/// Formats I/Os and MiB per second, and latencies in microseconds.
 pub fn cells(side: &DirectionResult) -> [String; 9] {
     let us = |ns: f64| format!("{:.1}", ns / 1e3);
     let latency = &side.latency_ns;
@@ -39,7 +39,8 @@ pub fn cells(side: &DirectionResult) -> [String; 9] {
     ]
 }
 
-/// Operations of a run that are shown apart: reads, writes and trims if it did two of them, and flushes.
+/// Returns the operations of a run that are shown separately: reads, writes and trims if it did at least two of them,
+/// and flushes.
 fn apart(counts: &Counts) -> Vec<(&'static str, &DirectionResult)> {
     let mut sides = vec![("read", &counts.read), ("write", &counts.write)];
     sides.extend(counts.trim.iter().map(|trim| ("trim", trim)));
@@ -51,7 +52,7 @@ fn apart(counts: &Counts) -> Vec<(&'static str, &DirectionResult)> {
     sides
 }
 
-/// Operations of the runs that did several, a line each; None: there is no such run.
+/// Formats the operations of runs that did several, one a line; `None` if there is no such run.
 pub fn table(varied: &Varied, records: &[&RunRecord]) -> Option<String> {
     let rows = records.iter().flat_map(|record| {
         let run = &record.result;

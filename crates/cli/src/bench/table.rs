@@ -1,4 +1,4 @@
-//! The table for people: what the runs did, and what did not go as requested.
+//! Table of runs, and the notes below it.
 
 use super::figures::energy_table;
 use super::sides;
@@ -11,10 +11,10 @@ use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounter
 use std::fmt::Write;
 use std::iter::once;
 
-/// Returns the heading: what is about to run.
+/// Returns the heading, which describes what is about to run.
 pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str]) -> String {
     let faults = &options.base.targets.faults;
-    // What is of a job is of each of its devices.
+    // With several devices per job, numbers per job apply to each device.
     let (each, of_each) = match devices.len() > job.numjobs && axes.values(Factor::Device).len() < 2
     {
         true => ("device", " a device"),
@@ -47,7 +47,7 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
     };
     let arrivals = match axes.values(Factor::RateIops) {
         [] | [_] => format!("{} loop", job.loop_name()),
-        // Some of them open, perhaps one closed.
+        // A list of rates may include `max`, a closed loop.
         rates => format!("rate_iops {}", rates.join(",")),
     };
     let list = |factor, one: String| match axes.values(factor) {
@@ -68,7 +68,7 @@ pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str])
     )
 }
 
-/// `names`, those of equal devices that `count=` made as one: `emulated:instant#0-6`.
+/// Shortens `names` of equal devices that `count=` created: `emulated:instant#0-6`.
 fn listed(names: &[&str]) -> String {
     let mut listed: Vec<(&str, Option<&str>, Option<&str>)> = Vec::new();
     for name in names {
@@ -91,7 +91,7 @@ fn listed(names: &[&str]) -> String {
     listed.collect::<Vec<_>>().join(", ")
 }
 
-/// Counts of the CPU's work an I/O.
+/// Counts of CPU work per I/O.
 const COUNTS: [&str; 6] = [
     "CPU us/IO",
     "polls/IO",
@@ -101,10 +101,10 @@ const COUNTS: [&str; 6] = [
     "sleeps/IO",
 ];
 
-/// Columns of the energy figure that runs are compared by.
+/// Columns of the energy figure with which runs are compared.
 const ENERGY: [&str; 3] = ["W", "uJ/IO", "IO/J"];
 
-/// Headings of the table's figures, without the marks of modelled ones.
+/// Returns the headings of the table's figures, without the marks of modelled ones.
 pub fn headings() -> impl Iterator<Item = &'static str> {
     let light = LIGHT.iter().map(|(name, _)| *name);
     sides::NAMES
@@ -114,7 +114,7 @@ pub fn headings() -> impl Iterator<Item = &'static str> {
         .chain(ENERGY)
 }
 
-/// All runs, a line each; their energy, a line each figure.
+/// Formats all runs, one a line, and their energy figures, one a line.
 pub fn table(varied: &Varied, records: &[&RunRecord], chosen: &Chosen) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
@@ -159,7 +159,7 @@ pub fn table(varied: &Varied, records: &[&RunRecord], chosen: &Chosen) -> String
     text.extend(sides::table(varied, records));
     let mut below = String::new();
     for note in notes(varied, records) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(below, "{note}");
     }
     if modelled {
@@ -173,7 +173,7 @@ pub fn table(varied: &Varied, records: &[&RunRecord], chosen: &Chosen) -> String
     text
 }
 
-/// A column of something that few runs have, and what it counts.
+/// A column that few runs have, and its counter.
 type Count = (&'static str, fn(&WaitCounters) -> u64);
 
 /// Counters of user-level waits.
@@ -201,7 +201,7 @@ fn cells(run: &RunResult, counts: &Counts) -> impl Iterator<Item = String> {
         per_io(counts.wait.sleeps, counts),
     ];
     if run.is_external() {
-        // How another program waits is not reported.
+        // How another program waits is not known.
         more[1..].fill_with(|| "-".into());
     }
     sides::cells(&counts.all).into_iter().chain(more)

@@ -1,4 +1,4 @@
-//! `joulio calibrate`: what this machine takes for the steps of an I/O, as a profile for the twin.
+//! `joulio calibrate`: measures what each step of an I/O costs on this machine, and writes a profile for the twin.
 
 mod table;
 mod watts;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use watts::WattsSource;
 
-/// Each is kept until all are done.
+/// Largest number of I/Os: a record of each is kept until all are done.
 const MAX_IOS: u64 = 1_000_000;
 
 /// Flags of `joulio calibrate`.
@@ -67,18 +67,18 @@ struct Report<'a> {
     processor: &'a str,
     cpus: [usize; 2],
     costs: &'a Option<Costs>,
-    /// Nanoseconds that the emulated device takes beside its profile's service time.
+    /// Nanoseconds by which the emulated device is slower than its profile's service time.
     emulated_device_ns: f64,
     /// Measured watts of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     watts: Option<&'a MeasuredWatts>,
     #[serde(flatten)]
     checked: Option<&'a Checked>,
-    /// Why the figures are not the machine's own, if they are not.
+    /// Reasons why the figures do not show the machine itself, if there are any.
     spoiled: &'a [Spoiled],
 }
 
-/// `joulio calibrate`.
+/// Runs `joulio calibrate`.
 pub fn run(args: &CalibrateArgs) -> Outcome {
     let out = args.write_profile.as_deref();
     let out = out.map(|path| profile_file(path, Existing::forced(args.force)));
@@ -89,7 +89,7 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     let base = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
     let stop = stop_on_signals()?;
-    // The file that is written only if nothing spoils the figures.
+    // This file is only written if nothing spoils the figures.
     let strict = args.write_profile.as_deref().filter(|_| !args.allow_busy);
     if let Some(file) = args.watts.record() {
         let watts = args.watts.calibration(args.rounds, false)?;
@@ -124,7 +124,7 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
         (Some(out), None) => out.write(&text).map_err(Failure::run),
         (None, None) => Ok(()),
     };
-    // What was measured is shown, whatever became of the file.
+    // The measurement is shown even if the file could not be written.
     let compared = match args.check && written.is_ok() {
         true => {
             let neighbours = usize::from(args.neighbours);
@@ -161,7 +161,7 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     }
 }
 
-/// Success where the twin agrees, or the reason why not or why it cannot be judged.
+/// Returns success if the twin agrees, otherwise the reason why it does not or cannot be judged.
 fn agreement(checked: &Checked) -> Outcome {
     let disturbed = checked.check.iter().filter_map(Compared::disturbed);
     let most = disturbed.fold(0.0, f64::max);
@@ -180,8 +180,8 @@ fn agreement(checked: &Checked) -> Outcome {
     Ok(())
 }
 
-/// `file` is not written: a profile is used for months, and nobody sees what else ran when it was
-/// measured.
+/// Returns the failure that `file` is not written: a profile is used for months, and does not show what else ran when
+/// it was measured.
 fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
     Failure::run(format!(
         "--write-profile {}: not written, the figures are not the machine's own: {}; then calibrate again, or say --allow-busy",
@@ -190,7 +190,7 @@ fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
     ))
 }
 
-/// Words for who is on the job's CPU.
+/// Describes the neighbours on the job's CPU.
 fn beside(neighbours: u8) -> String {
     match neighbours {
         0 => String::new(),

@@ -1,9 +1,9 @@
-//! The comparison of real runs with virtual time, for people.
+//! Table that compares real runs with virtual time.
 
 use crate::columns::columns;
 use joulio_lab::calibrate::{Checked, Compared, Figures};
 
-/// Two lines for each completion mode: real, and in virtual time.
+/// Formats two lines for each completion mode: the real run, and the one in virtual time.
 pub fn table(checked: &Checked) -> String {
     let shared = checked.check.iter().any(|one| one.real.beside.is_some());
     let mut header = vec![

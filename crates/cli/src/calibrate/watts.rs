@@ -1,4 +1,4 @@
-//! `joulio calibrate --watts`: this machine's watts, by its meters.
+//! `joulio calibrate --watts`: measures this machine's watts with its meters.
 
 use crate::Outcome;
 use crate::columns::columns;
@@ -71,16 +71,16 @@ pub struct WattsArgs {
 
 /// Source of watts.
 pub enum WattsSource {
-    /// Nowhere: none are requested.
+    /// No watts are requested.
     None,
     /// Meters of this machine.
     Meters(Box<(WattsCalibration, Discovery)>),
-    /// A logger's record, which is read.
+    /// A logger's record, which has been read.
     Log(Box<(MeasuredWatts, Vec<Spoiled>)>),
 }
 
 impl WattsArgs {
-    /// Checks what is requested.
+    /// Checks the request.
     pub fn source(&self, rounds: u32, strict: bool) -> Result<WattsSource, Failure> {
         if let Some((log, windows)) = self.power_log.as_ref().zip(self.windows.as_ref()) {
             let record = WattsRecord::load(windows)?;
@@ -97,12 +97,12 @@ impl WattsArgs {
         Ok(WattsSource::Meters(Box::new((calibration, discovery))))
     }
 
-    /// The file of windows for a logger, where that is all that is requested.
+    /// Returns the file for the windows, if only their recording is requested.
     pub fn record(&self) -> Option<&Path> {
         self.record.as_deref()
     }
 
-    /// The measurement.
+    /// Returns the calibration that the flags describe.
     pub fn calibration(&self, rounds: u32, strict: bool) -> Result<WattsCalibration, Failure> {
         let request = WattsRequest {
             root: self.root.clone().unwrap_or_else(|| "/".into()),
@@ -118,7 +118,7 @@ impl WattsArgs {
     }
 }
 
-/// Measures, and shows how far it is.
+/// Measures with a progress bar.
 pub fn run(
     watts: WattsCalibration,
     discovery: &mut Discovery,
@@ -130,7 +130,7 @@ pub fn run(
     done
 }
 
-/// Runs all measurements while a logger records at the plug, and prints what to do next.
+/// Runs all measurements while a logger records at the plug, and prints the next steps.
 pub fn record(watts: WattsCalibration, file: &Path, stop: &Stop) -> Outcome {
     let bar = windows(&watts);
     let done = watts.record(file, &Shape::default(), stop, &say, &mut || bar.inc(1));
@@ -153,7 +153,7 @@ fn windows(watts: &WattsCalibration) -> ProgressBar {
     )
 }
 
-/// The watts, for people.
+/// Formats the watts as a table.
 pub fn table(watts: &MeasuredWatts) -> String {
     let three = |of: Option<Interval>, factor: f64, digits: usize| -> [String; 3] {
         of.map_or(["-".into(), "-".into(), "-".into()], |of| {

@@ -1,14 +1,14 @@
-//! Three examples of each subcommand, below its help.
+//! Three examples for each subcommand, shown below its help.
 
 mod nested;
 
 use clap::Command;
 use nested::NESTED;
 
-/// Lines of a command and what each does.
+/// Lines with a command and a description of what it does.
 type Lines = [(&'static str, &'static str); 3];
 
-/// Lines of a command and what it does, by subcommand.
+/// Example lines by subcommand.
 const EXAMPLES: [(&str, Lines); 20] = [
     (
         "bench",
@@ -293,7 +293,7 @@ const FIRST: Lines = [
     ),
 ];
 
-/// `command` with examples below its help and that of its subcommands.
+/// Adds examples to the help of `command` and of its subcommands.
 pub fn with_examples(command: Command) -> Command {
     let command = with_lines(command, &FIRST);
     let command = EXAMPLES
@@ -310,7 +310,7 @@ pub fn with_examples(command: Command) -> Command {
         })
 }
 
-/// `command` with examples below its help.
+/// Adds examples to the help of `command`.
 fn with_lines(command: Command, lines: &[(&str, &str)]) -> Command {
     let widest = lines.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
     let mut text = match command.get_after_help() {
@@ -319,7 +319,7 @@ fn with_lines(command: Command, lines: &[(&str, &str)]) -> Command {
     };
     text.push_str("Examples:");
     for (line, what) in lines {
-        // Below one another where one is long.
+        // If a line is long, descriptions are put below the commands.
         text.push_str(&match widest > 44 {
             true => format!("\n  {line}\n      {what}"),
             false => format!("\n  {line:<widest$}  {what}"),

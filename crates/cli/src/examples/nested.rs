@@ -1,8 +1,8 @@
-//! Three examples of each subcommand of a subcommand.
+//! Three examples for each subcommand of a subcommand.
 
 use super::Lines;
 
-/// Lines of a command and what it does, by subcommand and its own.
+/// Example lines by subcommand and nested subcommand.
 pub(super) const NESTED: [(&str, &str, Lines); 14] = [
     (
         "lab",

@@ -1,4 +1,4 @@
-//! Flags that choose an experiment and where it is run.
+//! Flags that select an experiment and the platform to run it on.
 
 use crate::failure::Failure;
 use crate::signals::cancel;
@@ -49,7 +49,7 @@ pub struct CampaignArgs {
 }
 
 impl CampaignArgs {
-    /// The campaign that the flags describe.
+    /// Returns the campaign that the flags describe.
     pub fn campaign(&self) -> Result<Campaign, Failure> {
         let mut file = ExperimentFile::load(&self.experiment).map_err(Failure::input)?;
         if self.machine.is_some() {
@@ -85,7 +85,7 @@ impl CampaignArgs {
         Campaign::new(file, on).map_err(Failure::input)
     }
 
-    /// Platform of the campaign: emulated devices, unless a real device is named.
+    /// Returns the platform of the campaign: emulated devices, unless a real device is named.
     fn platform(&self) -> Result<Platform, Failure> {
         let sets = DeviceSet::of_flags(&self.device);
         let named = !self.device.is_empty();

@@ -1,4 +1,4 @@
-//! `joulio lab compare`: two folders of results, point by point.
+//! `joulio lab compare`: compares two folders of results point by point.
 
 use crate::Outcome;
 use crate::columns::columns;
@@ -23,7 +23,7 @@ pub struct CompareArgs {
     model: bool,
 }
 
-/// `joulio lab compare`.
+/// Runs `joulio lab compare`.
 pub fn run(args: &CompareArgs) -> Outcome {
     let kinds = match args.model {
         true => Kinds::WithModel,
@@ -33,7 +33,7 @@ pub fn run(args: &CompareArgs) -> Outcome {
     print(&text(&compared, args.all))
 }
 
-/// The figures that differ, or `all`.
+/// Formats the figures that differ, or with `all` every figure.
 pub fn text(compared: &ComparedRuns, all: bool) -> String {
     let mut text = String::new();
     for note in &compared.notes {
@@ -68,7 +68,7 @@ pub fn text(compared: &ComparedRuns, all: bool) -> String {
     text
 }
 
-/// Factors that are not the same in all points.
+/// Returns the factors that are not the same in all points.
 fn varied(points: &[ComparedPoint]) -> Vec<&str> {
     let names: BTreeSet<&str> = points
         .iter()

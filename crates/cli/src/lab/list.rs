@@ -1,4 +1,4 @@
-//! `joulio lab list`: the experiments that come with joulio, and the papers' tables and figures.
+//! `joulio lab list`: lists the built-in experiments, and the papers' tables and figures.
 
 use crate::Outcome;
 use crate::columns::columns;
@@ -18,7 +18,7 @@ pub struct ListArgs {
     papers: Vec<PathBuf>,
 }
 
-/// `joulio lab list`.
+/// Runs `joulio lab list`.
 pub fn run(args: &ListArgs) -> Outcome {
     if !args.papers.is_empty() {
         let report = report(&args.papers, None).map_err(Failure::input)?;

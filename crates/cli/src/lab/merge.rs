@@ -1,4 +1,4 @@
-//! `joulio lab merge`: the results of shards together.
+//! `joulio lab merge`: combines the results of shards.
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub struct MergeArgs {
     force: bool,
 }
 
-/// `joulio lab merge`.
+/// Runs `joulio lab merge`.
 pub fn run(args: &MergeArgs) -> Outcome {
     let merged = merge(&args.folders, &args.results, Existing::forced(args.force));
     let records = merged.map_err(Failure::input)?;

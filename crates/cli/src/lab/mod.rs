@@ -1,4 +1,4 @@
-//! `joulio lab`: experiments as data, run, planned, merged, compared and reported.
+//! `joulio lab`: experiments from files: planning, running, merging, comparing, reporting.
 
 mod args;
 mod compare;
@@ -29,7 +29,7 @@ pub enum LabCommand {
     Compare(compare::CompareArgs),
 }
 
-/// `joulio lab`.
+/// Runs `joulio lab`.
 pub fn run(command: &LabCommand) -> Outcome {
     match command {
         LabCommand::List(args) => list::run(args),

@@ -1,4 +1,4 @@
-//! `joulio lab plan`: what would be run.
+//! `joulio lab plan`: shows what an experiment would run.
 
 use super::args::CampaignArgs;
 use crate::Outcome;
@@ -15,7 +15,7 @@ pub struct PlanArgs {
     campaign: CampaignArgs,
 }
 
-/// `joulio lab plan`.
+/// Runs `joulio lab plan`.
 pub fn run(args: &PlanArgs) -> Outcome {
     let campaign = args.campaign.campaign()?;
     let stop = stop_on_signals()?;
@@ -39,7 +39,7 @@ fn text(plan: &CampaignPlan) -> String {
     } else {
         ""
     };
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "\nIn all {}{more}.", duration(plan.seconds));
     for sweep in &plan.sweeps {
         if let Some(device) = &sweep.stand_in {
@@ -88,7 +88,7 @@ fn row(item: &PlannedItem) -> [String; 4] {
     ]
 }
 
-/// `2 h 5 min`, `3 min`, `12 s`.
+/// Formats a duration: `2 h 5 min`, `3 min`, `12 s`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match (whole / 3600, whole % 3600 / 60, whole % 60) {

@@ -1,4 +1,4 @@
-//! `joulio lab report`: tables, figures and verdicts of results.
+//! `joulio lab report`: makes tables, figures and verdicts from results.
 
 use crate::Outcome;
 use crate::columns::clean;
@@ -12,7 +12,7 @@ use joulio_lab::report::{Report, findings, outcome_word, write};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Columns of a terminal that is none.
+/// Width in characters if there is no terminal.
 const WIDTH: u16 = 100;
 
 /// The flags.
@@ -30,7 +30,7 @@ pub struct ReportArgs {
     output: Option<PathBuf>,
 }
 
-/// `joulio lab report`.
+/// Runs `joulio lab report`.
 pub fn run(args: &ReportArgs) -> Outcome {
     let file = args.experiment.as_deref().map(ExperimentFile::load);
     let file = file.transpose().map_err(Failure::input)?;
@@ -44,7 +44,7 @@ pub fn run(args: &ReportArgs) -> Outcome {
 fn text(report: &Report, page: &str) -> String {
     let mut text = String::new();
     for experiment in &report.experiments {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", clean(&experiment.title));
     }
     let mut table = Table::new();

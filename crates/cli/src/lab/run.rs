@@ -1,4 +1,4 @@
-//! `joulio lab run`: an experiment's runs, into a folder.
+//! `joulio lab run`: runs an experiment, with results in a folder.
 
 use super::args::CampaignArgs;
 use super::compare;
@@ -28,7 +28,7 @@ pub struct RunArgs {
     threads: Option<u16>,
 }
 
-/// `joulio lab run`.
+/// Runs `joulio lab run`.
 pub fn run(args: &RunArgs) -> Outcome {
     let campaign = args.campaign.campaign()?;
     let stop = stop_on_signals()?;
@@ -60,7 +60,7 @@ pub fn run(args: &RunArgs) -> Outcome {
     }
 }
 
-/// `hotstorage22-twin-quick`.
+/// Returns the default folder, such as `hotstorage22-twin-quick`.
 fn folder(campaign: &Campaign) -> PathBuf {
     let platform = match campaign.on.platform {
         Platform::Real => "real",
@@ -72,10 +72,10 @@ fn folder(campaign: &Campaign) -> PathBuf {
     format!("{}-{platform}{quick}", campaign.file.name).into()
 }
 
-/// Findings beside the runs, and those that disagree with the profiles.
+/// Describes the survey's findings, and the results that disagree with the profiles.
 fn surveyed(survey: &Survey, beside: &Result<BesideModel, NoModel>, file: &str) -> String {
     let mut text = String::from("\nLooked at beside the runs:\n");
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     for part in &survey.parts {
         let device = part.device.as_ref();
         let device = device.map_or_else(String::new, |device| format!(" of {device}"));
@@ -108,7 +108,7 @@ fn summary(end: &CampaignEnd, folder: &str) -> String {
         "{} run(s), {} of them now; {} with figures\n",
         end.all, end.done, end.with_figures
     );
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     for (why, runs) in &end.unavailable {
         let _ = writeln!(text, "{runs} unavailable: {why}");
     }

@@ -1,4 +1,4 @@
-//! Progress of a campaign on a terminal; silent elsewhere.
+//! Progress of a campaign on a terminal; elsewhere only notes are printed.
 
 use crate::failure::say;
 use crate::progress::bar;
@@ -8,7 +8,7 @@ use joulio_lab::experiment::Observer;
 use joulio_workload::{Member, RunProgress};
 use std::sync::{Mutex, PoisonError};
 
-/// A bar for all runs, with the time that is left; notes on standard error.
+/// A bar for all runs with the remaining time, and notes on standard error.
 pub struct LabTerminal {
     bar: ProgressBar,
     sweep: Mutex<String>,
@@ -27,7 +27,7 @@ impl Default for LabTerminal {
 }
 
 impl LabTerminal {
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

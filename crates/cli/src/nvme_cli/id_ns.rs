@@ -7,7 +7,7 @@ use joulio_nvme_spec::identify::IdentifyNamespace;
 pub fn text(namespace: &IdentifyNamespace, nsid: u32) -> String {
     let mut out = format!("NVME Identify Namespace {nsid}:\n");
     for (name, field) in namespace_fields(namespace) {
-        // nvme-cli has a tab after this one.
+        // nvme-cli prints a tab after this name.
         if name == "nsattr" {
             out += &format!("nsattr\t: {}\n", field.text());
         } else {

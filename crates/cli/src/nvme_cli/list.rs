@@ -18,7 +18,7 @@ const TITLES: [&str; COLUMNS] = [
     "FW Rev",
 ];
 
-/// nvme-cli's widths; a column widens for a longer cell.
+/// Widths of nvme-cli's columns; a column is widened for a longer cell.
 const WIDTHS: [usize; COLUMNS] = [21, 21, 20, 40, 9, 26, 16, 8];
 
 /// Returns the table of `nvme list`.
@@ -32,9 +32,9 @@ pub fn table(rows: &[NamespaceInfo]) -> String {
     }
     let all = widths.iter().sum::<usize>() + COLUMNS - 1;
     if terminal_width().is_some_and(|width| width < all) {
-        // What nvme-cli would break in the middle.
+        // On a narrow terminal, where nvme-cli's lines would break in the middle, the columns are reordered.
         let titles = [0, 3, 4, 5, 6, 7, 2, 1];
-        // Without the blanks that align sizes, too.
+        // Blanks that align sizes are removed too.
         let plain = |cell: &str| cell.split_whitespace().collect::<Vec<_>>().join(" ");
         let pick = |cells: &[String; COLUMNS]| titles.map(|title| plain(&cells[title]));
         let header = titles.map(|title| TITLES[title]);
@@ -109,7 +109,7 @@ mod tests {
     use super::super::testing::parsed;
     use super::*;
 
-    /// Namespace `name` of QEMU's controller, full.
+    /// Returns the row of namespace `name` of QEMU's controller, which is full.
     fn row(
         name: &str,
         serial: &str,

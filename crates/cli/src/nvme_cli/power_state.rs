@@ -1,8 +1,8 @@
-//! A power state of Identify Controller (Base figure 276).
+//! Power states of Identify Controller (Base figure 276).
 
 use joulio_nvme_spec::identify::{PowerScale, PowerStateDescriptor};
 
-/// The three lines of power state `index`.
+/// Returns the three lines of power state `index`.
 pub fn text(index: usize, d: &PowerStateDescriptor) -> String {
     let flags = d.power_state_flags();
     let max = if flags.mxps() {
@@ -33,7 +33,7 @@ pub fn text(index: usize, d: &PowerStateDescriptor) -> String {
 
 const INDENT: &str = "            ";
 
-/// A power, with all the digits that its unit has.
+/// Formats a power with all the digits that its unit has.
 fn watts(n: u16, scale: PowerScale) -> String {
     match scale {
         PowerScale::NotReported => "-".to_owned(),
@@ -43,7 +43,7 @@ fn watts(n: u16, scale: PowerScale) -> String {
     }
 }
 
-/// The workload that the active power was measured with.
+/// Returns the workload with which the active power was measured.
 fn workload(apw: u8) -> &'static str {
     match apw {
         0 => "-",
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use joulio_lab::inspect::power_state_json;
 
-    /// mp, flags, idlp, ips, actp, apw_aps.
+    /// Creates a descriptor; the arguments are mp, flags, (idlp, ips) and (actp, apw_aps).
     fn state(mp: u16, flags: u8, idle: (u16, u8), active: (u16, u8)) -> PowerStateDescriptor {
         PowerStateDescriptor {
             mp: mp.into(),

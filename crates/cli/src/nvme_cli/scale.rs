@@ -1,7 +1,7 @@
-//! Numbers of bytes with a prefix: SI for capacities, binary for block sizes.
+//! Byte counts with a prefix: SI for capacities, binary for block sizes.
 
-/// A number scaled down to its prefix, as in `(268.44, "M")`. The prefix is chosen before
-/// anything is rounded, as in nvme-cli: just below a million is `1000.00 k`.
+/// Returns a number scaled down to its prefix, as in `(268.44, "M")`. The prefix is chosen before rounding, as in
+/// nvme-cli: just below a million is `1000.00 k`.
 fn scaled(n: u128, base: u128, prefixes: &[&'static str]) -> (f64, &'static str) {
     let mut unit = 1u128;
     let mut prefix = "";
@@ -15,7 +15,7 @@ fn scaled(n: u128, base: u128, prefixes: &[&'static str]) -> (f64, &'static str)
     (n as f64 / unit as f64, prefix)
 }
 
-/// Bytes with an SI prefix.
+/// Returns bytes with an SI prefix.
 pub fn si(bytes: u128) -> (f64, &'static str) {
     scaled(
         bytes,
@@ -24,7 +24,7 @@ pub fn si(bytes: u128) -> (f64, &'static str) {
     )
 }
 
-/// Bytes with a binary prefix.
+/// Returns bytes with a binary prefix.
 pub fn binary(bytes: u32) -> (f64, &'static str) {
     scaled(bytes.into(), 1024, &["Ki", "Mi", "Gi"])
 }

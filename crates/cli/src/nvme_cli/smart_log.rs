@@ -4,7 +4,7 @@ use super::scale;
 use joulio_lab::inspect::{SmartUnit, smart_fields};
 use joulio_nvme_spec::log::SmartHealth;
 
-/// Returns the text of `nvme smart-log` for the controller `device`, as in `nvme0`.
+/// Returns the text of `nvme smart-log` for the controller `device`, such as `nvme0`.
 pub fn text(log: &SmartHealth, device: &str) -> String {
     let mut out = format!("Smart Log for NVME device:{device} namespace-id:ffffffff\n");
     for one in smart_fields(log) {
@@ -29,15 +29,15 @@ pub fn text(log: &SmartHealth, device: &str) -> String {
 /// 0 degrees Celsius in kelvins, rounded as nvme-cli rounds it.
 const FREEZING: i32 = 273;
 
-/// Bytes of a data unit: a thousand of 512.
+/// Bytes of a data unit: a thousand times 512.
 const DATA_UNIT: u128 = 512_000;
 
-/// Columns of a label.
+/// Width of the labels' column.
 const WIDTH: usize = 40;
-/// Columns from one tab stop to the next.
+/// Distance between two tab stops.
 const TAB: usize = 8;
 
-/// A label as nvme-cli aligns it: by tabs, but a sensor's by spaces.
+/// Aligns a label as nvme-cli does: with tabs, except that a sensor's is aligned with spaces.
 fn label(label: &str) -> String {
     if label.starts_with("Temperature Sensor") {
         return format!("{label:<31}");

@@ -1,4 +1,4 @@
-//! Golden files: what nvme-cli 2.3 said, and the structures it said it of.
+//! Golden files: output of nvme-cli 2.3, and the structures that it was given.
 
 use zerocopy::FromBytes;
 

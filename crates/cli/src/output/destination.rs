@@ -1,4 +1,4 @@
-//! Destination of a report: a file; or a format, which the same flag chose before files could be named.
+//! Destination of a report: a file, or only a format, which the same flag selected before it took files.
 
 use super::Format;
 use super::earlier::Earlier;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 pub enum Destination {
     /// A file.
     File(PathBuf),
-    /// A format of the command's.
+    /// A format of the command.
     Format(String),
 }
 
 impl Destination {
-    /// Parses the value of a command with the formats `F`. Whatever is neither a format nor, by a dot or a slash,
-    /// looks like a file, is taken for a mistyped format.
+    /// Parses the value for a command with the formats `F`. Text that is neither a format nor, because of a dot or a
+    /// slash, a file name counts as a mistyped format.
     pub fn parse<F: ValueEnum>(text: &str) -> Result<Destination, String> {
         if F::from_str(text, false).is_ok() {
             return Ok(Destination::Format(text.into()));
@@ -35,7 +35,7 @@ impl Destination {
         ))
     }
 
-    /// Parses the value of a command that writes a profile too, which no report is.
+    /// Parses the value for a command that also writes a profile, which may not be given as the report's file.
     fn beside_profile(text: &str) -> Result<Destination, Box<dyn Error + Send + Sync>> {
         match Path::new(text).extension() {
             Some(extension) if extension == "toml" => Err(Earlier::profile(text).into()),
@@ -47,8 +47,8 @@ impl Destination {
     }
 }
 
-/// `command`, whose subcommands that have `--output` have `--force` too; those that make a profile take no such
-/// file for the report's.
+/// Adds `--force` to those subcommands of `command` that have `--output`. Subcommands that write a profile refuse a
+/// profile's file name for the report.
 pub fn with_output_flags(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         let sub = with_output_flags(sub);
@@ -87,7 +87,7 @@ mod tests {
         assert!(refused.contains("normal, json") && refused.contains("./jsno"));
     }
 
-    /// Flags of `command` and of all its subcommands, with the name of theirs.
+    /// Returns the flags of `command` and of all its subcommands, with their commands' names.
     fn flags(command: &Command, at: &str) -> Vec<(String, Arg)> {
         let at = format!("{at} {}", command.get_name());
         let own = command.get_arguments().map(|arg| (at.clone(), arg.clone()));

@@ -1,4 +1,4 @@
-//! Spellings from before `-o` and `--output` named the report in every subcommand: each is refused, with the one
+//! Spellings from before `-o` and `--output` named the report in every subcommand. Each is refused with the spelling
 //! that replaces it.
 
 use clap::{Arg, Command};
@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::fmt::{Display, Formatter};
 
-/// Refusal of an earlier spelling.
+/// Error for an old spelling.
 #[derive(Clone, Debug)]
 pub struct Earlier {
     what: &'static str,
@@ -16,7 +16,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Refusal of the profile's file where the report's belongs.
+    /// Returns the error for a profile's file in place of the report's.
     pub(super) fn profile(value: &str) -> Earlier {
         Earlier::new("the profile", "--write-profile", REPORT, value)
     }
@@ -31,7 +31,7 @@ impl Earlier {
     }
 }
 
-/// Why `-o` is refused.
+/// Reason why `-o` is refused.
 const REPORT: &str = "-o and --output name the file of a report";
 
 impl Display for Earlier {
@@ -48,7 +48,8 @@ impl Display for Earlier {
 
 impl Error for Earlier {}
 
-/// `command`, whose subcommands know their flags' earlier spellings, to refuse them: for parsing, not for help.
+/// Adds the old spellings of flags to the subcommands of `command`, so that they are refused. For parsing only, not for
+/// the help.
 pub fn with_earlier_flags(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         let sub = with_earlier_flags(sub);

@@ -1,4 +1,4 @@
-//! The file that takes the report in place of standard output: whole, when the command is over, or not at all.
+//! File that gets the report instead of standard output: completely, at the end of the command, or not at all.
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -6,11 +6,11 @@ use joulio_lab::output_file::{Existing, OutputFile};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A report on its way to a file.
+/// A report that will be written to a file.
 struct Report {
     file: OutputFile,
     text: String,
-    /// True if what follows is still missing.
+    /// True if only the beginning has been added.
     only_begun: bool,
 }
 
@@ -33,7 +33,7 @@ pub fn begin(path: &Path, existing: Existing) -> Outcome {
     Ok(())
 }
 
-/// Adds `text` to the report; false if that goes to standard output.
+/// Adds `text` to the report; returns false if the report goes to standard output.
 pub fn add(text: &str) -> bool {
     let mut report = report();
     let Some(report) = &mut *report else {
@@ -44,20 +44,20 @@ pub fn add(text: &str) -> bool {
     true
 }
 
-/// Marks the text that was added last as the beginning of more.
+/// Marks the text that was added last as only the beginning of a report.
 pub fn only_begun() {
     if let Some(report) = &mut *report() {
         report.only_begun = true;
     }
 }
 
-/// True if the report goes to a file.
+/// Returns true if the report goes to a file.
 pub fn is_open() -> bool {
     report().is_some()
 }
 
-/// Writes the file of a command that has ended so. A report that a command has printed counts though it fails
-/// then, as by --strict; one that only began does not.
+/// Writes the file at the end of a command with this `outcome`. A report that was printed is written even if the
+/// command then fails, for example because of --strict; one that was only begun is not.
 pub fn finish(outcome: Outcome) -> Outcome {
     let Some(report) = report().take() else {
         return outcome;

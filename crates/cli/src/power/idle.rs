@@ -1,4 +1,4 @@
-//! `joulio power --idle`: what the machine draws when it does nothing.
+//! `joulio power --idle`: measures the power of the idle machine.
 
 use super::Run;
 use super::table;
@@ -11,10 +11,10 @@ use joulio_lab::ListedMeter;
 use joulio_lab::idle::{IdleMeasurement, IdleResult};
 use joulio_units::Nanos;
 
-/// Part of the CPUs' time; a machine that works more is not idle.
+/// Largest fraction of the CPUs' time that is used on an idle machine.
 const MAX_BUSY: f64 = 0.05;
 
-/// Measures for `time`, and keeps what it finds.
+/// Measures for `time`, and saves the result.
 pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> Outcome {
     let meters = &mut discovery.meters;
     let measurement = IdleMeasurement::new(&run.root, meters, run.args.file.as_deref())?;
@@ -24,7 +24,7 @@ pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> O
     });
     bar.finish_and_clear();
     let result = result?;
-    // What was measured is shown, whatever became of the file.
+    // The measurement is shown even if the file could not be written.
     match run.args.output.format() {
         Format::Normal => print(&text(&result))?,
         Format::Json => print_json(&result.baseline)?,

@@ -1,10 +1,10 @@
-//! The table for people.
+//! Table of meters.
 
 use crate::columns::{clean, columns};
 use joulio_lab::{ListedMeter, MeterListing};
 use std::fmt::Write;
 
-/// All meters, a line each; below it the reasons, and what would help.
+/// Formats all meters, one a line, and below them the reasons why some cannot be read, with remedies.
 pub fn table(report: &MeterListing) -> String {
     let mut text = lines(&report.meters);
     text.push('\n');
@@ -27,7 +27,7 @@ pub fn table(report: &MeterListing) -> String {
     text
 }
 
-/// The table itself.
+/// Formats the table of meters.
 pub fn lines(rows: &[ListedMeter]) -> String {
     let watts =
         |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
@@ -45,7 +45,7 @@ pub fn lines(rows: &[ListedMeter]) -> String {
     columns(header, rows.iter().map(cells), 4)
 }
 
-/// Returns the mark of a row: what comes from a profile is no measurement.
+/// Returns the state in a row: `modelled` for figures from a profile, which are not measured.
 fn state(row: &ListedMeter) -> &str {
     match row.modelled && row.watts.is_some() {
         true => "modelled",

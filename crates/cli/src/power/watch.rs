@@ -10,14 +10,14 @@ use joulio_lab::power_log::wall_time::now;
 use joulio_lab::{ListedMeter, pause};
 use serde::Serialize;
 
-/// A line of JSON.
+/// A line of JSON output.
 #[derive(Serialize)]
 struct Line {
     unix_seconds: f64,
     meters: Vec<ListedMeter>,
 }
 
-/// Laps of one window, until it is stopped: no joule falls between two lines.
+/// Prints consecutive intervals of one window until it is stopped, so that no joule is lost between two lines.
 pub fn watch(run: &Run<'_>, mut discovery: Discovery) -> Outcome {
     if discovery.meters.is_empty() {
         return Err(Failure::input(
@@ -49,7 +49,7 @@ fn print_line(meters: Vec<ListedMeter>) -> Outcome {
     })
 }
 
-/// A terminal, on which each table takes the place of the one before.
+/// A terminal on which each table replaces the previous one.
 #[derive(Default)]
 struct Screen {
     lines: usize,
@@ -66,7 +66,7 @@ impl Screen {
         if !is_terminal() {
             return print(&format!("{text}\n"));
         }
-        // Up to where the last one began, and clear from there.
+        // Moves the cursor to the start of the previous table and clears from there.
         let back = match self.lines {
             0 => String::new(),
             lines => format!("\x1b[{lines}A\x1b[J"),

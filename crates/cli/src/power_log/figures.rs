@@ -1,9 +1,9 @@
-//! Watts of each device, and above those of the machine without one, and of each run, for people.
+//! Tables of power by device, in total and above that of the machine without one, and by run.
 
 use crate::columns::columns;
 use joulio_lab::power_log::{LoggedDevicePower, LoggedRunPower};
 
-/// A line for each run of a bench.
+/// Formats a line for each run of a bench.
 pub fn of_runs(figures: &[LoggedRunPower]) -> String {
     let header = ["run", "meter", "boundary", "s", "J", "W", "I/Os", "uJ/IO"];
     let rows = figures.iter().map(|figure| {
@@ -22,7 +22,7 @@ pub fn of_runs(figures: &[LoggedRunPower]) -> String {
     columns(header, rows, 3)
 }
 
-/// A line for each device.
+/// Formats a line for each device.
 pub fn of_devices(figures: &[LoggedDevicePower]) -> String {
     let header = [
         "device",

@@ -1,4 +1,4 @@
-//! `joulio power import`: what a logger at the plug recorded, put on the machine's clock.
+//! `joulio power import`: relates the record of a logger at the plug to the machine's clock.
 
 use super::figures::{of_devices, of_runs};
 use super::log_args::LogArgs;
@@ -28,7 +28,7 @@ pub struct ImportArgs {
     output: Output,
 }
 
-/// `joulio power import`.
+/// Runs `joulio power import`.
 pub fn import(args: &ImportArgs) -> Outcome {
     let log = read_log(&args.file, &args.log.options())?;
     let report = LogReport::new(&log, &args.windows)?;

@@ -1,4 +1,4 @@
-//! Flags by which a logger's export is read.
+//! Flags for reading a logger's export.
 
 use clap::ValueEnum;
 use joulio_energy::logger::{self, LogOptions};
@@ -35,7 +35,7 @@ enum Decimal {
 }
 
 impl LogArgs {
-    /// Options of the reading.
+    /// Returns the options for reading the export.
     pub fn options(&self) -> LogOptions {
         LogOptions {
             date_order: self.date_order.map(|order| match order {

@@ -1,4 +1,4 @@
-//! The person at the machine.
+//! Person at the terminal who carries out the steps.
 
 use joulio_lab::power_log::{Person, PowerLogError};
 use joulio_workload::Stop;
@@ -8,21 +8,21 @@ use std::fs::File;
 use std::io::{self, Read, Write, stderr, stdin};
 use std::os::fd::AsFd;
 
-/// Wait for a key before a signal is checked for: 100 ms.
+/// Time to wait for a key before checking for a signal: 100 ms.
 const CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// The person at the terminal: prompted on standard error, so that standard output has the result
-/// alone, and heard on standard input.
+/// The person's terminal. Prompts go to standard error, so that standard output has only the result; answers come from
+/// standard input.
 pub struct Terminal {
     input: File,
     stop: Stop,
 }
 
 impl Terminal {
-    /// Until `stop`.
+    /// Creates the terminal; `stop` ends its waits.
     pub fn new(stop: &Stop) -> Result<Terminal, PowerLogError> {
         let input = stdin().as_fd().try_clone_to_owned();
         Ok(Terminal {
@@ -31,7 +31,7 @@ impl Terminal {
         })
     }
 
-    /// Waits for something to read, or an end; false when a signal came first.
+    /// Waits for input or its end; returns false if a signal came first.
     fn wait(&self) -> Result<bool, PowerLogError> {
         while !self.stop.stopped() {
             let mut inputs = [PollFd::new(&self.input, PollFlags::IN)];
@@ -47,12 +47,12 @@ impl Terminal {
 
 impl Person for Terminal {
     fn report(&mut self, text: &str) {
-        // When standard error is closed nobody can read it.
+        // If standard error is closed, nobody can read the prompt.
         let _ = stderr().write_all(text.as_bytes());
     }
 
     fn done(&mut self) -> Result<bool, PowerLogError> {
-        // A byte at a time: what is read ahead would not be seen by `poll`.
+        // Reads one byte at a time: bytes that were read ahead would not be visible to `poll`.
         let mut byte = [0];
         while self.wait()? {
             match self.input.read(&mut byte) {

@@ -1,4 +1,4 @@
-//! `joulio power swap`: a person puts in one device after the other.
+//! `joulio power swap`: a person installs one device after the other.
 
 use super::ShapeArgs;
 use super::figures::of_devices;
@@ -48,7 +48,7 @@ pub struct SwapArgs {
     output: Output,
 }
 
-/// `joulio power swap`.
+/// Runs `joulio power swap`.
 pub fn swap(args: &SwapArgs) -> Outcome {
     let shape = args.shape.shape()?;
     let mut meters = args.meters()?;

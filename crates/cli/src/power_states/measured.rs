@@ -4,7 +4,7 @@ use crate::columns::columns;
 use joulio_lab::power_states::{MeasuredState, MeasuredStates};
 use std::fmt::Write;
 
-/// For people: a line a state, and a line a state and meter.
+/// Formats the result as text: a line for each state, and one for each state and meter.
 pub fn text(found: &MeasuredStates) -> String {
     let mut text = format!(
         "{}: {}, serial {}\n\n",

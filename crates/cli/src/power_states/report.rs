@@ -8,7 +8,7 @@ use joulio_lab::power_states::PowerReport;
 use joulio_nvme_spec::log::PowerMeasurementLog;
 use std::fmt::Write;
 
-/// For people.
+/// Formats the report as text.
 pub fn text(report: &PowerReport) -> String {
     let mut out = format!(
         "{}: {}, serial {}\n",
@@ -18,7 +18,7 @@ pub fn text(report: &PowerReport) -> String {
         out += &power_state::text(index, state);
     }
     let mut line = |name: &str, text: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{name:<18}: {text}");
     };
     let (ps, wh) = (report.status.current.ps(), report.status.current.wh());
@@ -79,7 +79,7 @@ fn in_words(transition: &ApstTransition) -> String {
     format!("ps {from} to ps {to} after {after_ms} ms")
 }
 
-/// Log 25h in a line.
+/// Describes log page 25h in one line.
 fn measured(log: &PowerMeasurementLog) -> String {
     let attributes = log.attributes();
     let count = log.count.get();

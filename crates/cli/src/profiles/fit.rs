@@ -1,4 +1,4 @@
-//! `joulio profiles fit`: a device's profile from rates that were measured.
+//! `joulio profiles fit`: makes a device's profile from measured rates.
 
 use crate::Outcome;
 use crate::columns::columns;
@@ -53,7 +53,8 @@ struct Fitted<'a> {
     rates: &'a [FittedRate],
 }
 
-/// The modes that rates are measured in: what others learn would stand in the device's figures.
+/// Parses a mode in which rates may be measured: times that other modes learn would become part of the device's
+/// figures.
 fn polled_or_interrupted(text: &str) -> Result<CompletionMode, String> {
     match text.parse() {
         Ok(mode @ (CompletionMode::Poll | CompletionMode::Interrupt)) => Ok(mode),
@@ -61,7 +62,7 @@ fn polled_or_interrupted(text: &str) -> Result<CompletionMode, String> {
     }
 }
 
-/// `joulio profiles fit`.
+/// Runs `joulio profiles fit`.
 pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
     let file = args.write_profile.as_deref();
     let out = file.map(|path| profile_file(path, Existing::forced(args.force)));
@@ -69,7 +70,7 @@ pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
     let rates = read_rates(&args.rates).map_err(Failure::input)?;
     let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let base = DeviceProfile::load(&args.base).map_err(Failure::input)?;
-    // As its file is called, for that is how it is requested.
+    // The profile is named like its file, because that is how it is requested.
     let named = file.unwrap_or(&args.rates).file_stem();
     let name = named.map_or("fitted".into(), |name| name.to_string_lossy());
     let by = MeasuredBy {
@@ -98,12 +99,12 @@ pub(super) fn run(args: &FitDeviceArgs) -> Outcome {
             rates: &beside,
         }),
         Format::Normal if written => print(&table(&beside)),
-        // What it found is what was asked for, and can be redirected.
+        // The profile is the result, and may be redirected to a file.
         Format::Normal => print_data(&text),
     }
 }
 
-/// Each rate beside the twin's.
+/// Formats each rate beside the twin's.
 fn table(rates: &[FittedRate]) -> String {
     let rows = rates.iter().map(|rate| {
         let rw = if rate.write { "randwrite" } else { "randread" };

@@ -1,4 +1,4 @@
-//! `joulio profiles measure`: a device measured, and its profile.
+//! `joulio profiles measure`: measures a device and makes its profile.
 
 use crate::Outcome;
 use crate::columns::columns;
@@ -86,7 +86,7 @@ impl MeasureDeviceArgs {
     }
 }
 
-/// `joulio profiles measure`.
+/// Runs `joulio profiles measure`.
 pub(super) fn run(args: &MeasureDeviceArgs) -> Outcome {
     let profiling = Profiling::new(args.options())?;
     let stop = stop_on_signals()?;
@@ -111,7 +111,7 @@ pub(super) fn run(args: &MeasureDeviceArgs) -> Outcome {
     }
 }
 
-/// Each rate with the range of its runs, beside the twin's.
+/// Formats each rate with the range of its runs, beside the twin's.
 fn table(rates: &[ProfiledRate]) -> String {
     let rows = rates.iter().map(|one| {
         let rate = &one.rate;
@@ -137,7 +137,7 @@ fn table(rates: &[ProfiledRate]) -> String {
     format!("{}*: modelled\n", columns(header, rows, 2))
 }
 
-/// The run that goes on, on a terminal.
+/// Progress of the current run on a terminal.
 #[derive(Default)]
 struct Progress(Option<indicatif::ProgressBar>);
 

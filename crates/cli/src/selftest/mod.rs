@@ -1,4 +1,4 @@
-//! `joulio selftest`: whether what this CPU can do while it waits works, here.
+//! `joulio selftest`: tests the user-level waits and user interrupts of this CPU.
 
 mod table;
 
@@ -54,7 +54,7 @@ enum What {
     Uintr,
 }
 
-/// `joulio selftest`.
+/// Runs `joulio selftest`.
 pub fn run(args: &SelftestArgs) -> Outcome {
     let meters = meters::discover(&meters::root(None)?, &args.meter)?;
     let options = SelftestOptions {

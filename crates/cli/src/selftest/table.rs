@@ -1,12 +1,12 @@
-//! The report for people.
+//! Report of a self-test as text.
 
 use crate::columns::{clean, columns};
 use joulio_lab::selftest::{SelftestCheck, SelftestReport, WaitResult};
 use std::fmt::Write;
 
-/// All of it.
+/// Formats the whole report.
 pub fn text(report: &SelftestReport) -> String {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let mut out = String::new();
     for check in &report.checks {
         let _ = writeln!(out, "{}", line(check));
@@ -66,7 +66,7 @@ fn waits(report: &SelftestReport) -> String {
         ]
     });
     let mut out = columns(header, rows, 1);
-    // The same for every wait: each is missing for the whole thread.
+    // The reasons are the same for every wait: a counter is missing for the whole thread.
     for (name, why) in waits
         .waits
         .first()

@@ -1,4 +1,4 @@
-//! Ending a command that does not end by itself.
+//! Forced end of a command that does not end by itself.
 
 use super::cancel;
 use crate::failure::say;
@@ -11,14 +11,13 @@ type Last = Box<dyn FnOnce() + Send>;
 
 static LAST: Mutex<Vec<Last>> = Mutex::new(Vec::new());
 
-/// Registers `what`, which must not wait, to be called if this command has to be ended by force.
+/// Registers `what`, which must not block, to be called if this command has to be ended by force.
 pub fn at_last(what: impl FnOnce() + Send + 'static) {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     last.push(Box::new(what));
 }
 
-/// Puts settings back in the place of the thread that has changed them, or says what does, and
-/// ends the process.
+/// Restores settings in place of the thread that changed them, or prints how to restore them, and ends the process.
 pub(super) fn end(signal: Signal) {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     for what in last.drain(..) {

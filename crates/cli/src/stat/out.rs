@@ -1,4 +1,4 @@
-//! Outputs of the figures.
+//! Outputs of `joulio stat`.
 
 use super::table::Tables;
 use crate::Outcome;
@@ -12,11 +12,11 @@ use joulio_units::Nanos;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Legend of the model's columns.
+/// Legend of the columns of modelled figures.
 const MODELLED: &str =
     "*: modelled, by profiles and the kernel's counters; +-: to the further end of their band\n";
 
-/// Standard output, and the file of metrics.
+/// Standard output, and the outputs of metrics.
 pub struct Out {
     format: Format,
     tables: Tables,
@@ -26,20 +26,20 @@ pub struct Out {
     look: Look,
 }
 
-/// Choice of the lines of tables.
+/// Options for the tables' lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
-    /// The time of day stands above each interval, as by `iostat -t`.
+    /// True to print the time of day above each interval, as with `iostat -t`.
     pub timestamps: bool,
-    /// Devices without an I/O in the interval are left out, as by `iostat -z`.
+    /// True to leave out devices without I/O in the interval, as with `iostat -z`.
     pub active_alone: bool,
-    /// Bandwidths are in KiB a second, as by `iostat -k`.
+    /// True to print bandwidths in KiB per second, as with `iostat -k`.
     pub kilobytes: bool,
 }
 
 impl Out {
-    /// Opens standard output, and the `outputs` of metrics. Those are written once, so that one that cannot be is
-    /// known before the first interval.
+    /// Opens standard output and the `outputs` of metrics. Those are written once, to find out before the first
+    /// interval if one cannot be written.
     pub fn new(
         format: Format,
         outputs: MetricsOutputs<'_>,
@@ -65,8 +65,8 @@ impl Out {
         })
     }
 
-    /// Prints the use of the machine by a command, and the interval from its start to its end. For people on
-    /// standard error, as `perf stat` has it: standard output is the command's.
+    /// Prints a command's use of the machine, and the interval from its start to its end. As text it goes to standard
+    /// error, as with `perf stat`, because standard output belongs to the command.
     pub fn show_command(
         &mut self,
         used: &CommandUse,
@@ -90,7 +90,7 @@ impl Out {
                 } else {
                     let mut stderr = std::io::stderr().lock();
                     text = fitted(text, &stderr);
-                    // Nobody can be told of an error there.
+                    // An error on standard error cannot be reported.
                     let _ = stderr.write_all(text.as_bytes());
                 }
             }
@@ -107,7 +107,7 @@ impl Out {
         Ok(())
     }
 
-    /// Prints, for people, what holds for every line.
+    /// Prints, in text format, what applies to all intervals.
     pub fn begin(&mut self, interval: Nanos, meterless: bool, modelled: bool) -> Outcome {
         if self.format == Format::Json {
             return Ok(());
@@ -129,7 +129,7 @@ impl Out {
         print(&text)
     }
 
-    /// An interval.
+    /// Prints an interval.
     pub fn show(&mut self, mut report: StatReport) -> Outcome {
         match self.format {
             Format::Normal => {
@@ -150,7 +150,7 @@ impl Out {
     }
 }
 
-/// `report` without the devices that had no read or write.
+/// Returns `report` without devices that had no read or write.
 fn active(report: &StatReport) -> StatReport {
     let mut active = report.clone();
     let ios = |row: &DeviceRow| row.read_ios + row.write_ios;
@@ -158,7 +158,7 @@ fn active(report: &StatReport) -> StatReport {
     active
 }
 
-/// An interval for programs; of a `command`, if it is one's.
+/// Prints an interval as a line of JSON, with the use of a `command` if there was one.
 fn json_line(command: Option<&CommandUse>, report: &StatReport) -> Outcome {
     print_json_line(&StatLine {
         version: FormatVersion,
@@ -167,7 +167,7 @@ fn json_line(command: Option<&CommandUse>, report: &StatReport) -> Outcome {
     })
 }
 
-/// Use of the machine by a command, as `perf stat` prints it, and what devices and meters counted meanwhile.
+/// Formats a command's use of the machine as `perf stat` does, and what devices and meters counted meanwhile.
 fn command(used: &CommandUse, report: &StatReport, meterless: bool) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
     let lines = [
@@ -197,7 +197,7 @@ fn command(used: &CommandUse, report: &StatReport, meterless: bool) -> String {
     ];
     let mut text = String::from("\n");
     for (figure, digits, what) in lines {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, " {figure:>14.digits$}  {what}");
     }
     for row in &report.devices {

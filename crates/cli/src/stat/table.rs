@@ -1,19 +1,19 @@
-//! The tables for people.
+//! Tables of `joulio stat`.
 
 use crate::columns::{clean, columns};
 use joulio_lab::stat::{DeviceRow, EnergyShare, MeterRow, StatReport};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Reports so far: what goes on is not reported at every interval.
+/// Messages printed so far, so that a lasting condition is not printed at every interval.
 pub struct Tables {
     reported: BTreeMap<String, String>,
-    /// Bandwidths are in KiB a second.
+    /// True to print bandwidths in KiB per second.
     kilobytes: bool,
 }
 
 impl Tables {
-    /// Nothing reported yet; bandwidths in KiB a second if `kilobytes`, else in MiB.
+    /// Creates tables with bandwidths in KiB per second if `kilobytes`, otherwise in MiB.
     pub fn new(kilobytes: bool) -> Tables {
         Tables {
             reported: BTreeMap::new(),
@@ -21,7 +21,7 @@ impl Tables {
         }
     }
 
-    /// Both tables of an interval, and what is new of it.
+    /// Formats both tables of an interval, and new messages.
     pub fn show(&mut self, report: &StatReport) -> String {
         let mut text = String::from("\n");
         text.push_str(&devices(&report.devices, report.seconds, self.kilobytes));
@@ -47,8 +47,8 @@ impl Tables {
         text
     }
 
-    /// Adds `what` of `name` to `text`, unless it was reported last; what `once` was reported is
-    /// not reported again in other words.
+    /// Adds the message `what` about `name` to `text`, unless it was the last one about it. With `once`, no second
+    /// message about `name` is added, even in other words.
     fn report(&mut self, name: &str, what: &str, once: bool, text: &mut String) {
         let before = self.reported.get(name);
         if before.is_some_and(|before| once || before == what) {
@@ -59,8 +59,8 @@ impl Tables {
     }
 }
 
-/// The columns of `iostat -x`, but for merges and sizes, over so many seconds; and those of the model, if there
-/// is one.
+/// Formats the columns of `iostat -x`, except merges and sizes, for an interval of `seconds`, and the model's columns
+/// if there is a model.
 fn devices(rows: &[DeviceRow], seconds: f64, kilobytes: bool) -> String {
     let (unit, read, written) = match kilobytes {
         true => (1024.0, "rKiB/s", "wKiB/s"),
@@ -99,7 +99,7 @@ fn devices(rows: &[DeviceRow], seconds: f64, kilobytes: bool) -> String {
     columns(header, rows.iter().map(cells), 1)
 }
 
-/// Returns the table of the meters. The power above idle has columns if any meter has it.
+/// Formats the table of the meters. It has columns for the power above idle if any meter has it.
 fn meters(rows: &[MeterRow]) -> String {
     let idle = rows.iter().any(|row| row.above_idle.is_some());
     let mut header = vec!["meter", "boundary", "source", "state", "W", "+-", "uJ/IO"];
@@ -126,7 +126,7 @@ fn meters(rows: &[MeterRow]) -> String {
     columns(header, rows.iter().map(cells), 4)
 }
 
-/// Bound of the error in watts, over a window of so many seconds.
+/// Returns the error bound in watts for a window of `seconds`.
 fn bound_watts(share: &EnergyShare, seconds: Option<f64>) -> Option<f64> {
     let seconds = seconds.filter(|seconds| *seconds > 0.0)?;
     Some(share.bound_joules()? / seconds)
@@ -139,14 +139,14 @@ fn per_io(share: &EnergyShare) -> String {
 fn figure(figure: Option<f64>, digits: i32) -> String {
     let scale = 10f64.powi(digits);
     let text = |figure: f64| {
-        // What is above idle may be a little below it: no minus before a zero.
+        // The power above idle may be slightly negative: avoids a minus sign before zero.
         let figure = (figure * scale).round() / scale + 0.0;
         format!("{figure:.*}", digits.unsigned_abs() as usize)
     };
     figure.map_or_else(|| "-".into(), text)
 }
 
-/// Returns the mark of a row: what comes from a profile is no measurement.
+/// Returns the state in a row: `modelled` for figures from a profile, which are not measured.
 fn state(row: &MeterRow) -> &'static str {
     match (row.all.joules, row.modelled) {
         (None, _) => "-",

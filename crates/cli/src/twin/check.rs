@@ -28,7 +28,7 @@ pub struct CheckArgs {
     output: Output,
 }
 
-/// `joulio twin check`.
+/// Runs `joulio twin check`.
 pub fn run(args: &CheckArgs) -> Outcome {
     let papers = papers(&args.sources)?;
     let profiles = profiles(args.profiles.as_deref())?;
@@ -105,7 +105,7 @@ fn text(report: &CheckReport) -> String {
     text
 }
 
-/// A line each figure that was printed and is in a profile.
+/// Formats published figures that are inputs of a profile, one a line.
 fn as_printed(text: &mut String, report: &CheckReport) {
     if report.inputs.is_empty() {
         return;
@@ -124,7 +124,7 @@ fn as_printed(text: &mut String, report: &CheckReport) {
     text.push_str(&distinct_columns(&header, &held.collect::<Vec<_>>(), 2));
 }
 
-/// A line a gain: what it is at each saving, and at which it is as it was printed.
+/// Formats gains, one a line: the gain at each saving, and the saving at which it equals the published one.
 fn savings(text: &mut String, savings: &[SavingCheck]) {
     for row in savings {
         let what = format!("{}: {}, where {}", row.paper, row.number, row.what);
@@ -154,7 +154,8 @@ fn savings(text: &mut String, savings: &[SavingCheck]) {
     }
 }
 
-/// A line a source: how many of its numbers were predicted, and how many only restated.
+/// Formats a line for each source: how many of its numbers were predicted, and how many only reproduce the input of a
+/// fit.
 fn summary(text: &mut String, report: &CheckReport) {
     section(text, "Numbers by what became of them");
     let rows = report.summary().into_iter().map(|of| {
@@ -183,7 +184,7 @@ fn section(text: &mut String, title: &str) {
     let _ = writeln!(text, "\n{title}");
 }
 
-/// A section, unless it is empty.
+/// Adds a section, unless its content is empty.
 fn section_of(text: &mut String, title: &str, content: &str) {
     if !content.is_empty() {
         section(text, title);
@@ -345,7 +346,7 @@ fn broken(text: &mut String, report: &CheckReport) {
     }
 }
 
-/// Four digits that matter.
+/// Formats `value` with four significant digits.
 pub(super) fn figure(value: f64) -> String {
     let places = match value.abs() {
         0.0 => 0,

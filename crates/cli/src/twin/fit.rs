@@ -32,7 +32,7 @@ pub struct FitArgs {
     output: Output,
 }
 
-/// `joulio twin fit`.
+/// Runs `joulio twin fit`.
 pub fn run(args: &FitArgs) -> Outcome {
     let papers = papers(&args.sources)?;
     let here = args.write.then_some(Path::new("profiles"));

@@ -1,4 +1,4 @@
-//! `joulio twin`: a machine in virtual time.
+//! `joulio twin`: simulates a machine in virtual time.
 
 mod check;
 mod fit;
@@ -23,7 +23,7 @@ pub enum TwinCommand {
     Grid(Box<grid::GridArgs>),
 }
 
-/// `joulio twin`.
+/// Runs `joulio twin`.
 pub fn run(command: &TwinCommand) -> Outcome {
     match command {
         TwinCommand::Check(args) => check::run(args),
@@ -32,14 +32,14 @@ pub fn run(command: &TwinCommand) -> Outcome {
     }
 }
 
-/// The profiles that come with joulio, and those of `folder` in their place.
+/// Returns the built-in profiles, replaced by those in `folder`.
 fn profiles(folder: Option<&Path>) -> Result<Profiles, Failure> {
     let read = folder.map(|folder| ProfileFolder::new(folder).read());
     let read = read.transpose().map_err(Failure::input)?;
     Ok(read.unwrap_or_default())
 }
 
-/// The sources that are named; all of them if none is.
+/// Returns the named sources, or all if none is named.
 fn papers(names: &[String]) -> Result<Vec<Paper>, Failure> {
     Paper::named(names).map_err(|error| match error {
         PaperError::Unknown { .. } => Failure::input(error),

@@ -5,7 +5,7 @@ use crate::columns::columns;
 use joulio_twin::hold_out::{Prediction, Score};
 use std::fmt::Write;
 
-/// The predictions, number by number, and a line of each together.
+/// Formats the predictions number by number, and a summary line for each part.
 pub fn text(predictions: &[Prediction]) -> String {
     let mut text = String::new();
     for (number, one) in (1..).zip(predictions) {

@@ -1,11 +1,11 @@
-//! Options that are no flags: what they say holds here, or they are refused.
+//! Options without an equivalent flag: they are accepted if what they request is the case here, and refused otherwise.
 
 use super::refusal::Refusal;
 use super::sections::{Given, find};
 use super::typed::Typed;
 use joulio_workload::parse_count;
 
-/// Refuses what does not hold of a section's `options`.
+/// Checks the options of a section that have no equivalent flag.
 pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     if let Some(given) = find(options, "readonly").filter(|_| typed.has("--allow-write")) {
         return Err(given.refused("--allow-write is given too: leave one of them out"));
@@ -14,7 +14,7 @@ pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     check_batch(options, typed)
 }
 
-/// Refuses CPUs that all jobs share, where there are several.
+/// Returns an error if several jobs should share all CPUs.
 fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     let Some(given) = find(options, "cpus_allowed_policy") else {
         return Ok(());
@@ -30,7 +30,7 @@ fn check_policy(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses to leave completions where they are, for all that are there are taken.
+/// Returns an error if completions should be left in the queue, because all available ones are always reaped.
 fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     let Some(given) = find(options, "iodepth_batch_complete_max") else {
         return Ok(());
@@ -45,7 +45,7 @@ fn check_batch(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
     }
 }
 
-/// Value of the option `key`, which is a flag of the same name too: as it is typed, else as the section has it.
+/// Returns the value of the option `key`, which is also a flag's name: the typed one, or otherwise the section's.
 fn value(key: &str, options: &[&Given], typed: &Typed) -> Option<String> {
     let given = || find(options, key)?.value.clone();
     typed.value(&format!("--{key}")).or_else(given)

@@ -1,4 +1,4 @@
-//! fio's words on the command line: those of sections behind `--name`, or beside the flags of one bench.
+//! fio's options on the command line: those of sections after `--name`, or together with the flags of a single bench.
 
 use super::flags::flags;
 use super::refusal::Refusal;
@@ -7,25 +7,25 @@ use super::typed::{Typed, is_flag};
 use super::words::{Word, is_switch, word};
 use std::ffi::OsString;
 
-/// Arguments of `joulio bench` by what they are.
+/// Arguments of `joulio bench`, sorted into sections and flags.
 #[derive(Debug, Default, PartialEq)]
 pub struct CommandLine {
-    /// Sections, as `--name` begins them; none: there is no `--name`.
+    /// Sections, each begun by a `--name`; empty: there is no `--name`.
     pub(super) sections: Vec<Section>,
     /// Flags of joulio.
     pub typed: Vec<OsString>,
 }
 
 impl CommandLine {
-    /// True if there is a `--name`.
+    /// Returns true if there is a `--name`.
     pub fn has_sections(&self) -> bool {
         !self.sections.is_empty()
     }
 
-    /// Reads the `arguments` after `joulio bench`.
+    /// Parses the `arguments` after `joulio bench`.
     ///
     /// # Errors
-    /// An option of fio's has a value that there is not here: what is wrong with it.
+    /// Text of the problem, if an option of fio has a value that is not supported.
     pub fn read(arguments: &[OsString]) -> Result<CommandLine, String> {
         let text = |argument: &OsString| argument.to_str().map(str::to_owned);
         let arguments: Vec<OsString> = arguments.iter().map(with_two_hyphens).collect();
@@ -57,7 +57,7 @@ impl CommandLine {
     }
 }
 
-/// `argument` with two hyphens, where it is a flag with one: fio takes `-rw=read` for `--rw=read`.
+/// Returns `argument` with two hyphens if it is a flag with one: fio accepts `-rw=read` for `--rw=read`.
 fn with_two_hyphens(argument: &OsString) -> OsString {
     let option = argument.to_str().and_then(|text| text.strip_prefix('-'));
     let option = option.filter(|option| !option.starts_with('-'));
@@ -68,7 +68,7 @@ fn with_two_hyphens(argument: &OsString) -> OsString {
     known.map_or_else(|| argument.clone(), |option| format!("--{option}").into())
 }
 
-/// The option that `argument` is, if it is one.
+/// Parses `argument` as an option; `None` if it is not one.
 fn given(argument: &str) -> Option<Given> {
     let option = argument
         .strip_prefix("--")
@@ -76,7 +76,8 @@ fn given(argument: &str) -> Option<Given> {
     Some(Given::read(0, option))
 }
 
-/// True if `given` is to be read as fio reads it; of sections all that fio has, else what is no flag of joulio.
+/// Returns true if `given` has to be read as an option of fio: in sections every option that fio has, otherwise those
+/// that are not flags of joulio.
 fn is_fios(given: &Given, sectioned: bool) -> bool {
     word(&given.key).is_some() && (sectioned || !is_flag(&given.key))
 }
@@ -85,7 +86,7 @@ fn is_value(argument: String) -> bool {
     !argument.starts_with("--")
 }
 
-/// True if the option `key` has a value behind it, where none is in the same argument.
+/// Returns true if the option `key` takes the next argument as its value, when its own argument has none.
 fn takes_value(key: &str) -> bool {
     match word(key) {
         Some(Word::Same(_) | Word::Whole(_)) => true,
@@ -96,7 +97,8 @@ fn takes_value(key: &str) -> bool {
     }
 }
 
-/// Sections of `found`: each `--name` begins one, with what came before the first of them or behind `--name=global`.
+/// Splits `found` into sections. Each `--name` begins one, which also has the options before the first `--name` or
+/// after `--name=global`.
 fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
     let mut reader = SectionReader::default();
     for given in found {
@@ -118,7 +120,7 @@ fn parted(found: Vec<Given>) -> Result<Vec<Section>, Refusal> {
     }
 }
 
-/// The flags that `found` are, behind those that are typed.
+/// Translates the options `found` to flags, after the typed ones.
 fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine, Refusal> {
     let own = Typed::of(typed.clone());
     let mut section = Section {
@@ -126,7 +128,7 @@ fn translated(found: Vec<Given>, mut typed: Vec<OsString>) -> Result<CommandLine
         line: 0,
         options: found,
     };
-    // An amount of work is reckoned with the sizes that are typed.
+    // An amount of work is computed with the block sizes that were typed.
     if ["io_size", "filesize", "loops"]
         .iter()
         .any(|key| section.find(key).is_some())
@@ -157,7 +159,7 @@ mod tests {
         CommandLine::read(&arguments)
     }
 
-    /// Names of the sections, each with its options.
+    /// Returns the names of the sections, each with its options.
     fn sections(line: &str) -> Vec<(String, String)> {
         let sections = read(line).unwrap().sections.into_iter();
         let texts = |options: Vec<Given>| {

@@ -1,4 +1,4 @@
-//! Flags that options of a section stand for.
+//! Flags that are equivalent to options of a section.
 
 /// A flag of a section, and the option that it comes from.
 pub(super) struct Flag {

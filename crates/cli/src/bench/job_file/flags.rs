@@ -1,4 +1,4 @@
-//! Flags of a section: what its options are on joulio's command line.
+//! Translation of a section's options to joulio's flags.
 
 use super::checks::check;
 use super::flag::Flag;
@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-/// Most files that a section is taken to have; more jobs are refused elsewhere.
+/// Largest number of files that are named for a section; more jobs are refused elsewhere.
 const MAX_FILES: usize = 1_000;
 
 impl Given {
@@ -25,13 +25,13 @@ impl Given {
     }
 }
 
-/// The flags of `section`; of an option that is given twice the last.
+/// Returns the flags of `section`; if an option is given several times, the last one counts.
 pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
     let last = |given: &&Given| {
         let same = section.find(&given.key);
         same.is_some_and(|same| std::ptr::eq(same, *given))
     };
-    // What is typed counts in its place, whatever it is.
+    // A typed flag replaces the option, whatever the option's value is.
     let counts = |given: &&Given| !replaced_by(&given.key).is_some_and(|flag| typed.has(flag));
     let options: Vec<&Given> = section.options.iter().filter(last).collect();
     let mut flags = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     Ok(last_of_each(flags))
 }
 
-/// The value that `value` has for reads, writes and trims; `None`: they differ, or one has more to it.
+/// Returns the value of `value` for reads, writes and trims; `None` if they differ, or one has further parts.
 fn of_all_directions(value: &str) -> Option<&str> {
     let mut values = value.split(',').map(str::trim);
     let first = values.next()?;
@@ -112,7 +112,7 @@ fn of_all_directions(value: &str) -> Option<&str> {
     one.then_some(first)
 }
 
-/// The flag that, where it is typed, is in the place of the option `key`, whatever its value.
+/// Returns the flag that replaces the option `key` if it is typed, whatever its value.
 fn replaced_by(key: &str) -> Option<&'static str> {
     match key {
         "filename" => Some("--device"),
@@ -129,7 +129,7 @@ fn replaced_by(key: &str) -> Option<&'static str> {
     }
 }
 
-/// `flags` without those that a later one is in the place of: that of an option by another name.
+/// Removes those of `flags` that a later one replaces, such as the same option under another name.
 fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
     let name = |flag: &Flag| flag.argument.split('=').next().map(str::to_owned);
     let mut kept: Vec<Flag> = Vec::new();
@@ -142,8 +142,8 @@ fn last_of_each(flags: Vec<Flag>) -> Vec<Flag> {
     kept
 }
 
-/// fio's defaults where they are others than ours, as flags of the section's own line; or what the section
-/// has to say.
+/// Returns fio's defaults where they differ from ours, as flags at the line of the section; or an error if the section
+/// lacks something that has no default here.
 pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refusal> {
     let has = |keys: &[&str]| keys.iter().any(|key| section.find(key).is_some());
     let refused = |why: &str| Err((section.line, format!("[{}] {why}", section.name)));
@@ -196,7 +196,7 @@ pub(super) fn defaults(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Re
     Ok(flags.collect())
 }
 
-/// Files that fio makes where none is named, one a job: `./NAME.0.0`.
+/// Returns the files that fio creates if none is named, one for each job: `./NAME.0.0`.
 fn own_files(section: &Section) -> Vec<String> {
     let value = |key: &str| section.find(key).and_then(|given| given.value.as_deref());
     let folder = value("directory").unwrap_or(".").trim_end_matches('/');
@@ -208,8 +208,8 @@ fn own_files(section: &Section) -> Vec<String> {
         .collect()
 }
 
-/// The part of a device that `filesize` is, where `size` is more or not given: a file is as long as it is, and this is how
-/// much of it is used.
+/// Returns the area for `filesize` if `size` is larger or missing: a file keeps its length here, and the area is the
+/// part that is used.
 fn file_size(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let Some(given) = find(options, "filesize") else {
         return Ok(None);
@@ -220,8 +220,8 @@ fn file_size(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     Ok(shorter.then(|| given.flag(format!("--size={bytes}"))))
 }
 
-/// How much a section does, as fio has it: `io_size` or `size` bytes, so often as `loops` says, unless it is `time_based` or says
-/// `number_ios`.
+/// Returns the amount of work of a section as fio computes it: `io_size` or `size` bytes, multiplied by `loops`, unless
+/// it is `time_based` or has `number_ios`.
 fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     if find(options, "time_based").is_some_and(Given::is_on) {
         return Ok(None);
@@ -247,7 +247,7 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
         return Ok(None);
     };
     let Some(bs) = block_size(options)? else {
-        // A job file has one size, or ones that are drawn: several were typed.
+        // A job file has one size or random sizes; a list of sizes was typed.
         let bs = find(options, "bs").and_then(|bs| bs.value.as_deref());
         let several = |bs: &str| bs.contains(',') || (bs.contains(':') && !bs.contains('/'));
         let why = match bs.is_some_and(several) {
@@ -265,19 +265,19 @@ fn work(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     Ok(Some(given.flag(format!("--number_ios={ios}"))))
 }
 
-/// Bytes of the one file or block device that `options` name, if it is there.
+/// Returns the length in bytes of the only file or block device in `options`, if it exists.
 pub(super) fn file_length(options: &[&Given]) -> Option<u64> {
     let name = options.iter().rev().find(|given| given.key == "filename")?;
     let names = names(&below(options, name.value.as_deref()?));
     let [name] = names.as_slice() else {
         return None;
     };
-    // The end of a block device is its length too.
+    // Seeking to the end also gives the length of a block device.
     File::open(name).ok()?.seek(SeekFrom::End(0)).ok()
 }
 
-/// I/Os of a section that does not say how much, but names one file that is there: as many as the file has blocks,
-/// so often as `loops` says.
+/// Returns the number of I/Os of a section without an amount of work that names one existing file: the blocks of the
+/// file, multiplied by `loops`.
 fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
     let options: Vec<&Given> = section.options.iter().collect();
     let Some(bytes) = file_length(&options) else {
@@ -290,7 +290,7 @@ fn whole_file(section: &Section) -> Result<Option<u64>, Refusal> {
         .map(|blocks| blocks.saturating_mul(loops)))
 }
 
-/// The I/Os a second of `rate`, which fio has in bytes.
+/// Converts `rate`, which fio gives in bytes, to I/Os per second.
 fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let Some(given) = find(options, "rate") else {
         return Ok(None);
@@ -306,7 +306,7 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     })?;
     let below = bytes / bs;
     let nearest = below + u64::from(bytes % bs > bs / 2);
-    // A rate is whole I/Os: another than was requested is not taken without a word.
+    // A rate is a whole number of I/Os; one that is more than 1 % off is refused.
     let rounded = u128::from(nearest) * u128::from(bs);
     if rounded.abs_diff(bytes.into()) * 100 > bytes.into() {
         let (exact, above) = (bytes as f64 / bs as f64, below + 1);
@@ -317,7 +317,7 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     Ok(Some(given.flag(format!("--rate_iops={nearest}"))))
 }
 
-/// Bytes of an I/O; `None`: each draws its size.
+/// Returns the bytes of an I/O; `None` if sizes are random.
 fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
     if find(options, "bssplit").is_some() {
         return Ok(None);
@@ -345,13 +345,13 @@ fn block_size(options: &[&Given]) -> Result<Option<u64>, Refusal> {
         return Ok(Some(4096));
     };
     let value = given.value.as_deref().unwrap_or_default();
-    // A list is one of the command line's.
+    // A list can only be given on the command line.
     let one = of_all_directions(value).filter(|value| !value.contains(['/', '-']));
     let bytes = one.map(|value| parse_size(value).map_err(|why| given.refused(&why)));
     bytes.transpose()
 }
 
-/// The names of `filename` in the section's `directory`, those of whole paths and of devices aside.
+/// Returns the names in `filename` below the section's `directory`, except absolute paths and devices.
 fn below(options: &[&Given], value: &str) -> String {
     let directory = find(options, "directory").and_then(|given| given.value.as_deref());
     let Some(directory) = directory else {
@@ -365,7 +365,7 @@ fn below(options: &[&Given], value: &str) -> String {
     names.collect::<Vec<_>>().join(":")
 }
 
-/// A seed of the system's, where `randrepeat=0` wants another sequence each time and `randseed` names none.
+/// Draws a seed from the system if `randrepeat=0` requests another sequence each time and `randseed` is not given.
 fn seed(options: &[&Given]) -> Option<Flag> {
     let named = find(options, "randseed").is_some();
     let mut drawn = None;
@@ -381,7 +381,7 @@ fn seed(options: &[&Given]) -> Option<Flag> {
     drawn
 }
 
-/// The completion mode of `hipri` and `sqthread_poll`.
+/// Returns the completion mode for `hipri` and `sqthread_poll`.
 fn completion(options: &[&Given]) -> Option<Flag> {
     if find(options, "completion").is_some() {
         return None;

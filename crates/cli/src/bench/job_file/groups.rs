@@ -1,13 +1,13 @@
-//! Groups of sections: those of one begin together, and the next begins when all of them have ended.
+//! Groups of sections: the sections of a group begin together, and the next group begins when all of them have ended.
 
 use super::refusal::Refusal;
 use super::sections::{Given, Section};
 
-/// `sections` in the groups in which fio runs them. `all` are the names of the file's sections, those that were
-/// not chosen among them.
+/// Divides `sections` into groups as fio runs them. `all` are the names of the file's sections, including those that
+/// were not chosen.
 pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<Section>>, Refusal> {
     let mut groups: Vec<Vec<Section>> = Vec::new();
-    // The section by whose wait_for the last group is one of its own.
+    // Name of the section whose wait_for began the last group.
     let mut waiting: Option<String> = None;
     for section in sections {
         let waits = waits(&section, groups.last(), all)?;
@@ -32,7 +32,7 @@ pub(super) fn groups(sections: Vec<Section>, all: &[String]) -> Result<Vec<Vec<S
     Ok(groups)
 }
 
-/// True if `section` is to begin when all of `group`, the last so far, has ended, as it waits for that.
+/// Returns true if `section` should begin after all of `group`, the last one so far, has ended.
 fn waits(section: &Section, group: Option<&Vec<Section>>, all: &[String]) -> Result<bool, Refusal> {
     let Some(given) = section.find("wait_for") else {
         return Ok(false);
@@ -47,7 +47,7 @@ fn waits(section: &Section, group: Option<&Vec<Section>>, all: &[String]) -> Res
         Some(several) if several.iter().any(|one| one.name == name) => refused(
             "other sections run at the same time and may go on after it: use stonewall instead",
         ),
-        // It has ended by then.
+        // That section has ended by then.
         _ => Ok(false),
     }
 }

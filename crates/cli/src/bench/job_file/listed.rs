@@ -1,6 +1,6 @@
-//! The options that docs/fio.md has, in its order.
+//! Options listed in docs/fio.md, in its order.
 
-/// Every option that is known, the refused ones too.
+/// Every known option, including those that are refused.
 pub(super) const WORDS: &[&str] = &[
     "rw",
     "readwrite",

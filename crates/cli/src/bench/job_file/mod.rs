@@ -1,4 +1,4 @@
-//! fio's job files: groups of sections, each section with the flags of a bench.
+//! fio's job files: groups of sections, each of which has the flags of a bench.
 
 mod checks;
 mod command_line;
@@ -27,24 +27,24 @@ use joulio_lab::read_text;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Bytes of the largest file that is read: many times what any job file takes.
+/// Size of the largest file that is read, in bytes: many times that of any job file.
 const LARGEST: u64 = 4 << 20;
 
-/// Sections that run beside each other, at least one.
+/// Sections that run at the same time, at least one.
 pub type GroupBench = Vec<SectionBench>;
 
-/// A bench of one section.
+/// Bench of one section.
 pub struct SectionBench {
     /// Name of the section.
     pub name: String,
-    /// Flags of the section and of the command line, which come before the section's.
+    /// Flags of the command line, followed by those of the section.
     pub args: BenchArgs,
     /// Number of its reporting group.
     pub reporting_group: usize,
 }
 
-/// The groups of the file at `path`: of the sections named `only`, or of all. `typed`: the arguments of
-/// `joulio bench`, whose flags count for every section.
+/// Reads the groups of the file at `path`, of the sections named in `only` or of all. `typed` are the arguments of
+/// `joulio bench`, whose flags apply to every section.
 pub fn benches(
     path: &Path,
     only: &[String],
@@ -75,7 +75,7 @@ pub fn benches(
     of_sections(sections, &names, &typed).map_err(refused)
 }
 
-/// The groups of the sections on the command line.
+/// Returns the groups of the sections on the command line.
 pub fn benches_of(line: CommandLine) -> Result<Vec<GroupBench>, Failure> {
     let CommandLine { sections, typed } = line;
     let names = sections.iter().map(|section| section.name.clone());
@@ -84,7 +84,7 @@ pub fn benches_of(line: CommandLine) -> Result<Vec<GroupBench>, Failure> {
     benches.map_err(|(_, why)| Failure::input(why))
 }
 
-/// The groups of `sections`; `names` are those of all in their file.
+/// Returns the groups of `sections`; `names` are those of all sections in their file.
 fn of_sections(
     sections: Vec<Section>,
     names: &[String],
@@ -94,7 +94,7 @@ fn of_sections(
     groups.map(|group| bench(group, typed)).collect()
 }
 
-/// The bench of the sections of a group.
+/// Returns the benches of a group's sections.
 fn bench(mut group: Vec<Section>, typed: &Typed) -> Result<GroupBench, Refusal> {
     let mut sections: Vec<SectionBench> = Vec::new();
     for section in &mut group {
@@ -104,7 +104,7 @@ fn bench(mut group: Vec<Section>, typed: &Typed) -> Result<GroupBench, Refusal> 
         let mut flags = flags(section, typed)?;
         flags.extend(defaults(section, typed)?);
         let args = typed.parse(flags)?;
-        // As in fio, a group goes on up to the next section that is reported by itself or says new_group.
+        // As in fio, a reporting group ends at the next section that is reported by itself or has new_group.
         let reporting_group = match sections.last() {
             None => 0,
             Some(before) => {

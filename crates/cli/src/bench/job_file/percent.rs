@@ -1,13 +1,14 @@
-//! Areas in percent of a section's file, as fio has them.
+//! Areas given as percentages of a section's file.
 
 use super::flags::file_length;
 use super::refusal::Refusal;
 use super::sections::{Given, Section};
 
-/// Bytes that areas in percent are multiples of.
+/// Alignment in bytes of areas given as percentages, as in fio.
 const PAGE: u64 = 4096;
 
-/// Replaces percentages of the file in `section` by bytes: `offset`, and `size`, which ends with the file.
+/// Converts percentages of the file in `section` to bytes: `offset`, and `size`, which is cut off at the end of the
+/// file.
 pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
     let options: Vec<&Given> = section.options.iter().collect();
     let length = file_length(&options);
@@ -17,7 +18,7 @@ pub(super) fn in_bytes(section: &mut Section) -> Result<(), Refusal> {
     resolve(section, "size", length, rest)
 }
 
-/// Replaces the options `key` that are a percentage of `length` by bytes, up to a limit.
+/// Converts values of the option `key` that are percentages of `length` to bytes, up to a limit.
 fn resolve(
     section: &mut Section,
     key: &str,
@@ -36,7 +37,7 @@ fn resolve(
             let why = "a percentage is of one file or block device, which filename names";
             return Err(given.refused(why));
         };
-        // Without an overflow: the percent of whole hundreds, and of the rest.
+        // Avoids an overflow by computing with whole hundreds and the rest.
         let percent = u64::from(percent);
         let bytes = length / 100 * percent + length % 100 * percent / 100;
         given.value = Some((bytes.min(most) / PAGE * PAGE).to_string());

@@ -1,4 +1,4 @@
 //! Refusals of a job file.
 
-/// A line of a job file, and what is wrong with it.
+/// Line of a job file, and the problem with it.
 pub(super) type Refusal = (usize, String);

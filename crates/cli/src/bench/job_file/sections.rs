@@ -1,4 +1,4 @@
-//! Sections of a job file, as text has them.
+//! Sections of a job file, as they are written.
 
 use super::refusal::Refusal;
 use joulio_workload::{parse_count, parse_size};
@@ -8,11 +8,11 @@ use joulio_workload::{parse_count, parse_size};
 pub(super) struct Section {
     pub(super) name: String,
     pub(super) line: usize,
-    /// Options, those of the `[global]` sections above it first.
+    /// Options, after those of the `[global]` sections before it.
     pub(super) options: Vec<Given>,
 }
 
-/// An option as the file has it.
+/// An option as it is written in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Given {
     pub(super) line: usize,
@@ -20,7 +20,7 @@ pub(super) struct Given {
     pub(super) value: Option<String>,
 }
 
-/// Sections as they are read, each with the options of the global ones before it.
+/// Reader of sections, which adds the options of earlier global ones to each.
 #[derive(Default)]
 pub(super) struct SectionReader {
     global: Vec<Given>,
@@ -29,7 +29,7 @@ pub(super) struct SectionReader {
 }
 
 impl SectionReader {
-    /// Begins the section `name`, or goes on with the options of all that follow where that is `global`.
+    /// Begins the section `name`; `global` begins options for all later sections.
     pub(super) fn begin(&mut self, line: usize, name: &str) {
         self.in_section = name != "global";
         if self.in_section {
@@ -41,7 +41,7 @@ impl SectionReader {
         }
     }
 
-    /// Adds an option to what was begun last; before anything was, to all that follow.
+    /// Adds an option to the section that was begun last; before any section, to all that follow.
     pub(super) fn add(&mut self, given: Given) {
         match self.sections.last_mut() {
             Some(section) if self.in_section => section.options.push(given),
@@ -49,24 +49,24 @@ impl SectionReader {
         }
     }
 
-    /// The sections, in their order.
+    /// Returns the sections in their order.
     pub(super) fn sections(self) -> Vec<Section> {
         self.sections
     }
 }
 
 impl Section {
-    /// The option `key`, the last where it is given twice.
+    /// Returns the option `key`, the last one if it is given several times.
     pub(super) fn find(&self, key: &str) -> Option<&Given> {
         self.options.iter().rev().find(|given| given.key == key)
     }
 
-    /// True if the option `key` is on.
+    /// Returns true if the option `key` is on.
     pub(super) fn is_on(&self, key: &str) -> bool {
         self.find(key).is_some_and(Given::is_on)
     }
 
-    /// Puts values of the environment in the place of `${NAME}`; one that is not set stays.
+    /// Replaces `${NAME}` by values of the environment; unset variables stay as they are.
     pub(super) fn expand(&mut self, environment: impl Fn(&str) -> Option<String>) {
         for given in &mut self.options {
             let mut expanded = String::new();
@@ -81,26 +81,26 @@ impl Section {
         }
     }
 
-    /// True if it begins after all those before it have ended.
+    /// Returns true if the section begins after all earlier ones have ended.
     pub(super) fn is_after_all(&self) -> bool {
         self.is_on("stonewall") || self.is_on("wait_for_previous")
     }
 }
 
-/// Text before the first `${NAME}` of `value`, the name, and the text after it.
+/// Splits `value` at the first `${NAME}` into the text before it, the name, and the text after it.
 pub(super) fn variable(value: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = value.split_once("${")?;
     let (name, after) = rest.split_once('}')?;
     Some((before, name, after))
 }
 
-/// Sections of `text`, each with the options of the `[global]` ones before it; or a line, and what is wrong
-/// there.
+/// Parses the sections of `text`, each with the options of the `[global]` ones before it; the error has a line and its
+/// problem.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
     let mut reader = SectionReader::default();
     let mut begun = false;
     for (number, line) in (1..).zip(text.lines()) {
-        // As in fio, the rest of a line is a comment too.
+        // As in fio, a comment may also follow other text in a line.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
@@ -126,7 +126,7 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Refusal> {
 }
 
 impl Given {
-    /// The option that `text` is, `key=value` or a key alone, in a line.
+    /// Parses an option from `text`: `key=value` or only a key.
     pub(super) fn read(line: usize, text: &str) -> Given {
         let (key, value) = match text.split_once('=') {
             Some((key, value)) => (key, Some(value.trim().to_owned())),
@@ -139,12 +139,12 @@ impl Given {
         }
     }
 
-    /// True for an option that is given without a value, or as 1.
+    /// Returns true for an option without a value, or with 1.
     pub(super) fn is_on(&self) -> bool {
         matches!(self.value.as_deref(), None | Some("1" | "true"))
     }
 
-    /// True for an option that is given as 0.
+    /// Returns true for an option with 0.
     pub(super) fn is_off(&self) -> bool {
         matches!(self.value.as_deref(), Some("0" | "false"))
     }
@@ -156,13 +156,13 @@ impl Given {
         }
     }
 
-    /// Value of the option in bytes.
+    /// Parses the option's value in bytes.
     pub(super) fn bytes(&self) -> Result<u64, Refusal> {
         let bytes = parse_size(self.value.as_deref().unwrap_or(""));
         bytes.map_err(|why| self.refused(&why))
     }
 
-    /// Value of the option as a number.
+    /// Parses the option's value as a number.
     pub(super) fn count(&self) -> Result<u64, Refusal> {
         let count = parse_count(self.value.as_deref().unwrap_or(""));
         count.map_err(|why| self.refused(&why))
@@ -173,7 +173,7 @@ impl Given {
     }
 }
 
-/// The option `key` among `options`.
+/// Returns the option `key` among `options`.
 pub(super) fn find<'a>(options: &[&'a Given], key: &str) -> Option<&'a Given> {
     options.iter().copied().find(|given| given.key == key)
 }

@@ -22,7 +22,7 @@ fn untyped() -> Typed {
     Typed::new(&[], Path::new("job.fio"))
 }
 
-/// The sections of `text` in their groups.
+/// Returns the sections of `text` in groups.
 fn grouped(text: &str) -> Result<Vec<Vec<Section>>, Refusal> {
     let sections = sections(text)?;
     let names: Vec<_> = sections
@@ -32,7 +32,7 @@ fn grouped(text: &str) -> Result<Vec<Vec<Section>>, Refusal> {
     groups(sections, &names)
 }
 
-/// Names of the sections of `text` in their groups: `a b, c`.
+/// Returns the names of the sections of `text` in groups: `a b, c`.
 fn order(text: &str) -> Result<String, Refusal> {
     let groups = grouped(text)?.into_iter().map(|group| {
         let names = group.into_iter().map(|section| section.name);
@@ -247,7 +247,7 @@ fn polling_by_the_kernel_is_a_completion_mode() {
             .find(|flag| flag.starts_with("--completion"))
     };
     assert_eq!(mode("hipri").as_deref(), Some("--completion=poll"));
-    // joulio's own word, beside which the other says nothing.
+    // joulio's own option takes precedence over hipri.
     let own = mode("completion=hybrid=4us\nhipri");
     assert_eq!(own.as_deref(), Some("--completion=hybrid=4us"));
     let listed = flags_of("[a]\nfilename=x\nsize=1m\ncompletion=poll,hybrid\n").unwrap_err();
@@ -319,7 +319,7 @@ fn other_names_of_cpus_nodes_and_sizes_are_flags_too() {
     assert_eq!(flag(shared), ["--cpus_allowed=1"]);
     let all = "iodepth=8\niodepth_batch_complete_max=8\neta_newline=5s";
     assert_eq!(flag(all), ["--iodepth=8", "--status-interval=5s"]);
-    // Each draws its size: how many there are, bytes do not say.
+    // With random sizes, a number of bytes does not determine the number of I/Os.
     assert!(flags_of("[a]\nblocksize_range=4k-8k\nsize=1m\n").is_err());
 }
 
@@ -406,7 +406,7 @@ fn what_fio_has_by_default_is_so_here() {
     );
     let (_, why) = of("[a]\nfilename=x\n").unwrap_err();
     assert!(why.contains("write size, number_ios or runtime"), "{why}");
-    // A file that is there is gone through once, or as often as loops says.
+    // An existing file is read once, or as often as loops says.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("disk.img");
     std::fs::write(&file, [0; 10_000]).unwrap();
@@ -417,7 +417,7 @@ fn what_fio_has_by_default_is_so_here() {
     );
 }
 
-/// Table of the options in docs/fio.md.
+/// Returns the table of options in docs/fio.md.
 fn page_table() -> String {
     let mut lines = String::new();
     for key in WORDS {
@@ -484,7 +484,7 @@ fn a_file_name_is_a_path_and_a_colon_parts_several() {
         devices("pcie\\:0000\\:01\\:00.0"),
         ["--device=pcie:0000:01:00.0"]
     );
-    // A name of joulio's own needs none.
+    // joulio's own device names need no backslash before a colon.
     assert_eq!(
         devices(
             "emulated:instant,size=1m:pcie:0000:01:00.0:pcie:02:00.0,nsid=2:vfio-user:./sock:c"
@@ -512,7 +512,7 @@ fn a_rate_in_bytes_is_one_of_ios() {
     let flags = |text: &str| flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
     assert!(flags("rate=1m\nbs=8k").contains(&"--rate_iops=128".into()));
     assert!(flags("rate=1m").contains(&"--rate_iops=256".into()));
-    // The nearest whole number, where it is less than 1 % off.
+    // The nearest whole number is used if it is less than 1 % off.
     assert!(flags("rate=1000000").contains(&"--rate_iops=244".into()));
     assert!(flags("rate=2m\nbs=20000").contains(&"--rate_iops=105".into()));
     assert!(flags("rate=30m\nbs=3m").contains(&"--rate_iops=10".into()));

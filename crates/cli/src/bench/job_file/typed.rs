@@ -1,4 +1,4 @@
-//! Flags typed on the command line, which count for every section.
+//! Flags typed on the command line, which apply to every section.
 
 use super::super::args::BenchArgs;
 use super::flag::Flag;
@@ -18,16 +18,16 @@ struct Bench {
     args: BenchArgs,
 }
 
-/// Options that others are reckoned from.
+/// Options from which other values are computed.
 const RECKONED: [&str; 3] = ["size", "bs", "numjobs"];
 
-/// Words typed after `joulio bench`, without the file and its sections.
+/// Arguments after `joulio bench`, without the file and its sections.
 pub(super) struct Typed {
     arguments: Vec<OsString>,
 }
 
 impl Typed {
-    /// Flags alone, without a file.
+    /// Returns the flags of a command line without a file.
     pub(super) fn of(arguments: Vec<OsString>) -> Typed {
         Typed { arguments }
     }
@@ -39,7 +39,7 @@ impl Typed {
             if argument == "--section" {
                 typed.next();
             } else if value_follows(argument) {
-                // A value may be the file's name too.
+                // A flag's value may equal the file's name.
                 arguments.push(argument.clone());
                 arguments.extend(typed.next().cloned());
             } else if argument != file.as_os_str()
@@ -56,7 +56,7 @@ impl Typed {
         arguments.any(|argument| is_named(argument, flag))
     }
 
-    /// Value of `flag`, where it is typed: a list of all, where it is typed more than once.
+    /// Returns the value of `flag` if it is typed; the values are joined to a list if it is typed several times.
     pub(super) fn value(&self, flag: &str) -> Option<String> {
         let mut values = Vec::new();
         let mut arguments = self.arguments.iter().map(|one| one.to_str());
@@ -70,7 +70,7 @@ impl Typed {
         (!values.is_empty()).then(|| values.join(","))
     }
 
-    /// Puts typed values in place of the section's own, for options that others are computed from.
+    /// Replaces the section's values by typed ones, for options from which other values are computed.
     pub(super) fn count_in(&self, section: &mut Section) {
         for key in RECKONED {
             if let Some(value) = self.value(&format!("--{key}")) {
@@ -91,7 +91,7 @@ impl Typed {
         }
     }
 
-    /// The bench of `flags`, those that are typed too left out; or the line of the first that is wrong.
+    /// Parses the bench of `flags`, without those that are also typed; the error has the line of the first wrong flag.
     pub(super) fn parse(&self, flags: Vec<Flag>) -> Result<BenchArgs, Refusal> {
         let flags: Vec<Flag> = flags
             .into_iter()
@@ -105,7 +105,7 @@ impl Typed {
             Bench::from_arg_matches(&matches).map(|bench| bench.args)
         };
         parse(&flags).map_err(|error| {
-            // The first without which it would do; what is typed was read alone before.
+            // Searches for the first flag that makes it fail; the typed flags were parsed without them before.
             let wrong = (1..=flags.len()).find(|count| parse(&flags[..*count]).is_err());
             let wrong = wrong.and_then(|count| flags.get(count - 1));
             let why = usage_line(&error);
@@ -117,7 +117,7 @@ impl Typed {
     }
 }
 
-/// `joulio bench` with its flags in both spellings.
+/// Returns `joulio bench` with both spellings of its flags.
 fn command() -> clap::Command {
     with_both_spellings(Bench::command())
 }
@@ -146,19 +146,19 @@ static WITH_VALUE: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     names.collect()
 });
 
-/// True if `argument` is a flag whose value is the argument after it.
+/// Returns true if `argument` is a flag whose value is the next argument.
 fn value_follows(argument: &OsStr) -> bool {
     argument
         .to_str()
         .is_some_and(|text| WITH_VALUE.contains(text))
 }
 
-/// True if `key`, with underscores, is a flag of `joulio bench`.
+/// Returns true if `key`, with underscores, is a flag of `joulio bench`.
 pub(super) fn is_flag(key: &str) -> bool {
     FLAGS.contains(key)
 }
 
-/// True if `argument` is the flag that `flag` is, by one of its names.
+/// Returns true if `argument` is the flag `flag` under one of its names.
 fn is_named(argument: &str, flag: &str) -> bool {
     let name = |argument: &str| {
         let name = argument.split('=').next().unwrap_or(argument);

@@ -1,28 +1,28 @@
-//! fio's options, and what each of them is here.
+//! fio's options, and their meaning here.
 
 use joulio_kernel_io::block_device_of;
 use joulio_model::DeviceProfile;
 use std::path::Path;
 
-/// Meaning of an option here.
+/// Meaning of an option.
 pub(super) enum Word {
-    /// The flag of the same meaning, which takes its value.
+    /// A flag of the same meaning with the same value.
     Same(&'static str),
-    /// The flag of the same meaning, in whose values commas and colons have their place.
+    /// A flag of the same meaning whose value may contain commas and colons.
     Whole(&'static str),
-    /// A flag without a value, given where the option is on.
+    /// A flag without a value, given if the option is on.
     Switch(&'static str),
-    /// Flags that depend on its value.
+    /// Flags that depend on the option's value.
     Translated(fn(&str) -> Result<Vec<String>, String>),
-    /// Values that say what is always so here; others are refused, with the reason.
+    /// Values that describe what is always the case here; others are refused, with the reason.
     Always(&'static [&'static str], &'static str),
-    /// Meant for the section or for several options together, and read there.
+    /// An option that concerns the section or several options together, and is handled there.
     OfSection,
-    /// Not here, and what takes its place.
+    /// An unsupported option, with advice on what replaces it.
     Refused(&'static str),
 }
 
-/// Meaning of `key` here; `None`: nobody knows it.
+/// Returns the meaning of the option `key`; `None` if it is unknown.
 pub(super) fn word(key: &str) -> Option<Word> {
     use Word::{Always, OfSection, Refused, Same, Switch, Translated, Whole};
     const ON: &[&str] = &["1", "true"];
@@ -63,11 +63,11 @@ pub(super) fn word(key: &str) -> Option<Word> {
         ),
         "filename" => Translated(|value| {
             let devices = names(value).into_iter().map(|name| match name {
-                // A file of this folder, as fio has it.
+                // In fio, a plain name is a file in the current directory.
                 name if !name.contains('/') && !name.contains("\\:") => {
                     format!("--device=./{name}")
                 }
-                // What fio sends commands to is another file of the same namespace.
+                // fio sends commands to the namespace's character device; here the block device is named.
                 name => match name.strip_prefix("/dev/").and_then(block_device_of) {
                     Some(block) => format!("--device=/dev/{block}"),
                     None => format!("--device={}", name.replace("\\:", ":")),
@@ -76,7 +76,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
             Ok(devices.collect())
         }),
         "ioengine" => Translated(engine),
-        // What fio has none of.
+        // joulio's options that fio does not have.
         "completion" => Translated(completion),
         "slo" => Whole("--slo"),
         "latency_budget" => Whole("--latency-budget"),
@@ -240,7 +240,7 @@ pub(super) fn word(key: &str) -> Option<Word> {
     })
 }
 
-/// True if the option `key` is on or off, and says no more.
+/// Returns true if the option `key` can only be on or off.
 pub(super) fn is_switch(key: &str) -> bool {
     match word(key) {
         Some(Word::Switch(_)) => true,
@@ -259,8 +259,8 @@ pub(super) fn is_switch(key: &str) -> bool {
     }
 }
 
-/// The names of a value of `filename`, which colons part. A backslash keeps a colon in a name, and so does a name that
-/// begins as one of a device of joulio's own driver. One of a profile, and `emulated`, is an emulated device's, in full.
+/// Splits a value of `filename` at colons. A colon stays in a name after a backslash, and in names of joulio's own
+/// driver. A profile's name, or `emulated`, becomes the full name of an emulated device.
 pub(super) fn names(value: &str) -> Vec<String> {
     let kept = value.replace("\\:", "\0");
     let mut names: Vec<String> = Vec::new();
@@ -277,7 +277,7 @@ pub(super) fn names(value: &str) -> Vec<String> {
     escaped.map(emulated).collect()
 }
 
-/// The emulated device that a profile's name or `emulated` alone stands for, where no file has that name.
+/// Returns the full name of the emulated device for a profile's name or for `emulated`, unless a file has that name.
 fn emulated(name: String) -> String {
     let (bare, options) = name.split_at(name.find(',').unwrap_or(name.len()));
     match bare {
@@ -288,7 +288,7 @@ fn emulated(name: String) -> String {
     }
 }
 
-/// The completion mode of a section.
+/// Translates the completion mode of a section.
 fn completion(value: &str) -> Result<Vec<String>, String> {
     match value.contains(',') {
         true => Err(
@@ -298,23 +298,23 @@ fn completion(value: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Kinds of devices of joulio's own driver, before the colon of their names.
+/// Schemes of devices for joulio's own driver, before the first colon of their names.
 pub(super) const OWN_KINDS: [&str; 3] = ["emulated", "pcie", "vfio-user"];
 
-/// True if `name`, in which a kept colon is NUL, is the beginning of a device's name: `emulated`, or `pcie` and what is
-/// before the function of its address.
+/// Returns true if `name`, in which kept colons are NUL, is the beginning of a device's name: `emulated`, or `pcie`
+/// with the part of an address before the function.
 fn goes_on(name: &str) -> bool {
     let of_address = name.strip_prefix("pcie\0");
     OWN_KINDS.contains(&name)
         || of_address.is_some_and(|part| !part.contains('.') && part.matches('\0').count() < 2)
 }
 
-/// No flag: what the option says is checked to hold, beside the others of its section.
+/// Returns no flag: the option is checked together with the others of its section.
 fn checked(_: &str) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
 
-/// The CPUs of a mask, whose lowest bit is CPU 0.
+/// Translates a CPU mask, whose lowest bit is CPU 0.
 fn cpus_of_mask(value: &str) -> Result<Vec<String>, String> {
     let mask = match value.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -327,7 +327,7 @@ fn cpus_of_mask(value: &str) -> Result<Vec<String>, String> {
     Ok(vec![format!("--cpus_allowed={}", cpus.join(","))])
 }
 
-/// Sizes that each I/O draws, the same of reads and writes.
+/// Translates random sizes, which have to be the same for reads and writes.
 fn drawn(flag: &str, value: &str) -> Result<Vec<String>, String> {
     match value.contains(',') {
         true => Err("reads and writes have the same sizes: give one list".into()),
@@ -335,7 +335,7 @@ fn drawn(flag: &str, value: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The engine of fio's name.
+/// Translates fio's name of an engine.
 fn engine(value: &str) -> Result<Vec<String>, String> {
     match value {
         "io_uring" | "io_uring_cmd" | "libaio" | "psync" | "nvme" => {

@@ -1,4 +1,4 @@
-//! The flags of `joulio twin grid`.
+//! Flags of `joulio twin grid`.
 
 use crate::output::Output;
 use crate::times::seconds;
@@ -9,9 +9,9 @@ use joulio_units::{Nanos, Slo};
 use joulio_workload::{parse_count, parse_size, parse_slo};
 use std::path::PathBuf;
 
-/// I/Os of each run: so many that a 99.9th percentile is no accident.
+/// I/Os of each run: enough for a stable 99.9th percentile.
 const FULL: u64 = 200_000;
-/// And those of the sample, which is done in four minutes of a core.
+/// I/Os of each run of the sample, which takes four minutes of one core.
 const SAMPLE: u64 = 40_000;
 
 /// `--output`.
@@ -110,7 +110,7 @@ fn ios(text: &str) -> Result<u64, String> {
 }
 
 impl GridArgs {
-    /// The grid that the flags describe.
+    /// Returns the grid that the flags describe.
     pub fn options(&self) -> GridOptions {
         let default = if self.sample { SAMPLE } else { FULL };
         GridOptions {
@@ -142,7 +142,7 @@ impl GridArgs {
         }
     }
 
-    /// A value that a list has twice, with its flag: its cells would be one and the same.
+    /// Returns a value that a list has twice, with its flag: its cells would be the same.
     pub fn doubled(&self) -> Option<(&'static str, String)> {
         let lists = [
             ("--device", again(&self.device)),
@@ -157,13 +157,13 @@ impl GridArgs {
             .find_map(|(flag, value)| Some((flag, value?)))
     }
 
-    /// Number of threads that simulate.
+    /// Returns the number of threads that simulate.
     pub fn threads(&self) -> usize {
         self.threads as usize
     }
 }
 
-/// The first of `list` that is there before, as it is written.
+/// Returns the first value of `list` that occurs earlier in it, as it is written.
 fn again<T: PartialEq + ToString>(list: &[T]) -> Option<String> {
     let again = |&at: &usize| list[..at].contains(&list[at]);
     (0..list.len()).find(again).map(|at| list[at].to_string())

@@ -1,4 +1,4 @@
-//! One policy beside each other, as tables.
+//! Tables that compare one policy with each other one.
 
 use super::share::percent;
 use crate::columns::columns;
@@ -6,7 +6,7 @@ use joulio_lab::grid::{comparisons, kept_promises, on_shared_cpus};
 use joulio_twin::grid::GridCell;
 use std::fmt::Write;
 
-/// Tables of the policy called `name` on `rows`, which share their CPUs or not.
+/// Formats the tables of the policy called `name` on `rows`; `shared`: the CPUs are shared.
 pub fn text(rows: &[&GridCell], name: &str, shared: bool) -> String {
     let mut text = format!("\n{}\n{}", kept(rows, name), joules(rows, name));
     if let Some(cpus) = shared.then(|| on_shared_cpus(rows, name)).flatten() {
@@ -26,7 +26,7 @@ pub fn text(rows: &[&GridCell], name: &str, shared: bool) -> String {
     text
 }
 
-/// A line a load, and one of all.
+/// Formats a line for each load, and one for all.
 fn kept(rows: &[&GridCell], name: &str) -> String {
     let keeps = format!("{name} keeps*");
     let header = ["load", "cells", &keeps, "steady", "of these*"].map(String::from);
@@ -44,7 +44,7 @@ fn kept(rows: &[&GridCell], name: &str) -> String {
     )
 }
 
-/// A line for each other policy.
+/// Formats a line for each other policy.
 fn joules(rows: &[&GridCell], name: &str) -> String {
     let over = format!("{name} over");
     let header = [

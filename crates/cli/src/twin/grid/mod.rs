@@ -1,4 +1,4 @@
-//! `joulio twin grid`: every policy on every load.
+//! `joulio twin grid`: simulates every policy on every load.
 
 mod args;
 mod compared;
@@ -25,14 +25,14 @@ struct Report<'a> {
     cells: &'a [GridCell],
 }
 
-/// `joulio twin grid`.
+/// Runs `joulio twin grid`.
 pub fn run(args: &GridArgs) -> Outcome {
     if let Some((flag, value)) = args.doubled() {
         return Err(Failure::input(format!(
             "{flag}: {value} is given twice: leave one out"
         )));
     }
-    // What signals set, once they are heeded.
+    // Flag that signals set once they are handled.
     let cancelled = cancel().flag().cloned().unwrap_or_default();
     let grid = Grid::new(args.options(), cancelled)?;
     if let (Some(svg), Some(state)) = (&args.svg, &args.state)
@@ -55,7 +55,7 @@ pub fn run(args: &GridArgs) -> Outcome {
             grid.policies().join(", ")
         )));
     }
-    // Not before: opening the files may wait for whoever reads them.
+    // Signals are handled only now: opening the files may block until they have a reader.
     let stop = stop_on_signals()?;
     let mut progress = None;
     let done = grid.simulate(args.threads(), state, &stop, |all, done| {
@@ -77,7 +77,7 @@ pub fn run(args: &GridArgs) -> Outcome {
         })?,
         GridFormat::Csv => print_data(&csv(&done).map_err(Failure::run)?)?,
     }
-    // The rows are shown, whatever became of the picture.
+    // The rows are shown even if the picture could not be drawn.
     drawn?;
     if stop.stopped() {
         let (done, all) = (done.len(), grid.axes().cells());

@@ -4,20 +4,20 @@ use crate::failure::say;
 use crate::progress::bar;
 use indicatif::{HumanDuration, ProgressBar};
 
-/// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenarios.
+/// Progress of a grid: a bar on a terminal; elsewhere, if there are many scenarios, a line for each 5 %.
 pub struct GridProgress {
     bar: ProgressBar,
     lines: bool,
-    /// Twentieths reported.
+    /// Number of 5 % steps that were reported.
     reported: u64,
 }
 
 impl GridProgress {
     const LINES: u64 = 20;
-    /// Number of scenarios that are done before progress is shown.
+    /// Number of scenarios up to which no lines are printed.
     const FEW: usize = 1_000;
 
-    /// Progress of a grid of `all` scenarios, `done` of which are done.
+    /// Starts the progress of a grid of `all` scenarios, of which `done` are done.
     pub fn new(all: usize, done: usize) -> GridProgress {
         let template = "[{bar:40}] {pos}/{len} scenarios  {elapsed}, {eta} left";
         let bar = bar(all as u64, template);

@@ -1,4 +1,4 @@
-//! The rows as a table.
+//! Report of a grid as text.
 
 use super::share::percent;
 use crate::columns::columns;
@@ -9,7 +9,7 @@ use joulio_model::MeteredAt;
 use joulio_twin::grid::{GridAxes, GridCell};
 use std::fmt::Write;
 
-/// Legend of a column that is there only sometimes.
+/// Legend of a column that only some grids have.
 const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which computes beside each job has, the median of those cells; joules\n\
      are without its own.\n";
 
@@ -21,10 +21,10 @@ regret: joules an I/O over the best's, and over those of an oracle: median, 90th
 which it keeps the promise; +-: half of the median's 95 % interval over the seeds
 ";
 
-/// More lines of maps are for a file.
+/// Largest number of lines of maps that are printed; more should go to a file.
 const MAX_LINES: usize = 300;
 
-/// For people.
+/// Formats the report as text.
 pub fn text(header: &GridHeader<'_>, rows: &[GridCell], compared: Option<&str>) -> String {
     let axes = header.axes;
     let seeds = match header.replicates {
@@ -110,7 +110,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[GridCell], compared: Option<&str>) 
     text
 }
 
-/// The cells in which some policy would draw more than the part is sold for.
+/// Describes the cells in which some policy would draw more than the package's TDP.
 fn past_tdp(rows: &[GridCell]) -> String {
     match grid::past_tdp(rows) {
         Some((cells, most)) => {
@@ -120,7 +120,7 @@ fn past_tdp(rows: &[GridCell]) -> String {
     }
 }
 
-/// Modes whose latencies are promised, where that differs.
+/// Lists the modes whose latencies are promised, if they differ between cells.
 fn promises(rows: &[GridCell]) -> String {
     let of = |name: &str| {
         let of = rows
@@ -137,7 +137,7 @@ fn promises(rows: &[GridCell]) -> String {
     }
 }
 
-/// Savings of those who know more.
+/// Describes the savings of oracles that know more.
 fn oracles(rows: &[GridCell]) -> String {
     match oracle_savings(rows) {
         Some((spending, everything)) => format!(
@@ -149,7 +149,7 @@ fn oracles(rows: &[GridCell]) -> String {
     }
 }
 
-/// Spread of the seeds.
+/// Describes how much figures vary between seeds.
 fn noise(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
     const MUCH: f64 = 0.1;
     let all = |of: fn(&GridCell) -> f64| Spread::of(rows.iter().map(of));
@@ -177,7 +177,7 @@ fn noise(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
     text
 }
 
-/// A line a view: how often each policy is the best there, and no tie.
+/// Formats a line for each view: in how many cells each policy is the best without a tie.
 fn views(axes: &GridAxes, rows: &[GridCell]) -> String {
     let names = policy_names(rows);
     let ties = rows.iter().any(GridCell::is_tie);
@@ -206,7 +206,7 @@ fn views(axes: &GridAxes, rows: &[GridCell]) -> String {
     columns(header, lines, 1)
 }
 
-/// A line a policy.
+/// Formats a line for each policy.
 fn policy_table(rows: &[&GridCell]) -> String {
     let beside = rows.iter().any(|row| row.scenario.load.neighbours() > 0);
     let seeds = rows

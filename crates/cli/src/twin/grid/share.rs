@@ -1,6 +1,6 @@
-//! Shares as the grid's tables have them.
+//! Formatting of shares in a grid's tables.
 
-/// The share `fraction` in percent, with one decimal.
+/// Formats the share `fraction` in percent, with one decimal.
 pub(super) fn percent(fraction: f64) -> String {
     format!("{:.1}", 100.0 * fraction)
 }

@@ -1,4 +1,4 @@
-//! Prints what five repetitions of a run say: their mean, and the interval that it lies in.
+//! Prints a summary of five repetitions of a run, and the confidence interval of their mean.
 
 use joulio_lab::statistics::{Interval, Summary};
 

@@ -1,4 +1,4 @@
-//! A device measured in virtual time: a profile that is hidden has to come back.
+//! Measurement of a device in virtual time: the measured profile has to match the device's hidden one.
 
 use joulio_lab::device_measure::{
     DeviceMeasureError, PointRuns, RatePlan, RatePoint, RateRun, RateSource, measure_rates,
@@ -14,7 +14,7 @@ const METHOD: Method = Method {
     mode: CompletionMode::Poll,
 };
 
-/// The twin in a device's place; no two runs are the same.
+/// The twin in place of a device; no two runs are the same.
 struct Hidden {
     machine: MachineProfile,
     profile: DeviceProfile,
@@ -47,7 +47,7 @@ impl RateSource for Hidden {
     }
 }
 
-/// The profile that a measurement of the profile `name` makes, with the one that was hidden.
+/// Returns the profile from a measurement of the profile `name`, and the hidden device.
 fn measured(name: &str, directions: Vec<Direction>) -> (DeviceProfile, Hidden) {
     let machine = MachineProfile::builtin("xeon-6230").unwrap();
     let mut hidden = Hidden {
@@ -86,7 +86,7 @@ fn measured(name: &str, directions: Vec<Direction>) -> (DeviceProfile, Hidden) {
     (profile, hidden)
 }
 
-/// Sizes, depths and jobs that no measurement has.
+/// Sizes, depths and jobs that the measurement does not include.
 const HELD_OUT: [(u32, usize, usize); 8] = [
     (8 << 10, 1, 1),
     (32 << 10, 1, 1),
@@ -126,7 +126,7 @@ fn an_optane_comes_back_at_sizes_and_depths_that_were_not_measured() {
     comes_back("optane-900p", Direction::Read, vec![Direction::Read]);
 }
 
-/// True in the whole gate: each of these fits a profile to thirty rates.
+/// Returns true in the complete gate: each of these tests fits a profile to thirty rates.
 fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()
 }

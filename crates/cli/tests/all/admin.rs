@@ -1,5 +1,4 @@
-//! Admin commands that a device does not answer are not waited for longer than `--io_timeout` says,
-//! or than whoever started the command wants to wait.
+//! If a device does not answer admin commands, the wait ends after `--io_timeout`, or when the user interrupts it.
 
 use crate::common::{begin, interrupt, wait_for};
 use std::fs;
@@ -10,8 +9,8 @@ use tempfile::tempdir;
 
 const BENCH: &str = "bench --device emulated:instant,size=1m --completion poll --number_ios 2000";
 
-/// What the command leaves behind, when it ends by itself; within half a minute, which is half of the
-/// driver's own limit.
+/// Returns the output of the command after it has ended by itself, within half a minute, which is half of the driver's
+/// own limit.
 fn ended(child: Child) -> (Output, String) {
     let output = crate::common::ended(child);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -67,13 +66,13 @@ fn a_server_that_never_answers_is_not_waited_for_after_a_signal() {
     let listener = UnixListener::bind(&socket).expect("a socket");
     let child = begin(&format!("power --device vfio-user:{}", socket.display()));
     let (mut client, _) = listener.accept().expect("a client");
-    // Its first message is out: signals are handled, and the reply is waited for.
+    // The first message has been sent: signals are handled, and the command waits for the reply.
     client.read_exact(&mut [0; 16]).expect("a header");
     interrupt(&child);
     let (output, said) = ended(child);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.starts_with("joulio: ended by SIGINT; "), "{said}");
-    // The whole wait for a reply, which is cut short.
+    // The message of the full timeout must not appear: the wait was cut short.
     assert!(!said.contains("within 5 s"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }

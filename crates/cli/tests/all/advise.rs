@@ -1,4 +1,4 @@
-//! `joulio advise`: the least energy within a promise, and nothing that the runs do not say.
+//! Tests of `joulio advise`: the least energy that keeps a promise, and nothing that the runs do not show.
 
 use crate::common::{joulio, json, refused, thorough};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn the_best_takes_the_least_energy_of_all_that_keep_the_promise() {
         }
     }
     assert!(kept > 5 && broken > 5, "{kept} kept, {broken} broken");
-    // A mode that the machine lacks has a reason, and no figures.
+    // A mode that the machine lacks has a reason and no figures.
     let gone = all.iter().filter(|one| one["figures"].is_null());
     assert!(gone.clone().count() > 0);
     for one in gone {
@@ -63,7 +63,7 @@ fn the_best_takes_the_least_energy_of_all_that_keep_the_promise() {
 
 #[test]
 fn another_boundary_and_another_promise_have_another_best() {
-    // Of those that are the same whatever is promised: adaptive is best by both.
+    // Compares fixed modes only: adaptive is the best with either objective.
     let best = |flags: &str| {
         let advice = advice(&format!("{FLASH} {flags}"));
         let mut modes = candidates(&advice)
@@ -72,10 +72,10 @@ fn another_boundary_and_another_promise_have_another_best() {
         let fixed = modes.find(|mode| *mode != "adaptive");
         fixed.expect("a mode").to_owned()
     };
-    // The whole machine waits for who sleeps.
+    // At the wall, sleeping costs more: the whole machine draws power for longer.
     let (cores, wall) = (best("--objective cores"), best("--objective wall"));
     assert_ne!(cores, wall);
-    // Nobody who sleeps is as quick as this.
+    // No mode that sleeps is as fast as this.
     let polled = advice(&format!("{FLASH} --latency-budget none"));
     let loose = candidates(&polled)[0]["completion"]
         .as_str()

@@ -1,4 +1,4 @@
-//! `--allow-write`: what is refused all the same, because somebody else has the data.
+//! Tests of `--allow-write`: data that another process uses is protected even with it.
 
 use crate::common::{failed, refused, wait_for};
 use rustix::fs::{FlockOperation, flock};
@@ -9,21 +9,21 @@ use tempfile::TempDir;
 
 const WRITE: &str = "--rw randwrite --allow-write --number_ios 50 --meter none";
 
-/// A folder on a disk, with a file of 1 MiB with data.
+/// Returns a folder on a disk, with a file of 1 MiB that contains data.
 fn room() -> TempDir {
     let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     fs::write(room.path().join("disk.img"), vec![0x5a; 1 << 20]).expect("written");
     room
 }
 
-/// The file, locked as another joulio does.
+/// Returns the file with a lock, as another joulio would hold it.
 fn locked(room: &Path, operation: FlockOperation) -> File {
     let file = File::open(room.join("disk.img")).expect("opened");
     flock(&file, operation).expect("locked");
     file
 }
 
-/// A loop device on the file; it is detached at the end.
+/// A loop device on the file, detached when it is dropped.
 struct Loop(String);
 
 impl Loop {
@@ -64,13 +64,13 @@ fn a_file_under_a_loop_device_is_not_written_to_by_any_engine() {
     let line = "serve --device emulated:instant,file=disk.img --socket s";
     let said = refused(room.path(), line);
     assert!(said.contains(&disk.0), "{said}");
-    // Reading does no harm.
+    // Reading is allowed.
     let line = "bench --device ./disk.img --number_ios 50 --meter none";
     crate::common::joulio(line)
         .current_dir(room.path())
         .assert()
         .success();
-    // Nor does writing to the loop device itself.
+    // Writing to the loop device itself is allowed too.
     let line = format!("bench --device {} {WRITE}", disk.0);
     crate::common::joulio(&line)
         .current_dir(room.path())
@@ -105,7 +105,7 @@ fn whoever_writes_to_a_file_has_it_alone_and_readers_share_it() {
             .stderr(std::process::Stdio::null())
             .spawn();
         let mut child = child.expect("it begins");
-        // Shared or exclusive: "1: FLOCK  ADVISORY  WRITE 708 ..." (proc_locks(5)).
+        // The lock may be shared or exclusive: "1: FLOCK  ADVISORY  WRITE 708 ..." (proc_locks(5)).
         let id = child.id().to_string();
         let locks = || fs::read_to_string("/proc/locks").expect("read");
         let its = |line: &str| line.contains("FLOCK") && line.split_whitespace().any(|w| w == id);

@@ -1,4 +1,4 @@
-//! Priority classes of the jobs' queues.
+//! Tests of priority classes of the jobs' queues.
 
 use crate::common::{refused_with, runs};
 

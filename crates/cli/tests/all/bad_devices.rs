@@ -1,17 +1,17 @@
-//! Devices that cannot be had are refused in one line that says what to do, and nothing is changed.
+//! Devices that cannot be used are refused in one line with a remedy, and nothing is changed.
 
 use crate::common::{joulio, refused, refused_with};
 use std::fs;
 use tempfile::{TempDir, tempdir};
 
-/// An address that no machine has a device at.
+/// Address at which no machine has a device.
 const ABSENT: &str = "ffff:ff:1f.7";
 
 fn room() -> TempDir {
     tempdir().expect("a temporary directory")
 }
 
-/// `joulio bench` with `flags` is refused, in words that hold every one of `hints`.
+/// Asserts that `joulio bench` with `flags` is refused, with a message that contains all of `hints`.
 #[track_caller]
 fn bench(flags: &str, hints: &[&str]) {
     refused_with(&format!("bench {flags}"), hints);

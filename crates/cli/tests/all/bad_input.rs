@@ -1,4 +1,4 @@
-//! What cannot be done is refused in one line that says what to do, and nothing is changed.
+//! Requests that are not possible are refused in one line with a remedy, and nothing is changed.
 
 use crate::common::{refused, refused_with};
 use std::fs;
@@ -8,7 +8,7 @@ fn room() -> TempDir {
     tempdir().expect("a temporary directory")
 }
 
-/// `joulio bench` with `flags` is refused, in words that hold every one of `hints`.
+/// Asserts that `joulio bench` with `flags` is refused, with a message that contains all of `hints`.
 #[track_caller]
 fn bench(flags: &str, hints: &[&str]) {
     refused_with(&format!("bench {flags}"), hints);

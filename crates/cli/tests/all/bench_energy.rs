@@ -1,4 +1,4 @@
-//! The energy of `joulio bench`: meters on captured trees, the model beside them.
+//! Energy of `joulio bench`: meters on captured file trees, and the model beside them.
 
 use crate::common::machine::file;
 use crate::common::running::blocked;
@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use tempfile::{TempDir, tempdir};
 
-/// A server with two packages, whose counters stand still.
+/// Returns the tree of a server with two packages, whose counters do not change.
 fn two_packages() -> TempDir {
     let tree = tempdir().expect("a temporary directory");
     file(&tree, "proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
@@ -54,12 +54,12 @@ fn figure<'a>(report: &'a Value, zone: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {zone} in {report:#}"))
 }
 
-/// The counter of a package.
+/// Returns the path of a package's counter.
 fn counter(package: usize) -> String {
     format!("sys/class/powercap/intel-rapl:{package}/energy_uj")
 }
 
-/// How often each counter has been opened since the last query.
+/// Counter of how often the meters' files were opened since the last query.
 struct Openings(OwnedFd);
 
 impl Openings {
@@ -75,16 +75,15 @@ impl Openings {
     fn since(&self) -> usize {
         let mut room = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(&self.0, &mut room);
-        // The end of a watch is an event too.
+        // Closing the watch gives an event as well.
         std::iter::from_fn(|| Some(events.next().ok()?.events()))
             .filter(|event| event.contains(ReadFlags::OPEN))
             .count()
     }
 }
 
-/// What a run on `tree` prints whose counters `changed` between the readings at its window's
-/// beginning and those at its end, with the seconds of that window: the first in which there was
-/// time for it.
+/// Returns the output of a run on `tree` whose counters `changed` between the readings at the start and at the end of
+/// its window, with the seconds of that window. Longer windows are tried until there is enough time.
 fn changed_in_the_window(
     tree: &TempDir,
     more: &str,
@@ -103,13 +102,13 @@ fn changed_in_the_window(
         });
         openings.since();
         changed();
-        // The files that were opened at the beginning have not been opened again, and cannot be.
+        // The counters have not been read again yet: the run was still within its window.
         let in_time = !ended_before && openings.since() == 0;
         let output = ended(child);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
         let text = String::from_utf8(output.stdout).expect("UTF-8");
-        // A job that had hardly a CPU may have outlasted its window.
+        // A job that had little CPU time may have outlasted its window.
         let fits = !text.contains("\"fits\":false") && !text.contains("\"fits\": false");
         if in_time && fits {
             return (text, f64::from(seconds));
@@ -139,7 +138,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
     let packages = ["package-0", "package-1"].map(|zone| figure(&report, zone));
     let [spans, watts] =
         ["window_seconds", "watts"].map(|field| packages.map(|figure| number(figure, field)));
-    // A sum is of mean watts over the shorter window, which may have ended a reading earlier.
+    // A sum uses mean watts over the shorter window, which may have ended one reading earlier.
     let shorter = spans[0].min(spans[1]);
     for (zone, joules) in [
         ("package-0", 30.0),
@@ -154,7 +153,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
         assert_eq!(figure["band_joules"], Value::Null);
         assert!(number(figure, "error_joules") > 0.0);
         assert!(number(figure, "window_seconds") >= seconds - 0.1);
-        // The work was done early: what it costs is all of the window's energy.
+        // The work was done early: its cost includes the energy of the whole window.
         let per_io = number(figure, "joules_per_io");
         let energy = number(figure, "watts") * all;
         assert!((per_io * 1000.0 / energy - 1.0).abs() < 1e-6, "{figure:#}");
@@ -165,7 +164,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
     let worked = run["seconds"].as_f64().expect("seconds");
     let idle = run["window"]["idle_seconds"].as_f64().expect("seconds");
     assert!((worked + idle - all).abs() < 1e-6 && idle > 0.0 && all >= seconds);
-    // The packages measure what the machine draws, and no profile fits it: there is no model.
+    // The packages' meters measure the machine and no profile fits it, so there is no model.
     let modelled = figures(&report)
         .iter()
         .filter(|figure| figure["modelled"] == true);
@@ -190,7 +189,7 @@ fn one_package_of_two_does_not_stand_for_the_machine() {
     );
     let why = "package-0 + package-1: powercap:package-1 has no figure";
     assert!(text.contains(why), "{text}");
-    // Its own line has its watts, and the run's none.
+    // The watts of one package have a line of their own, and the run's row has none.
     assert!(text.contains("powercap:package-0  0.00"), "{text}");
     assert!(!text.contains("measured, package-0"), "{text}");
 }
@@ -205,7 +204,7 @@ fn the_idle_baseline_is_taken_off_and_kept_in_the_manifest() {
         .assert()
         .success();
     let text = fs::read_to_string(&baseline).expect("kept");
-    // The packages drew nothing; let it be two watts.
+    // The packages drew nothing; pretends that they drew two watts.
     let two = text.replace("\"watts\": 0.0", "\"watts\": 2.0");
     assert_ne!(two, text);
     fs::write(&baseline, two).expect("written");
@@ -230,7 +229,7 @@ fn the_idle_baseline_is_taken_off_and_kept_in_the_manifest() {
     let note = &report["manifest"]["energy"]["idle_baseline"];
     assert_eq!(note["meters"].as_array().expect("meters").len(), 2);
     assert_eq!(note["differences"], Value::Array(Vec::new()));
-    // Another machine's is refused, before any I/O.
+    // The baseline of another machine is refused before any I/O.
     file(&tree, "etc/machine-id", "another\n");
     let bad = line(&tree, &format!("--runtime 1 --idle-baseline {kept}"));
     let reported = refused(tree.path(), &bad);
@@ -282,7 +281,7 @@ fn meters_are_chosen_and_the_model_requested_by_name() {
         assert!(low < joules && joules < high, "{model:#}");
     }
     let device = report(&tree, "--number_ios 10 --meter nvme:emulated:instant");
-    // Too short a run for a figure, and it says so.
+    // The run is too short for a figure, and the result says so.
     let without = device["runs"][0]["unmetered"].as_array().expect("a list");
     assert_eq!(without[0]["meter"], "nvme:emulated:instant");
     let why = without[0]["why"].as_str().expect("why");

@@ -1,4 +1,4 @@
-//! `joulio bench --twin`: virtual time, in the words of a real run.
+//! `joulio bench --twin`: virtual time, with the same report as a real run.
 
 use crate::common::{joulio, json, refused, runs};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn stdout(line: &str) -> String {
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-/// Every key with its path from the root.
+/// Collects all keys with their paths from the root.
 fn keys(value: &Value, path: &str, into: &mut BTreeSet<String>) {
     if let Value::Object(map) = value {
         for (key, value) in map {
@@ -43,15 +43,14 @@ fn a_slower_clock_takes_longer_and_draws_less() {
         let watts = |run: &Value| of(run, "/energy/0/joules") / of(run, "/seconds");
         assert!(watts(slow) < watts(fast), "{slow:#}");
     }
-    // No polls are so short that they vanish at a fast clock, and an impossible one is refused at
-    // once.
+    // Polls keep a length above zero at a very fast clock; an impossible clock is refused at once.
     assert_eq!(twin("--completion poll --frequency 300GHz").len(), 1);
     let said = refused(
         ".".as_ref(),
         &format!("bench --twin {OPTANE} --frequency 3GHz,9000GHz"),
     );
     assert!(said.contains("9000GHz"), "{said}");
-    // The reference is what it is without a word.
+    // The reference clock gives the same results as no clock.
     let plain = twin("--completion poll");
     let reported = twin("--completion poll --frequency 3.4GHz");
     assert_eq!(plain[0]["all"], reported[0]["all"]);
@@ -80,7 +79,7 @@ fn interrupts_of_others_are_counted_and_no_jobs_own() {
     assert_eq!(run["settings"]["other-irqs"], "50000");
     assert!(count(&run, "/other_irqs") > 100, "{run:#}");
     let seconds = run["seconds"].as_f64().unwrap();
-    // Five times the square root of what is to come.
+    // Allows a deviation of five times the square root of the expected number.
     let expected = 50_000.0 * seconds;
     let off = (count(&run, "/other_irqs") as f64 - expected).abs();
     assert!(off < 5.0 * expected.sqrt(), "{off} of {expected}");
@@ -169,7 +168,7 @@ fn a_latency_budget_is_adaptive_s_beside_other_completion_modes() {
         "{flash} --completion poll,adaptive --latency-budget none"
     ));
     assert_eq!(both.len(), 2);
-    // Within the usual budget it watches for longer.
+    // Within the default budget it watches for longer.
     let polls: Vec<_> = both.iter().map(|run| count(run, "/wait/polls")).collect();
     assert!(polls[1] * 20 < polls[0], "{polls:?}");
 }
@@ -183,13 +182,13 @@ fn the_same_keys_as_a_real_run() {
     for (flags, shape) in flags.iter().zip(&mut shapes) {
         let run = &runs(&format!("--completion poll {flags}"))[0];
         let mut run = run.clone();
-        // Which counters a machine lacks is its own affair, and which idle states it has.
+        // Machines differ in the counters that they lack and in their idle states.
         run["machine"]["missing"].take();
         run["machine"]["cpuidle"].take();
-        // Virtual time has no clock of anybody else's.
+        // Virtual time has no wall clock.
         run["begin"].take();
         run["end"].take();
-        // Known of a real run that lasts long enough, as this one does on a busy machine.
+        // A real run has this field only if it lasts long enough, as this one may on a busy machine.
         run["steadiness"].take();
         keys(&run, "", shape);
     }
@@ -223,7 +222,7 @@ fn every_heading_of_figures_has_its_star() {
         line.unwrap_or_else(|| panic!("{first}: {table}"))
     };
     for (first, words) in [("completion", 1), ("mixed", 1), ("energy", 3)] {
-        // "CPU us/IO" and "mean us" are one name each.
+        // Headings such as "CPU us/IO" and "mean us" are single names.
         let figures = heading(first).replace(" us", "-us");
         let bare: Vec<_> = figures
             .split_whitespace()
@@ -253,7 +252,7 @@ fn the_kernel_s_engines_are_played_on_the_same_device() {
     let mean = |run: &Value| run["all"]["latency_ns"]["mean"].as_f64().unwrap();
     let user = twin("--completion poll");
     assert!(mean(&user[0]) < mean(&all[0]));
-    // io_uring's own rule.
+    // The effective mode is io_uring's own hybrid polling.
     let hybrid = &twin("--engine io_uring --completion hybrid")[0];
     assert_eq!(hybrid["completion"]["effective"], "uring-hybrid");
 }
@@ -278,7 +277,7 @@ fn a_device_is_too_slow_when_more_is_left_than_chance_leaves() {
         );
         stdout(&line)
     };
-    // Some 90 % of what the device does at this depth, so that some seeds end with arrivals waiting.
+    // About 90 % of the device's rate at this depth, so that with some seeds arrivals are waiting at the end.
     let waiting = (1..100).any(|seed| {
         let text = said(&format!("--rate_iops 90k --runtime 10ms --seed {seed}"));
         assert!(!text.contains("does not keep up"), "{seed}: {text}");
@@ -290,7 +289,7 @@ fn a_device_is_too_slow_when_more_is_left_than_chance_leaves() {
         text.contains("never issued: the device does not keep up"),
         "{text}"
     );
-    // Where a number of I/Os ends the run, all of these are issued.
+    // If a number of I/Os ends the run, all arrivals are issued.
     let text = said("--rate_iops 300k --number_ios 2k");
     assert!(
         text.contains("does not keep up at this iodepth: each I/O waits"),
@@ -343,7 +342,7 @@ fn energy_is_modelled_at_each_boundary_the_widest_first() {
             .collect();
         let names: Vec<_> = joules.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["wall", "package", "cores", "device"]);
-        // Devices are beside the package.
+        // Devices are not part of the package.
         assert!(joules[..3].is_sorted_by(|wider, narrower| wider.1 > narrower.1));
         assert!(joules[3].1 > 0.0 && joules[3].1 < joules[0].1);
     }

@@ -1,4 +1,4 @@
-//! `joulio calibrate`: this machine's times, and the twin with them beside real runs.
+//! `joulio calibrate`: this machine's times, and runs of the twin with these times compared with real runs.
 
 use crate::common::busy::Busy;
 use crate::common::{joulio, refused, thorough};
@@ -7,10 +7,10 @@ use std::fs;
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Beside what keeps a CPU busy a calibration takes several times as long.
+/// Lock that keeps these tests apart: beside a busy CPU, a calibration takes several times as long.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Report of a calibration, checked with so many reads of a device that takes `us` for one.
+/// Returns the report of a calibration, checked with `ios` reads of a device whose service time is `us`.
 fn checked(room: &TempDir, us: f64, ios: u32) -> Value {
     let profile = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -28,12 +28,12 @@ fn checked(room: &TempDir, us: f64, ios: u32) -> Value {
     );
     let output = joulio(&line).current_dir(room).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // 1 when a latency is further off than it may be, which is no matter here.
+    // The status is 1 if a latency differs too much, which does not matter here.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     serde_json::from_slice(&output.stdout).expect(&said)
 }
 
-/// Times are this machine's and are not asserted: only what is counted is.
+/// Times depend on the machine and are not checked; only counts are.
 #[test]
 fn real_runs_and_the_twin_count_the_same_for_each_io() {
     if !thorough() {
@@ -41,8 +41,8 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     }
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let room = TempDir::new().unwrap();
-    // Reads of ten milliseconds, or of so many more that the job has a CPU again before one is over: what has
-    // completed by then is found without a wait. Mostly the first will do.
+    // Reads must take longer than the job is without a CPU, because completions that arrive meanwhile are found without
+    // a wait. Mostly reads of 10 ms are long enough.
     let mut report = Value::Null;
     for (us, ios) in [(10_000.0, 40), (100_000.0, 20), (1_000_000.0, 10)] {
         report = checked(&room, us, ios);
@@ -54,7 +54,7 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     let modes = report["check"].as_array().unwrap();
     let each = ["interrupts", "sleeps", "wakes"];
     let (polls, sleeps, blocks) = ([0.0; 3], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]);
-    // A read takes more than ten of EHP's overheads, and than a break-even.
+    // A read takes longer than ten of EHP's overheads, and longer than the break-even.
     let expected = [
         ("poll", polls),
         ("interrupt", blocks),
@@ -76,25 +76,24 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
             let [twin, real] = ["twin", "real"].map(|side| mode[side][count].as_f64().unwrap());
             assert_eq!([twin, real], [expected; 2], "{count} of {mode:#}");
         }
-        // Whoever shares this machine's CPUs preempts a job now and then.
+        // Other programs on this machine preempt a job now and then.
         assert!(mode["alike"].as_f64().unwrap() > 0.5, "{mode:#}");
     }
-    // DPAS sleeps for a hundred I/Os and polls for a thousand: which of the two is seen hangs on
-    // times.
+    // DPAS sleeps for a hundred I/Os and polls for a thousand: which of the two is seen depends on times.
     let dpas = modes
         .iter()
         .find(|mode| mode["completion"].as_str().unwrap().starts_with("dpas"));
     for side in ["real", "twin"] {
         assert_eq!(dpas.unwrap()[side]["interrupts"], 0.0, "{report:#}");
     }
-    // Every completion mode of the driver's is there, or why it is not.
+    // Every completion mode of the driver is listed, compared or with a reason why not.
     let others = report["not_checked"].as_array().unwrap();
     assert_eq!(modes.len() + others.len(), 20, "{report:#}");
     for other in others {
         assert!(!other["why"].as_str().unwrap().is_empty(), "{other:#}");
     }
     assert_eq!(report["costs"]["crossing_ns"]["kind"], "measured");
-    // What was written is a machine that can be simulated.
+    // The profile that was written can be simulated.
     let line =
         "bench --twin --machine here.toml --number_ios 100 --completion interrupt --output json";
     let output = joulio(line).current_dir(&room).assert().success();
@@ -113,7 +112,7 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
     );
     let output = calibrate.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // 1 where others ran too, or a latency is further off than it may be: no matter here.
+    // The status is 1 if other programs ran, or a latency differs too much, which does not matter here.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
     let modes = report["check"].as_array().unwrap();
@@ -123,11 +122,11 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
     };
     let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
     for side in ["real", "twin"] {
-        // Who spins gives its CPU away at ticks alone, for turns that it loses.
+        // A job that spins gives up its CPU only at ticks, and loses time to the other thread's turns.
         let poll = of("poll", side);
         assert!(number(&poll, "lost_ms_per_second") > 0.0, "{report:#}");
         assert!(number(&poll, "neighbour_percent") > 0.0, "{report:#}");
-        // Who blocks still does for each I/O that nothing preempts.
+        // A job that blocks still does so for each I/O without preemption.
         let interrupt = of("interrupt", side);
         assert_eq!(
             [
@@ -143,7 +142,7 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
     );
     let had = |mode: &str| number(&of(mode, "twin"), "neighbour_percent");
     assert!(had("interrupt") > had("poll"), "{report:#}");
-    // Of a job that loses nothing nobody asks what it lost.
+    // Neighbours are only meaningful with --check.
     let room = TempDir::new().unwrap();
     let said = refused(room.path(), "calibrate --neighbours 1");
     assert!(said.contains("--check"), "{said}");
@@ -153,7 +152,7 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
 fn a_busy_machine_is_not_calibrated() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let room = TempDir::new().unwrap();
-    // A calibration's jobs run on the first.
+    // A calibration's jobs run on the first CPU.
     let _busy = Busy::on_the_first_cpu(1);
     let output = joulio("calibrate --write-profile here.toml")
         .current_dir(&room)

@@ -1,4 +1,4 @@
-//! `joulio calibrate --watts`, on trees as machines have them, and on this machine's own cores.
+//! `joulio calibrate --watts`, on machines' file trees and on this machine's own cores.
 
 use crate::common::machine::{file, guest, server};
 use crate::common::{failed, joulio, program, refused, thorough};
@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 
-/// As few and short windows as there may be, on a machine that does other things too.
+/// As few and as short windows as possible, on a machine that may be busy.
 const SHORT: &str = "--rounds 2 --window 1 --machine generic-server --allow-busy";
 
 fn line(tree: &TempDir, more: &str) -> String {
@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(left, 0, "nothing is written");
 }
 
-/// RAPL's tree as it was captured: its counter stands still.
+/// The counter of RAPL's captured tree does not change.
 #[test]
 fn a_meter_that_does_not_see_the_cores_gives_no_profile() {
     if !thorough() {
@@ -114,7 +114,7 @@ fn a_meter_that_does_not_see_the_cores_gives_no_profile() {
     assert!(!room.path().join("here.toml").exists());
 }
 
-/// CPU 0's idle states, of which the deepest but one can be the limit.
+/// Creates CPU 0's idle states, of which the last but one can be the limit.
 fn idle_states(tree: &TempDir) {
     for (number, name, latency) in [(0, "POLL", 0), (1, "C1", 2), (2, "C6", 133)] {
         let state = format!("sys/devices/system/cpu/cpu0/cpuidle/state{number}");
@@ -129,7 +129,7 @@ fn c6_is_off(tree: &Path) -> bool {
     fs::read_to_string(file).expect("there").trim() == "1"
 }
 
-/// Threads by which the command keeps cores busy.
+/// Returns the number of threads with which the command keeps cores busy.
 fn spinning(pid: u32) -> usize {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"));
     let names = tasks
@@ -140,8 +140,8 @@ fn spinning(pid: u32) -> usize {
     names.filter(|name| name.trim() == "joulio-watts").count()
 }
 
-/// Shows at the wall what the command does: 50 W, 6 W while a core is awake, 4 W for each that
-/// spins, and 5 W for each of two in C1. Whether C6 was switched off, and the command's end.
+/// Shows the command's activity at a wall meter: 50 W, 6 W while a core is awake, 4 W for each spinning core, and 5 W
+/// for each of two in C1. Returns whether C6 was switched off, and the command's output.
 fn shown_at_the_wall(mut child: Child, tree: &TempDir) -> (bool, Output) {
     let mut limited = false;
     while child.try_wait().expect("wait").is_none() {
@@ -190,11 +190,10 @@ fn watts_of_cores_that_spin_and_idle_go_into_the_profile() {
     let spin = &watts["states"][0];
     assert_eq!(spin["name"], "spin");
     let above = |state: &Value| state["above_idle"]["value"].as_f64().expect("watts");
-    // What shows it at the wall follows the command as soon as it has a CPU: how exactly it comes out is
-    // the library's tests' to say.
+    // The meter follows the command as soon as its thread has a CPU; the library's tests check the exact values.
     assert!((1.0..8.0).contains(&above(spin)), "{watts:#}");
     assert_eq!(watts["states"][1]["name"], "C1");
-    // The idle state was limited for that, and is no longer.
+    // The idle state was limited for the measurement, and the limit was restored.
     assert!(limited && !c6_is_off(tree.path()), "{watts:#}");
     let journal = fs::read_dir(room.path().join("joulio/journal"));
     assert_eq!(journal.into_iter().flatten().count(), 0);
@@ -214,7 +213,7 @@ fn watts_of_cores_that_spin_and_idle_go_into_the_profile() {
     ] {
         assert!(line(begin).contains(holds), "{begin}: {holds}: {text}");
     }
-    // It is a machine that can be simulated.
+    // The profile can be simulated.
     let run = "bench --twin --machine here.toml --number_ios 100 --completion poll --output json";
     joulio(run).current_dir(&room).assert().success();
 }

@@ -1,18 +1,18 @@
-//! What is kept of terminals in tests/captures fits them, and is what the commands print today.
+//! The terminal output in tests/captures fits the terminals, and is what the commands print today.
 //!
-//! Figures of real runs differ each time: of these the headings are compared. What is modelled or read from
-//! profiles is compared whole.
+//! Figures of real runs differ each time, so only their headings are compared. Output that is modelled or read from
+//! profiles is compared completely.
 
 use crate::common::{joulio, thorough};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A terminal that was captured.
+/// Captured output of a terminal.
 struct Capture {
     name: String,
     width: usize,
-    /// The command, without the program.
+    /// Command without the program's name.
     line: String,
     text: String,
 }
@@ -42,7 +42,7 @@ fn captures() -> Vec<Capture> {
 }
 
 impl Capture {
-    /// What the command prints today in a terminal that is as wide.
+    /// Returns what the command prints today in a terminal of this width.
     fn today(&self) -> String {
         let width = self.width.to_string();
         let output = joulio(&self.line).env("COLUMNS", width).output();
@@ -51,18 +51,18 @@ impl Capture {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// True if every figure of it is modelled or a profile's.
+    /// Returns true if every figure is modelled or a profile's.
     fn is_the_same_each_time(&self) -> bool {
         let begins = ["bench --twin ", "twin ", "profiles", "list "];
         begins.iter().any(|begin| self.line.starts_with(begin))
     }
 }
 
-/// First words of the headings of tables.
+/// First words of tables' header lines.
 const FIRST: [&str; 5] = ["completion", "energy", "device", "meter", "#"];
 
-/// Headings of the tables in `text`, those that there was no room for too: which these are depends on how
-/// long the figures are.
+/// Returns the headings of the tables in `text`, including those without room: which these are depends on the length of
+/// the figures.
 fn headings(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut in_list = false;
@@ -81,7 +81,7 @@ fn headings(text: &str) -> BTreeSet<String> {
         if !in_list && !is_header {
             continue;
         }
-        // The ruler above the bars of a trace has figures.
+        // The ruler above the bars of a trace consists of figures.
         let plain = |word: &str| word.trim_end_matches(',').trim_end_matches('*').to_owned();
         let split: Vec<_> = match in_list {
             true => words.split(',').map(|part| plain(part.trim())).collect(),
@@ -91,7 +91,7 @@ fn headings(text: &str) -> BTreeSet<String> {
             let words: Vec<_> = part.split_whitespace().map(String::from).collect();
             words
         });
-        // Columns that go together are named by the first of them where there is no room.
+        // In the list of headings without room, columns that belong together are named by the first.
         let is_named = |word: &String| !matches!(word.as_str(), "to" | "+-");
         let split = split.filter(is_named);
         found.extend(split.filter(|word| word.parse::<f64>().is_err()));
@@ -124,7 +124,7 @@ fn every_command_was_captured_in_both_terminals() {
 fn no_captured_line_is_longer_than_its_terminal() {
     for capture in captures() {
         for line in capture.text.lines() {
-            // A command is whole, to be copied.
+            // Commands are not broken, so that they can be copied.
             let is_command = line.trim_start().starts_with("joulio ") && !line.contains("joulio: ");
             let fits = line.chars().count() <= capture.width || is_command;
             assert!(fits, "{} at {}: {line}", capture.name, capture.width);
@@ -132,8 +132,8 @@ fn no_captured_line_is_longer_than_its_terminal() {
     }
 }
 
-/// Those that are held today: in both terminals, or where tests are to be short in the narrow one, without
-/// the one that takes seconds.
+/// Returns the captures to compare: those of both terminals, or in short tests those of the narrow one, without the one
+/// that takes seconds.
 fn held() -> Vec<Capture> {
     let all = captures().into_iter();
     all.filter(|one| thorough() || one.width == 80 && one.name != "twin-check")

@@ -1,4 +1,4 @@
-//! Completions and manual pages.
+//! Tests of completions and manual pages.
 
 use crate::common::{joulio, refused, stdout};
 use std::fs;

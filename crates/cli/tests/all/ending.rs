@@ -1,4 +1,4 @@
-//! A run that is ended early says so and reports what there is; a closed pipe is no error.
+//! A run that is ended early reports this and its results so far; a closed pipe is not an error.
 
 use crate::common::running::{wait_for_job, wait_for_work};
 use crate::common::{begin, ended};
@@ -149,8 +149,8 @@ fn a_job_that_cannot_start_ends_those_that_wait_for_it() {
     let room = tempfile::tempdir().expect("a temporary directory");
     let disk = fs::File::create(room.path().join("disk")).expect("create");
     disk.set_len(1 << 20).expect("sparse");
-    // The file may not grow beyond 64 KiB (setrlimit(2)), and the signal for it is ignored: its
-    // job fails as it lays out what it is to read, when the other one is ready.
+    // The file may not grow beyond 64 KiB (setrlimit(2)), and the signal for that is ignored: its job fails while it
+    // writes the data to be read, when the other job is already ready.
     let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
     let line = "bench --device emulated:instant,size=64k --device emulated:instant,file=disk \
                 --numjobs 2 --number_ios 100 --verify=crc32c";

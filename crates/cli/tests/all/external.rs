@@ -1,5 +1,5 @@
-//! Runs that other programs do: fio, SPDK's perf on a served device, and RocksDB's db_bench on a file system of
-//! its own. Those that are not installed are named, and skipped here; SPDK is a script that prints its table.
+//! Runs of other programs: fio, SPDK's perf on a served device, and RocksDB's db_bench on a file system of its own.
+//! Programs that are not installed are named and skipped; SPDK is replaced by a script that prints its table.
 
 use crate::common::loop_device::Loop;
 use crate::common::server::Server;
@@ -46,7 +46,7 @@ fn a_log_that_fio_writes_has_the_rate_at_which_it_went() {
     ));
     let observed = &advice["observed"];
     assert_eq!(observed["ios"], 40);
-    // A busy machine may have kept fio from its 200 a second, but not by fifty times.
+    // On a busy machine fio may not have reached its 200 I/Os per second, but it is not off by a factor of fifty.
     let rate = observed["rate"].as_u64().unwrap();
     assert!((4..=2_000).contains(&rate), "{observed}");
 }
@@ -151,7 +151,7 @@ fn what_another_program_does_not_do_is_one_line() {
     }
 }
 
-/// Table of one run, in the form that spdk_nvme_perf prints.
+/// Table of one run in the format of spdk_nvme_perf.
 const SPDK: &str = r#"cat <<'END'
 Initializing NVMe Controllers
 Attached to NVMeoF Controller at VFIOUSER (.)
@@ -174,7 +174,7 @@ Summary latency data for VFIOUSER (.) NSID 1                         from core 0
 END
 "#;
 
-/// An end of spdk_nvme_perf that has lost its device.
+/// Output of spdk_nvme_perf when it has lost its device.
 const SPDK_LOST: &str = r#"cat >&2 <<'END'
 [2026-01-02 03:04:05.678902] vfio_user.c: 363:vfio_user_dev_setup: *ERROR*: connect error
 [2026-01-02 03:04:05.678903] nvme.c: 781:nvme_probe_internal: *ERROR*: NVMe ctrlr scan failed
@@ -184,7 +184,8 @@ END
 exit 255
 "#;
 
-/// A command whose `spdk_nvme_perf` writes its words to the file `words` and does what `script` says.
+/// Returns a command for which `spdk_nvme_perf` is a script that writes its arguments to the file `words` and then
+/// executes `script`.
 fn with_spdk(room: &Path, script: &str, line: &str) -> assert_cmd::Command {
     let path = room.join("bin/spdk_nvme_perf");
     fs::create_dir_all(room.join("bin")).unwrap();
@@ -234,7 +235,7 @@ fn spdk_has_a_served_device_to_itself_and_its_table_is_the_report() {
         "joulio: spdk_nvme_perf: exit status: 255: connect error; spdk_nvme_probe() failed for transport address '.'\n"
     );
 
-    // What writes is refused before anything is begun.
+    // A job that writes is refused before anything is started.
     fs::remove_file(room.path().join("words")).unwrap();
     let line = format!("{line} --rw randwrite");
     let assert = with_spdk(room.path(), SPDK, &line).assert().code(2);
@@ -244,7 +245,7 @@ fn spdk_has_a_served_device_to_itself_and_its_table_is_the_report() {
     server.kill();
 }
 
-/// What db_bench prints of `readrandom`, and its library for RocksDB at the end.
+/// Output of db_bench for `readrandom`, and of its RocksDB library at the end.
 const DB_BENCH: &str = r#"#!/bin/sh
 printf '%s\n' "$LD_PRELOAD" "$@" >>words
 echo 'readrandom   :      51.621 micros/op 38041 ops/sec 1.051 seconds 40000 operations;  149.2 MB/s (20000 of 20000 found)'
@@ -309,8 +310,8 @@ fn db_bench_has_joulios_file_system_by_its_library_and_its_joules() {
         (&true.into(), &21.02.into())
     );
     assert_eq!(of_device["source"], "nvme:emulated:instant,size=256M");
-    // The database is made once, without meters, and read by the mode that was requested; its device is a file, which is
-    // gone.
+    // The database is created once, without meters, and read in the requested mode. Its device is a temporary file,
+    // which is deleted by now.
     let words = fs::read_to_string(path("words")).unwrap();
     let uris: Vec<_> = words
         .lines()
@@ -381,7 +382,7 @@ fn db_bench_reads_a_database_of_its_own_under_each_scheduler() {
         "lab run rocks.toml --device {} --meter none --results out",
         disk.device
     );
-    // Without the word nothing is written.
+    // Nothing is written without --allow-write.
     let begin = fs::read(&image).unwrap()[..8 << 20].to_vec();
     let assert = disk.command(&line).current_dir(&disk.room).assert().code(1);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
@@ -406,7 +407,7 @@ fn db_bench_reads_a_database_of_its_own_under_each_scheduler() {
         assert_eq!(result["all"]["ios"], 300 * threads, "{record}");
         assert_eq!(result["settings"]["scheduler"], point["scheduler"]);
         assert!(result["settings"]["file-system"].is_string());
-        // Keys came from the device: reads of it were counted.
+        // The keys came from the device: its reads were counted.
         let read = result["machine"]["disks"]["read_bytes"].as_u64().unwrap();
         assert!(read > 100 * 4096, "{record}");
         assert!(result["all"]["latency_ns"]["p99"].as_u64().unwrap() > 0);

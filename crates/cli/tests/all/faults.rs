@@ -1,4 +1,4 @@
-//! `--faults`: what it does to a run, and that nobody can mistake the result for a clean one.
+//! Tests of `--faults`: effects on a run, and marks that distinguish the result from a normal one.
 
 use crate::common::{failed, joulio, json, refused};
 use predicates::prelude::PredicateBooleanExt;
@@ -43,7 +43,7 @@ fn a_fault_reaches_the_run() {
 
 #[test]
 fn a_fault_while_blocks_are_read_back_is_counted() {
-    // 10 blocks are written in the run, and then read back.
+    // 10 blocks are written during the run and then read back.
     for number in [5, 15] {
         let report = json(&format!(
             "bench --device emulated:instant,size=1m --completion poll --rw randwrite --number_ios 10 --ramp_time 0 \

@@ -1,5 +1,5 @@
-//! fio's own example files, which are read where they are installed (Debian's package fio-examples): each runs, or is
-//! refused for the reason that docs/fio.md has.
+//! fio's own example files, if they are installed (Debian's package fio-examples): each of them runs, or is refused for
+//! the reason in docs/fio.md.
 
 use crate::common::joulio;
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Flags in place of what the files say: their devices are somebody's, and they take their time.
+/// Flags that replace the files' values: their devices may be in use, and their runs are long.
 const FLAGS: &str = "--device disk.img --size 1m --number_ios 20 --startdelay 0 --direct 1 --allow-write \
                      --meter none --quiet";
 
-/// Example files of fio 3.33, which docs/fio.md is about.
+/// Number of example files in fio 3.33, which docs/fio.md describes.
 const EXAMPLES: usize = 86;
 
-/// Files that run, at least.
+/// Smallest number of files that run.
 const MIN_RUN: usize = 10;
 
-/// The installed example files; none: they are not installed.
+/// Returns the installed example files; empty if they are not installed.
 fn examples() -> Vec<PathBuf> {
     let folder = var_os("JOULIO_FIO_EXAMPLES");
     let folder = folder.unwrap_or_else(|| "/usr/share/doc/fio/examples".into());
@@ -33,14 +33,14 @@ fn examples() -> Vec<PathBuf> {
     paths
 }
 
-/// What comes of the example at `path`: nothing where it runs, or the reason.
+/// Runs the example at `path`; returns `None` if it runs, or the reason why not.
 fn outcome(path: &Path) -> Option<String> {
     let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a room");
     let disk = room.path().join("disk.img");
     fs::write(&disk, vec![7; 4 << 20]).expect("written");
     let mut command = joulio("bench");
     command.arg(path).args(FLAGS.split_whitespace());
-    // What a file takes from the environment is not there.
+    // Variables that a file takes from the environment are not set.
     command.env_clear().current_dir(&room);
     let output = command.output().expect("it runs");
     let said = String::from_utf8(output.stderr).expect("text");
@@ -62,7 +62,7 @@ fn outcome(path: &Path) -> Option<String> {
     Some(why.trim_start().to_owned())
 }
 
-/// The table of docs/fio.md on the files that do not run: of each reason the files, with the option that it is about.
+/// Returns the table of docs/fio.md on files that do not run: for each reason the files, and the option concerned.
 fn table(refused: &[(String, String)]) -> String {
     let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (file, said) in refused {

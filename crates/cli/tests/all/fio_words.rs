@@ -1,17 +1,17 @@
-//! Stalls between I/Os, sizes that I/Os draw, percentiles and formats, as fio has them.
+//! fio's stalls between I/Os, random block sizes, percentiles and formats.
 
 use crate::common::{joulio, runs};
 
 #[test]
 fn a_job_stalls_when_nothing_is_in_flight() {
-    // Two I/Os and a stall of 1 ms, ten times in 10 ms: exactly, in virtual time.
+    // In virtual time: exactly two I/Os and a stall of 1 ms, ten times in 10 ms.
     let flags = "--twin --machine xeon-e3-1230v5 --device emulated:optane-900p --iodepth 4 \
                  --completion poll,hybrid --runtime 10ms --ramp_time 0 --thinktime 1ms --thinktime_blocks 2";
     for run in runs(flags) {
         assert_eq!(run["loop"], "closed");
         assert_eq!(run["all"]["ios"], 20, "{run}");
     }
-    // A stall is no part of a latency, and I/Os are not left behind.
+    // Stalls are not part of latencies, and no I/O is left in flight.
     let flags = "--device emulated:instant,size=1M --iodepth 4 --numjobs 2 --number_ios 20 \
                  --ramp_time 0 --thinktime 100ms --thinktime_blocks 10";
     for run in runs(flags) {
@@ -116,11 +116,11 @@ fn each_io_is_logged_where_that_is_asked_for() {
         assert!(log.iter().any(|io| io[2] == "0") && log.iter().any(|io| io[2] == "1"));
         assert_eq!(lines(&format!("one_iops.{job}.log")).len(), 50);
     }
-    // A run each has its own, processes too, and a mean has fewer lines.
+    // Each run has its own log, also with processes, and averaging gives fewer lines.
     bench("--completion poll,interrupt --write_bw_log two --log_avg_msec 60000").success();
     assert_eq!(lines("two-poll_bw.1.log").len(), 1);
     assert_eq!(lines("two-interrupt_bw.2.log").len(), 1);
-    // Of names that differ by what no log's name has, the later would be written over the earlier.
+    // The names differ only in characters that logs' names replace, so one log would overwrite the other.
     for name in ["a:b", "a_b"] {
         let file = std::fs::File::create(room.path().join(name)).expect(name);
         file.set_len(1 << 20).expect(name);
@@ -133,7 +133,7 @@ fn each_io_is_logged_where_that_is_asked_for() {
         "{said}"
     );
     assert!(said.lines().count() == 1, "{said}");
-    // What cannot be written is said before anything runs.
+    // A log that cannot be written is reported before anything runs.
     let refused = bench("--completion poll --write_lat_log no/where").code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(
@@ -159,7 +159,7 @@ fn ios_go_out_and_come_back_in_batches() {
             assert_eq!(run["all"]["errors"], 0, "{batches}");
         }
     }
-    // Eight that are submitted and waited for together are 63 calls, one at a time some hundreds.
+    // Eight I/Os that are submitted and waited for together take 63 system calls; one at a time takes hundreds.
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.as_file().set_len(1 << 20).expect("its length");
     let calls = |batches: &str| {

@@ -14,7 +14,7 @@ fn every_cell_has_its_policies_and_the_one_that_is_best() {
     let report = json(&format!("{SMALL} --output json"));
     assert_eq!(report["grid"]["modelled"], true);
     let cells = report["cells"].as_array().unwrap();
-    // Two depths, two loads, three mechanisms, three boundaries.
+    // Two depths, two loads, three mechanisms and three boundaries.
     assert_eq!(cells.len(), 2 * 2 * 9);
     for cell in cells {
         let policies = cell["policies"].as_array().unwrap();
@@ -57,7 +57,7 @@ fn cells_past_the_part_s_tdp_are_reported() {
     let rows: Vec<HashMap<String, String>> = rows.collect();
     let polls: Vec<_> = rows.iter().filter(|row| row["policy"] == "poll").collect();
     assert_eq!(polls.len(), 6);
-    // An empty field: the package keeps its TDP.
+    // The field is empty because the package stays below its TDP.
     assert!(
         polls.iter().all(|row| !row["past_tdp_watts"].is_empty()),
         "{csv}"
@@ -76,9 +76,9 @@ fn a_grid_that_was_ended_goes_on_where_it_was() {
     assert!(stdout(room.path(), &line) == whole);
     let state = room.path().join("grid.jsonl");
     let kept = fs::read_to_string(&state).unwrap();
-    // A header, and a line a cell.
+    // A header, and a line for each cell.
     assert_eq!(kept.lines().count(), 1 + 36);
-    // Torn in the middle of a line of the third scenario, and of the header.
+    // The file is cut in the middle of a line of the third scenario, and then within the header.
     let third = kept
         .lines()
         .take(1 + 20)
@@ -124,7 +124,7 @@ fn the_maps_are_a_picture_of_every_tile() {
     assert!(text.contains("eventfd, energy at wall"), "{text}");
     let svg = fs::read_to_string(room.path().join("maps.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("modelled on generic-server"));
-    // Nine maps of two lines and two depths, and the background.
+    // Nine maps with two lines and two depths each, and the background.
     assert_eq!(svg.matches("<rect").count(), 9 * 4 + 1);
 }
 
@@ -223,8 +223,7 @@ fn a_part_is_taken_from_the_state_of_a_larger_grid() {
         ) == alone
     );
     assert!(fs::read_to_string(&state).unwrap() == kept);
-    // A scenario that it does not have is simulated and kept; a device that it does not know is
-    // not.
+    // A scenario that the file lacks is simulated and added; a device that its header lacks is refused.
     let more = SMALL.replace("--iodepth 1,2", "--iodepth 4");
     stdout(room.path(), &format!("{more} --state grid.jsonl"));
     assert_eq!(
@@ -236,7 +235,7 @@ fn a_part_is_taken_from_the_state_of_a_larger_grid() {
     assert!(said.contains("another"), "{said}");
 }
 
-/// Waits until `process` has a thread of that name.
+/// Waits until `process` has a thread called `name`.
 fn has_thread(process: u32, name: &str) {
     wait_for("thread", || {
         let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");

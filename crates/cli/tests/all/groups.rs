@@ -1,4 +1,4 @@
-//! Sections of a job file that run beside each other.
+//! Sections of a job file that run at the same time.
 
 use crate::common::{ended, interrupt, joulio, program, refused, stdout};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const MIB: usize = 1 << 20;
 
-/// A folder with a file of 2 MiB and `jobs`, a job file.
+/// Returns a folder with a file of 2 MiB and a job file with the text `jobs`.
 fn room(jobs: &str) -> TempDir {
     let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a room");
     fs::write(room.path().join("jobs.fio"), jobs).expect("written");
@@ -19,7 +19,7 @@ fn room(jobs: &str) -> TempDir {
     room
 }
 
-/// Runs of the job file in `room`, with the flags of `line`.
+/// Returns the runs of the job file in `room`, with the flags in `line`.
 fn runs(room: &TempDir, line: &str) -> Vec<Value> {
     let line = format!("bench jobs.fio --meter none --output json {line}");
     let report: Value = serde_json::from_str(&stdout(room.path(), &line)).expect("JSON");
@@ -31,7 +31,7 @@ fn ios(result: &Value) -> u64 {
     result["all"]["ios"].as_u64().expect("a count")
 }
 
-/// The sections of `run` by name, each with its I/Os.
+/// Returns the names of the sections of `run`, each with its I/Os.
 fn sections(run: &Value) -> Vec<(&str, u64)> {
     let sections = run["sections"].as_array().expect("sections").iter();
     let named = sections.map(|one| (one["section"].as_str().expect("a name"), ios(one)));
@@ -58,7 +58,7 @@ fn a_run_has_the_figures_of_each_section_and_the_energy_of_all() {
     let run = &runs[0];
     assert_eq!(sections(run), [("seq", 16), ("rand", 256)]);
     assert_eq!(ios(run), 272);
-    // What differs is nobody's; what is the same is the run's.
+    // Values that differ between sections are null in the run; equal ones are the run's.
     assert_eq!((&run["rw"], &run["engine"]), (&Value::Null, &Value::Null));
     assert_eq!(run["devices"].as_array().map(Vec::len), Some(1));
     let [seq, rand] = [0, 1].map(|at| &run["sections"][at]);
@@ -78,7 +78,7 @@ fn a_run_has_the_figures_of_each_section_and_the_energy_of_all() {
             why.as_str().is_some_and(|why| why.contains("all sections")),
             "{why}"
         );
-        // The run is from the first beginning to the last end.
+        // The run lasts from the first section's start to the last one's end.
         let at = |result: &Value, end: &str| {
             result[end]["monotonic_seconds"].as_f64().expect("a moment")
         };
@@ -89,7 +89,7 @@ fn a_run_has_the_figures_of_each_section_and_the_energy_of_all() {
 
 #[test]
 fn the_end_of_one_ends_all_that_run_beside_it() {
-    // Neither would end by itself, nor begin, within a test.
+    // Neither section would end or begin by itself within a test.
     let room = room(
         "[global]
 filename=disk.img
@@ -177,7 +177,7 @@ fn a_table_has_a_row_a_section_or_one_of_all() {
     );
     assert_eq!((rows(&grouped, "seq "), rows(&grouped, "rand ")), (0, 0));
     assert!(rows(&grouped, "seq+rand ") >= 1, "{grouped}");
-    // And files have the same rows.
+    // Files have the same rows.
     let chosen = "--section seq --section rand --meter none";
     let csv = stdout(
         room.path(),
@@ -238,11 +238,11 @@ fn each_reporting_group_is_a_row() {
     let run = &runs(&room, "")[0];
     assert_eq!(sections(run).len(), 5);
     let groups = run["reporting_groups"].as_array().expect("groups");
-    // What those of a group have in common.
+    // Values that the sections of a group have in common are the group's.
     assert_eq!(groups[0]["bs"], 4096);
     assert_eq!(groups[0]["rw"], Value::Null);
     assert_eq!(groups[1]["point"]["bs"], "8k");
-    // fio reports them so too.
+    // fio reports the groups in the same way.
     let fio = std::process::Command::new("fio")
         .args(["--output-format=json", "--direct=0", "jobs.fio"])
         .current_dir(&room)
@@ -278,7 +278,7 @@ numjobs=2
     assert_eq!(run["per_job"].as_array().map(Vec::len), Some(3));
 }
 
-/// Two sections that write and verify, the second from `offset` on.
+/// Returns two sections that write and verify; the second begins at `offset`.
 fn verifying(offset: &str) -> String {
     format!(
         "[global]
@@ -328,7 +328,7 @@ fn what_cannot_run_beside_others_is_one_line_and_nothing_runs() {
             "--plot x.svg",
             "choose by --section NAME",
         ),
-        // The first would have run by then.
+        // Otherwise the first section would already have run.
         ("[a]\n[b]\nstonewall\nrw=write\n", "", "--allow-write"),
         ("[a]\nexitall\n[b]\nthread=0\n", "", "--exitall"),
         (
@@ -356,11 +356,11 @@ fn a_state_file_has_a_run_whole_with_its_sections() {
     let first = runs(&room, "--state state");
     let kept = fs::read_to_string(room.path().join("state")).expect("a state file");
     assert_eq!(kept.lines().count(), 2, "{kept}");
-    // Nothing is run again.
+    // No run is repeated.
     assert_eq!(runs(&room, "--state state"), first);
     let kept_again = fs::read_to_string(room.path().join("state")).expect("a state file");
     assert_eq!(kept, kept_again);
-    // Other sections are another bench.
+    // With other sections it is another bench.
     let other = TWO.replace("bs=64k", "bs=32k");
     fs::write(room.path().join("jobs.fio"), other).expect("written");
     let mut command = joulio("bench jobs.fio --meter none --state state");
@@ -419,7 +419,7 @@ fn a_run_that_is_ended_has_what_its_sections_did() {
     let running = running.expect("a line").expect("text");
     assert!(running.contains("a+b: "), "{running}");
     interrupt(&child);
-    // Whoever writes is read to the end.
+    // The command writes until it is read to the end.
     let rest: Vec<_> = said.map_while(Result::ok).collect();
     let output = ended(child);
     assert_eq!(output.status.code(), Some(130), "{rest:?}");

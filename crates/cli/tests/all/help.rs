@@ -1,4 +1,4 @@
-//! Help is there for the asking.
+//! Tests of the help.
 
 use crate::common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
@@ -118,7 +118,7 @@ fn help_fits_the_terminal() {
             let line = format!("{subcommand} {help}");
             let output = joulio(&line).env("COLUMNS", "80").output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
-            // A command is whole, to be copied.
+            // Commands are not broken, so that they can be copied.
             let wide = |line: &&str| line.chars().count() > 80 && !line.starts_with("  joulio ");
             assert_eq!(text.lines().find(wide), None, "{line}");
         }

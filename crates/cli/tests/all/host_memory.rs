@@ -1,8 +1,8 @@
-//! Devices that want memory of the host's: it is lent, and a comparison with another says so.
+//! Devices that request host memory: joulio provides it, and reports it when devices differ.
 
 use crate::common::{joulio, json, refused_with};
 
-/// What `bench` says of the devices that it used.
+/// Returns the description of the devices that `bench` used.
 fn devices(names: &str) -> serde_json::Value {
     let line = format!("bench --device {names} --completion poll --number_ios 64 --output json");
     json(&line)["manifest"]["devices"].clone()

@@ -1,4 +1,4 @@
-//! `joulio bench JOBFILE`: sections of fio's as benches.
+//! `joulio bench JOBFILE`: fio's sections as benches.
 
 use crate::common::{joulio, refused, stdout};
 use serde_json::Value;
@@ -23,7 +23,7 @@ ioengine=io_uring
 norandommap
 ";
 
-/// A folder with a job file and the file that it reads.
+/// Returns a folder with a job file and the file that it reads.
 fn room() -> TempDir {
     let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(room.path().join("jobs.fio"), JOBS).unwrap();
@@ -130,7 +130,7 @@ fn jobs_of_sections_one_after_the_other_have_each_their_log() {
     for kind in ["lat", "bw"] {
         assert_eq!([1, 2, 3, 4].map(|job| lines(kind, job)), [16, 16, 256, 256]);
     }
-    // Of one that runs alone the first is the first.
+    // A section that runs alone has the first job.
     stdout(room.path(), "bench logged.fio --section rand --meter none");
     assert_eq!(lines("lat", 1), 256);
 }
@@ -157,7 +157,7 @@ fn what_is_wrong_with_a_file_is_one_line_and_nothing_runs() {
     assert!(said.contains("--section NAME"), "{said}");
     let said = refused(room.path(), "bench none.fio");
     assert!(said.contains("takes a job file"), "{said}");
-    // Nothing is written without a word.
+    // Nothing is written without --allow-write.
     fs::write(
         room.path().join("write.fio"),
         JOBS.replace("rw=read", "rw=write"),

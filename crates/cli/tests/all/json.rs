@@ -1,4 +1,4 @@
-//! `--output json` has the documented shape, and its figures agree with each other.
+//! `--output json` has the documented form, and its figures are consistent with each other.
 
 use crate::common::{json, runs, short_ramp};
 use serde_json::Value;

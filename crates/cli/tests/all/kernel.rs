@@ -1,4 +1,4 @@
-//! `joulio bench` by the kernel's engines, on a file.
+//! `joulio bench` with the kernel's engines, on a file.
 
 use crate::common::{failed, json, refused};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::Write;
 use tempfile::TempDir;
 
-/// A folder on a disk: /tmp may be in memory, where there is no direct I/O to speak of.
+/// Returns a folder on a disk: /tmp may be in memory, where direct I/O is not possible.
 fn room() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory")
 }
 
-/// A file of 16 MiB with data.
+/// Returns a folder with a file of 16 MiB that contains data.
 fn room_with_file() -> (TempDir, String) {
     let room = room();
     let path = room.path().join("disk.img");
@@ -60,7 +60,8 @@ fn a_thread_of_the_kernels_is_distinguished() {
     assert_eq!(sqpoll["completion"]["effective"], "sqpoll", "{sqpoll:#}");
     assert_eq!(sqpoll["threads"]["kernel"]["threads"], 1);
     let count = |path: &str| sqpoll.pointer(path).and_then(Value::as_u64).expect(path);
-    // The thread submits: the job calls the kernel to yield its CPU, after 4,096 polls, and to wake the thread.
+    // The kernel's thread submits: the job makes system calls only to yield its CPU, after 4,096 polls, and to wake
+    // that thread.
     let yields = count("/wait/polls") / 4096;
     let wakes = count("/threads/kernel/voluntary_switches");
     let calls = count("/system_calls");

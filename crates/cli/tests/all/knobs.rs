@@ -1,5 +1,5 @@
-//! `joulio knobs` and `joulio restore`: what is set is put back, whatever ends the command. On a
-//! tree in a folder; and on a loop device, where one can be made.
+//! `joulio knobs` and `joulio restore`: settings are restored, whatever ends the command. On a file tree in a folder,
+//! and on a loop device if one can be created.
 
 use crate::common::settings::{Room, ended_by_many, error, full_pipe, out};
 use rustix::process::Signal;
@@ -137,7 +137,7 @@ fn a_signal_puts_it_back() {
 fn a_second_signal_puts_it_back_when_the_command_hangs() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let room = Room::new();
-        // Nobody reads what it prints, and there is no room for more.
+        // The output has no reader, and the pipe is full.
         let (reader, writer) = full_pipe();
         let line = format!("knobs {BOTH} --for 10m --root {}", room.root().display());
         let child = room.begin_into(&line, writer.into());
@@ -217,7 +217,7 @@ fn the_next_run_puts_back_first_what_a_killed_one_has_left() {
 fn two_runs_do_not_set_the_same() {
     let room = Room::new();
     let holder = room.holding_on_tree("d --set scheduler=kyber");
-    // The tree's file has only this name now: mq-deadline may be a module.
+    // The file of the tree lists only this scheduler now: mq-deadline may be a module.
     let output = room.knobs("d --set scheduler=mq-deadline --for 1ms");
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -282,10 +282,10 @@ fn what_somebody_else_has_changed_is_reported_and_left() {
     );
 }
 
-/// A loop device of this machine, or none where there can be none.
+/// A loop device of this machine.
 struct Loop {
     path: String,
-    /// It outlives the test, with what is set of it.
+    /// File of its nr_requests, whose value outlives the test.
     requests: String,
     _folder: TempDir,
 }
@@ -350,7 +350,7 @@ fn on_a_loop_device_every_scheduler_is_set_and_put_back_also_after_kill() {
             let output = room.ran("restore");
             assert_eq!(output.status.code(), Some(0), "{}", out(&output));
             assert_eq!(disk.read("scheduler"), before);
-            // That a change of the scheduler resets.
+            // A change of the scheduler would reset this value.
             assert_eq!(disk.read("nr_requests"), "77\n", "{name}");
         }
     }

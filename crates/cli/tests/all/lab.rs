@@ -1,4 +1,4 @@
-//! `joulio lab`: experiments as data.
+//! `joulio lab`: experiments from files.
 
 use crate::common::{failed, joulio, killed_five_times, lab_ran, refused, stdout};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn room() -> TempDir {
     room
 }
 
-/// Sweep, factors and repetition of each record in `folder`.
+/// Returns the sweep, factors and repetition of each record in `folder`.
 fn runs(folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(folder.join("records.jsonl")).unwrap();
     let records = text.lines().skip(1).map(|line| {
@@ -92,7 +92,7 @@ fn every_experiment_can_be_planned_in_virtual_time_and_on_the_emulator() {
     }
     let plan = stdout(room.path(), "lab plan small.toml --emulated");
     assert!(plan.contains("F1") && plan.contains("sizes"), "{plan}");
-    // Nothing was made.
+    // No file was created.
     assert_eq!(fs::read_dir(room.path()).unwrap().count(), 1);
 }
 
@@ -133,7 +133,7 @@ fn an_experiment_runs_on_the_emulator_and_goes_on() {
         "emulated:instant,size=1M"
     );
     assert!(manifest["manifest"]["kernel"].is_string());
-    // Another platform is another campaign.
+    // On another platform it is another campaign.
     let said = refused(room.path(), "lab run small.toml --twin --results out");
     assert!(said.contains("results of another experiment"), "{said}");
 }
@@ -185,7 +185,7 @@ fn shards_that_run_side_by_side_are_those_of_one_run() {
         .display()
         .to_string();
     let parallel = Path::new("/usr/bin/parallel").exists();
-    // The lines of docs/lab.md.
+    // The commands of docs/lab.md.
     let script = match parallel {
         true => {
             "parallel -j 3 \"$JOULIO\" lab run small.toml --twin --shard {}/3 --results s{} ::: 1 2 3"
@@ -222,7 +222,7 @@ fn measured_results_stand_beside_virtual_times_if_asked() {
         room.path(),
         &format!("{line} --machine xeon-e3-1230v5 --results here"),
     );
-    // A machine that is modelled stands for one that is there: its times do not hang on the load.
+    // A modelled machine takes the place of a measured one, because its times do not depend on the load.
     let records = room.path().join("here/records.jsonl");
     let text = fs::read_to_string(&records).unwrap();
     assert!(text.contains("\"platform\":\"twin\""));
@@ -232,7 +232,7 @@ fn measured_results_stand_beside_virtual_times_if_asked() {
     assert!(said.contains("--model"), "{said}");
     let text = stdout(room.path(), "lab compare here model --model --all");
     assert!(text.contains("latency_us"), "{text}");
-    // Joules of the model beside joules of the model are no comparison.
+    // Modelled energy is not compared with modelled energy.
     assert!(!text.contains("ios_per_joule"), "{text}");
     let said = refused(room.path(), "lab compare nothing model --model");
     assert!(said.contains("no results"), "{said}");
@@ -349,7 +349,7 @@ fn bad_input_is_one_line() {
         let said = refused(room.path(), line);
         assert!(said.contains(hint), "{line}: {said}");
     }
-    // What cannot be had is found out in the doing, and is no success.
+    // A device that cannot be opened is only found during the run, which makes the command fail.
     let said = failed(
         room.path(),
         "lab run device.toml --emulated --results out",
@@ -394,7 +394,7 @@ fn a_device_that_vanishes_marks_its_runs_and_the_rest_goes_on() {
         .iter()
         .filter(|one| one["result"]["all"]["ios"] == 100);
     assert_eq!(done.count(), 6);
-    // It is there again: what failed is done.
+    // The file exists again: the failed runs are repeated.
     fs::copy(&disk, room.path().join("gone.img")).unwrap();
     let text = lab_ran(joulio(line).current_dir(&room));
     assert!(
@@ -406,7 +406,7 @@ fn a_device_that_vanishes_marks_its_runs_and_the_rest_goes_on() {
 #[test]
 fn runs_that_are_all_kept_apart_are_no_success() {
     let room = room();
-    // A policy that learns has nothing to learn from.
+    // A policy that learns cannot learn in a single I/O.
     let text = SMALL
         .replace("\"poll\", \"interrupt\"", "\"hybrid\"")
         .replace("number_ios = 500", "number_ios = 1");
@@ -421,7 +421,7 @@ fn runs_that_are_all_kept_apart_are_no_success() {
     let first: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     let why = first["result"]["spoiled"][0]["why"].as_str().unwrap();
     assert!(said.contains(why), "{said}");
-    // The same again does nothing, and says the same.
+    // The same command does nothing more, and prints the same.
     assert_eq!(failed(room.path(), line, 1), said);
     let said = refused(room.path(), "lab compare out out");
     assert!(said.contains("out has no figures"), "{said}");
@@ -435,7 +435,7 @@ fn a_full_disk_ends_with_what_is_to_be_done() {
         return;
     }
     let room = room();
-    // A limit on files stands for a disk without room.
+    // A limit on the size of files simulates a full disk.
     let command = format!(
         "ulimit -f 12; trap '' XFSZ; exec {} lab run small.toml --twin --results out",
         assert_cmd::cargo::cargo_bin!("joulio").display()

@@ -1,4 +1,4 @@
-//! `joulio lab run` and its devices: one that vanishes at work, and what is looked at beside the runs.
+//! `joulio lab run` and its devices: one that vanishes during a run, and the survey beside the runs.
 
 use crate::common::loop_device::Loop;
 use crate::common::running::wait_for_work;
@@ -36,7 +36,7 @@ fn records(folder: &Path) -> Vec<Value> {
 #[test]
 fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     let room = TempDir::new().unwrap();
-    // On the first device for longer than a test takes, on the second shortly.
+    // Runs take longer than a test on the first device, and are short on the second.
     let long = TWO.replace("number_ios = 100", "runtime = \"600s\"");
     fs::write(room.path().join("two.toml"), TWO).unwrap();
     fs::write(room.path().join("long.toml"), long).unwrap();
@@ -65,7 +65,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     let failed = records(&room.path().join("long"));
     assert!(failed[0]["result"]["failure"].is_string(), "{failed:?}");
 
-    // The dead one's runs fail, the other's are done; when it is back, its are done too.
+    // The runs of the killed server fail, and the other's are done; when it is back, its runs are done too.
     let _ = fs::remove_file(room.path().join("a"));
     let _second = Server::start(room.path(), "b", "16m", &[]);
     let line = "lab run two.toml --device vfio-user:a+vfio-user:b --results out";
@@ -88,7 +88,7 @@ fn a_loop_device_that_is_taken_away_at_work_fails_its_run_and_the_rest_goes_on()
         return;
     };
     let room = TempDir::new().unwrap();
-    // Many reads on both, of which those that fail are quick, then few on both.
+    // First many reads on both devices, where failing ones are fast, then few reads on both.
     let text = TWO.replace("engine = \"nvme\"", "engine = \"io_uring\"");
     let (head, sweep) = text.split_once("[[sweep]]").unwrap();
     let long = sweep.replace("\"short\"", "\"long\"") + "run = { number_ios = \"500k\" }\n";
@@ -121,7 +121,7 @@ fn a_loop_device_that_is_taken_away_at_work_fails_its_run_and_the_rest_goes_on()
     wait_for_work(child.id());
     first.take_away();
     failed(1);
-    // It is there again when its next run comes; the other is not.
+    // The first device is present again for its next run; the second is not.
     first.give_back();
     wait_for_work(child.id());
     second.take_away();
@@ -153,7 +153,7 @@ fn a_survey_stands_beside_the_runs_in_one_file() {
     fs::write(room.path().join("two.toml"), text).unwrap();
     let line = "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none --results out";
     let said = lab_ran(joulio(line).current_dir(&room));
-    // Where others had the CPUs every run is kept apart, and there is nothing to compare.
+    // If other programs used the CPUs, every run is kept apart, and there is nothing to compare.
     let told = [
         "the profiles of emulated:optane-900p",
         "Not compared with a profile",
@@ -184,14 +184,14 @@ fn a_survey_stands_beside_the_runs_in_one_file() {
         "watts",
     ] {
         let part = part(name);
-        // Found, or why not: one of the two.
+        // Each part has either results or a reason.
         assert!(
             part["found"].is_null() != part["missing"].is_null(),
             "{part}"
         );
     }
-    // The file is as good as the folder, and stands beside virtual time's; what others did to the runs is no
-    // part of this.
+    // The single file can be used like the folder, and compared with virtual time. Disturbances of the runs are removed
+    // for this test.
     let clean = text.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         if line["result"]["spoiled"].is_array() {

@@ -1,4 +1,4 @@
-//! `joulio lab report`: from results to a page.
+//! `joulio lab report`: a page from results.
 
 use crate::common::{refused, stdout};
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn a_report_judges_each_observation_and_says_what_it_rests_on() {
     for observed in set["observed"].as_array().unwrap() {
         assert_ne!(observed["because"], "", "{observed}");
     }
-    // Printed: 120,470 and 96,722 IOPS of one thread.
+    // Published: 120,470 and 96,722 IOPS with one thread.
     let printed = set["tables"][0]["rows"][0]["cells"][0]["mean"]["published"][0].as_f64();
     assert_eq!(printed, Some(120_470.0));
     let needs = set["figures"][1]["problem"].as_str().unwrap();
@@ -114,7 +114,7 @@ fn a_page_is_one_file_with_every_figure_and_says_that_it_is_modelled() {
     for id in ["T1", "F1", "F2"] {
         assert!(page.contains(&format!("id=\"polling-twin-{id}\"")), "{id}");
     }
-    // What has no data is a line that says why, and no empty box.
+    // An item without data is a line with the reason, and not an empty box.
     assert!(page.contains("<li id=\"polling-twin-F2\">"), "{page}");
     assert!(page.contains("default-src 'none'"));
     for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {

@@ -1,9 +1,9 @@
-//! The limits that a shell sets on what it starts, and a standard output that takes nothing.
+//! Resource limits set by a shell, and a standard output that cannot be written.
 
 use std::process::Output;
 use tempfile::tempdir;
 
-/// What `joulio` with the words of `line` does where a shell has done `before`.
+/// Returns the output of `joulio` with the arguments in `line`, started by a shell after the commands in `before`.
 fn after(before: &str, line: &str) -> Output {
     let room = tempdir().expect("a temporary directory");
     let mut command = std::process::Command::new("sh");
@@ -66,7 +66,7 @@ fn what_standard_output_does_not_take_is_reported() {
         let output = after("exec > /dev/full", line);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {said}");
-        // What else runs on this machine may have spoiled a run, which is reported before.
+        // Other programs on this machine may have spoiled a run, which is reported first.
         let lines: Vec<_> = said
             .lines()
             .filter(|line| !line.contains("spoiled"))

@@ -1,4 +1,4 @@
-//! The command as a person or a script runs it: each module its tests, all of them one program.
+//! Tests of the command as users and scripts run it: a module for each topic, all in one program.
 
 mod admin;
 mod advise;

@@ -1,4 +1,4 @@
-//! One job over several devices: what each device did, in sum and by itself, and what is refused.
+//! One job on several devices: figures of each device and their sums, and what is refused.
 
 use crate::common::server::Server;
 use crate::common::{json, refused, runs, thorough, thorough_or};
@@ -10,7 +10,7 @@ fn count(value: &Value, pointer: &str) -> u64 {
     found.unwrap_or_else(|| panic!("{pointer} is no count in {value:#}"))
 }
 
-/// Every one of `devices` devices of `run` did `ios` I/Os, none of them wrong, and the sums are
+/// Asserts that each of the `devices` devices of `run` did `ios` I/Os without errors, and that the totals are their
 /// sums.
 #[track_caller]
 fn assert_each(run: &Value, devices: usize, ios: u64) {
@@ -40,7 +40,7 @@ fn assert_verified(run: &Value) {
     assert!(count(run, "/verify/blocks") > 0, "{}", run["verify"]);
 }
 
-/// Completion modes that every machine has.
+/// Completion modes that every machine supports.
 const MODES: &str = "poll,poll-pause=0,interrupt,hybrid,hybrid=4us,uring-hybrid,ehp,pas,dpas,\
                      ski-rental=2us,adaptive";
 
@@ -92,7 +92,7 @@ fn what_this_machine_lacks_it_lacks_for_several_devices_too() {
         runs.map(|run| run["completion"]["effective"].is_null())
             .collect::<Vec<_>>()
     };
-    // User interrupts of several devices take more than those of one.
+    // User interrupts of several devices cost more than those of one.
     let (one, two) = (run(""), run(",count=2"));
     assert_eq!((one[0], one[1], one[3]), (two[0], two[1], two[3]));
 }
@@ -117,7 +117,8 @@ fn an_open_loop_arrives_at_each_device() {
         assert_each(&run, 3, 100);
         assert_eq!(run["loop"], "open");
     }
-    // A hundred at that rate take 50 ms on each, side by side. Really it is less where the job's thread begins late.
+    // A hundred I/Os at that rate take 50 ms on each device, in parallel. A real run takes less if the job's thread
+    // begins late.
     for run in runs(&format!("--twin --device optane-900p,count=3 {flags}")) {
         assert_each(&run, 3, 100);
         let iops = run["all"]["iops"].as_f64().expect("a number");
@@ -178,7 +179,7 @@ fn what_one_job_cannot_wait_for_together_is_refused() {
             ["count=", "one by one"],
         ),
     ] {
-        // The server's socket is there, and no file.
+        // The server's socket exists, but no file.
         let said = refused(room.path(), &format!("bench {line}"));
         for hint in hints {
             assert!(said.contains(hint), "{line}: no '{hint}' in: {said}");

@@ -1,4 +1,4 @@
-//! What could do nothing is refused, rather than done in silence with status 0.
+//! Requests that would do nothing are refused, instead of doing nothing with status 0.
 
 use crate::common::machine::{file, guest, server};
 use crate::common::{joulio, refused_with};
@@ -74,7 +74,7 @@ fn a_meter_that_is_requested_and_cannot_be_had_is_reported() {
             ("nvme", "no "),
         ] {
             if word == "nvme" && command.starts_with("bench") {
-                // Its device has one.
+                // The bench's device has such a meter.
                 continue;
             }
             refused_with(
@@ -90,7 +90,7 @@ fn a_meter_that_is_requested_and_cannot_be_had_is_reported() {
         &format!("stat --count 1 --root {root} --meter package,dram"),
         &["no meter can be read for 'dram'"],
     );
-    // What lists the meters says why there is none.
+    // The list of meters shows why there is none.
     joulio(&format!("power --root {root} --meter dram"))
         .assert()
         .success();

@@ -1,4 +1,4 @@
-//! I/Os that arrive by the clock are all done.
+//! In an open loop, all I/Os that arrive are done.
 
 use crate::common::{joulio, runs, short_ramp};
 
@@ -25,7 +25,7 @@ fn every_io_that_arrives_is_done() {
 
 #[test]
 fn no_more_ios_a_second_are_done_than_arrive_however_late_a_thread_begins() {
-    // The last of 200 arrives 199 ms after the first.
+    // The last of 200 I/Os arrives 199 ms after the first.
     let flags = "--device emulated:instant,size=1M --number_ios 200 --rate_iops 1000 --ramp_time 0";
     for run in runs(flags) {
         let iops = run["all"]["iops"].as_f64().expect("IOPS");
@@ -35,7 +35,7 @@ fn no_more_ios_a_second_are_done_than_arrive_however_late_a_thread_begins() {
 
 #[test]
 fn no_more_ios_are_done_than_arrive() {
-    // An arrival every 20 ms of 100: at 0, 20, 40, 60 and 80.
+    // Within 100 ms, I/Os arrive every 20 ms: at 0, 20, 40, 60 and 80.
     let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --bursts 1:20ms";
     for run in runs(flags) {
         assert!(run["all"]["ios"].as_u64().is_some_and(|n| n <= 5), "{run}");
@@ -44,7 +44,7 @@ fn no_more_ios_are_done_than_arrive() {
 
 #[test]
 fn a_burst_arrives_whole() {
-    // Bursts at 0 and 1 h: the second is later than the run.
+    // Bursts arrive at 0 and at 1 h, and the second is after the run's end.
     let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --bursts 3:1h \
                  --iodepth 2";
     for run in runs(flags) {
@@ -55,7 +55,7 @@ fn a_burst_arrives_whole() {
 
 #[test]
 fn random_arrivals_are_done_or_counted_as_not_issued() {
-    // Far more arrive than one in flight can do, and they are counted without taking as long.
+    // Many more arrive than can be done one at a time; counting them does not take as long.
     let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --rate_iops 1G \
                  --rate_process poisson";
     for run in runs(flags) {
@@ -69,7 +69,7 @@ fn random_arrivals_are_done_or_counted_as_not_issued() {
 #[test]
 fn a_device_that_does_not_keep_up_is_reported_whatever_ends_the_run() {
     let flags = "--device emulated:instant,size=1M --ramp_time 0 --numjobs 2";
-    // No device does an I/O in a nanosecond, and every device does two in an hour.
+    // No device does an I/O in a nanosecond, but every device does two in an hour.
     for (arrivals, late) in [
         ("--bursts 1:1ns --number_ios 2000", true),
         ("--bursts 1:1ns --runtime 100ms", true),
@@ -88,7 +88,7 @@ fn a_device_that_does_not_keep_up_is_reported_whatever_ends_the_run() {
 
 #[test]
 fn phases_take_turns() {
-    // 10 I/Os arrive in 10 ms and 40 in the next 10, twice: exactly, in virtual time.
+    // In virtual time: exactly 10 I/Os arrive in 10 ms and 40 in the next 10 ms, twice.
     let flags = "--twin --machine xeon-e3-1230v5 --device emulated:optane-900p --completion poll \
                  --iodepth 8 --runtime 40ms --ramp_time 0 --phases 1k:10ms,4k:10ms";
     for run in runs(flags) {

@@ -1,4 +1,4 @@
-//! Files that commands write: refused before the work, whole after it, and what was there is kept.
+//! Files that commands write: checked before the work, complete after it, and existing files are kept.
 
 use crate::common::machine::{file, server};
 use crate::common::{contents, joulio, refused, refused_with};
@@ -15,8 +15,8 @@ fn room() -> TempDir {
     tempdir().expect("a temporary directory")
 }
 
-/// Runs a command in `room` where no file can have more than a kilobyte, as on a full disk; it ends
-/// with status 1 and a line that holds `hint`, and nothing in `room` is created or changed. What it
+/// Runs a command in `room` where no file can be larger than a kilobyte, as on a full disk. It has to end with status 1
+/// and a line that contains `hint`, and nothing in `room` may be created or changed. Returns its standard output.
 /// writes to standard output.
 #[track_caller]
 fn on_a_full_disk(room: &Path, line: &str, hint: &str) -> String {
@@ -138,7 +138,7 @@ fn a_full_disk_leaves_neither_a_part_nor_a_loss() {
         on_a_full_disk(room.path(), &line, "cannot write out");
         let line = format!("{GRID} {force} --svg out");
         let shown = on_a_full_disk(room.path(), &line, "--svg: cannot write out");
-        // The rows are shown all the same.
+        // The rows are shown nevertheless.
         assert!(
             shown.contains("poll") && shown.contains("regret"),
             "{shown}"
@@ -157,7 +157,7 @@ fn a_stream_can_be_written_to_and_a_full_one_is_reported() {
     let mut command = joulio(&format!("{line} /dev/full"));
     let output = command.current_dir(&room).assert().code(1);
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    // What else runs on this machine may have spoiled the run, which is reported before.
+    // Other programs on this machine may have spoiled the run, which is reported first.
     let last = said.lines().last().expect("a line");
     assert!(
         last.starts_with("joulio: cannot write /dev/full: No space left"),
@@ -207,7 +207,7 @@ fn a_grid_is_kept_in_a_regular_file_that_is_not_its_picture() {
     }
 }
 
-/// A command of each kind, with the beginning of its report for people.
+/// Commands of each kind, with the beginning of their reports as text.
 const REPORTS: [(&str, &str); 5] = [
     (BENCH, "randread, bs 4k"),
     (TRACE, "poll"),
@@ -312,7 +312,7 @@ fn terse_is_a_line_a_run_with_the_fields_of_fio() {
             (121, "3", "0"),
             "{line}"
         );
-        // Read and written KiB, and the shares of the classes of latencies.
+        // KiB read and written, and the shares of the latency classes.
         assert_eq!((fields[5], fields[46]), ("0", "256"), "{line}");
         let shares = fields[99..].iter().map(|share| share.trim_end_matches('%'));
         let sum: f64 = shares
@@ -338,7 +338,7 @@ fn a_spelling_of_before_is_refused_and_names_the_one_that_replaces_it() {
             refused_with(&format!("{line} {flag}all"), &["--results all"]);
         }
     }
-    // A name that was taken for the profile's, and looks like no file of a report.
+    // Earlier, this named the profile's file; it does not look like a report's file.
     refused_with("calibrate -o mine", &["normal, json", "--write-profile"]);
 }
 

@@ -1,4 +1,4 @@
-//! Where a run's CPUs, buffers and devices are, and `--numa`.
+//! NUMA nodes of a run's CPUs, buffers and devices, and the flag `--numa`.
 
 use crate::common::{refused_with, runs};
 use std::path::Path;
@@ -21,13 +21,13 @@ fn a_run_says_on_which_nodes_and_pages_it_was() {
         Some(1),
         "{own}"
     );
-    // Nobody knows of a device in this process.
+    // A device in this process has no node.
     assert_eq!(
         own["device_nodes"].as_array().map(Vec::len),
         Some(0),
         "{own}"
     );
-    // Small buffers take no huge page; of large ones the system decides.
+    // Small buffers do not use huge pages; for large ones the system decides.
     assert_eq!(own["memory_pages"][0], "ordinary", "{own}");
     if nodes {
         let bound = of(&format!("{READS} --numa 0 --iodepth 8"));

@@ -12,7 +12,7 @@ fn room() -> TempDir {
     tempdir().expect("a temporary directory")
 }
 
-/// What `--plot` writes after a sweep with `flags`.
+/// Runs a sweep with `flags` and `--plot`, and returns the content of the file.
 fn plotted(room: &Path, flags: &str, file: &str) -> String {
     let line = format!("{SWEEP} {flags} --plot {file}");
     let output = joulio(&line).current_dir(room).assert().success();
@@ -21,7 +21,7 @@ fn plotted(room: &Path, flags: &str, file: &str) -> String {
     fs::read_to_string(room.join(file)).expect("a file")
 }
 
-/// Panics unless every element of `xml` is closed in its turn, and every `<` and `&` is one of XML's.
+/// Panics unless every element of `xml` is closed in the right order, and every `<` and `&` is valid XML.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
@@ -80,10 +80,10 @@ fn a_drawing_has_each_mode_its_axes_and_both_themes() {
     ] {
         assert!(svg.contains(words), "{words}");
     }
-    // Latencies, IOPS, energy and three distributions, a line a mode.
+    // Two latencies, IOPS, energy and three distributions, with a line for each mode.
     assert_eq!(svg.matches("<polyline").count(), 2 * (2 + 1 + 1 + 3));
     assert_eq!(svg.matches("http").count(), 1);
-    // The same seed draws the same.
+    // The same seed gives the same drawing.
     assert_eq!(plotted(room.path(), "--iodepth 1,2,8", "again.svg"), svg);
 }
 

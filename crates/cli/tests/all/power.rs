@@ -1,4 +1,4 @@
-//! `joulio power`, on trees as machines have them.
+//! `joulio power` on file trees of simulated machines.
 
 use crate::common::machine::{guest, server};
 use crate::common::{begin, interrupt, joulio, json, refused, wait_for};
@@ -174,7 +174,7 @@ fn the_idle_machine_is_kept_in_a_file() {
         .iter()
         .find(|m| m["boundary"] == "wall");
     assert!((wall.expect("the wall")["watts"].as_f64().expect("watts") - 250.0).abs() < 1e-6);
-    // Again, in its place, and nothing beside it.
+    // A second measurement replaces the file and leaves no other.
     output(&idle);
     assert_eq!(
         fs::read_dir(room.path().join("new"))
@@ -241,7 +241,7 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
     assert!(said.contains("netrc") && !said.contains("calvin"), "{said}");
 }
 
-/// Begins `joulio` with the words of `line`, and interrupts it when it has begun.
+/// Starts `joulio` with the arguments in `line`, and interrupts it when it has `begun`.
 fn interrupted(line: &str, begun: impl Fn(u32) -> bool) -> Child {
     let child = begin(line);
     wait_for("beginning", || begun(child.id()).then_some(()));
@@ -249,7 +249,7 @@ fn interrupted(line: &str, begun: impl Fn(u32) -> bool) -> Child {
     child
 }
 
-/// It has the thread that reads meters: the window is open, and signals are caught.
+/// Returns true if the thread that reads meters exists: the window is open, and signals are handled.
 fn reading(pid: u32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()

@@ -1,4 +1,4 @@
-//! `joulio power swap`, `marker` and `import`: what is kept, what is found, what is refused.
+//! `joulio power swap`, `marker` and `import`: saved files, results, and refused requests.
 
 use crate::common::{failed, joulio, json, refused};
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::Stdio;
 use tempfile::{TempDir, tempdir};
 
-/// 2022-08-08 23:06:40 UTC, by the machine's clock.
+/// 2022-08-08 23:06:40 UTC, on the machine's clock.
 const START: u64 = 1_660_000_000;
-/// How far the logger is ahead.
+/// Seconds by which the logger's clock is ahead.
 const AHEAD: u64 = 37;
 
 fn room() -> TempDir {
@@ -31,7 +31,7 @@ fn marker(start: u64) -> Value {
     json!({"edges": edges.collect::<Vec<_>>()})
 }
 
-/// Two windows, at 100 and at 300 s, between markers at 0 and at 500 s.
+/// Returns a state with two windows, at 100 and 300 s, between markers at 0 and 500 s.
 fn state() -> Value {
     let window = |name: &str, start: u64| {
         let at = |time: u64| (START + time) * 1_000_000_000;
@@ -44,7 +44,7 @@ fn state() -> Value {
     })
 }
 
-/// What the logger recorded of them: 90 W, 95.5 W with the disk, 40 W more where cores spin.
+/// Returns what the logger recorded meanwhile: 90 W, 95.5 W with the disk, and 40 W more while cores spin.
 fn export() -> String {
     let mut text = "\"Plot Title: swap\"\r\n\"#\",\"Date Time, GMT-04:00\",\
         \"Active Power, W (LGR S/N: 10123456, SEN S/N: 10123456)\",\
@@ -58,7 +58,7 @@ fn export() -> String {
         });
         let disk = (290..410).contains(&host);
         let watts = 90.0 + f64::from(u8::from(spins)) * 40.0 + f64::from(u8::from(disk)) * 5.5;
-        // 19:06:40 is START at GMT-04:00.
+        // START is 19:06:40 at GMT-04:00.
         let at = 19 * 3600 + 6 * 60 + 40 - 60 + AHEAD + second;
         let (hour, minute) = (at / 3600, at / 60 % 60);
         text += &format!(
@@ -132,7 +132,7 @@ fn people_get_the_same() {
     }
 }
 
-/// A report of a bench as far as a logger is concerned: two runs at the times of the two windows.
+/// Returns the parts of a bench's report that matter for a logger: two runs at the times of the two windows.
 fn bench() -> Value {
     let run = |completion: &str, start: u64| {
         let at = |time: u64| json!({"unix_seconds": (START + time) as f64, "monotonic_seconds": time as f64});
@@ -185,13 +185,13 @@ fn a_benchs_runs_get_their_joules_by_markers_of_another_file() {
             "{run}"
         );
     }
-    // What was idle behind fixed work is in the joules, as in those of bench.
+    // Idle time after fixed work is part of the joules, as in bench's own figures.
     let mut windowed = bench();
     windowed["runs"][0]["end"]["unix_seconds"] = json!((START + 160) as f64);
     windowed["runs"][0]["window"] = json!({
         "requested_seconds": 100.0, "seconds": 100.0, "idle_seconds": 40.0, "fits": true,
     });
-    // The clock of a run that is not that of the markers is no place in the log.
+    // A run whose clock was changed cannot be placed in the log.
     windowed["runs"][1]["spoiled"] = json!([
         {"by": "busy", "share": 0.1, "why": "others ran"},
         {"by": "clock-stepped", "share": null, "why": "the wall clock was set by +2.000 s"},
@@ -328,7 +328,7 @@ fn without_anybody_there_the_state_is_kept_and_goes_on() {
     );
     let state = read(&room.path().join("joulio-swap.json"));
     assert_eq!(state["windows"].as_array().map(Vec::len), Some(2));
-    // No meter was read, so a logger's file will need them.
+    // No meter was read, so a logger's file will be needed.
     assert_eq!(state["markers"].as_array().map(Vec::len), Some(4));
     for window in state["windows"].as_array().expect("windows") {
         let at = |field: &str| window[field].as_u64().expect("a time");

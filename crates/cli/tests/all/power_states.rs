@@ -1,5 +1,5 @@
-//! `joulio power-states` and `joulio restore`: what is shown, what is changed, and that it is put
-//! back, whatever ends the command.
+//! `joulio power-states` and `joulio restore`: reports and changes, and that changes are restored, whatever ends the
+//! command.
 
 use crate::common::{joulio, json, refused, runs, wait_for};
 use predicates::prelude::PredicateBooleanExt;
@@ -14,7 +14,7 @@ use tempfile::{TempDir, tempdir};
 
 const EVO: &str = "emulated:samsung-960-evo,size=1m";
 
-/// A process, killed at the end if it still runs.
+/// A process, killed when this is dropped if it still runs.
 struct Process(Child);
 
 impl Process {
@@ -32,7 +32,7 @@ impl Process {
         kill_process(Pid::from_child(&self.0), signal).expect("it runs");
     }
 
-    /// Its status, once it has ended by itself or by a signal.
+    /// Returns its status, once it has ended by itself or by a signal.
     fn ended(&mut self) -> Option<i32> {
         crate::common::wait_for_end(&mut self.0);
         self.0.wait().expect("wait").code()
@@ -46,7 +46,7 @@ impl Drop for Process {
     }
 }
 
-/// A 960 EVO that is served at `s` in `room`.
+/// Serves a 960 EVO at `s` in `room`.
 fn serve(room: &Path) -> Process {
     let mut server = Process::start(room, &format!("serve --device {EVO} --socket s"));
     let mut said = String::new();
@@ -56,7 +56,7 @@ fn serve(room: &Path) -> Process {
     server
 }
 
-/// What a command in `room` prints, and its status.
+/// Runs a command in `room`; returns its output and status.
 fn ran(room: &Path, line: &str) -> (String, Option<i32>) {
     let mut command = joulio(line);
     command.current_dir(room).env("XDG_STATE_HOME", room);
@@ -84,7 +84,7 @@ fn entry(path: &Path) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Waits until the journal has `count` whole entries: a change is about to be made.
+/// Waits until the journal has `count` complete entries, which are written before the changes are made.
 fn wait_for_entries(room: &Path, count: usize) -> Vec<PathBuf> {
     wait_for("entries of the journal", || {
         let mut found = entries(room);
@@ -96,7 +96,7 @@ fn wait_for_entries(room: &Path, count: usize) -> Vec<PathBuf> {
     })
 }
 
-/// A client that was killed while power state 2 was set and transitions were on.
+/// Kills a client that has set power state 2 and enabled transitions; returns the journal's entries.
 fn killed(room: &Path) -> Vec<PathBuf> {
     let line = "power-states vfio-user:s --set 2 --apst on --for 10m";
     let mut client = Process::start(room, line);
@@ -162,7 +162,7 @@ fn it_measures_what_the_profile_says() {
     );
     let notes = energy["notes"].to_string();
     assert!(notes.contains("estimated by the device"), "{notes}");
-    // As much as may lie in the seconds that the edges cut.
+    // The error includes what may belong to the seconds that are cut at the window's edges.
     assert!(energy["error_joules"].as_f64() >= Some(4.0), "{energy}");
 }
 
@@ -186,7 +186,7 @@ fn asleep_it_draws_less_and_the_time_is_counted_there() {
     let asleep = json(&format!("power-states {EVO} --set 4 --for 2s -o json"));
     assert_eq!(asleep["current"]["ps"], 4);
     let mean = asleep["power_measurement"]["average_watts"].as_f64();
-    // 5 mW; and the transition there, of 2.2 ms at 2 W, in the first of two seconds.
+    // 5 mW, plus the transition of 2.2 ms at 2 W in the first of two seconds.
     assert!(mean >= Some(0.005) && mean <= Some(0.0073), "{mean:?}");
     assert!(
         asleep["residency_seconds"][4].as_f64() > Some(1.9),
@@ -267,7 +267,7 @@ fn over_a_socket_it_is_the_same_and_the_journal_is_empty_after() {
     assert_eq!(asleep["residency_seconds"], Value::Null);
     let log = &asleep["power_measurement"];
     let mean = log["average_watts"].as_f64();
-    // 40 mW; and the transition there, of 210 us at 2 W.
+    // 40 mW, plus the transition of 210 us at 2 W.
     assert!(mean >= Some(0.04) && mean <= Some(0.0403), "{log}");
     assert_eq!(log["estimated"], true);
     assert_eq!(entries(room.path()), [] as [PathBuf; 0]);
@@ -293,7 +293,7 @@ fn a_signal_ends_it_sooner_and_puts_it_back() {
 fn what_was_killed_is_put_back_by_restore() {
     let room = tempdir().expect("a room");
     let _server = serve(room.path());
-    // From wherever it is restored.
+    // The entry can be restored from any directory.
     let device = format!("vfio-user:{}", room.path().join("s").display());
     for path in killed(room.path()) {
         let entry = &entry(&path)["what"]["feature"];
@@ -336,12 +336,12 @@ fn entries_that_cannot_be_put_back_are_reported_and_kept() {
     let server = serve(room.path());
     let paths = killed(room.path());
     drop(server);
-    // Gone.
+    // The device is gone.
     let (said, status) = ran(room.path(), "restore");
     assert_eq!(status, Some(1));
     assert_eq!(said.matches("kept\n").count(), 2, "{said}");
     assert_eq!(entries(room.path()).len(), 2);
-    // Another device by that name, and what is no entry.
+    // Another device with that name, and a file that is not an entry.
     let _server = serve(room.path());
     let text = fs::read_to_string(&paths[0]).expect("an entry");
     fs::write(&paths[0], text.replace("\"JOULIO", "\"OTHER")).expect("write");
@@ -371,8 +371,8 @@ fn an_entry_that_somebody_works_on_is_left_to_them() {
 
 #[test]
 fn measured_transitions_take_what_the_drive_was_told() {
-    // A power state's time in nanoseconds is the emulator's own: a read waits for all of it, however busy
-    // the machine is. Above these bounds are the read itself and the machine.
+    // The emulator itself keeps a power state's times to the nanosecond: a read waits for all of it, however busy the
+    // machine is. The read itself and the machine add to these bounds.
     let found = json(&format!(
         "power-states {EVO} --measure --rounds 2 --for 1s -o json"
     ));
@@ -390,7 +390,7 @@ fn measured_transitions_take_what_the_drive_was_told() {
         assert_eq!(states[ps]["operational"], false);
     }
     assert_eq!(states[0]["entry_us"], Value::Null);
-    // Idle watts of the profile; deeper down the cap of the state. The log rounds to 0.1 mW.
+    // The profile's idle watts, but no more than the state's maximum power. The log rounds to 0.1 mW.
     for (ps, watts) in [(0, 2.0), (3, 0.04), (4, 0.005)] {
         let figure = &states[ps]["watts"][0];
         assert_eq!(figure["boundary"], "device");
@@ -406,7 +406,7 @@ fn what_measuring_changes_is_put_back_even_when_it_is_stopped() {
     let _server = serve(room.path());
     let line = "power-states vfio-user:s --measure --for 10m";
     let mut client = Process::start(room.path(), line);
-    // The transitions by idle time, and the power state.
+    // One entry is of the autonomous transitions, the other of the power state.
     wait_for_entries(room.path(), 2);
     client.signal(Signal::INT);
     assert_eq!(client.ended(), Some(130));

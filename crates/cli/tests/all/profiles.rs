@@ -1,4 +1,4 @@
-//! `joulio profiles`.
+//! Tests of `joulio profiles`.
 
 use crate::common::joulio;
 use joulio_model::AnyProfile;

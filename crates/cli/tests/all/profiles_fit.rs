@@ -1,4 +1,4 @@
-//! `joulio profiles fit`: a device from rates that were measured.
+//! `joulio profiles fit`: a device's profile from measured rates.
 
 use crate::common::joulio;
 use predicates::prelude::*;
@@ -41,7 +41,7 @@ fn a_profile_is_made_that_the_twin_runs_on() {
     let json: Value = serde_json::from_slice(&run.stdout).unwrap();
     let iops = json["runs"][0]["all"]["iops"].as_f64().unwrap();
     assert!((iops / 65_400.0 - 1.0).abs() < 0.02, "{iops}");
-    // The same rates, the same figures; and a file that is there stays.
+    // The same rates give the same figures, and an existing file is kept.
     let again = fit("--machine xeon-6230 --output json").output().unwrap();
     let json: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(json["rates"].as_array().unwrap().len(), 4);

@@ -1,5 +1,5 @@
-//! `joulio profiles measure`: a device measured, and its profile. Rates are this machine's and are not
-//! asserted: crates/lab/tests/device_measure.rs has them in virtual time.
+//! `joulio profiles measure`: measurement of a device and its profile. Rates depend on this machine and are not checked
+//! here; crates/lab/tests/device_measure.rs checks them in virtual time.
 
 use crate::common::{begin, contents, ended, interrupt, joulio, refused, thorough, wait_for};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::tempdir;
 
-/// As short as it can be; the tests share the CPUs with others.
+/// Flags for the shortest measurement; the tests share the CPUs with other programs.
 const SHORT: &str = "--machine xeon-6230 --runtime 20ms --loops 1 --allow-busy";
 
 fn measure(room: &Path, line: &str) -> Value {
@@ -18,7 +18,7 @@ fn measure(room: &Path, line: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Every figure in `value`: what has a kind.
+/// Collects every figure in `value`: an object with a kind.
 fn figures<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(map) if map.contains_key("kind") => found.push(value),
@@ -37,7 +37,7 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
         (&report["engine"], &report["completion"]),
         (&"nvme".into(), &"poll".into())
     );
-    // Two sizes alone, and each of them deeper.
+    // Two sizes at depth 1, and each of them deeper.
     let rates = report["rates"].as_array().unwrap();
     let at = |bytes: u64, deep: bool| {
         let found = rates.iter().filter(|rate| {
@@ -53,7 +53,7 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
     for figure in &all {
         assert!(!figure["source"].as_str().unwrap().is_empty(), "{figure:#}");
     }
-    // What was measured says by which row, what was not that it is another's.
+    // A measured figure names its row as the source, another figure the base profile.
     let service = &report["profile"]["service"];
     let rows = [
         &service["read"][0]["us"],
@@ -61,7 +61,7 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
         &service["parallelism"],
         &service["read_bandwidth"],
     ];
-    // On a busy machine depth may gain nothing, and no bandwidth is seen.
+    // On a busy machine more depth may not be faster, and then no bandwidth is found.
     for figure in rows.into_iter().filter(|row| !row.is_null()) {
         let source = figure["source"].as_str().unwrap();
         assert!(source.starts_with("mine.csv:"), "{figure:#}");
@@ -82,7 +82,7 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
             .unwrap()
             .starts_with("as samsung-980-pro: ")
     }));
-    // Who fits the rates again has the same figures, by the command that stands there.
+    // The command in the file fits the same figures from its rates.
     let command = csv
         .lines()
         .find_map(|line| line.strip_prefix("# Fitted by: joulio "));
@@ -92,7 +92,7 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
     let output = joulio(&again).current_dir(&room).output().unwrap();
     let again: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(&again["profile"]["service"], service);
-    // Everything that takes a profile takes it.
+    // Every command that takes a profile accepts it.
     for line in [
         "profiles mine.toml",
         "bench --device emulated:./mine.toml,size=64M --number_ios 50 --completion poll",
@@ -130,7 +130,7 @@ fn the_kernel_s_path_measures_a_file_and_leaves_it_as_it_is() {
     if !thorough() {
         return;
     }
-    // Beside the build, where O_DIRECT is had.
+    // In the build folder, where O_DIRECT is supported.
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let disk = room.path().join("disk.img");
     let data = vec![7_u8; 4 << 20];
@@ -140,7 +140,7 @@ fn the_kernel_s_path_measures_a_file_and_leaves_it_as_it_is() {
     );
     let output = joulio(&line).current_dir(&room).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    // A file may be quicker than the machine that was named; its rates are kept then too.
+    // A file may be faster than the named machine; its rates are kept then too.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     assert!(
         output.status.success() || said.contains("rates are in p.csv"),
@@ -153,7 +153,7 @@ fn the_kernel_s_path_measures_a_file_and_leaves_it_as_it_is() {
         .filter(|line| line.starts_with("randread,"))
         .collect();
     assert!(rows[0].starts_with("randread,4k,1,1,"), "{csv}");
-    // One I/O a job: depth is by jobs.
+    // With one I/O per job, depth comes from the number of jobs.
     assert!(rows[1].starts_with("randread,4k,1,4,"), "{csv}");
     assert!(fs::read(&disk).unwrap() == data);
 }

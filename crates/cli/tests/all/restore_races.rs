@@ -1,13 +1,13 @@
-//! `joulio restore` beside itself and beside commands that begin: every setting is put back, and
-//! nothing is forgotten before it is.
+//! `joulio restore` at the same time as others of its kind and as commands that begin: every setting is restored, and
+//! no entry is removed before that.
 
 use crate::common::settings::{Room, error};
 use rustix::process::Signal;
 
-/// Rounds of processes; `journal/tests.rs` has the same by the hundred with threads.
+/// Number of rounds with processes; `journal/tests.rs` has hundreds of rounds with threads.
 const ROUNDS: usize = 40;
 
-/// A change of the scheduler resets the requests: what is put back in the wrong order stays wrong.
+/// A change of the scheduler resets nr_requests, so settings restored in the wrong order stay wrong.
 const BOTH: &str = "d --set nr_requests=64 --set scheduler=kyber";
 
 #[test]
@@ -22,7 +22,7 @@ fn two_restores_and_a_beginning_run_at_once_lose_nothing() {
         );
         let all = ["restore", &beginning, "restore", "restore"].map(|line| room.begin(line));
         let said = all.map(|child| error(&child.wait_with_output().expect("it ends")));
-        // What a living run had then is put back by itself.
+        // Settings of a run that was still alive are restored by the run itself.
         let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
         if values != ["mq-deadline", "256"] || room.entries() != 0 {
             wrong.push(format!(

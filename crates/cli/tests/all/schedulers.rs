@@ -1,6 +1,5 @@
-//! `joulio bench --scheduler` on a loop device over memory: every scheduler has its run, and the
-//! device has its own again after it, whatever ended the run. As root; says so and does nothing
-//! where no loop device is to be had.
+//! `joulio bench --scheduler` on a loop device in memory: every scheduler has its run, and the device gets its own
+//! scheduler back, whatever ended the run. Needs root; without a loop device the tests print this and do nothing.
 
 use crate::common::loop_device::Loop;
 use crate::common::{refused, wait_for};
@@ -10,7 +9,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A run that goes on for long, under way with `scheduler`.
+/// Starts a long run with `scheduler`, and returns when it is doing I/O.
 fn running(disk: &Loop, scheduler: &str) -> Child {
     let mut command = crate::common::program();
     let line = format!(
@@ -31,7 +30,7 @@ fn running(disk: &Loop, scheduler: &str) -> Child {
     child
 }
 
-/// One that is not `other`, if the kernel has two.
+/// Returns a scheduler other than `other`, if the kernel has two.
 fn another(offered: &[String], other: &str) -> Option<String> {
     offered.iter().find(|name| *name != other).cloned()
 }
@@ -64,7 +63,7 @@ fn every_scheduler_has_its_runs_and_is_put_back() {
         .iter()
         .map(|run| run["settings"]["scheduler"].as_str())
         .collect();
-    // Interleaved: all of them, and then all of them again.
+    // Interleaved: all schedulers, and then all of them again.
     let twice: Vec<_> = offered
         .iter()
         .chain(&offered)
@@ -98,7 +97,7 @@ fn what_a_killed_run_has_set_is_put_back_by_restore() {
     let reported = String::from_utf8(reported.get_output().stdout.clone()).expect("UTF-8");
     assert!(reported.contains("scheduler"), "{reported}");
     assert_eq!(disk.scheduler(), before);
-    // There is nothing left.
+    // There is nothing left to restore.
     disk.set(&other);
     disk.command("restore").assert().success();
     assert_eq!(disk.scheduler(), other);
@@ -185,7 +184,7 @@ fn devices_in_use_and_read_only_ones_are_not_written_to() {
         eprintln!("skipped: nothing can be mounted here");
         return;
     }
-    // Outside of the room: what is mounted there is a folder to be inspected.
+    // Outside of the room, because `refused` inspects its folder and there is a mount in the room.
     let room = TempDir::new().expect("a temporary directory");
     let said = refused(
         room.path(),
@@ -266,7 +265,7 @@ fn a_setting_that_another_holds_fails_the_runs_of_a_lab_that_need_it_and_no_othe
         records.filter(|(_, ios)| *ios == Some(100)).count()
     };
     assert_eq!(sweeps(), 1);
-    // It is done when the other has ended.
+    // The command succeeds once the other one has ended.
     crate::common::lab_ran(&mut disk.command(&line));
     assert_eq!(sweeps(), 2);
     assert_eq!(disk.scheduler(), before);

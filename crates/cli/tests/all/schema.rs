@@ -1,4 +1,4 @@
-//! The JSON Schemas in docs/schema are those of the sources, and what the command prints fits them.
+//! The JSON Schemas in docs/schema match the sources, and the command's output matches the schemas.
 
 use crate::common::{joulio, json};
 use joulio_lab::advise::AdviceReport;
@@ -20,7 +20,7 @@ fn kept(subcommand: &str) -> PathBuf {
     schemas.join(format!("{subcommand}.json"))
 }
 
-/// The schema of what `subcommand` prints, which is a `T`.
+/// Returns the schema of the output of `subcommand`, which is a `T`.
 fn made<T: JsonSchema>(subcommand: &str) -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = generator.into_generator().into_root_schema_for::<T>();
@@ -34,8 +34,8 @@ fn made<T: JsonSchema>(subcommand: &str) -> String {
     text + "\n"
 }
 
-/// Has descriptions, which are the sources' doc comments, say `null` where these say `None`, name what
-/// they link, and be a line each.
+/// Adapts descriptions, which are the sources' doc comments: they say `null` instead of `None`, name what they link to,
+/// and are on one line.
 fn in_json_words(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -79,8 +79,8 @@ fn the_schemas_are_those_of_the_sources() {
     check::<AdviceReport>("advise");
 }
 
-/// Has `schema` refuse fields that it does not describe: programs may meet some of a later version,
-/// this one writes none.
+/// Makes `schema` refuse fields that it does not describe. Programs may meet fields of later versions, but this version
+/// writes none.
 fn strict(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -120,7 +120,7 @@ fn what_bench_prints_fits_its_schema() {
         "--device {} --number_ios 100 --ramp_time 0 --engine psync,libaio --machine generic-server",
         file.display()
     );
-    // Sections beside each other, and one after them.
+    // Sections that run at the same time, and one after them.
     let jobs = room.path().join("jobs.fio");
     let sections = "[a]\nrw=read\n[b]\nrw=randread\nioengine=libaio\n[c]\nstonewall\n";
     let global = format!("[global]\nfilename={}\nsize=64k\n", file.display());
@@ -131,7 +131,7 @@ fn what_bench_prints_fits_its_schema() {
         format!("{EMULATED} --completion poll,interrupt,hybrid,adaptive"),
         format!("{EMULATED} --rw randrw --numjobs 2 --iodepth 4 --percentile_list 50:95"),
         format!("{EMULATED} --rw write --verify crc32c --allow-write"),
-        // The shortest window: the one run here that takes a second.
+        // The shortest window: the only run here that takes a second.
         format!("{EMULATED} --completion poll --bs 4k:8k --numjobs 2 --window 1s"),
         // An open loop.
         format!("{EMULATED} --completion poll --rate_iops 20000"),
@@ -139,7 +139,7 @@ fn what_bench_prints_fits_its_schema() {
         format!("{EMULATED} --completion poll --iodepth 1,4 --bs 4k,8k"),
         format!("{TWIN} --replicates 3"),
         format!("{TWIN} --rate_iops 10000 --rate_process poisson"),
-        // Kernel engines, and a mode that one of them does not have here.
+        // Kernel engines, and a mode that one of them does not support here.
         format!("{on_file} --completion interrupt"),
         format!("{on_file} --completion interrupt --numjobs 2 --process"),
     ] {

@@ -1,11 +1,11 @@
-//! `joulio selftest`: where there is nothing to test it says what is missing, and never that all is
-//! well. What it finds where there is something is for a guest that has it (`guests/bochs`).
+//! `joulio selftest`: without the hardware support it reports what is missing, and does not succeed. Tests with the
+//! hardware run in a guest (`guests/bochs`).
 
 use crate::common::{failed, json, refused};
 use std::fs;
 use tempfile::tempdir;
 
-/// Whether this CPU has `flag`, as the kernel sees it.
+/// Returns true if the kernel lists `flag` for this CPU.
 fn has(flag: &str) -> bool {
     let info = fs::read_to_string("/proc/cpuinfo").expect("Linux");
     info.split_whitespace().any(|word| word == flag)

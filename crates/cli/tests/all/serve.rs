@@ -1,4 +1,4 @@
-//! `joulio serve`: what it refuses, and how it ends.
+//! `joulio serve`: refused requests, and how it ends.
 
 use crate::common::settings::{ended_by_many, full_pipe};
 use crate::common::{failed, joulio, refused};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// A server that listens.
+/// Starts a server and waits until it listens.
 fn serving(room: &Path, line: &str) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let mut child = crate::common::program()
         .args(line.split_whitespace())
@@ -99,7 +99,7 @@ fn a_signal_ends_it_and_the_socket_with_it() {
 #[test]
 fn a_second_signal_removes_the_socket_of_a_server_that_hangs() {
     let room = tempfile::tempdir().unwrap();
-    // Nobody reads what it prints, and there is no room for more.
+    // The output has no reader, and the pipe is full.
     let (_reader, writer) = full_pipe();
     let child = crate::common::program()
         .args("serve --device emulated:instant,size=1m --socket s".split_whitespace())

@@ -1,4 +1,4 @@
-//! Runs whose figures are the machine's doing say so.
+//! Runs that the machine or other programs disturbed are marked as spoiled.
 
 use crate::common::busy::Busy;
 use crate::common::machine::file;
@@ -17,7 +17,7 @@ fn report(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"))
 }
 
-/// What spoiled run `at`, by name.
+/// Returns the names of what spoiled run `at`.
 fn spoiled(report: &Value, at: usize) -> Vec<&str> {
     let all = report["runs"][at]["spoiled"].as_array().expect("a list");
     let by = all.iter().map(|one| one["by"].as_str().expect("a name"));
@@ -80,14 +80,14 @@ fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
     let reported = report(&output);
     assert!(spoiled(&reported, 0).contains(&"preempted"), "{reported:#}");
     let first = &reported["runs"][0]["spoiled"][0];
-    // Three others have the CPU as well: more than half of it, by any scheduler.
+    // Three other threads use the CPU as well: with any scheduler they get more than half of it.
     let share = first["share"].as_f64().expect("a share");
     assert!((0.3..=1.0).contains(&share), "{first:#}");
     assert!(
         why(&reported, "preempted").contains("--cpus_allowed"),
         "{reported:#}"
     );
-    // The table marks the row, and says what and by how much; without --strict it is a success.
+    // The table marks the row, and names the disturbance with its share; without --strict the command succeeds.
     let line = line.replace(" --strict", "");
     let table = joulio(&line).assert().success().get_output().stdout.clone();
     let table = String::from_utf8(table).expect("UTF-8");
@@ -107,7 +107,7 @@ fn a_job_that_is_a_process_says_so_too() {
     let busy = Busy::on_the_last_cpu(3);
     let room = tempfile::tempdir().unwrap();
     fs::write(room.path().join("data"), vec![1; 1 << 20]).unwrap();
-    // A job that sleeps has its CPU at once when it wakes, unless others are worth more.
+    // A job that sleeps gets its CPU as soon as it wakes, unless others have a higher priority.
     let program = assert_cmd::cargo::cargo_bin!("joulio");
     let line = format!(
         "bench --device ./data --process --engine psync --completion interrupt --bs 4k --runtime 1 \
@@ -121,21 +121,20 @@ fn a_job_that_is_a_process_says_so_too() {
     assert!(spoiled(&reported, 0).contains(&"preempted"), "{reported:#}");
 }
 
-/// Waits until the job has used its CPU: without a ramp that is its measured part.
+/// Waits until the job has used its CPU; without a ramp that is in the measured part.
 fn running(process: u32) {
     let works = || ran(process) > Duration::from_millis(30);
     wait_for("job that has run", || works().then_some(()));
 }
 
-/// Waits until the job is in the midst of I/Os that arrive at intervals, for which it uses hardly any
-/// CPU.
+/// Waits until the job has done some of its I/Os, which arrive at intervals and need little CPU time.
 fn waiting(process: u32) {
     wait_for("job that has waited", || {
         (blocked(process) > 100).then_some(())
     });
 }
 
-/// What a run prints that is long enough for all of a test, and ended then.
+/// Ends a run that is longer than the test, and returns its output.
 fn cut_short(child: Child) -> Output {
     interrupt(&child);
     let output = ended(child);
@@ -143,7 +142,7 @@ fn cut_short(child: Child) -> Output {
     output
 }
 
-/// Waits until it is in that state (proc_pid_stat(5)).
+/// Waits until the process is in the given state (proc_pid_stat(5)).
 fn in_state(process: u32, state: &str) {
     let stat = format!("/proc/{process}/stat");
     wait_for("process in that state", || {
@@ -160,7 +159,7 @@ fn stop_and_continue(process: u32) {
     kill_process(pid, Signal::CONT).expect("sent");
 }
 
-/// The process that `child` has started, as soon as it has.
+/// Returns the process that `child` starts, as soon as it exists.
 fn started_by(child: &Child) -> u32 {
     let tasks = format!("/proc/{}/task", child.id());
     wait_for("process of a job", || {
@@ -185,7 +184,7 @@ fn a_jobs_process_that_was_stopped_alone_says_so() {
         data.display()
     ));
     let job = started_by(&child);
-    // A process that is signalled to end is continued for that: it ends by itself.
+    // Signalling a stopped process to end also continues it, so it ends by itself here.
     waiting(job);
     stop_and_continue(job);
     let reported = report(&ended(child));
@@ -199,7 +198,7 @@ fn a_run_that_was_stopped_and_continued_says_so() {
     );
     waiting(child.id());
     stop_and_continue(child.id());
-    // An interrupt might overtake the signal to continue: it ends by itself.
+    // An interrupt could overtake the signal to continue, so it ends by itself here.
     let reported = report(&ended(child));
     assert!(spoiled(&reported, 0).contains(&"stopped"), "{reported:#}");
     assert!(
@@ -235,7 +234,7 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
 
 #[test]
 fn what_a_reset_took_from_the_device_spoils_the_run() {
-    // The meter's measurement: a reset ends it, and it is not begun again in the midst of a run.
+    // A reset ends the measurement of the device's meter, and it is not restarted during a run.
     let line = "bench --device vfio-user:s --meter nvme:vfio-user:s --completion poll \
                 --number_ios 2000 --ramp_time 0 --output json";
     for (faults, lost) in [("", false), ("cfs@#1000", true)] {
@@ -277,7 +276,7 @@ fn a_learner_without_its_ramp_says_that_it_had_not_learnt() {
 
 #[test]
 fn a_learner_has_its_ramp_where_none_was_requested() {
-    // In virtual time, where no other program keeps it from its I/Os.
+    // In virtual time, no other program delays its I/Os.
     let line = "bench --twin --completion hybrid,ehp --number_ios 300 --output json";
     let reported = report(&joulio(line).output().unwrap());
     for at in 0..2 {
@@ -296,7 +295,7 @@ fn a_trace_of_a_learner_without_its_ramp_says_so() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    // Where it has no CPU for as long as it learns, it learns before the last of them.
+    // If the job has no CPU for as long as it has to learn, it learns only before the last I/Os.
     let learnt = ["spoiled: it had not learnt", "spoiled: it learnt how long"];
     assert!(learnt.iter().any(|why| said.contains(why)), "{said}");
 }
@@ -308,7 +307,8 @@ fn nothing_spoils_a_run_in_virtual_time() {
     assert!(said.contains("--strict with --twin"), "{said}");
 }
 
-/// Files that a run of so many I/Os opens by name, how often each, with threads and processes as `N`.
+/// Returns the names of the files that a run of `ios` I/Os opens, with the number of times; numbers of threads and
+/// processes are replaced by `N`.
 fn opened_by_a_run_of(ios: u32) -> BTreeMap<String, usize> {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("trace");
@@ -332,7 +332,7 @@ fn opened_by_a_run_of(ios: u32) -> BTreeMap<String, usize> {
             continue;
         };
         let path = path.split('"').next().expect("a path");
-        // The C library's, where it gives back a thread's heap: once, whenever that is.
+        // The C library opens this file when it frees a thread's heap: once, at any time.
         if path == "/proc/sys/vm/overcommit_memory" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `joulio stat`, on trees whose counters change while it runs.
+//! `joulio stat` on file trees whose counters change while it runs.
 
 use crate::common::machine::{file, guest, server};
 use crate::common::running::Running;
@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{ChildStdin, Stdio};
 use tempfile::{TempDir, tempdir};
 
-/// Reads, and writes of half as many, of 4 KiB.
+/// Sets the counters of reads of 4 KiB, and of half as many writes.
 fn count(tree: &TempDir, devices: &[(&str, u64)]) {
     let line = |&(name, reads): &(&str, u64)| {
         let writes = reads / 2;
@@ -40,7 +40,7 @@ fn line(tree: &TempDir, more: &str) -> String {
 }
 
 fn output(line: &str) -> String {
-    // The baseline that may be kept on this machine is not the tree's.
+    // An idle baseline of this machine must not be used for the tree.
     let mut command = joulio(line);
     let assert = command.env("XDG_STATE_HOME", "/nowhere").assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).expect("UTF-8")
@@ -66,7 +66,7 @@ fn an_interval_has_what_was_counted_in_it_and_each_meter_over_all_ios() {
     let tree = with_disks(server());
     let mut stat = Running::begin(&line(&tree, ""));
     let first = stat.line();
-    // Not the figures since boot.
+    // The first figures are not those since boot.
     assert_eq!(named(&first, "devices", "sda")["read_ios"], 0);
     assert_eq!(
         named(&first, "devices", "sda")["await_seconds"],
@@ -99,7 +99,7 @@ fn an_interval_has_what_was_counted_in_it_and_each_meter_over_all_ios() {
     );
     assert_eq!(number(&sda["read_await_seconds"]), 0.002);
     assert_eq!(number(&sda["write_await_seconds"]), 0.006);
-    // Its energy may have been seen an interval before its I/Os.
+    // The energy may have been seen one interval before the I/Os.
     let joules: f64 = lines
         .iter()
         .map(|line| number(&named(line, "meters", PACKAGE)["joules"]))
@@ -109,7 +109,7 @@ fn an_interval_has_what_was_counted_in_it_and_each_meter_over_all_ios() {
         let meter = named(last, "meters", name);
         assert_eq!(meter["ios"], 90);
         assert_eq!(meter["ios_of"], serde_json::json!(["sda", "sdb"]));
-        // Text holds a figure to its last digit but one.
+        // In the JSON text the last digit may differ.
         let per_io = number(&meter["joules"]) / 90.0;
         assert!((number(&meter["joules_per_io"]) - per_io).abs() < 1e-9);
         assert_eq!(
@@ -299,11 +299,11 @@ fn the_metrics_are_those_of_all_intervals() {
     file(&tree, ENERGY, "4000000\n");
     count(&tree, &[("sda", 140), ("sdb", 120)]);
     lines.extend(stat.until(|line| named(line, "devices", "sda")["read_ios"] != 0));
-    // The file is written after the line, and before the next.
+    // The metrics file is written after each line, and before the next one.
     stat.line();
     let text = fs::read_to_string(&path).expect("there");
     stat.end();
-    // As the collector reads it, which takes a counter without a type of its own name for untyped.
+    // Parsed like the collector does it, which treats a counter without a type line of its own name as untyped.
     let metrics = parse_prometheus(&text).expect("the text format");
     for (family, kind) in [
         ("joulio_build_info", PrometheusType::Gauge),
@@ -348,7 +348,7 @@ fn flags_of_iostat_and_turbostat_are_known() {
     );
     let room = tempdir().expect("a temporary directory");
     assert!(refused(room.path(), &line(&tree, "-k -m")).contains("cannot be used with"));
-    // Nothing happens there.
+    // The device has no I/O.
     let active = shown("-z --num_iterations 1");
     assert!(
         !active.contains("sda") && active.contains("every 1 s"),
@@ -420,7 +420,7 @@ fn a_command_is_measured_and_its_status_passed_on() {
     );
     assert_eq!(json["command"]["status"], 7);
     assert_eq!(named(&json, "devices", "sda")["read_ios"], 0);
-    // Standard output is the command's own.
+    // Standard output belongs to the command.
     let people = line(&tree, "-- echo said");
     let output = joulio(&people).output().expect("run");
     assert!(output.status.success());
@@ -431,15 +431,16 @@ fn a_command_is_measured_and_its_status_passed_on() {
     }
 }
 
-/// What `command`, which writes into the file `got`, has got there under `joulio stat` on a terminal of its own, and its
-/// status. Once it is ready, `act` types keys or signals joulio, whose process is given.
+/// Runs `joulio stat` with `command`, which writes to the file `got`, on a terminal of its own; returns the file's
+/// content and the status. Once the command is ready, `act` types keys or sends signals to joulio, whose process it
+/// gets.
 fn on_a_terminal(command: &str, act: impl FnOnce(&mut ChildStdin, Pid)) -> (String, Option<i32>) {
     let (tree, room) = (with_disks(guest()), tempdir().expect("a folder"));
     let command = format!("trap 'echo INT >> got' INT; echo $PPID > parent; {command}");
     fs::write(room.path().join("command"), command).expect("written");
     let program = assert_cmd::cargo::cargo_bin!("joulio").display();
     let line = line(&tree, "-- sh command");
-    // script(1) has a terminal for it, and hands it what is typed here.
+    // script(1) creates the terminal, and passes on what is typed here.
     let mut terminal = std::process::Command::new("script")
         .args([
             "-qec",
@@ -505,7 +506,7 @@ fn what_makes_no_sense_of_an_interval_or_a_command_is_refused() {
     }
 }
 
-/// A guest with an SSD that says what it is, a drive that does not, and a loop device.
+/// Returns the tree of a guest with an SSD that reports its model, a drive that does not, and a loop device.
 fn with_drives() -> TempDir {
     let tree = guest();
     count(
@@ -535,7 +536,7 @@ fn with_drives() -> TempDir {
     tree
 }
 
-/// Joules of a row, and the ends of their band.
+/// Returns the joules of a row between the ends of their band.
 fn band(row: &Value) -> [f64; 3] {
     let [low, high] = [0, 1].map(|end| number(&row["band_joules"][end]));
     [low, number(&row["joules"]), high]
@@ -566,7 +567,7 @@ fn without_a_meter_the_profiles_tell_with_their_bands() {
         (&known["modelled"], &known["source"]),
         (&true.into(), &"model of optane-900p".into())
     );
-    // Idle: 5 W by the profile, of which 4 to 5.5 may be.
+    // Idle: 5 W according to the profile, with a band of 4 to 5.5.
     for (joules, watts) in band(known).into_iter().zip([4.0, 5.0, 5.5]) {
         assert!((joules / seconds - watts).abs() < 1e-6, "{known:#}");
     }

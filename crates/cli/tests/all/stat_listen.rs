@@ -1,4 +1,4 @@
-//! `joulio stat --listen`: metrics over HTTP, and counters that go on after a restart.
+//! `joulio stat --listen`: metrics over HTTP, and counters that continue after a restart.
 
 use crate::common::machine::{file, server};
 use crate::common::{begin, interrupt, joulio, refused, wait_for};
@@ -10,13 +10,13 @@ use std::path::Path;
 use std::process::{Child, ChildStderr};
 use tempfile::{TempDir, tempdir};
 
-/// The header of who reads OpenMetrics, as Prometheus sends it.
+/// Header of a client that accepts OpenMetrics, as Prometheus sends it.
 const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1";
 const ENERGY: &str = "sys/class/powercap/intel-rapl:0/energy_uj";
 const JOULES: &str = r#"joulio_energy_joules_total{domain="package",place="package-0",meter="powercap:package-0",source="powercap",modelled="false"} "#;
 const READS: &str = r#"joulio_device_ios_total{device="sda",direction="read"} "#;
 
-/// A server whose package has counted so many joules, and its disk so many reads.
+/// Sets the counters of a server: the joules of its package, and the reads of its disk.
 fn counted(tree: &TempDir, joules: u64, reads: u64) {
     file(tree, "sys/block/sda/size", "1000\n");
     let sectors = 8 * reads;
@@ -56,7 +56,7 @@ impl Served {
         TcpStream::connect(&self.address).expect("it listens")
     }
 
-    /// What comes for the request `text`, up to the end.
+    /// Sends the request `text` and returns the whole answer.
     fn ask(&self, text: &str) -> String {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).expect("sent");
@@ -65,14 +65,14 @@ impl Served {
         answer
     }
 
-    /// The page, as a scraper reads it.
+    /// Returns the page as a scraper reads it.
     fn page(&self) -> String {
         body(&self.ask(&format!(
             "GET /metrics HTTP/1.1\r\nHost: here\r\n{ACCEPT}\r\n\r\n"
         )))
     }
 
-    /// The value of the sample that begins so, as soon as there is one that is `right`.
+    /// Waits until the value of the sample that begins with `sample` is `right`, and returns it.
     fn value(&self, sample: &str, right: impl Fn(f64) -> bool) -> f64 {
         wait_for(sample, || {
             let page = self.page();
@@ -90,7 +90,7 @@ impl Served {
     }
 }
 
-/// The body of the answer, which is what its head says.
+/// Returns the body of the answer, after checking it against the head.
 fn body(answer: &str) -> String {
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
@@ -101,7 +101,8 @@ fn body(answer: &str) -> String {
     body.to_owned()
 }
 
-/// OpenMetrics (1.0): each family has its lines, in their order, before its samples, and the last line is the end.
+/// Checks that `text` is OpenMetrics (1.0): the lines of each family are in order and before its samples, and the last
+/// line marks the end.
 fn strictly_open_metrics(text: &str) {
     parse_openmetrics(text).expect("OpenMetrics");
     assert!(text.ends_with("\n# EOF\n"), "{text}");
@@ -118,7 +119,7 @@ fn strictly_open_metrics(text: &str) {
             }
             ["#", "TYPE", name, kind] => {
                 assert_eq!(name, family, "{line}");
-                // The text format 0.0.4 has no others.
+                // The text format 0.0.4 has these types as well.
                 assert!(["counter", "gauge"].contains(&kind), "{line}");
             }
             ["#", "UNIT", name, of] => {
@@ -179,7 +180,8 @@ fn a_client_that_says_nothing_holds_up_no_other() {
     counted(&tree, 1, 100);
     let served = Served::begin(&tree, "");
     let mut silent = served.connect();
-    // Two at once, of which the first is answered last. Each has five seconds, which a busy machine may take away.
+    // Two clients at once, of which the first is answered last. Each has five seconds, which may be too short on a busy
+    // machine.
     let answers = wait_for("answers to both", || {
         let (mut slow, mut other) = (served.connect(), served.connect());
         let sent = slow.write_all(b"GET /metr").is_ok();
@@ -204,7 +206,7 @@ fn a_client_that_says_nothing_holds_up_no_other() {
     for answer in answers {
         strictly_open_metrics(&body(&answer));
     }
-    // One that goes before its answer, and one that is told off after a while.
+    // A client that disconnects before its answer, and one that gets an error after a while.
     let mut gone = served.connect();
     gone.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
         .expect("sent");
@@ -229,7 +231,7 @@ fn counters_go_on_after_a_restart_and_a_kill() {
     counted(&tree, 4, 140);
     first.value(JOULES, |joules| joules == 3.0);
     first.value(READS, |reads| reads == 40.0);
-    // Two would count each other's.
+    // With two commands, each would overwrite the other's counters.
     let root = tree.path().display();
     let said = refused(
         room.path(),
@@ -238,14 +240,14 @@ fn counters_go_on_after_a_restart_and_a_kill() {
     assert!(said.contains("writes it: wait for that"), "{said}");
     first.end();
 
-    // What was done meanwhile is nobody's.
+    // I/O between the two commands is not counted.
     counted(&tree, 10, 1000);
     let mut second = Served::begin(&tree, &flags);
     second.value(JOULES, |joules| joules == 3.0);
     counted(&tree, 12, 1001);
     second.value(JOULES, |joules| joules == 5.0);
     second.value(READS, |reads| reads == 41.0);
-    // What was seen is kept, whatever ends it.
+    // Counters that were visible are kept, whatever ends the command.
     second.child.kill().expect("killed");
     second.child.wait().expect("killed");
     let prom = room.path().join("joulio.prom");

@@ -1,16 +1,15 @@
-//! A run whose device has stopped answering ends soon after a signal, whatever the time limit
-//! of its I/Os.
+//! A run whose device no longer answers ends soon after a signal, whatever the timeout of its I/Os.
 
 use crate::common::{begin, ended, interrupt, wait_for};
 use std::fs;
 use std::process::Child;
 
-/// Whether the job is blocked for an interrupt: its I/Os are in flight.
+/// Returns true if the job is blocked waiting for an interrupt: its I/Os are in flight.
 fn waits_for_interrupts(child: &Child) -> bool {
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
     tasks.into_iter().flatten().flatten().any(|task| {
         let read = |file| fs::read_to_string(task.path().join(file)).unwrap_or_default();
-        // ppoll (x86-64), or a kernel that does not say.
+        // ppoll (x86-64), or a kernel that does not show the system call.
         let call = read("syscall");
         read("comm") == "joulio-job-0\n" && (call.is_empty() || call.starts_with("271 "))
     })
@@ -28,7 +27,7 @@ fn ends_when_signalled(more: &str) {
     interrupt(&child);
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
-    // It is reported as any other bench that a signal ended, with what the device did.
+    // The run is reported like any other that a signal ended, with what the device did.
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
         said.starts_with("joulio: ended by SIGINT; cut short: nvme interrupt")

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const TWIN: &str = "bench --twin --machine xeon-e3-1230v5 --number_ios 500";
 
-/// Each run's factors and repetition, in the order of the report.
+/// Returns each run's factors and repetition, in the order of the report.
 fn runs(report: &Value) -> Vec<(Value, u64)> {
     let runs = report["runs"].as_array().expect("runs");
     let one = |run: &Value| (run["point"].clone(), run["replicate"].as_u64().unwrap());
@@ -63,7 +63,7 @@ fn the_random_order_is_another_and_of_the_same_runs() {
     assert_eq!(set(&listed), set(&random));
     let (listed, random) = (runs(&listed), runs(&random));
     assert_ne!(listed, random);
-    // A repetition is whole before the next begins.
+    // A repetition is complete before the next one begins.
     assert!(random.is_sorted_by_key(|(_, replicate)| *replicate));
 }
 
@@ -101,7 +101,7 @@ fn repetitions_have_seeds_of_their_own_and_the_table_their_means() {
 #[test]
 fn what_differs_by_nothing_is_said_to_tie() {
     let room = TempDir::new().unwrap();
-    // Of one job on a CPU of its own, both poll.
+    // A job alone on its CPU polls with both modes.
     let line = format!(
         "{TWIN} --device emulated:optane-900p --completion poll,active-check=poll --replicates 3"
     );
@@ -126,7 +126,7 @@ fn a_sweep_goes_on_from_its_state_and_may_grow() {
     };
     let kept = lines();
     assert_eq!(kept.len(), 1 + 2);
-    // Nothing is left to do, and the results are the same.
+    // No run is left to do, and the results are the same.
     let again: Value = serde_json::from_str(&stdout(room.path(), &small)).unwrap();
     let first: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(again["runs"], first["runs"]);
@@ -182,7 +182,7 @@ fn a_state_of_another_machine_is_refused_and_kept() {
         assert!(said.contains(words) && !said.contains(';'), "{said}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
-    // On its own machine it goes on, and so does one of before a state had its machine.
+    // It continues on its own machine, and so does a file from before state files named the machine.
     let mut earlier = header.clone();
     earlier.as_object_mut().unwrap().remove("machine");
     for text in [own.clone(), format!("{earlier}\n{records}")] {
@@ -191,7 +191,7 @@ fn a_state_of_another_machine_is_refused_and_kept() {
         assert_eq!(again["runs"], first["runs"]);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
-    // Virtual time is the same everywhere.
+    // Virtual time gives the same results on every machine.
     let line = format!("{TWIN} --completion poll --state twin.jsonl");
     stdout(room.path(), &line);
     let twin = fs::read_to_string(room.path().join("twin.jsonl")).unwrap();
@@ -275,7 +275,7 @@ fn wrong_lists_are_refused_by_their_flag() {
     );
 }
 
-/// Ten runs on a real path, each long enough to be killed in.
+/// Ten real runs, each long enough to be killed.
 const KILLED: &str = "bench --device emulated:instant,size=1M --bs 512,1k,2k,4k,8k --completion poll,interrupt --number_ios 3000 --ramp_time 0 --meter none --order random --state s.jsonl --output json";
 
 #[test]
@@ -326,10 +326,10 @@ fn ios_longer_than_the_device_takes_at_once_go_out_in_parts_and_come_back_whole(
         assert_eq!(run["all"]["ios"], ios, "{run}");
         let verify = &run["verify"];
         assert_eq!(verify["errors"], 0, "{verify}");
-        // Those that were read, and those that were written and read back.
+        // Blocks that were read, and blocks that were written and read back.
         assert!(verify["blocks"].as_u64().unwrap() > ios / 3, "{verify}");
     }
-    // More parts than a queue holds: the rest waits for its turn.
+    // More commands than a queue holds: the others wait until there is room.
     let ios = thorough_or(400, 200);
     let report = json(&format!(
         "bench --device emulated:instant,size=1G --bs 1M --iodepth 200 --number_ios {ios} --ramp_time 0 --completion poll --output json",

@@ -1,4 +1,4 @@
-//! Jobs as processes, and jobs of several block sizes.
+//! Jobs as processes, and jobs with different block sizes.
 
 use crate::common::{begin, ended, failed, joulio, refused, runs, wait_for};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A file of 16 MiB with data, on a disk.
+/// Returns a folder on a disk with a file of 16 MiB that contains data.
 fn room_with_file() -> (TempDir, String) {
     let room = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let path = room.path().join("disk.img");
@@ -24,7 +24,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().expect("a count")
 }
 
-/// The jobs' processes that `parent` has started.
+/// Returns the processes of jobs that `parent` has started.
 fn tenants_of(parent: u32) -> Vec<i32> {
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -38,13 +38,13 @@ fn tenants_of(parent: u32) -> Vec<i32> {
     .collect()
 }
 
-/// `count` processes of `child` in the middle of their work.
+/// Waits until `child` has `count` processes that do I/O, and returns them.
 fn working(child: &Child, count: usize) -> Vec<i32> {
     let tenants = wait_for("processes", || {
         let tenants = tenants_of(child.id());
         (tenants.len() == count).then_some(tenants)
     });
-    // They read: that is seen where I/O is counted.
+    // The kernel's I/O counters show that they read.
     wait_for("I/O of each", || {
         let read = |pid: &i32| {
             let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
@@ -61,7 +61,7 @@ fn working(child: &Child, count: usize) -> Vec<i32> {
     tenants
 }
 
-/// None of these processes is there any more; one that is to be waited for by another is not.
+/// Waits until none of these processes exists; a zombie that another process has to reap counts as gone.
 fn gone(tenants: &[i32]) {
     wait_for("end of the processes", || {
         let left = |pid: &&i32| {
@@ -93,7 +93,7 @@ fn processes_write_and_read_back_what_they_wrote() {
         assert_eq!(run["all"]["errors"], 0);
         assert_eq!(run["verify"]["errors"], 0, "{run:#}");
         assert!(count(&run["verify"]["blocks"]) >= 400);
-        // Each one's system calls and CPU.
+        // System calls and CPU time of each process.
         assert!(count(&run["system_calls"]) >= 400);
         let submitter = &run["threads"]["submitter"];
         assert_eq!(submitter["threads"], 4);
@@ -189,7 +189,7 @@ fn ctrl_c_ends_processes_early_with_what_there_is() {
     let child = command.process_group(0).spawn().expect("it begins");
     let tenants = working(&child, 3);
     kill_process_group(Pid::from_child(&child), Signal::INT).expect("sent");
-    // One that is meant for the processes as well changes nothing.
+    // A second signal, to the job processes themselves, changes nothing.
     tenants.iter().for_each(|&pid| signal(pid, Signal::INT));
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -206,11 +206,11 @@ fn ctrl_c_ends_processes_early_with_what_there_is() {
     gone(&tenants);
 }
 
-/// A loop device on a file; detached in the end.
+/// A loop device on a file, detached when it is dropped.
 struct Loop(String);
 
 impl Loop {
-    /// None: there are none here, or it takes root.
+    /// Creates a loop device; `None` if there is no support, or without root.
     fn on(file: &str) -> Option<Loop> {
         let made = Command::new("losetup")
             .args(["--find", "--show", file])

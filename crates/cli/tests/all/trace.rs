@@ -1,4 +1,4 @@
-//! `joulio trace`: what it shows, and what it refuses.
+//! `joulio trace`: its output, and refused requests.
 
 use crate::common::{joulio, json, refused};
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn room() -> TempDir {
     tempdir().expect("a temporary directory")
 }
 
-/// `joulio trace` with `flags` is refused, in words that hold every one of `hints`.
+/// Asserts that `joulio trace` with `flags` is refused, with a message that contains all of `hints`.
 #[track_caller]
 fn trace(flags: &str, hints: &[&str]) {
     let said = refused(room().path(), &format!("trace {flags}"));
@@ -51,13 +51,13 @@ fn a_file_that_is_there_is_not_overwritten() {
 
 #[test]
 fn a_refused_trace_leaves_no_file() {
-    // `refused` checks whether something was created.
+    // `refused` checks that no file was created.
     trace("--bs 1000 --file trace.json", &["--bs"]);
     trace("--file no/such/place.json", &["no/such/place.json"]);
     trace("--force", &["--file"]);
 }
 
-/// The trace of 20 reads.
+/// Returns the trace of 20 reads.
 fn traced(completion: &str) -> Value {
     let flags = "--device emulated:instant,size=1M --number_ios 20 --ramp_time 0 --output json";
     json(&format!("trace {flags} --completion {completion}"))
@@ -120,7 +120,7 @@ fn adaptive_says_by_which_plan_it_waited_and_what_that_cost() {
     let flags = "--number_ios 300 --ramp_time 0 --output json --completion adaptive";
     let trace = json(&format!("trace {flags}"));
     let ios = trace["ios"].as_array().unwrap();
-    // Expected once there is a history.
+    // An expectation exists once there is a history.
     let mut expected = ios.iter().map(|io| io["plan"]["expected_joules"].as_f64());
     assert!(expected.any(|joules| joules.is_some_and(|joules| joules > 0.0)));
     assert_eq!(ios[0]["plan"]["expected_joules"], Value::Null);
@@ -130,10 +130,10 @@ fn adaptive_says_by_which_plan_it_waited_and_what_that_cost() {
         let realised = plan["realised_joules"].as_f64().unwrap();
         let waited = ["slept_ns", "blocked_ns", "polled_ns", "paused_ns"];
         let waited = waited.map(|kind| io["meanwhile"][kind].as_u64().unwrap());
-        // Something was spent where the core waited.
+        // Energy was used while the core waited.
         let waits = waited.iter().sum::<u64>() > 0;
         assert_eq!(realised > 0.0, waits, "{io:#}");
     }
-    // Who has no plan by class says nothing of one.
+    // A mode without a plan for each class reports none.
     assert!(traced("poll")["ios"][0].get("plan").is_none());
 }

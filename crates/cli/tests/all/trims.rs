@@ -1,5 +1,5 @@
-//! Trims and flushes by the kernel's engines, on a loop device and on a file: what they leave, what the
-//! device counted, what is refused.
+//! Trims and flushes with the kernel's engines, on a loop device and on a file: remaining data, the device's counts,
+//! and refused requests.
 
 use crate::common::loop_device::Loop;
 use crate::common::{contents, joulio, refused, refused_with, runs};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const ENGINES: [(&str, u32); 3] = [("psync", 1), ("libaio", 8), ("io_uring", 8)];
 
-/// Numbers of /sys/block/loopN/stat (Documentation/block/stat.rst).
+/// Returns the numbers in /sys/block/loopN/stat (Documentation/block/stat.rst).
 fn stat(device: &Loop) -> Vec<u64> {
     let name = device.device.trim_start_matches("/dev/");
     let text = fs::read_to_string(format!("/sys/block/{name}/stat")).expect("read");
@@ -57,7 +57,7 @@ fn a_block_device_is_trimmed_and_flushed_as_often_as_was_said() {
             "--engine {engine} --rw randwrite --number_ios 40 --fsync 10 --fdatasync 4 --end_fsync"
         );
         let written = run(&disk.device, &flags);
-        // After 4, 8, 10, 12, 16, 20, 24, 28, 30, 32 and 36 writes, and at the end.
+        // Flushes after 4, 8, 10, 12, 16, 20, 24, 28, 30, 32 and 36 writes, and at the end.
         assert_eq!(written["sync"]["ios"], 12, "{engine}");
         assert_eq!(
             (&written["write"]["ios"], &written["all"]["ios"]),
@@ -65,7 +65,7 @@ fn a_block_device_is_trimmed_and_flushed_as_often_as_was_said() {
         );
         assert!(written["sync"]["latency_ns"]["mean"].as_f64() > Some(0.0));
         let flushes = stat(&disk)[FLUSHES] - before[FLUSHES];
-        // The block layer makes one of flushes that are in flight together.
+        // The block layer merges flushes that are in flight at the same time.
         let least = if iodepth == 1 { 12 } else { 1 };
         assert!((least..=12).contains(&flushes), "{engine}: {flushes}");
     }

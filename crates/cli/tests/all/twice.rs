@@ -1,4 +1,4 @@
-//! What is said twice, or against itself, is refused: neither of the two is taken in silence.
+//! Flags that are given twice or contradict each other are refused; none of them is silently ignored.
 
 use crate::common::{refused, refused_with};
 use tempfile::tempdir;

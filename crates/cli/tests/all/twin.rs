@@ -1,4 +1,4 @@
-//! `joulio twin`: what it prints, and how it ends.
+//! `joulio twin`: its output and its status.
 
 use crate::common::{joulio, thorough};
 use predicates::prelude::*;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const SHIPPED: &str = include_str!("../../../../profiles/machines/xeon-6230.toml");
 
-/// A folder of profiles with one machine's, and that file.
+/// Returns a folder of profiles with the profile of one machine, and that file.
 fn of_ones_own() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let machines = folder.path().join("machines");
@@ -56,7 +56,7 @@ fn a_broken_promise_ends_with_1() {
         .code(1)
         .stdout(predicate::str::contains("DPAS: interrupt, 1 thread: IOPS"))
         .stderr(predicate::str::is_match("^joulio: \\d+ promises are broken\n$").unwrap());
-    // What is no profile is refused before anything is simulated.
+    // A file that is not a valid profile is refused before anything is simulated.
     check("-5")
         .code(2)
         .stdout("")
@@ -95,7 +95,7 @@ fn a_source_that_is_not_there_is_refused_with_those_that_are() {
         .assert()
         .code(2)
         .stderr(predicate::str::contains("--profiles"));
-    // Machines are what a fit writes most of.
+    // Most of a fit's figures belong to machines.
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("devices")).unwrap();
     let mut fit = joulio("twin fit paths --write --profiles");
@@ -111,7 +111,7 @@ fn a_fit_is_written_only_when_requested_and_keeps_the_comments() {
         return;
     }
     let (folder, file) = of_ones_own();
-    // DPAS's fit is of two devices as well.
+    // DPAS's fit changes two devices as well.
     let devices = folder.path().join("devices");
     fs::create_dir(&devices).unwrap();
     let shipped = PathBuf::from(concat!(

@@ -1,4 +1,4 @@
-//! Data that is written is the data that is read, and data that is not is found.
+//! Data is read back as it was written, and wrong data is detected.
 
 use crate::common::{failed, joulio, runs, short_ramp, thorough_or};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use tempfile::tempdir;
 
 const KINDS: [&str; 6] = ["write", "randwrite", "randrw", "rw", "read", "randread"];
 
-/// What every block that was written with `--verify` begins with; its number follows.
+/// First bytes of every block that was written with `--verify`; its number follows.
 const MAGIC: &[u8; 8] = b"joulio\x01\xa5";
 
-/// Runs of `joulio bench` with `flags`.
+/// Returns the runs of `joulio bench` with `flags`.
 fn of_each_mode(flags: &str) -> Vec<Value> {
     runs(&format!("{flags} {}", short_ramp()))
 }
@@ -30,7 +30,7 @@ fn assert_all_right(runs: &[Value], what: &str) {
     }
 }
 
-/// Asserts that every block of `bs` bytes in `file` says that it is where it is.
+/// Asserts that the header of every block of `bs` bytes in `file` names the block's place.
 fn assert_headers(file: &Path, bs: usize) {
     let data = fs::read(file).expect("the file is there");
     assert_eq!(data.len() % bs, 0);
@@ -160,7 +160,7 @@ fn a_flipped_byte_is_found_by_a_later_run_that_may_not_write() {
         "a verifying read wrote"
     );
 
-    // A byte of the magic, of the block's number, and of the data.
+    // Changes a byte of the magic, of the block's number, and of the data.
     for (at, problem) in [
         (0, "no header"),
         (8, "holds the data of"),

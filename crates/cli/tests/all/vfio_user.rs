@@ -1,5 +1,4 @@
-//! `--device vfio-user:SOCKET`: what is refused, what is right, and what a death of either side
-//! leaves of the other.
+//! `--device vfio-user:SOCKET`: refused requests, correct data, and the effects if the client or the server dies.
 
 use crate::common::running::wait_for_work;
 use crate::common::server::Server;
@@ -16,7 +15,7 @@ use tempfile::{TempDir, tempdir};
 
 const READ: &str = "bench --device vfio-user:s --number_ios 10";
 
-/// A server that listens at `s` in `room`, with `doorbells` as it says.
+/// Starts a server that listens at `s` in `room`, and checks that it has the requested `doorbells`.
 fn serve(room: &Path, doorbells: &str) -> Server {
     let server = Server::start(room, "s", "16m", &["--doorbells", doorbells]);
     let said = &server.said;
@@ -27,7 +26,7 @@ fn serve(room: &Path, doorbells: &str) -> Server {
     server
 }
 
-/// A client at work on the server in `room`, for longer than a test takes.
+/// Starts a client that does I/O on the server in `room` for longer than a test takes.
 fn working(room: &Path, completion: &str) -> Child {
     let line = "bench --device vfio-user:s --runtime 600 --iodepth 8 --completion";
     let child = crate::common::program()
@@ -42,8 +41,7 @@ fn working(room: &Path, completion: &str) -> Child {
     child
 }
 
-/// Writes and reads through the server in `room` in the completion modes of `completion`: no block
-/// is wrong.
+/// Writes and reads through the server in `room` in the modes of `completion`, and asserts that no block is wrong.
 fn assert_right(room: &Path, completion: &str) {
     let line = format!(
         "--device vfio-user:{}/s --rw randrw --size 1m --number_ios 500 --iodepth 8 \
@@ -64,7 +62,7 @@ fn assert_right(room: &Path, completion: &str) {
     }
 }
 
-/// A room in which something that is no good server answers at `s`, once.
+/// Returns a folder in which something that is not a correct server answers at `s`, once.
 fn answering(
     answer: impl FnOnce(UnixStream, Vec<u8>) + Send + 'static,
 ) -> (TempDir, JoinHandle<()>) {
@@ -82,7 +80,7 @@ fn answering(
     (room, thread)
 }
 
-/// A reply to `request` with `body`.
+/// Returns a reply to `request` with `body`.
 fn reply(request: &[u8], body: &[u8]) -> Vec<u8> {
     let size = 16 + body.len() as u32;
     let mut reply = request[..4].to_vec();
@@ -123,7 +121,7 @@ fn a_listener_that_speaks_something_else_is_refused() {
     let greetings: [&[u8]; 3] = [b"HTTP/1.1 400 Bad Request\r\n\r\n", &[0; 64], &[0xff; 4096]];
     for greeting in greetings {
         let (room, thread) = answering(move |mut stream, _| {
-            // The client may hang up before all of it is out.
+            // The client may disconnect before all of it is sent.
             let _ = stream.write_all(greeting);
         });
         let said = refused(room.path(), READ);
@@ -160,7 +158,7 @@ fn a_listener_that_hangs_up_is_refused_with_what_to_check() {
 #[test]
 fn a_socket_without_permission_is_refused_with_who_to_be() {
     if geteuid().is_root() {
-        // Whom nothing is forbidden.
+        // Root may connect to any socket.
         return;
     }
     let room = tempdir().expect("a temporary directory");
@@ -206,7 +204,7 @@ fn a_client_of_a_server_that_is_killed_ends_by_itself_and_the_next_server_serves
             assert_eq!(output.status.code(), Some(1), "{doorbells}: {said}");
             assert_eq!(said.lines().count(), 1, "{doorbells}: {said}");
             assert!(said.starts_with("joulio: "), "{doorbells}: {said}");
-            // It was left behind, and is replaced.
+            // The stale socket was left behind, and is replaced.
             let left = fs::symlink_metadata(room.path().join("s")).expect("left behind");
             assert!(left.file_type().is_socket());
             let server = serve(room.path(), doorbells);

@@ -1,4 +1,4 @@
-//! Tables as wide as the terminal, and not wider.
+//! Tables are no wider than the terminal.
 
 use crate::common::{joulio, refused, stdout, thorough};
 use tempfile::TempDir;
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 const TWIN: &str = "bench --twin --machine xeon-6230 --device emulated:optane-p5800x --rw randrw \
                     --completion poll,interrupt --number_ios 500";
 
-/// What `line` prints on a terminal of `width` columns.
+/// Returns what `line` prints on a terminal of `width` columns.
 fn printed(line: &str, width: usize) -> String {
     let output = joulio(line)
         .env("COLUMNS", width.to_string())
@@ -34,13 +34,13 @@ fn no_line_of_a_table_is_longer_than_the_terminal() {
         "trace --completion poll --number_ios 3",
         "help metrics",
     ] {
-        // What takes seconds is printed once.
+        // Slow commands are only run for one width.
         let widths: &[usize] = if thorough() { &[80, 120] } else { &[80] };
         for &width in widths {
             let text = printed(line, width);
             assert!(text.lines().count() >= 3, "{line}: {text}");
             for row in text.lines() {
-                // A command is whole, to be copied.
+                // Commands are not broken, so that they can be copied.
                 let is_command = row.trim_start().starts_with("joulio ");
                 let fits = row.chars().count() <= width || is_command;
                 assert!(fits, "{line} at {width}: {row}");
@@ -62,7 +62,7 @@ fn what_counts_most_stays_and_the_rest_is_named() {
     assert!(text.contains(" no room for "), "{text}");
     let all = printed(&format!("{TWIN} --columns all"), 80);
     assert!(all.contains("sleeps/IO*") && !all.lines().nth(4).unwrap().contains("no room"));
-    // A pipe has every column.
+    // A pipe gets every column.
     let room = TempDir::new().unwrap();
     assert!(!stdout(room.path(), TWIN).contains("no room"));
 }

@@ -1,4 +1,4 @@
-//! Assembly and what else is an architecture's own: in one folder, which has the same for each.
+//! Assembly and other code for a specific architecture is only in one folder, which has the same items for each.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The folder that may.
+/// Folder that may contain such code.
 const ARCH: &str = "crates/cpu/src/arch";
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Files of Rust below `folder`.
+/// Returns the Rust files below `folder`.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut left) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = left.pop() {
@@ -30,9 +30,9 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Words of code, comments aside, that make a file an architecture's own.
+/// Returns words in the code of `source`, without comments, that are specific to an architecture.
 fn words_of_an_architecture(source: &str) -> impl Iterator<Item = &'static str> {
-    // In halves, so that this file has none.
+    // Split in halves, so that this file does not contain them.
     const WORDS: [&str; 3] = [
         concat!("as", "m!("),
         concat!("std::", "arch::"),

@@ -1,5 +1,5 @@
-//! First lines of documentation: each stands alone in an index, as a noun phrase or as what a function
-//! does, and needs no other line to be understood.
+//! First lines of documentation: each stands alone in an index, as a noun phrase or as a description of what a function
+//! does, and can be understood without any other line.
 
 use std::error::Error;
 use std::fs;
@@ -23,7 +23,7 @@ struct Documented {
     line: usize,
     /// First line of its documentation.
     text: String,
-    /// The item's own lines, as far as its body.
+    /// The item's own lines, up to its body.
     item: String,
 }
 
@@ -33,7 +33,7 @@ impl Documented {
         word.trim_end_matches([',', '.', ':', ';'])
     }
 
-    /// True for what an index of a crate or of a module has: public items, and files.
+    /// Returns true for entries of a crate's or module's index: public items, and files.
     fn is_public(&self) -> bool {
         self.item.is_empty() || self.item.starts_with("pub ")
     }
@@ -48,7 +48,7 @@ impl Documented {
     }
 }
 
-/// The documented items of `source`; a file's own lines have no item.
+/// Returns the documented items of `source`; the comment at the head of a file has no item.
 fn documented(source: &str) -> Vec<Documented> {
     let lines: Vec<_> = source.lines().map(str::trim).collect();
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ fn documented(source: &str) -> Vec<Documented> {
     found
 }
 
-/// Every source of the workspace, tests aside.
+/// Returns every source file of the workspace, except tests.
 fn sources() -> Result<Vec<PathBuf>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut left: Vec<PathBuf> = Vec::new();
@@ -102,7 +102,7 @@ fn a_doc_line_stands_alone() -> Result<()> {
     assert!(files.len() > 500, "{} files", files.len());
     let mut wrong = Vec::new();
     for path in files {
-        // Comments on flags are the help text.
+        // Comments on flags are help texts.
         let help = path.components().any(|part| part.as_os_str() == "cli");
         for doc in documented(&fs::read_to_string(&path)?) {
             if doc.is_wrong() && (!help || doc.is_public()) {

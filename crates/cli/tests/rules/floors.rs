@@ -1,4 +1,4 @@
-//! The rooms' floors and the fence around unsafe code, as ARCHITECTURE.md prints them.
+//! Floors of the rooms and the rooms with unsafe code are those that ARCHITECTURE.md lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -15,7 +15,7 @@ fn architecture() -> Result<String> {
     Ok(fs::read_to_string(workspace().join("ARCHITECTURE.md"))?)
 }
 
-/// Floor of each room, by the table that begins with `| floor |`.
+/// Returns the floor of each room, from the table that begins with `| floor |`.
 fn floors(text: &str) -> BTreeMap<String, u8> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
     let mut floors = BTreeMap::new();
@@ -30,7 +30,7 @@ fn floors(text: &str) -> BTreeMap<String, u8> {
     floors
 }
 
-/// Rooms that a room depends on, tests of it aside.
+/// Returns the rooms on which each room depends, without dependencies of its tests.
 fn arrows() -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut arrows = BTreeMap::new();
     for folder in fs::read_dir(workspace().join("crates"))? {
@@ -71,7 +71,7 @@ fn every_room_has_a_floor_and_every_arrow_points_down() -> Result<()> {
     Ok(())
 }
 
-/// Everything that a room stands on, directly or not.
+/// Returns all rooms on which a room depends, directly or not.
 fn foundation(arrows: &BTreeMap<String, BTreeSet<String>>, room: &str) -> BTreeSet<String> {
     let (mut all, mut left) = (BTreeSet::new(), vec![room.to_string()]);
     while let Some(room) = left.pop() {
@@ -108,7 +108,7 @@ fn some_rooms_never_stand_on_others() -> Result<()> {
     Ok(())
 }
 
-/// Rooms in whose sources `unsafe` is a block, a function or an implementation.
+/// Returns the rooms whose sources have an `unsafe` block, function or implementation.
 fn unsafe_rooms() -> Result<BTreeSet<String>> {
     let mut rooms = BTreeSet::new();
     for folder in fs::read_dir(workspace().join("crates"))? {
@@ -155,7 +155,7 @@ fn unsafe_code_is_in_the_rooms_that_are_named() -> Result<()> {
     Ok(())
 }
 
-/// A file that no program names is a test that never runs.
+/// A file of tests that no program includes would never be run.
 #[test]
 fn every_file_of_tests_is_a_module_of_its_program() -> Result<()> {
     for room in fs::read_dir(workspace().join("crates"))? {

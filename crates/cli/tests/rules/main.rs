@@ -1,4 +1,4 @@
-//! Rules that the sources keep, whatever they do.
+//! Tests of rules for the sources.
 
 mod assembly;
 mod doc_lines;

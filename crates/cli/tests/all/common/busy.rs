@@ -1,11 +1,11 @@
-//! Other programs.
+//! Threads that act as other programs.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
 
-/// Threads that keep a CPU busy, until it is dropped.
+/// Threads that keep a CPU busy until this is dropped.
 pub struct Busy {
     cpu: usize,
     end: Arc<AtomicBool>,
@@ -13,17 +13,17 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// `threads` on the last CPU that this process may use.
+    /// Starts `threads` on the last CPU that this process may use.
     pub fn on_the_last_cpu(threads: usize) -> Busy {
         Busy::on(allowed()[allowed().len() - 1], threads)
     }
 
-    /// `threads` on the first CPU that this process may use.
+    /// Starts `threads` on the first CPU that this process may use.
     pub fn on_the_first_cpu(threads: usize) -> Busy {
         Busy::on(allowed()[0], threads)
     }
 
-    /// The CPU.
+    /// Returns the CPU.
     pub fn cpu(&self) -> usize {
         self.cpu
     }

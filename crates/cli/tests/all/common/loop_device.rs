@@ -1,4 +1,4 @@
-//! A loop device over memory.
+//! Loop device on a file in memory.
 
 use super::joulio;
 use std::fs;
@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A loop device, and a place for the journal.
+/// A loop device, with a folder for its image and the journal.
 pub struct Loop {
     /// Path of the device.
     pub device: String,
-    /// Folder of its image.
+    /// Folder of the image.
     pub room: TempDir,
 }
 
 impl Loop {
-    /// One of 8 MiB; `None`, and a line, where there is none to be had.
+    /// Creates a loop device of 8 MiB; `None`, and a line on standard error, if that is not possible here.
     pub fn new() -> Option<Loop> {
         Loop::with(8 << 20, &[])
     }
 
-    /// One of `bytes`, with more words for losetup(8).
+    /// Creates a loop device of `bytes`, with more arguments for losetup(8).
     pub fn with(bytes: u64, words: &[&str]) -> Option<Loop> {
         let room = TempDir::new_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
@@ -42,12 +42,12 @@ impl Loop {
         Some(Loop { device, room })
     }
 
-    /// Takes all of its blocks away, whoever has it open.
+    /// Removes all of its blocks, even while it is open.
     pub fn take_away(&self) {
         self.resize(0);
     }
 
-    /// Gives its blocks back.
+    /// Restores its blocks.
     pub fn give_back(&self) {
         self.resize(8 << 20);
     }
@@ -61,13 +61,13 @@ impl Loop {
         assert!(told.expect("losetup").success());
     }
 
-    /// File of its scheduler.
+    /// Returns the file of its scheduler.
     pub fn file(&self) -> PathBuf {
         let name = self.device.trim_start_matches("/dev/");
         format!("/sys/block/{name}/queue/scheduler").into()
     }
 
-    /// Schedulers that it offers.
+    /// Returns the schedulers that it offers.
     pub fn offered(&self) -> Vec<String> {
         let text = fs::read_to_string(self.file()).expect("read");
         let names = text.split_whitespace();
@@ -76,19 +76,19 @@ impl Loop {
             .collect()
     }
 
-    /// Scheduler that it has.
+    /// Returns its current scheduler.
     pub fn scheduler(&self) -> String {
         let text = fs::read_to_string(self.file()).expect("read");
         let set = text.split_once('[').expect("one is set").1;
         set.split_once(']').expect("closed").0.into()
     }
 
-    /// Sets the scheduler.
+    /// Sets its scheduler.
     pub fn set(&self, name: &str) {
         fs::write(self.file(), name).expect("set");
     }
 
-    /// The command, with a journal of its own.
+    /// Returns a command with a journal of its own.
     pub fn command(&self, line: &str) -> assert_cmd::Command {
         let mut command = joulio(line);
         command.env("XDG_STATE_HOME", self.room.path());

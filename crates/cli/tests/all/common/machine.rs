@@ -1,9 +1,9 @@
-//! File trees as machines have them.
+//! File trees of simulated machines.
 
 use std::fs;
 use tempfile::{TempDir, tempdir};
 
-/// Writes a file of a tree; who reads it meanwhile has the old one or the new one.
+/// Writes a file of a tree atomically: a reader sees the old content or the new one.
 pub fn file(tree: &TempDir, path: &str, text: &str) {
     let path = tree.path().join(path);
     fs::create_dir_all(path.parent().expect("a file in a folder")).expect("made");
@@ -12,7 +12,7 @@ pub fn file(tree: &TempDir, path: &str, text: &str) {
     fs::rename(new, path).expect("in its place");
 }
 
-/// A virtual machine without a meter.
+/// Returns the tree of a virtual machine without a meter.
 pub fn guest() -> TempDir {
     let tree = tempdir().expect("a temporary directory");
     let cpu = "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor sse\n";
@@ -26,7 +26,7 @@ pub fn guest() -> TempDir {
     tree
 }
 
-/// A server: a package whose counter stands still, and an ACPI power meter at 250 W.
+/// Returns the tree of a server: a package whose counter does not change, and an ACPI power meter at 250 W.
 pub fn server() -> TempDir {
     let tree = guest();
     file(&tree, "proc/cpuinfo", "vendor_id\t: GenuineIntel\n");

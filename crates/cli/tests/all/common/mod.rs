@@ -1,4 +1,4 @@
-//! Running the command.
+//! Functions that run the command.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 pub mod busy;
@@ -17,32 +17,32 @@ use std::process::{Child, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The command with the words of `line`.
+/// Returns the command with the arguments in `line`.
 pub fn joulio(line: &str) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("joulio");
     command.args(line.split_whitespace());
-    // Whoever runs the tests may have a narrow terminal.
+    // The terminal in which the tests run may be narrow.
     command.env_remove("COLUMNS");
     command
 }
 
-/// True in the whole gate, and where it is asked for: tests that measure for long, or often.
+/// Returns true in the complete gate, or if the environment requests it: tests then measure for longer, or more often.
 pub fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()
 }
 
-/// `all` in the whole gate, `few` where tests are to be short.
+/// Returns `all` in the complete gate, and `few` in short tests.
 pub fn thorough_or(all: u64, few: u64) -> u64 {
     if thorough() { all } else { few }
 }
 
-/// Flags of a run whose ramp nobody asks after: without one, unless all is to be tested.
+/// Returns flags for a run whose ramp does not matter: in short tests it has none.
 pub fn short_ramp() -> &'static str {
     if thorough() { "" } else { "--ramp_time 0" }
 }
 
-/// The command, to be begun: with the default action for signals that whoever runs the tests may
-/// ignore, as nohup(1) does.
+/// Returns the command, with default actions for signals: the process that runs the tests may ignore some, as with
+/// nohup(1).
 pub fn program() -> std::process::Command {
     let mut command = std::process::Command::new("env");
     command
@@ -51,7 +51,7 @@ pub fn program() -> std::process::Command {
     command
 }
 
-/// The command with the words of `line`, begun.
+/// Starts the command with the arguments in `line`.
 pub fn begin(line: &str) -> Child {
     program()
         .args(line.split_whitespace())
@@ -61,8 +61,8 @@ pub fn begin(line: &str) -> Child {
         .expect("it begins")
 }
 
-/// What `found` finds, as soon as it does. The test fails when that takes two minutes, which a
-/// command that has ended before would make it wait for.
+/// Waits until `found` returns a value. The test fails after two minutes, for example because the command has ended
+/// before.
 pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -76,8 +76,7 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 
 const CAP: Duration = Duration::from_secs(600);
 
-/// Waits until `child` has ended by itself. What hangs is ended after ten minutes, and the test with
-/// it.
+/// Waits until `child` has ended by itself. After ten minutes it is killed, and the test fails.
 pub fn wait_for_end(child: &mut Child) {
     let started = Instant::now();
     while child.try_wait().expect("wait").is_none() {
@@ -89,20 +88,20 @@ pub fn wait_for_end(child: &mut Child) {
     }
 }
 
-/// What the command leaves behind, when it ends by itself.
+/// Waits until the command has ended by itself, and returns its output.
 pub fn ended(mut child: Child) -> Output {
     wait_for_end(&mut child);
     child.wait_with_output().expect("output")
 }
 
-/// What the command with the words of `line` prints in `room`, when it succeeds.
+/// Returns what the successful command with the arguments in `line` prints in `room`.
 pub fn stdout(room: &Path, line: &str) -> String {
     let assert = joulio(line).current_dir(room).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-/// What `command`, a `joulio lab run`, prints when it does its runs. Where others have the CPUs, all of them may be kept
-/// apart, which is no success of the command's.
+/// Returns what `command`, a `joulio lab run`, prints if it did its runs. If other programs used the CPUs, all runs may
+/// be kept apart, which makes the command fail.
 pub fn lab_ran(command: &mut Command) -> String {
     let output = command.output().expect("it begins");
     if !output.status.success() {
@@ -114,8 +113,8 @@ pub fn lab_ran(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Begins the command with the words of `line` in `room` five times, and kills it when it has written one
-/// more line after the first to `file` than the time before.
+/// Starts the command with the arguments in `line` in `room` five times, and kills it when it has written one more line
+/// to `file` than the time before.
 pub fn killed_five_times(room: &Path, line: &str, file: &Path) {
     let lines = || fs::read(file).map_or(0, |text| text.iter().filter(|b| **b == b'\n').count());
     for kill in 1..=5 {
@@ -126,8 +125,8 @@ pub fn killed_five_times(room: &Path, line: &str, file: &Path) {
             .stderr(Stdio::null())
             .spawn()
             .expect("it begins");
-        // The header is a line too. A machine that is busy lets more of them be written: then there
-        // is nothing left to kill.
+        // The header is a line too. On a busy machine more lines may be written, and the command may end before it is
+        // killed.
         wait_for("record", || {
             (lines() > kill || child.try_wait().unwrap().is_some()).then_some(())
         });
@@ -137,25 +136,25 @@ pub fn killed_five_times(room: &Path, line: &str, file: &Path) {
     }
 }
 
-/// SIGINT.
+/// Sends SIGINT.
 pub fn interrupt(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
 }
 
-/// The JSON that a successful command prints.
+/// Returns the JSON that a successful command prints.
 pub fn json(line: &str) -> Value {
     let output = joulio(line).assert().success().get_output().stdout.clone();
     serde_json::from_slice(&output).expect("standard output is JSON")
 }
 
-/// The runs of a successful `joulio bench` with the flags of `line`.
+/// Returns the runs of a successful `joulio bench` with the flags in `line`.
 pub fn runs(line: &str) -> Vec<Value> {
     let report = json(&format!("bench --output json {line}"));
     report["runs"].as_array().expect("runs").clone()
 }
 
-/// `line` is refused, in words that hold every one of `hints`.
+/// Asserts that `line` is refused, with a message that contains all of `hints`.
 #[track_caller]
 pub fn refused_with(line: &str, hints: &[&str]) {
     let room = tempfile::tempdir().expect("a temporary directory");
@@ -165,8 +164,8 @@ pub fn refused_with(line: &str, hints: &[&str]) {
     }
 }
 
-/// Runs a command in `room` that is to be refused, and returns what it says: status 2, one line,
-/// nothing on standard output, nothing in `room` created or changed.
+/// Runs a command in `room` that has to be refused, and returns its message: status 2, one line, nothing on standard
+/// output, nothing in `room` created or changed.
 pub fn refused(room: &Path, line: &str) -> String {
     let before = contents(room);
     let said = failed(room, line, 2);
@@ -174,7 +173,7 @@ pub fn refused(room: &Path, line: &str) -> String {
     said
 }
 
-/// Runs a command in `room` that is to end with `status` and one line on standard error.
+/// Runs a command in `room` that has to end with `status` and one line on standard error; returns the line.
 pub fn failed(room: &Path, line: &str, status: i32) -> String {
     let assert = joulio(line).current_dir(room).assert();
     let output = assert.get_output();

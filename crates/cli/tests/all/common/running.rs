@@ -1,4 +1,4 @@
-//! A command that goes on.
+//! A command that runs during the test.
 
 use super::wait_for;
 use serde_json::Value;
@@ -8,28 +8,28 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
-/// A command that prints an object a line, as it runs.
+/// A running command that prints a JSON object on each line.
 pub struct Running {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Running {
-    /// With the words of `line`.
+    /// Starts the command with the arguments in `line`.
     pub fn begin(line: &str) -> Running {
         let mut child = super::begin(&format!("{line} --output json"));
         let lines = BufReader::new(child.stdout.take().expect("piped"));
         Running { child, lines }
     }
 
-    /// The next line.
+    /// Returns the next line.
     pub fn line(&mut self) -> Value {
         let mut text = String::new();
         self.lines.read_line(&mut text).expect("a line");
         serde_json::from_str(&text).expect("an object a line")
     }
 
-    /// The lines up to one that `ends`.
+    /// Returns the lines up to the first one for which `ends` is true.
     pub fn until(&mut self, ends: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut lines = Vec::new();
         for _ in 0..30 {
@@ -41,7 +41,7 @@ impl Running {
         panic!("it does not come: {lines:#?}");
     }
 
-    /// Interrupts it: it ends well.
+    /// Interrupts the command, which has to end successfully.
     pub fn end(mut self) {
         super::interrupt(&self.child);
         let mut rest = String::new();
@@ -52,12 +52,12 @@ impl Running {
     }
 }
 
-/// The threads of the jobs of a process, as folders of `/proc`.
+/// Returns the threads of a process's jobs, as folders of `/proc`.
 fn jobs(pid: u32) -> Vec<PathBuf> {
     threads(pid, "joulio-job")
 }
 
-/// The threads of a process whose names begin with `name`, as folders of `/proc`.
+/// Returns the threads of a process whose names begin with `name`, as folders of `/proc`.
 pub fn threads(pid: u32, name: &str) -> Vec<PathBuf> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
@@ -68,12 +68,12 @@ pub fn threads(pid: u32, name: &str) -> Vec<PathBuf> {
     folders.filter(named).collect()
 }
 
-/// Waits until a job's thread is there: signals are handled, and a run is about to begin.
+/// Waits until a job's thread exists: signals are handled, and a run is about to begin.
 pub fn wait_for_job(pid: u32) {
     wait_for("job", || (!jobs(pid).is_empty()).then_some(()));
 }
 
-/// How often one of the jobs has blocked: about once for each I/O that it waits for.
+/// Returns how often a job has blocked, which is about once for each I/O that it waits for.
 pub fn blocked(pid: u32) -> u64 {
     let blocked = jobs(pid).into_iter().map(|job| {
         let status = fs::read_to_string(job.join("status")).unwrap_or_default();
@@ -84,7 +84,7 @@ pub fn blocked(pid: u32) -> u64 {
     blocked.max().unwrap_or(0)
 }
 
-/// How long one of the jobs has had a CPU.
+/// Returns the CPU time that a job has had.
 pub fn ran(pid: u32) -> Duration {
     let ran = jobs(pid).into_iter().map(|job| {
         let times = fs::read_to_string(job.join("schedstat")).unwrap_or_default();
@@ -94,7 +94,7 @@ pub fn ran(pid: u32) -> Duration {
     ran.max().unwrap_or_default()
 }
 
-/// Waits until a job is in the midst of its I/Os, or of a wait.
+/// Waits until a job is doing I/Os, or waiting for them.
 pub fn wait_for_work(pid: u32) {
     let works = || blocked(pid) > 1 || ran(pid) > Duration::from_millis(10);
     wait_for("job at work", || works().then_some(()));

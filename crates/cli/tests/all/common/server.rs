@@ -1,4 +1,4 @@
-//! A server of an emulated device, for tests that use one over its socket.
+//! Server of an emulated device, for tests that use one through its socket.
 
 use super::wait_for_end;
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,15 +6,15 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// `joulio serve`, killed when it is dropped if it still runs.
+/// A running `joulio serve`, killed when this is dropped if it still runs.
 pub struct Server {
     child: Child,
-    /// First line of its output, by which it takes hosts.
+    /// First line of its output, after which it accepts hosts.
     pub said: String,
 }
 
 impl Server {
-    /// A server of a device of `size` at `socket` in `room`, with further `words`.
+    /// Starts a server of a device of `size` at `socket` in `room`, with the additional arguments `words`.
     pub fn start(room: &Path, socket: &str, size: &str, words: &[&str]) -> Server {
         let line = format!("serve --device emulated:instant,size={size} --socket {socket}");
         let mut child = super::program()
@@ -31,13 +31,13 @@ impl Server {
         Server { child, said }
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills it and waits until it is gone.
     pub fn kill(mut self) {
         self.signal(Signal::KILL);
         wait_for_end(&mut self.child);
     }
 
-    /// Ends it as a user would; it is to end well, and its socket `s` in `room` with it.
+    /// Ends it as a user would. It has to end successfully and remove its socket `s` in `room`.
     pub fn end(mut self, room: &Path) {
         self.signal(Signal::TERM);
         wait_for_end(&mut self.child);

@@ -1,4 +1,4 @@
-//! Commands that change settings, on a tree in a folder.
+//! Commands that change settings, on a file tree in a folder.
 
 use super::joulio;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 
-/// A room with a journal, and with the tree of a system with a disk `d`.
+/// A folder with a journal, and with the tree of a system that has a disk `d`.
 pub struct Room(TempDir);
 
 impl Room {
@@ -48,12 +48,12 @@ impl Room {
         command.output().expect("it runs")
     }
 
-    /// A command with the words of `line`, begun.
+    /// Starts a command with the arguments in `line`.
     pub fn begin(&self, line: &str) -> Child {
         self.begin_into(line, Stdio::piped())
     }
 
-    /// The same, which prints to `out`.
+    /// Starts a command with the arguments in `line`, which prints to `out`.
     pub fn begin_into(&self, line: &str, out: Stdio) -> Child {
         let mut command = super::program();
         command
@@ -64,7 +64,7 @@ impl Room {
         command.spawn().expect("it starts")
     }
 
-    /// On the tree.
+    /// Runs `joulio knobs` on the tree.
     pub fn knobs(&self, line: &str) -> Output {
         self.ran(&format!("knobs {line} --root {}", self.root().display()))
     }
@@ -74,7 +74,7 @@ impl Room {
         files.into_iter().flatten().count()
     }
 
-    /// One that has set `line`, for a long time.
+    /// Starts a command that holds the settings in `line` for a long time.
     pub fn holding(&self, line: &str) -> Holder {
         let mut child = super::program()
             .args(["knobs", "--for", "10m"])
@@ -120,7 +120,7 @@ pub fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into()
 }
 
-/// A pipe into which nothing more goes.
+/// Returns a pipe that is full.
 pub fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().expect("a pipe");
     let flags = fcntl_getfl(&writer).expect("flags");
@@ -131,7 +131,7 @@ pub fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// Sends `signal` until the command ends; its status, and what it said.
+/// Sends `signal` until the command ends; returns its status and its messages.
 pub fn ended_by_many(mut child: Child, signal: Signal) -> (Option<i32>, String) {
     while child.try_wait().expect("waited for").is_none() {
         kill_process(Pid::from_child(&child), signal).expect("sent");

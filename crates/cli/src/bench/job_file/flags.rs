@@ -302,7 +302,9 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let bytes = parse_size(value).map_err(|why| given.refused(&why))?;
     let bs = block_size(options)?.filter(|bs| (1..=bytes).contains(bs));
     let bs = bs.ok_or_else(|| {
-        given.refused("a rate in bytes needs one block size and at least one I/O per second: write rate_iops")
+        given.refused(
+            "a rate in bytes needs one block size and at least one I/O per second: write rate_iops",
+        )
     })?;
     let below = bytes / bs;
     let nearest = below + u64::from(bytes % bs > bs / 2);

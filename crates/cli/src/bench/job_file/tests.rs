@@ -277,11 +277,7 @@ fn what_is_wrong_has_its_line_and_says_what_to_do() {
         ("[global]\nbs=4k\n", 1, "no job"),
         ("[a\n", 1, "write [name]"),
         ("[a]\nbs=4k\nfoo=1\n", 3, "foo: not an option here"),
-        (
-            "[a]\ndirect=0\n",
-            2,
-            "the page cache is not measured",
-        ),
+        ("[a]\ndirect=0\n", 2, "the page cache is not measured"),
         ("[a]\nbssplit=4k/50:8k/50,4k\n", 2, "give one list"),
         ("[a]\nbssplit=4k/50:8k/50\nsize=1m\n", 3, "number_ios"),
         ("[a]\nrate=1k\n", 2, "write rate_iops"),

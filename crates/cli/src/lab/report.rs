@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, terminal_width};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use joulio_lab::campaign::report;
@@ -50,10 +50,8 @@ fn text(report: &Report, page: &str) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-    let columns = terminal
-        .map(|size| size.ws_col)
-        .filter(|columns| *columns > 0);
+    // As wide as the lines that `print` makes, which would break longer ones again.
+    let columns = terminal_width().and_then(|columns| u16::try_from(columns).ok());
     table.set_width(columns.unwrap_or(WIDTH));
     for finding in findings(report) {
         let outcome = finding.outcome.map_or("", outcome_word);

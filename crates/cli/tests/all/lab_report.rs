@@ -1,6 +1,6 @@
 //! `joulio lab report`: a page from results.
 
-use crate::common::{refused, stdout};
+use crate::common::{joulio, refused, stdout};
 use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
@@ -103,6 +103,27 @@ fn a_report_judges_each_observation_and_says_what_it_rests_on() {
     assert_eq!(printed, Some(120_470.0));
     let needs = set["figures"][1]["problem"].as_str().unwrap();
     assert!(needs.contains("a guest"), "{needs}");
+}
+
+#[test]
+fn sentences_are_broken_once_at_the_width_that_is_given() {
+    let (room, _) = reported();
+    let mut report = joulio("lab report out");
+    let output = report
+        .env("COLUMNS", "60")
+        .current_dir(room.path())
+        .output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let table = text.split("\n\nThe page").next().unwrap();
+    let mut lines = table.lines().skip(1);
+    // A line is an outcome and its sentence, or the sentence's next words, below the first.
+    let column = lines
+        .clone()
+        .find_map(|line| line.find("Polling does more"));
+    let column = column.expect("the first observation");
+    let stands =
+        |line: &str| line.len() <= 60 && line.chars().nth(column).is_some_and(|c| c != ' ');
+    assert!(lines.all(stands), "{text}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub struct Tile {
     samples: [Vec<f64>; 2],
     /// Probability that chance alone makes a difference as large, corrected; `None`: not known.
     pub p: Option<f64>,
-    /// Whether the difference counts, or why it does not.
+    /// Verdict on the difference: it counts, or the reason why it does not.
     pub tie: Tie,
     /// Methods compared, the best first.
     pub entries: Vec<Entry>,

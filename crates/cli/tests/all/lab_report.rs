@@ -2,6 +2,7 @@
 
 use crate::common::{joulio, refused, stdout};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use tempfile::TempDir;
 
@@ -115,15 +116,13 @@ fn sentences_are_broken_once_at_the_width_that_is_given() {
         .output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
     let table = text.split("\n\nThe page").next().unwrap();
-    let mut lines = table.lines().skip(1);
     // A line is an outcome and its sentence, or the sentence's next words, below the first.
-    let column = lines
-        .clone()
-        .find_map(|line| line.find("Polling does more"));
-    let column = column.expect("the first observation");
-    let stands =
-        |line: &str| line.len() <= 60 && line.chars().nth(column).is_some_and(|c| c != ' ');
-    assert!(lines.all(stands), "{text}");
+    let indent = |line: &str| line.chars().take_while(|c| *c == ' ').count();
+    let indents: BTreeSet<_> = table.lines().skip(1).map(indent).collect();
+    assert!(indents.len() == 2 && indents.contains(&1), "{text}");
+    let width = |line: &str| line.chars().count();
+    // The sign of an outcome is two characters in one column.
+    assert!(table.lines().all(|line| width(line) <= 61), "{text}");
 }
 
 #[test]

@@ -140,8 +140,9 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
         number(&of("poll", "twin"), "lost_ms_per_second") > 300.0,
         "{report:#}"
     );
-    let had = |mode: &str| number(&of(mode, "twin"), "neighbour_percent");
-    assert!(had("interrupt") > had("poll"), "{report:#}");
+    // What the neighbour gets depends on the costs that were measured, which a busy machine makes any.
+    let lost = |mode: &str| number(&of(mode, "twin"), "lost_ms_per_second");
+    assert!(lost("interrupt") < lost("poll"), "{report:#}");
     // Neighbours are only meaningful with --check.
     let room = TempDir::new().unwrap();
     let said = refused(room.path(), "calibrate --neighbours 1");

@@ -64,6 +64,8 @@ pub struct Schedule {
     sizes: Option<WeightedAliasIndex<u32>>,
     /// True if the job stalls, or draws the size of each I/O.
     is_rare: bool,
+    /// Time from which the job issues no more I/Os; [`Nanos::MAX`] as long as it does.
+    all_issued: Nanos,
     random: Pcg64Mcg,
 }
 
@@ -99,6 +101,7 @@ impl Schedule {
             burst: 0,
             is_rare: split.is_some() || matches!(job.arrivals, Arrivals::Think { .. }),
             sizes: split.and_then(BlockSizeSplit::draw),
+            all_issued: Nanos::MAX,
             random: Pcg64Mcg::seed_from_u64(job.seed ^ (seed as u64 + 1) << 32),
             loads,
         };
@@ -191,8 +194,17 @@ impl Schedule {
         }
     }
 
-    /// Returns the number of I/Os of open loops that arrive before `end`, from the next one on; at most `max`.
+    /// Reports that the job has issued all its I/Os at `at`: later arrivals are none of its own. Only the first call
+    /// has an effect.
+    #[inline]
+    pub fn all_issued(&mut self, at: Nanos) {
+        self.all_issued = self.all_issued.min(at);
+    }
+
+    /// Returns the number of I/Os of open loops that arrive before `end` and before the job has issued all, from the
+    /// next one on; at most `max`.
     pub fn left(mut self, end: Nanos, max: u64) -> u64 {
+        let end = end.min(self.all_issued);
         let mut left = self.left_of_load(end, max);
         while left < max && self.until < end {
             self.next_load();
@@ -376,6 +388,16 @@ mod tests {
             phase(10, 4096, Arrivals::Every(us(5))),
             phase(10, 4096, Arrivals::Closed),
         ]);
+        assert_eq!(schedule.left(us(40), 99), 4);
+    }
+
+    #[test]
+    fn what_arrives_after_the_last_io_is_not_left() {
+        let us = Nanos::from_micros;
+        let mut schedule = schedule(vec![phase(100, 4096, Arrivals::Every(us(5)))]);
+        schedule.all_issued(us(20));
+        schedule.all_issued(us(30));
+        assert_eq!(schedule.clone().left(us(15), 99), 3);
         assert_eq!(schedule.left(us(40), 99), 4);
     }
 

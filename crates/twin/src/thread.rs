@@ -429,7 +429,7 @@ impl<'a> JobThread<'a> {
                 self.make::<SHAPE>(index, at, seat);
                 let queue = self.queue_mut::<SHAPE>(index);
                 if SHAPE == SEVERAL && queue.left == 0 {
-                    queue.all_issued = queue.all_issued.min(at);
+                    queue.schedule.all_issued(at);
                 }
             }
         }
@@ -461,10 +461,7 @@ impl<'a> JobThread<'a> {
     /// Returns the number of arrivals that were due by `at` and not issued, at most `max` of each queue.
     fn due(&self, at: Nanos, max: impl Fn(&DeviceQueue) -> u64) -> u64 {
         let end = self.end.min(at);
-        let left = |queue: &DeviceQueue| {
-            let end = end.min(queue.all_issued);
-            queue.schedule.clone().left(end, max(queue))
-        };
+        let left = |queue: &DeviceQueue| queue.schedule.clone().left(end, max(queue));
         left(&self.queue) + self.others.iter().map(left).sum::<u64>()
     }
 

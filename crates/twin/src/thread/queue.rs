@@ -14,9 +14,6 @@ pub(crate) struct DeviceQueue {
     pub(super) schedule: Schedule,
     /// Number of I/Os still to be issued.
     pub(super) left: u64,
-    /// Time at which the last I/O of a limited number was issued, for a job with several devices; otherwise
-    /// `Nanos::MAX`.
-    pub(super) all_issued: Nanos,
     /// Number of completions that the latest poll took.
     pub(super) ended: usize,
 }
@@ -35,7 +32,6 @@ impl DeviceQueue {
             in_flight: InFlight::new(job.iodepth),
             schedule: Schedule::of_assignment(job, index, assignment, Nanos::ZERO),
             left: u64::MAX,
-            all_issued: Nanos::MAX,
             ended: 0,
         }
     }

@@ -65,8 +65,6 @@ pub(super) struct DeviceWork<B> {
     pub(super) buffers: Vec<B>,
     /// Number of I/Os issued in the present part, ramp or measured; a trim and its write count once.
     pub(super) issued: u64,
-    /// Time in an open loop since which there has been nothing more to issue; [`Nanos::MAX`] while there is.
-    pub(super) all_issued: Nanos,
     pub(super) checked: VerifyResult,
     pub(super) totals: IoTotals,
 }
@@ -94,7 +92,6 @@ impl<B> DeviceWork<B> {
             in_flight: InFlight::new(depth),
             buffers: prepared.buffers,
             issued: 0,
-            all_issued: Nanos::MAX,
             checked: VerifyResult::default(),
             totals: IoTotals::default(),
         }

@@ -237,8 +237,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         let of_device = |device: &DeviceWork<_>| {
             let max = |n: u64| wanted(device, n).saturating_mul(arrivals);
             let max = self.worker.job.number_ios.map_or(u64::MAX, max);
-            let schedule = device.schedule.clone();
-            schedule.left(end.min(device.all_issued), max)
+            device.schedule.clone().left(end, max)
         };
         self.devices.iter().map(of_device).sum()
     }
@@ -302,8 +301,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             if device.in_flight.is_empty() {
                 device.schedule.drained(at);
             }
-            if device.all_issued == Nanos::MAX && !device.has_more(limit) {
-                device.all_issued = at;
+            if !device.has_more(limit) {
+                device.schedule.all_issued(at);
             }
         }
         while let Some(next) = self.devices[number].next_io(at, limit) {

@@ -1,10 +1,10 @@
 //! Errors of experiments.
 
 use super::energy::EnergyError;
+use super::io_logs::IoLogError;
 use super::settings::SettingError;
 use crate::error::OpenError;
 use crate::external::ExternalError;
-use crate::output_file::OutputFileError;
 use crate::virtual_time::VirtualError;
 use joulio_host::ChangeError;
 use joulio_host::knobs::KnobError;
@@ -41,8 +41,8 @@ pub enum ExperimentError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// A log of I/Os cannot be written.
-    #[error("the log of the I/Os: {0}")]
-    Log(#[from] OutputFileError),
+    #[error(transparent)]
+    Log(#[from] IoLogError),
 }
 
 impl ExperimentError {
@@ -58,7 +58,7 @@ impl ExperimentError {
             ExperimentError::External(error) => error.is_unfit(),
             ExperimentError::Change(error) => !error.leaves_changes(),
             ExperimentError::Run(error) => matches!(error, RunError::Job(_)),
-            ExperimentError::Log(_) => false,
+            ExperimentError::Log(error) => matches!(error, IoLogError::SameFile(_)),
         }
     }
 

@@ -1,13 +1,23 @@
 //! Logs of I/Os in fio's file format.
 
 use super::cpus::wrong;
-use super::error::ExperimentError;
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use joulio_units::{Nanos, Operation};
-use joulio_workload::{JobLog, LoggedIo};
+use joulio_workload::{JobError, JobLog, LoggedIo};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// Reason why the logs cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum IoLogError {
+    /// Two runs would write the same file.
+    #[error(transparent)]
+    SameFile(#[from] JobError),
+    /// A file cannot be written.
+    #[error("the log of the I/Os: {0}")]
+    File(#[from] OutputFileError),
+}
 
 /// Logs that are requested, with `--write_lat_log` and similar flags.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +76,7 @@ impl IoLogs {
     ///
     /// # Errors
     /// A file cannot be written, or two runs would write the same file.
-    pub fn check(&self, names: &[String], before: usize) -> Result<(), ExperimentError> {
+    pub fn check(&self, names: &[String], before: usize) -> Result<(), IoLogError> {
         for (kind, prefix) in self.kinds() {
             let mut files: HashMap<PathBuf, &String> = HashMap::new();
             for name in names {
@@ -88,7 +98,7 @@ impl IoLogs {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(&self, name: &str, before: usize, logs: &[JobLog]) -> Result<(), OutputFileError> {
+    pub fn write(&self, name: &str, before: usize, logs: &[JobLog]) -> Result<(), IoLogError> {
         for (kind, prefix) in self.kinds() {
             for log in logs {
                 let path = path(prefix, name, kind, before + log.job);

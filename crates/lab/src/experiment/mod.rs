@@ -27,7 +27,7 @@ pub(crate) use cpus::check_cpus;
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};
-pub use io_logs::IoLogs;
+pub use io_logs::{IoLogError, IoLogs};
 pub use manifest::Manifest;
 pub use missing::{MissingRuns, run_name};
 pub use neighbours::Neighbours;

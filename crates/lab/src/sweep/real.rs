@@ -6,7 +6,7 @@ use super::machine::machine_here;
 use super::options::{SweepOptions, SweepOptionsError, devices_text};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
-use crate::experiment::{ExperimentError, Manifest, Neighbours, Observer, Testbed};
+use crate::experiment::{ExperimentError, IoLogError, Manifest, Neighbours, Observer, Testbed};
 use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
@@ -78,7 +78,8 @@ impl<'a> RealRunner<'a> {
                 section
                     .base
                     .io_logs
-                    .check(&names, self.options.jobs_before)?;
+                    .check(&names, self.options.jobs_before)
+                    .map_err(ExperimentError::from)?;
             }
         }
         for run in self.runs {
@@ -374,7 +375,9 @@ impl From<SweepOptionsError> for RunFailure {
         match error {
             ExperimentError::Change(_) => RunFailure::Fatal(error),
             ExperimentError::Run(RunError::Job(_)) => RunFailure::Unfit(why),
-            ExperimentError::Run(_) | ExperimentError::Log(_) => RunFailure::Failed(why),
+            ExperimentError::Run(_) | ExperimentError::Log(IoLogError::File(_)) => {
+                RunFailure::Failed(why)
+            }
             ExperimentError::External(error) if !error.is_unfit() => RunFailure::Failed(why),
             // The device was present when the sweep began, and may be present again for the next run.
             ExperimentError::Open(open) if open.is_lost() => RunFailure::Failed(why),

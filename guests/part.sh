@@ -2,6 +2,9 @@
 # Sourced by the tests: each part of one says what it is when it begins, and what it took when it ends; and what a test
 # has started ends with it.
 
+# shellcheck source=guests/processes.sh
+source "${BASH_SOURCE[0]%/*}/processes.sh"
+
 part_name='' part_start=0 part_cpu=0
 
 # The CPU time of all that this shell has waited for, in hundredths of a second, as $cpu.
@@ -31,12 +34,7 @@ part_end() {
 # a signal leaves a guest running. Bash does not wait for a command when a signal ends it, nor passes the signal on; a
 # command in the background does not hear Ctrl-C; and what runs a function there is a shell between.
 end_all() {
-	local all=("$$") at one children
-	for ((at = 0; at < ${#all[@]}; at++)); do
-		children=''
-		{ read -r children <"/proc/${all[at]}/task/${all[at]}/children"; } 2>/dev/null || true
-		for one in $children; do all+=("$one"); done
-	done
-	kill "${all[@]:1}" 2>/dev/null || true
+	# shellcheck disable=SC2046 # one word a process
+	kill $(descendants "$$") 2>/dev/null || true
 	wait
 }

@@ -1,6 +1,6 @@
 //! Arenas: one memory that a device reaches, the library's or the program's own, and buffers out of it.
 
-use crate::buffer::{Buffer, joulio_buffer};
+use crate::buffer_handle::{Buffer, joulio_buffer};
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};

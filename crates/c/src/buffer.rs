@@ -1,104 +1,12 @@
 //! Buffers: DMA memory that C reads and writes in place.
 
+use crate::buffer_handle::{Buffer, in_flight, joulio_buffer};
 use crate::controller::joulio_controller;
-use crate::error::{Failure, failed, guarded, guarded_pointer};
-use crate::handle::{self, Handle, Spare};
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle;
 use joulio_device::DmaBuffer;
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint, c_void};
-
-/// Memory that a device reaches. From the call that submits it until its completion it belongs to the device: the
-/// program must not read, write or free it.
-pub struct joulio_buffer {
-    _private: [u8; 0],
-}
-
-impl Handle for joulio_buffer {
-    type Value = Buffer;
-    const NAME: &'static str = "buffer";
-    const MARK: u64 = u64::from_le_bytes(*b"jlBuffer");
-    fn spare() -> &'static Spare {
-        static SPARE: Spare = Spare::new();
-        &SPARE
-    }
-}
-
-/// State behind a buffer's handle.
-pub(crate) struct Buffer {
-    /// Memory of the buffer; `None` while the device has it.
-    memory: Option<DmaBuffer>,
-    /// Tag of the command in flight.
-    pub(crate) tag: u64,
-    /// Whether the device keeps the memory for good: its queue was destroyed with the buffer in flight, or its
-    /// controller could not be made to let go of it.
-    is_lost: bool,
-    /// Next buffer of a list in flight; NULL if there is none.
-    pub(crate) next: *mut joulio_buffer,
-    data: *mut u8,
-    len: usize,
-}
-
-// SAFETY: the pointers are that of the memory, which is `Send`, and one to a handle, which like this one is used by one
-// thread at a time.
-unsafe impl Send for Buffer {}
-
-impl Buffer {
-    pub(crate) fn new(mut memory: DmaBuffer) -> Buffer {
-        Buffer {
-            data: memory.as_mut_ptr(),
-            len: memory.len(),
-            memory: Some(memory),
-            tag: 0,
-            is_lost: false,
-            next: std::ptr::null_mut(),
-        }
-    }
-
-    /// Length in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Takes the memory out, for a command with `tag`; `None` if it is in flight.
-    #[inline]
-    pub(crate) fn take(&mut self, tag: u64) -> Option<DmaBuffer> {
-        let memory = self.memory.take()?;
-        self.tag = tag;
-        Some(memory)
-    }
-
-    /// Returns the buffer to the caller.
-    #[inline]
-    pub(crate) fn put(&mut self, memory: DmaBuffer) {
-        self.put_from(&mut Some(memory));
-    }
-
-    /// Returns the buffer to the caller, with the memory taken out of `memory`.
-    #[inline(always)]
-    pub(crate) fn put_from(&mut self, memory: &mut Option<DmaBuffer>) {
-        // There is no memory to drop while the device has it.
-        std::mem::forget(std::mem::replace(&mut self.memory, memory.take()));
-    }
-
-    /// Returns the buffer to the caller without its memory, which the device keeps.
-    pub(crate) fn lose(&mut self) {
-        self.is_lost = true;
-    }
-}
-
-#[cold]
-pub(crate) fn in_flight() -> Failure {
-    Failure::new(
-        Errno::BUSY,
-        "the buffer is in flight: it can be used again when its command has completed",
-    )
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) extern "C" fn refuse_in_flight() -> c_int {
-    failed(&in_flight())
-}
 
 /// Allocates a zeroed buffer of `length` bytes (at least 1) for commands to `controller`, on a page
 /// boundary. NULL: joulio_error() says why.

@@ -1,13 +1,14 @@
 //! Commands with a buffer or none, and the doorbell.
 
-use crate::any_queue::What;
-use crate::buffer::joulio_buffer;
-use crate::completions::{has_room, joulio_completion, no_room};
+use crate::any_commands::What;
+use crate::buffer_handle::joulio_buffer;
 use crate::error::{Failure, failed, guarded};
 use crate::handle;
-use crate::queue::{joulio_queue, refuse_write};
+use crate::io::{joulio_completion, joulio_io};
+use crate::queue_handle::{joulio_queue, refuse_write};
+use crate::sink::{has_room, no_room};
 use joulio_nvme::{MAX_RANGES, Transfer};
-use joulio_nvme_spec::{Command, NvmOpcode};
+use joulio_nvme_spec::Command;
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint};
 
@@ -19,27 +20,6 @@ pub struct joulio_range {
     pub lba: u64,
     /// Number of logical blocks.
     pub blocks: u32,
-}
-
-/// A read: the opcode of joulio_io (NVM figure 22).
-pub const JOULIO_READ: c_uint = 2;
-/// A write.
-pub const JOULIO_WRITE: c_uint = 1;
-
-/// A read or a write, for joulio_submit_and_wait().
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct joulio_io {
-    /// First logical block.
-    pub lba: u64,
-    /// Buffer that is read into or written from.
-    pub buffer: *mut joulio_buffer,
-    /// Value that is returned with its completion.
-    pub tag: u64,
-    /// Number of logical blocks.
-    pub blocks: u32,
-    /// JOULIO_READ or JOULIO_WRITE.
-    pub opcode: c_uint,
 }
 
 /// Submits a read of `blocks` logical blocks from `lba` into `buffer`. Returns 0, or a negative errno: -EAGAIN: the
@@ -223,20 +203,6 @@ pub(crate) unsafe fn command_at(command: *const u8) -> Result<Command, Failure> 
     // SAFETY: by the caller.
     let bytes = unsafe { command.cast::<[u8; size_of::<Command>()]>().read() };
     Ok(zerocopy::transmute!(bytes))
-}
-
-/// Whether a command certainly changes nothing on the namespace.
-pub(crate) fn only_reads(opcode: NvmOpcode) -> bool {
-    matches!(
-        opcode,
-        NvmOpcode::FLUSH
-            | NvmOpcode::READ
-            | NvmOpcode::COMPARE
-            | NvmOpcode::VERIFY
-            | NvmOpcode::RESERVATION_REPORT
-            | NvmOpcode::IO_MANAGEMENT_RECEIVE
-            | NvmOpcode::ZONE_MANAGEMENT_RECEIVE
-    )
 }
 
 /// Rings the doorbell for all commands submitted since the last ring. Returns 0, or a negative errno.

@@ -1,5 +1,6 @@
 //! Failures in C: a negative errno, and a line of text kept for the thread.
 
+use joulio_nvme::SubmitError;
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};
@@ -102,6 +103,17 @@ pub(crate) fn failed(failure: &Failure) -> c_int {
     }
     LAST.set(text);
     -failure.errno.raw_os_error()
+}
+
+/// Makes the failure of a command that was not submitted.
+#[cold]
+pub(crate) fn refused(reason: &SubmitError) -> Failure {
+    let errno = match reason {
+        SubmitError::QueueFull => Errno::AGAIN,
+        SubmitError::Unsupported { .. } => Errno::NOTSUP,
+        _ => Errno::INVAL,
+    };
+    Failure::new(errno, reason)
 }
 
 /// Text of the last failure of the calling thread, one line in English of at most 1023 bytes; empty before

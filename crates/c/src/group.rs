@@ -1,11 +1,12 @@
 //! Groups: queues that one thread waits for together.
 
-use crate::completions::{check_room, joulio_completion};
 use crate::controller::joulio_controller;
 use crate::error::{Failure, guarded, guarded_pointer};
 use crate::handle::{self, Handle, Spare};
-use crate::opened_group::AnyGroup;
-use crate::queue::{joulio_counters, joulio_queue};
+use crate::io::joulio_completion;
+use crate::queue::joulio_counters;
+use crate::queue_handle::{AnyGroup, joulio_queue};
+use crate::sink::check_room;
 use rustix::io::Errno;
 use std::ffi::{c_int, c_uint};
 
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn joulio_group_join(
         let group = unsafe { handle::get(group) }?;
         // SAFETY: by the caller.
         let joining = unsafe { handle::get(queue) }?;
-        joining.become_by(|opened| opened.join(&*group.opened, queue))?;
+        joining.become_by(|opened| group.opened.join(opened, queue))?;
         Ok(0)
     })
 }
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn joulio_group_leave(
         let group = unsafe { handle::get(group) }?;
         // SAFETY: by the caller.
         let leaving = unsafe { handle::get(queue) }?;
-        leaving.become_by(|opened| opened.leave(&*group.opened))?;
+        leaving.become_by(|opened| group.opened.leave(opened))?;
         leaving.note_left();
         Ok(0)
     })

@@ -6,15 +6,16 @@
 //! handle of its buffer, so that a completion finds its buffer; destroying a queue marks the buffers of its
 //! commands in flight as lost. `include/joulio.h` is generated from these sources.
 //!
-//! Each I/O calls functions of the queue's back end (`any_queue::Calls`), which get the queue's handle. They try
+//! Each I/O calls functions of the queue's back end (`queue_handle::Calls`), which get the queue's handle. They try
 //! the fast path first, [`joulio_nvme::QueuePair::transfer_page`] and [`joulio_nvme::QueuePair::reap_usual`]; if it
 //! does not apply, they call the ordinary path, without holding a borrow of the queue.
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
 
 mod admin;
-mod any_queue;
+mod any_commands;
 mod arena;
 mod buffer;
+mod buffer_handle;
 mod commands;
 mod completions;
 mod controller;
@@ -22,26 +23,32 @@ mod error;
 mod file;
 mod group;
 mod handle;
+mod io;
 mod list;
 mod meters;
 mod opened;
 mod opened_group;
 mod opened_queue;
 mod queue;
+mod queue_handle;
 mod seat;
+mod sink;
 mod slots;
 mod volume;
 
 pub use admin::*;
 pub use arena::*;
 pub use buffer::*;
+pub use buffer_handle::joulio_buffer;
 pub use commands::*;
 pub use completions::*;
 pub use controller::*;
 pub use error::*;
 pub use file::*;
 pub use group::*;
+pub use io::*;
 pub use list::*;
 pub use meters::*;
 pub use queue::*;
+pub use queue_handle::joulio_queue;
 pub use volume::*;

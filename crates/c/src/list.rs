@@ -1,11 +1,11 @@
 //! Commands with a list of buffers: scatter on a read, gather on a write.
 
-use crate::any_queue::Scattered;
-use crate::buffer::{Buffer, in_flight, joulio_buffer};
+use crate::any_commands::Scattered;
+use crate::buffer_handle::{give_back, in_flight, joulio_buffer};
 use crate::commands::command_at;
-use crate::error::{Failure, guarded};
+use crate::error::{Failure, guarded, refused};
 use crate::handle;
-use crate::queue::{Queue, joulio_queue, refused};
+use crate::queue_handle::{Queue, joulio_queue};
 use crate::slots::DriverTag;
 use joulio_device::BufferList;
 use rustix::io::Errno;
@@ -139,12 +139,10 @@ unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failur
         // SAFETY: by the caller.
         let taken = unsafe { handle::get(part.buffer) }.and_then(|held| {
             let end = part.offset.checked_add(part.length);
-            if end.is_none_or(|end| end > held.len()) {
+            if end.is_none_or(|end| end > held.len) {
                 let text = format!(
                     "{} bytes at {} of a buffer of {}",
-                    part.length,
-                    part.offset,
-                    held.len()
+                    part.length, part.offset, held.len
                 );
                 return Err(Failure::new(Errno::INVAL, text));
             }
@@ -164,28 +162,4 @@ unsafe fn take_all(parts: &[joulio_part], tag: u64) -> Result<BufferList, Failur
         }
     }
     Ok(list)
-}
-
-/// Returns the buffers of a list, whose handles begin at `first`, to the caller.
-pub(crate) fn give_back(first: *mut joulio_buffer, list: BufferList) {
-    let mut memory = list.into_iter();
-    each(first, |held| match memory.next() {
-        Some(memory) => held.put(memory),
-        None => held.lose(),
-    });
-}
-
-/// Marks the buffers of a list, whose handles begin at `first`, as lost: the device keeps them.
-pub(crate) fn lose_all(first: *mut joulio_buffer) {
-    each(first, Buffer::lose);
-}
-
-/// Calls `run` for each handle of a list in flight, from `first` on.
-fn each(mut buffer: *mut joulio_buffer, mut run: impl FnMut(&mut Buffer)) {
-    while !buffer.is_null() {
-        // SAFETY: a buffer in flight cannot be freed.
-        let held = unsafe { handle::known(buffer) };
-        buffer = std::mem::replace(&mut held.next, std::ptr::null_mut());
-        run(held);
-    }
 }

@@ -1,8 +1,8 @@
 //! Controllers of any back end behind one type.
 
-use crate::any_queue::AnyQueue;
-use crate::opened_group::{AnyGroup, Members};
+use crate::opened_group::Members;
 use crate::opened_queue::OpenedQueue;
+use crate::queue_handle::{AnyGroup, AnyQueue};
 use ::joulio_volume::{BlockStore, NvmeStore, StoreError};
 use joulio_device::{Arena, Device, DmaBuffer, SharedMemory};
 use joulio_host::controller::{OwnAddress, SharedPowerControl, open_pcie, open_vfio_user};

@@ -1,13 +1,12 @@
 //! Groups of queue pairs of any back end behind one type.
 
-use crate::any_queue::{AnyQueue, Backlog, Calls};
-use crate::commands::joulio_io;
-use crate::completions::{Sink, ended, hand_out, joulio_completion};
 use crate::error::{Failure, failed, guarded_io};
 use crate::handle;
-use crate::opened_queue::{OpenedQueue, deadline, not_a_member};
-use crate::queue::{Queue, joulio_queue};
+use crate::io::{joulio_completion, joulio_io};
+use crate::opened_queue::{OpenedQueue, deadline};
+use crate::queue_handle::{AnyGroup, AnyQueue, Backlog, Calls, Queue, joulio_queue};
 use crate::seat::{Seat, ring, submit_all, transfer};
+use crate::sink::{Sink, ended, hand_out};
 use joulio_device::Device;
 use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair};
 use joulio_wait::WaitCounters;
@@ -17,28 +16,6 @@ use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// A group of queues of any back end.
-pub(crate) trait AnyGroup: Send + Any {
-    /// Number of queues.
-    fn count(&self) -> usize;
-    fn outstanding(&self) -> usize;
-    fn counters(&self) -> WaitCounters;
-    /// Enables interrupts, then polls; true if nothing was found.
-    fn arm(&self) -> Result<bool, Failure>;
-    fn fd(&self) -> c_int;
-    /// Reaps completions, as described for [`crate::any_queue::ReapCall`].
-    ///
-    /// # Safety
-    /// `completions` has room for `max`.
-    unsafe fn reap(
-        &self,
-        min: u32,
-        max: u32,
-        timeout_ns: i64,
-        completions: *mut joulio_completion,
-    ) -> c_int;
-}
 
 /// Queues of a group. Taking the lock never waits, since the group and its queues are used by one thread at a time.
 pub(crate) struct Members<D: Device>(Arc<Mutex<Joined<D>>>);
@@ -112,14 +89,8 @@ impl<D: Device> Members<D> {
         }))))
     }
 
-    /// Returns the group, if it is of this back end.
-    pub(crate) fn of(group: &dyn AnyGroup) -> Option<&Members<D>> {
-        let group: &dyn Any = group;
-        group.downcast_ref()
-    }
-
-    /// Adds a queue, whose commands are those of `handle`.
-    pub(crate) fn join(
+    /// Adds a queue pair for commands to `namespace`, those of `handle`.
+    fn add(
         &self,
         pair: QueuePair<D>,
         namespace: Namespace,
@@ -147,6 +118,36 @@ impl<D: Device> Members<D> {
 }
 
 impl<D: Device> AnyGroup for Members<D> {
+    fn join(
+        &self,
+        queue: &mut dyn AnyQueue,
+        handle: *mut joulio_queue,
+    ) -> Result<Box<dyn AnyQueue>, Failure> {
+        if queue.is_member() {
+            let text = "the queue is in a group already: joulio_group_leave() first";
+            return Err(Failure::new(Errno::BUSY, text));
+        }
+        let queue: &mut dyn Any = queue;
+        let Some(alone) = queue.downcast_mut::<OpenedQueue<D>>() else {
+            let text = "the group is of controllers of another back end: its queues are of one";
+            return Err(Failure::new(Errno::INVAL, text));
+        };
+        let (pair, namespace) = alone.take()?;
+        Ok(self.add(pair, namespace, handle))
+    }
+
+    fn leave(&self, queue: &mut dyn AnyQueue) -> Result<Box<dyn AnyQueue>, Failure> {
+        let queue: &mut dyn Any = queue;
+        let member = queue.downcast_mut::<Member<D>>();
+        let member = member.filter(|member| Arc::ptr_eq(&member.group.0, &self.0));
+        let member = member.ok_or_else(not_a_member)?;
+        let alone = OpenedQueue::empty(member.namespace);
+        let mut alone = alone.map_err(|error| Failure::new(Errno::MFILE, error))?;
+        alone.put(self.lock().remove(member.index())?);
+        member.index.store(NOWHERE, Ordering::Relaxed);
+        Ok(Box::new(alone))
+    }
+
     fn count(&self) -> usize {
         let joined = self.lock();
         let places = joined.places.iter();
@@ -295,26 +296,15 @@ impl<D: Device> AnyQueue for Member<D> {
         Err(waits_in_group())
     }
 
-    fn join(
-        &mut self,
-        _: &dyn AnyGroup,
-        _: *mut joulio_queue,
-    ) -> Result<Box<dyn AnyQueue>, Failure> {
-        let text = "the queue is in a group already: joulio_group_leave() first";
-        Err(Failure::new(Errno::BUSY, text))
+    fn is_member(&self) -> bool {
+        true
     }
+}
 
-    fn leave(&mut self, group: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure> {
-        let group = Members::<D>::of(group);
-        if !group.is_some_and(|group| Arc::ptr_eq(&group.0, &self.group.0)) {
-            return Err(not_a_member());
-        }
-        let alone = OpenedQueue::empty(self.namespace);
-        let mut alone = alone.map_err(|error| Failure::new(Errno::MFILE, error))?;
-        alone.put(self.group.lock().remove(self.index())?);
-        self.index.store(NOWHERE, Ordering::Relaxed);
-        Ok(Box::new(alone))
-    }
+/// Makes the failure of a queue that is in no group, or in another.
+#[cold]
+fn not_a_member() -> Failure {
+    Failure::new(Errno::INVAL, "the queue is not in this group")
 }
 
 #[cold]

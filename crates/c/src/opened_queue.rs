@@ -1,14 +1,12 @@
 //! A queue pair that is alone, in a group of its own.
 
-use crate::any_queue::{AnyQueue, Calls};
-use crate::buffer::joulio_buffer;
-use crate::commands::joulio_io;
-use crate::completions::{Sink, ended, hand_out, joulio_completion, with_more};
+use crate::buffer_handle::joulio_buffer;
 use crate::error::{Failure, caught, failed, guarded_io, refuse_panicked};
 use crate::handle;
-use crate::opened_group::{AnyGroup, Members};
-use crate::queue::{CALLS, Queue, joulio_queue};
+use crate::io::{joulio_completion, joulio_io};
+use crate::queue_handle::{AnyQueue, CALLS, Calls, Queue};
 use crate::seat::{Seat, kind, ring, seat_of, submit_all, transfer};
+use crate::sink::{Sink, ended, hand_out, with_more};
 use crate::slots::DriverTag;
 use joulio_device::{Device, DmaBuffer};
 use joulio_nvme::{EventGroup, Namespace, NvmeError, PollGroup, QueuePair, Transfer};
@@ -36,6 +34,13 @@ impl<D: Device> OpenedQueue<D> {
     /// Puts a queue pair in, which then serves the namespace.
     pub(crate) fn put(&mut self, pair: QueuePair<D>) {
         self.group.group().push(pair);
+    }
+
+    /// Takes the queue pair out, and returns it with its namespace.
+    pub(crate) fn take(&mut self) -> Result<(QueuePair<D>, Namespace), Failure> {
+        let pair = self.group.group().remove(0);
+        let pair = pair.map_err(|error| Failure::new(Errno::IO, error))?;
+        Ok((pair, self.namespace))
     }
 }
 
@@ -408,27 +413,7 @@ impl<D: Device> AnyQueue for OpenedQueue<D> {
         Ok(self.group.as_fd().as_raw_fd())
     }
 
-    fn join(
-        &mut self,
-        group: &dyn AnyGroup,
-        handle: *mut joulio_queue,
-    ) -> Result<Box<dyn AnyQueue>, Failure> {
-        let Some(members) = Members::<D>::of(group) else {
-            let text = "the group is of controllers of another back end: its queues are of one";
-            return Err(Failure::new(Errno::INVAL, text));
-        };
-        let pair = self.group.group().remove(0);
-        let pair = pair.map_err(|error| Failure::new(Errno::IO, error))?;
-        Ok(members.join(pair, self.namespace, handle))
+    fn is_member(&self) -> bool {
+        false
     }
-
-    fn leave(&mut self, _: &dyn AnyGroup) -> Result<Box<dyn AnyQueue>, Failure> {
-        Err(not_a_member())
-    }
-}
-
-/// Makes the failure of a queue that is in no group, or in another.
-#[cold]
-pub(crate) fn not_a_member() -> Failure {
-    Failure::new(Errno::INVAL, "the queue is not in this group")
 }

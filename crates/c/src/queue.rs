@@ -1,51 +1,16 @@
 //! Queues: making and destroying them, their completion modes and counters.
 
-use crate::any_queue::{AnyQueue, Backlog, Calls, What};
-use crate::buffer::joulio_buffer;
-use crate::commands::only_reads;
+use crate::buffer_handle::lose_all;
 use crate::controller::{joulio_controller, text};
-use crate::error::{Failure, failed, guarded, guarded_pointer};
-use crate::handle::{self, Handle, Spare};
-use crate::list::lose_all;
-use crate::seat::{Seat, with_buffer};
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::handle;
+use crate::queue_handle::{Backlog, CALLS, Queue, joulio_queue};
 use crate::slots::{DriverTag, Slots};
 use joulio_job::{CompletionMode, parse_slo};
-use joulio_nvme::SubmitError;
-use joulio_nvme_spec::{Command, NvmOpcode};
 use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, StepKind, WaitCosts, WaitCounters, Waiter};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_uint};
-
-/// A queue pair of a namespace, with a completion mode.
-pub struct joulio_queue {
-    _private: [u8; 0],
-}
-
-impl Handle for joulio_queue {
-    type Value = Queue;
-    const NAME: &'static str = "queue";
-    const MARK: u64 = u64::from_le_bytes(*b"jlQueue.");
-    fn spare() -> &'static Spare {
-        static SPARE: Spare = Spare::new();
-        &SPARE
-    }
-}
-
-/// State behind a queue's handle.
-pub(crate) struct Queue {
-    opened: Box<dyn AnyQueue>,
-    /// Functions of `opened` for each I/O.
-    pub(crate) calls: Calls,
-    pub(crate) backlog: Backlog,
-    pub(crate) may_write: bool,
-    /// Number of calls that reap before one takes the slow path.
-    pub(crate) calls_left: u32,
-}
-
-/// Calls after which the group of a queue checks it, as it also does when it waits: commands that take too long, a
-/// controller that failed.
-pub(crate) const CALLS: u32 = 4096;
 
 /// Counts of a queue since it was made.
 #[repr(C)]
@@ -168,114 +133,6 @@ fn lose(tag: u64) {
         DriverTag::List(first) => lose_all(first),
         DriverTag::Slot(_) => (),
     }
-}
-
-impl Queue {
-    /// Submits `what` with `buffer`, which remains the caller's if that fails; returns 0 or a negative errno.
-    ///
-    /// # Safety
-    /// `buffer` is NULL or a buffer.
-    pub(crate) unsafe fn transfer(
-        &mut self,
-        what: What<'_>,
-        buffer: *mut joulio_buffer,
-        tag: u64,
-    ) -> c_int {
-        // SAFETY: by the caller.
-        unsafe {
-            with_buffer(buffer, tag, |memory, tag| {
-                self.opened.transfer(what, memory, tag)
-            })
-        }
-    }
-
-    pub(crate) fn opened(&mut self) -> &mut dyn AnyQueue {
-        &mut *self.opened
-    }
-
-    /// Returns the queue's seat and its backlog.
-    ///
-    /// # Safety
-    /// The queue's seat is an `S`.
-    #[inline(always)]
-    pub(crate) unsafe fn parts<S: Seat>(&mut self) -> (&mut S, &mut Backlog) {
-        let seat: *mut S = (&raw mut *self.opened).cast();
-        // SAFETY: by the caller; borrowed with the queue.
-        (unsafe { &mut *seat }, &mut self.backlog)
-    }
-
-    /// Replaces the queue by the one that `change` makes of it, in a group or alone.
-    pub(crate) fn become_by(
-        &mut self,
-        change: impl FnOnce(&mut dyn AnyQueue) -> Result<Box<dyn AnyQueue>, Failure>,
-    ) -> Result<(), Failure> {
-        self.opened = change(&mut *self.opened)?;
-        self.calls = self.opened.calls();
-        Ok(())
-    }
-
-    /// Makes the next call that reaps take the slow path, where completions are left over or the controller is used no
-    /// more.
-    pub(crate) fn note_left(&mut self) {
-        if self.backlog.has_some() {
-            self.calls_left = 1;
-        }
-    }
-
-    /// Submits a command without data through `submit`.
-    pub(crate) fn without_buffer(
-        &mut self,
-        tag: u64,
-        submit: impl FnOnce(&mut dyn AnyQueue, u64) -> Result<(), SubmitError>,
-    ) -> Result<c_int, Failure> {
-        let slot = self.backlog.slots.enter(tag)?;
-        match submit(&mut *self.opened, slot) {
-            Ok(()) => Ok(0),
-            Err(reason) => {
-                self.backlog.slots.leave((slot >> 1) as u32);
-                Err(refused(&reason))
-            }
-        }
-    }
-
-    pub(crate) fn check_write(&self) -> Result<(), Failure> {
-        match self.may_write {
-            true => Ok(()),
-            false => Err(no_leave()),
-        }
-    }
-
-    /// Refuses a command that may change the namespace, if that is not permitted.
-    pub(crate) fn check_leave(&self, command: &Command) -> Result<(), Failure> {
-        match only_reads(NvmOpcode(command.dword0().opc())) {
-            true => Ok(()),
-            false => self.check_write(),
-        }
-    }
-}
-
-#[cold]
-fn no_leave() -> Failure {
-    Failure::new(
-        Errno::PERM,
-        "the device was opened without JOULIO_ALLOW_WRITE: nothing on it is changed",
-    )
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) extern "C" fn refuse_write() -> c_int {
-    failed(&no_leave())
-}
-
-#[cold]
-pub(crate) fn refused(reason: &SubmitError) -> Failure {
-    let errno = match reason {
-        SubmitError::QueueFull => Errno::AGAIN,
-        SubmitError::Unsupported { .. } => Errno::NOTSUP,
-        _ => Errno::INVAL,
-    };
-    Failure::new(errno, reason)
 }
 
 /// Changes the completion mode, at any time, with commands in flight or not. 0, or a negative errno: the

@@ -1,11 +1,11 @@
 //! Seats of queue pairs, alone or in a group, and commands on the pair in a seat.
 
-use crate::any_queue::{Commands, Scattered, What};
-use crate::buffer::{Buffer, joulio_buffer, refuse_in_flight};
-use crate::commands::{JOULIO_READ, JOULIO_WRITE, joulio_io};
-use crate::error::{Failure, failed, guarded_io};
+use crate::any_commands::{Commands, Scattered, What};
+use crate::buffer_handle::{Buffer, joulio_buffer, refuse_in_flight};
+use crate::error::{Failure, failed, guarded_io, refused};
 use crate::handle;
-use crate::queue::{Queue, refuse_write, refused};
+use crate::io::{JOULIO_READ, JOULIO_WRITE, joulio_io};
+use crate::queue_handle::{Queue, refuse_write};
 use crate::slots::DriverTag;
 use joulio_device::{BufferList, Device, DmaBuffer};
 use joulio_nvme::{
@@ -196,6 +196,26 @@ pub(crate) unsafe fn with_buffer(
             Err(rejected) => refuse_command(held, rejected),
         }
     })
+}
+
+impl Queue {
+    /// Submits `what` with `buffer`, which remains the caller's if that fails; returns 0 or a negative errno.
+    ///
+    /// # Safety
+    /// `buffer` is NULL or a buffer.
+    pub(crate) unsafe fn transfer(
+        &mut self,
+        what: What<'_>,
+        buffer: *mut joulio_buffer,
+        tag: u64,
+    ) -> c_int {
+        // SAFETY: by the caller.
+        unsafe {
+            with_buffer(buffer, tag, |memory, tag| {
+                self.opened.transfer(what, memory, tag)
+            })
+        }
+    }
 }
 
 /// Returns the negative errno of a command that was not submitted; `held` has its memory again.

@@ -1,8 +1,7 @@
 //! Tags of commands in flight: the driver's tag of a command leads to the caller's.
 
-use crate::buffer::joulio_buffer;
-use crate::error::Failure;
-use crate::queue::refused;
+use crate::buffer_handle::joulio_buffer;
+use crate::error::{Failure, refused};
 use joulio_nvme::SubmitError;
 
 /// The driver's tag of a command: the address of its buffer's handle, a multiple of 8, which has the caller's tag; 2

@@ -18,12 +18,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// A read: the opcode of joulio_io (NVM figure 22).
-#define JOULIO_READ 2
-
-// A write.
-#define JOULIO_WRITE 1
-
 // Flag that permits commands that write to the namespace: without it they fail with -EPERM.
 #define JOULIO_ALLOW_WRITE 1
 
@@ -35,6 +29,12 @@
 
 // Flag, with JOULIO_FILE_CREATE: fails with -EEXIST if the file exists.
 #define JOULIO_FILE_EXCLUSIVE 2
+
+// A read: the opcode of joulio_io (NVM figure 22).
+#define JOULIO_READ 2
+
+// A write.
+#define JOULIO_WRITE 1
 
 // Flag: makes an empty volume if the controller's namespace has none; its data is lost.
 #define JOULIO_VOLUME_FORMAT 2
@@ -183,8 +183,9 @@ extern "C" {
 // MPTR and both PRPs zero. `data`, at most 4096 bytes, is read or written as the opcode says; NULL with
 // `length` 0: the command moves none. Dword 0 of the completion is written to `*result` unless that is
 // NULL. 0, or a negative errno: -EPERM: the command may change the device, which was opened without
-// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EIO: the
-// device refused it or did not answer, joulio_error() says what.
+// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EINVAL: it
+// moves another number of bytes than `length`, or how many is not known, as of a vendor's command unless the
+// controller has the standard format (AVSCC); -EIO: the device refused it or did not answer, joulio_error() says what.
 //
 // # Safety
 // `controller` is NULL or a controller, `command` is NULL or points to 64 bytes, `data` has `length`

@@ -14,8 +14,9 @@ use std::ffi::{c_int, c_void};
 /// MPTR and both PRPs zero. `data`, at most 4096 bytes, is read or written as the opcode says; NULL with
 /// `length` 0: the command moves none. Dword 0 of the completion is written to `*result` unless that is
 /// NULL. 0, or a negative errno: -EPERM: the command may change the device, which was opened without
-/// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EIO: the
-/// device refused it or did not answer, joulio_error() says what.
+/// JOULIO_ALLOW_WRITE, or is the driver's own (queues, events) or never sent (Format, Sanitize); -EINVAL: it
+/// moves another number of bytes than `length`, or how many is not known, as of a vendor's command unless the
+/// controller has the standard format (AVSCC); -EIO: the device refused it or did not answer, joulio_error() says what.
 ///
 /// # Safety
 /// `controller` is NULL or a controller, `command` is NULL or points to 64 bytes, `data` has `length`
@@ -77,6 +78,7 @@ pub unsafe extern "C" fn joulio_admin(
 fn not_run(error: NvmeError) -> Failure {
     let errno = match error {
         NvmeError::Submit(SubmitError::DriverCommand { .. }) => Errno::PERM,
+        NvmeError::Submit(_) => Errno::INVAL,
         _ => Errno::IO,
     };
     Failure::new(errno, error)
@@ -127,7 +129,7 @@ fn check(command: &Command, length: usize, may_write: bool) -> Result<(), Failur
     match (needs(command), Moves::of(opcode.0)) {
         (Some(needs), _) if needs != length => {
             return invalid(format!(
-                "admin command {:02x}h returns {needs} bytes, and data has {length}",
+                "admin command {:02x}h moves {needs} bytes, and data has {length}",
                 opcode.0
             ));
         }
@@ -196,13 +198,18 @@ fn sets_data(command: &Command) -> bool {
     opcode == AdminOpcode::SET_FEATURES && feature_of(command).has_data()
 }
 
-/// Returns the number of bytes that a command returns, if its dwords tell it.
+/// Returns the number of bytes that a command moves, if its dwords tell it. Of the other commands the driver knows it.
 fn needs(command: &Command) -> Option<usize> {
     let dword = |number: usize| command.cdw10[number - 10].get() as usize;
     match AdminOpcode(command.dword0().opc()) {
         AdminOpcode::IDENTIFY => Some(PAGE_SIZE),
         // NUMD, zeroes-based, in two halves (Base figure 197).
         AdminOpcode::GET_LOG_PAGE => Some((((dword(11) & 0xffff) << 16 | dword(10) >> 16) + 1) * 4),
+        AdminOpcode::FIRMWARE_IMAGE_DOWNLOAD
+        | AdminOpcode::DIRECTIVE_SEND
+        | AdminOpcode::DIRECTIVE_RECEIVE => Some((dword(10) + 1) * 4),
+        AdminOpcode::SECURITY_SEND | AdminOpcode::SECURITY_RECEIVE => Some(dword(11)),
+        AdminOpcode::NAMESPACE_ATTACHMENT => Some(PAGE_SIZE),
         _ => None,
     }
 }

@@ -358,6 +358,17 @@ static void admin(void)
 	command[0] = 0x80; /* Format NVM */
 	CHECK(joulio_admin(writer, command, NULL, 0, &result) == -EPERM && says("formats"));
 	CHECK(joulio_admin(writer, command, page, 16, &result) == -EPERM);
+	memset(command, 0, sizeof command);
+	command[0] = 0x11; /* Firmware Image Download: 8192 bytes */
+	command[40] = 0xff;
+	command[41] = 0x07;
+	CHECK(joulio_admin(writer, command, page, 4096, NULL) == -EINVAL && says("8192"));
+	command[0] = 0x82; /* Security Receive: 8192 bytes */
+	command[40] = command[41] = 0;
+	command[45] = 0x20;
+	CHECK(joulio_admin(writer, command, page, 512, NULL) == -EINVAL && says("8192"));
+	command[0] = 0xc2; /* a vendor's */
+	CHECK(joulio_admin(writer, command, page, 512, NULL) == -EINVAL && *joulio_error());
 	CHECK(joulio_close(reader) == 0 && joulio_close(writer) == 0);
 }
 

@@ -175,11 +175,13 @@ impl<D: Device> Controller<D> {
     /// controller is open.
     ///
     /// # Errors
-    /// As [`Controller::feature`]; [`NvmeError::Unsupported`] for a feature with data.
+    /// As [`Controller::feature`]; [`NvmeError::Unsupported`] for a feature with data, [`NvmeError::Submit`] for one
+    /// that only the driver sets.
     pub fn set_feature(&self, fid: FeatureId, value: u32) -> Result<u32, NvmeError> {
         self.without_data(fid)?;
-        self.shared
-            .run("Set Features", Command::set_features(fid, value))
+        let command = Command::set_features(fid, value);
+        self.check_admin(&command)?;
+        self.shared.run("Set Features", command)
     }
 
     /// Refuses a feature whose data would go to address 0.

@@ -22,7 +22,7 @@ impl<D: Device> PowerControl for Controller<D> {
         command: Command,
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError> {
-        self.check_admin(&command)?;
+        self.check_page(&command, &data)?;
         self.shared.exchange(name, command, data)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Controller;
 use crate::{AdminRejected, NvmeError, SubmitError};
-use joulio_device::{Device, DmaBuffer};
+use joulio_device::{AdminData, Device, DmaBuffer};
 use joulio_nvme_spec::command::Cdw0;
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::{AdminOpcode, Command, PAGE_SIZE, Status};
@@ -103,6 +103,35 @@ impl<D: Device> Controller<D> {
             Some(why) => Err(SubmitError::DriverCommand { opcode, why }),
             None => Ok(()),
         }
+    }
+
+    /// Refuses a command that moves other data than `data`, or more than the driver's page has room for.
+    pub(super) fn check_page(
+        &self,
+        command: &Command,
+        data: &AdminData<'_>,
+    ) -> Result<(), NvmeError> {
+        self.check_admin(command)?;
+        let opcode = command.dword0().opc();
+        let moves = opcode & 0b11 != 0;
+        match (data, AdminOpcode(opcode)) {
+            // Data that nobody wants goes to the driver's page.
+            (AdminData::None, AdminOpcode::GET_FEATURES) => return Ok(()),
+            (AdminData::None, AdminOpcode::SET_FEATURES) => {
+                return self.without_data(FeatureId(command.cdw10[0].get() as u8));
+            }
+            (AdminData::None, _) if !moves => return Ok(()),
+            (AdminData::None, _) => return Err(SubmitError::Data { opcode, moves }.into()),
+            _ if !moves => return Err(SubmitError::Data { opcode, moves }.into()),
+            _ => {}
+        }
+        let vendor = self.shared.has_vendor_admin_format();
+        let bytes = bytes(command, vendor).ok_or(SubmitError::UnknownLength { opcode })?;
+        let max = PAGE_SIZE as u32;
+        if bytes == 0 || bytes > u64::from(max) {
+            return Err(SubmitError::Length { bytes, max }.into());
+        }
+        Ok(())
     }
 
     /// Returns the number of bytes that a command moves, after checking the command and its buffer.

@@ -141,3 +141,40 @@ fn what_would_break_the_driver_or_reach_past_the_buffer_is_refused() {
         NvmeError::Submit(SubmitError::Foreign)
     ));
 }
+
+#[test]
+fn what_does_not_fit_the_drivers_page_is_refused() {
+    let (controller, _stepper, _) = open();
+    let mut page = [0; 4096];
+    let long = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, 8192);
+    let refused = controller
+        .admin("log", long, AdminData::In(&mut page))
+        .err();
+    let Some(NvmeError::Submit(SubmitError::Length { bytes: 8192, .. })) = refused else {
+        panic!("{refused:?}");
+    };
+    let identify = Command::identify(Cns::CONTROLLER, NamespaceId::NONE);
+    let refused = controller
+        .admin("identify", identify, AdminData::None)
+        .err();
+    let Some(NvmeError::Submit(SubmitError::Data { moves: true, .. })) = refused else {
+        panic!("{refused:?}");
+    };
+}
+
+#[test]
+fn features_that_are_the_drivers_are_set_by_no_function() {
+    let (controller, _stepper, seen) = open();
+    for fid in [
+        FeatureId::NUMBER_OF_QUEUES,
+        FeatureId(0x0f),
+        FeatureId(0x19),
+    ] {
+        let sent = seen.feature_values(fid.0).len();
+        let refused = controller.set_feature(fid, 1).err();
+        let Some(NvmeError::Submit(SubmitError::DriverCommand { .. })) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(seen.feature_values(fid.0).len(), sent);
+    }
+}

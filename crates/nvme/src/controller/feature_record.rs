@@ -12,8 +12,8 @@ pub(super) struct Features {
     pub(super) lost: Vec<(Key, String)>,
 }
 
-/// Key of a setting: the feature and, for feature 09h, the vector.
-pub(super) type Key = (FeatureId, u32);
+/// Key of a setting: the feature, what dword 11 selects of it (a vector, a temperature threshold), and the NSID.
+pub(super) type Key = (FeatureId, u32, u32);
 
 /// A Set Features command that succeeded.
 pub(super) struct FeatureCommand {
@@ -35,9 +35,15 @@ impl FeatureCommand {
     }
 
     pub(super) fn key(&self) -> Key {
-        let of_vector = self.feature() == FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
+        /// Feature 04h, whose TMPSEL and THSEL are bits 21:16.
+        const TEMPERATURE_THRESHOLD: FeatureId = FeatureId(0x04);
+        let selects = match self.feature() {
+            FeatureId::INTERRUPT_VECTOR_CONFIGURATION => 0xffff,
+            TEMPERATURE_THRESHOLD => 0x3f << 16,
+            _ => 0,
+        };
         let dword11 = self.command.cdw10[1].get();
-        (self.feature(), if of_vector { dword11 & 0xffff } else { 0 })
+        (self.feature(), dword11 & selects, self.command.nsid.get())
     }
 }
 

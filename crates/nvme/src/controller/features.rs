@@ -49,7 +49,11 @@ impl<D: Device> Shared<D> {
     /// Sets feature 09h of `vector` again if a reset cleared it. The vector's completion queue was created in
     /// `generation`.
     pub(super) fn set_vector_again(&self, generation: u32, vector: u16) -> Result<(), NvmeError> {
-        let key = (FeatureId::INTERRUPT_VECTOR_CONFIGURATION, u32::from(vector));
+        let key = (
+            FeatureId::INTERRUPT_VECTOR_CONFIGURATION,
+            u32::from(vector),
+            0,
+        );
         let Some((name, command)) = lock(&self.features).begin_pending(key) else {
             return Ok(());
         };

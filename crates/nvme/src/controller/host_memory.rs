@@ -13,7 +13,7 @@ use joulio_nvme_spec::{PAGE_SIZE, Status};
 use zerocopy::little_endian::U32;
 
 const NAME: &str = "Set Features (Host Memory Buffer)";
-const KEY: Key = (FeatureId::HOST_MEMORY_BUFFER, 0);
+const KEY: Key = (FeatureId::HOST_MEMORY_BUFFER, 0, 0);
 
 /// Host memory buffer of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,13 +51,20 @@ impl<D: Device> Shared<D> {
         if wanted.preferred == 0 || max == 0 {
             return Ok(());
         }
-        self.loan = match self.allocate_loan(&wanted, max) {
-            Ok(lent) => match refused(self.admin().run(NAME, lent.command(false)))? {
-                None => Loan::Lent(lent),
-                Some(status) => Loan::Missing(format!("{NAME}: {status}")),
-            },
-            Err(why) => Loan::Missing(why),
+        let lent = match self.allocate_loan(&wanted, max) {
+            Ok(lent) => lent,
+            Err(why) => {
+                self.loan = Loan::Missing(why);
+                return Ok(());
+            }
         };
+        let command = lent.command(false);
+        // Before the command: a controller that does not answer may use the memory until it is disabled.
+        self.loan = Loan::Lent(lent);
+        let lending = self.admin().run(NAME, command);
+        if let Some(status) = refused(lending)? {
+            self.loan = Loan::Missing(format!("{NAME}: {status}"));
+        }
         Ok(())
     }
 

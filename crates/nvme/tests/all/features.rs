@@ -177,3 +177,16 @@ fn a_controller_without_weights_serves_queues_in_turn() {
     let queue = controller.create_queue_pair_of(QueuePriority::URGENT, 4);
     assert!(queue.is_ok(), "a class of which nobody takes notice");
 }
+
+#[test]
+fn each_temperature_threshold_outlives_a_reset() {
+    let (controller, _stepper, seen) = open();
+    let id = FeatureId(0x04);
+    // Over, and under (THSEL), of the composite temperature.
+    let thresholds = [0x150, 1 << 20 | 0x111];
+    for value in thresholds {
+        controller.set_feature(id, value).unwrap();
+    }
+    controller.reset().unwrap();
+    assert_eq!(seen.feature_values(id.0)[2..], thresholds);
+}

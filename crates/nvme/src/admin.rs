@@ -283,11 +283,16 @@ impl<D: Device> Admin<D> {
         // The event was not requested, or the controller takes fewer requests than it reported.
         let requested = request.is_some_and(std::mem::take);
         if requested && completion.status.is_success() {
-            if self.events.len() == KEPT_EVENTS {
-                self.events.pop_front();
-            }
-            self.events.push_back(AsyncEvent::from(completion.dw0));
+            self.keep(AsyncEvent::from(completion.dw0));
         }
+    }
+
+    /// Keeps an event until it is taken; if there are too many, the oldest is dropped.
+    pub(crate) fn keep(&mut self, event: AsyncEvent) {
+        if self.events.len() == KEPT_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
     }
 
     /// Leaves up to `max` requests for events with the controller.

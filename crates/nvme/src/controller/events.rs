@@ -22,14 +22,26 @@ impl<D: Device> Controller<D> {
     /// The admin queue fails or is cancelled, or there is no controller any more.
     pub fn events(&self) -> Result<Vec<AsyncEvent>, NvmeError> {
         self.shared.settled()?;
-        let events = self.shared.admin().take_events();
-        for event in &events {
-            self.shared.read_log_of(*event)?;
+        let came = self.shared.admin().take_events();
+        let (mut events, mut failed) = (Vec::new(), None);
+        for &event in &came {
+            match self.shared.read_log_of(event) {
+                Ok(()) => events.push(event),
+                Err(error) => {
+                    // The controller reports no other of this kind until the log page is read: the next call tries
+                    // again.
+                    self.shared.admin().keep(event);
+                    failed = failed.or(Some(error));
+                }
+            }
         }
-        if !events.is_empty() {
+        if !came.is_empty() {
             self.shared.ask_for_more_events(&mut self.shared.admin());
         }
-        Ok(events)
+        match failed {
+            Some(error) if events.is_empty() => Err(error),
+            _ => Ok(events),
+        }
     }
 }
 

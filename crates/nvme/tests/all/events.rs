@@ -6,7 +6,7 @@ use joulio_emulator::{Fault, Stepper};
 use joulio_nvme::Controller;
 use joulio_nvme::spec::log::LogId;
 use joulio_nvme::spec::register::submission_doorbell;
-use joulio_nvme::spec::{AsyncEvent, AsyncEventType};
+use joulio_nvme::spec::{AsyncEvent, AsyncEventType, Status};
 use joulio_units::Nanos;
 
 const BAD_VALUE: AsyncEvent = AsyncEvent::of(AsyncEventType::Error, 1, LogId::ERROR_INFORMATION);
@@ -102,4 +102,18 @@ fn events_are_requested_again_after_a_reset() {
     assert_eq!(group.reap(1, None, |_, _| {}).unwrap(), 1);
     ring_badly(&controller, &stepper, 1);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+}
+
+#[test]
+fn an_event_whose_page_could_not_be_read_comes_at_the_next_call() {
+    const GET_LOG_PAGE: u8 = 0x02;
+    let (controller, stepper, seen) = open();
+    let _queue = controller.create_queue_pair(4).unwrap();
+    let page = LogId::ERROR_INFORMATION.0;
+    seen.refuse_one(GET_LOG_PAGE, page, Status::INTERNAL_ERROR);
+    ring_badly(&controller, &stepper, 0);
+    assert!(controller.events().is_err());
+    seen.refuse_nothing();
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+    assert_eq!(controller.events().unwrap(), []);
 }

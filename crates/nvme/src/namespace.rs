@@ -1,14 +1,27 @@
 //! A namespace, with the data that an I/O needs.
 
 use crate::{NvmeError, SubmitError};
-use joulio_device::DmaDomain;
 use joulio_nvme_spec::NamespaceId;
 use joulio_nvme_spec::identify::{IdentifyNamespace, Oncs};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Identifier of an open controller, unique in the process. Its DMA domain is not: the devices of an IOMMU group share
+/// one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ControllerId(u32);
+
+impl ControllerId {
+    /// Returns an identifier that was not given before.
+    pub(crate) fn unique() -> ControllerId {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        ControllerId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// A namespace of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace {
-    pub(crate) domain: DmaDomain,
+    pub(crate) controller: ControllerId,
     id: NamespaceId,
     shift: u8,
     blocks: u64,
@@ -68,7 +81,7 @@ impl Namespace {
     /// blocks of other sizes than 512 and 4096 bytes.
     pub(crate) fn new(
         device: &str,
-        domain: DmaDomain,
+        controller: ControllerId,
         id: NamespaceId,
         identify: &IdentifyNamespace,
         oncs: Oncs,
@@ -96,7 +109,7 @@ impl Namespace {
             return Err(refuse(format!("it claims a size of {blocks} blocks")));
         }
         Ok(Namespace {
-            domain,
+            controller,
             id,
             shift: format.lbads,
             blocks,
@@ -199,8 +212,8 @@ mod tests {
         identify.nsze = U64::new(1000);
         identify.lbaf[0].lbads = 9;
         change(&mut identify);
-        let domain = DmaDomain::unique();
-        match Namespace::new("dev", domain, NamespaceId(1), &identify, Oncs::new()) {
+        let controller = ControllerId::unique();
+        match Namespace::new("dev", controller, NamespaceId(1), &identify, Oncs::new()) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         }

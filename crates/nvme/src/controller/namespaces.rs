@@ -57,11 +57,12 @@ impl<D: Device> Controller<D> {
     /// other sizes than 512 and 4096 bytes.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
-        let domain = self.shared.admin().memory().domain();
+        let controller = self.shared.id;
         let quirks = self.shared.quirks();
         let mut oncs = self.identity().optional_commands();
         oncs.set_write_zeroes(oncs.write_zeroes() && !quirks.no_write_zeroes);
-        let namespace = Namespace::new(self.name(), domain, NamespaceId(nsid), &identify, oncs)?;
+        let namespace =
+            Namespace::new(self.name(), controller, NamespaceId(nsid), &identify, oncs)?;
         Ok(match quirks.striped {
             true => namespace.with_boundary(self.max_transfer()),
             false => namespace,

@@ -4,6 +4,7 @@ use super::death::Recovery;
 use super::feature_record::Features;
 use super::loan::Loan;
 use crate::admin::Admin;
+use crate::namespace::ControllerId;
 use crate::quirks::Quirks;
 use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct Shared<D: Device> {
     pub(crate) device: Arc<D>,
+    pub(crate) id: ControllerId,
     pub(crate) cap: Cap,
     pub(crate) max_transfer: u32,
     /// Set before anyone else sees this.
@@ -66,6 +68,7 @@ impl<D: Device> Shared<D> {
     ) -> Shared<D> {
         Shared {
             device,
+            id: ControllerId::unique(),
             cap,
             max_transfer: 0,
             identity: None,

@@ -273,7 +273,7 @@ impl<D: Device> QueuePair<D> {
         ranges: &[Range<u64>],
         buffer: &mut DmaBuffer,
     ) -> Result<(), SubmitError> {
-        if buffer.domain() != self.domain || namespace.domain != self.domain {
+        if buffer.domain() != self.domain || namespace.controller != self.controller {
             return Err(SubmitError::Foreign);
         }
         namespace.able(Ability::Deallocate)?;
@@ -315,7 +315,7 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         tag: u64,
     ) -> Result<(), SubmitError> {
-        if namespace.domain != self.domain {
+        if namespace.controller != self.controller {
             return Err(SubmitError::Foreign);
         }
         let buffer = None;
@@ -346,7 +346,7 @@ impl<D: Device> QueuePair<D> {
         // All conditions are computed, without a branch for each.
         let refuse = (bytes.wrapping_sub(1) >= room)
             | (buffer.domain() != self.domain)
-            | (namespace.domain != self.domain)
+            | (namespace.controller != self.controller)
             | !offset.is_multiple_of(DWORD)
             | !namespace.has_range(lba, blocks);
         if refuse {
@@ -395,7 +395,7 @@ impl<D: Device> QueuePair<D> {
         (lba, blocks): (u64, u32),
         (buffer, offset): (&DmaBuffer, usize),
     ) -> SubmitError {
-        if buffer.domain() != self.domain || namespace.domain != self.domain {
+        if buffer.domain() != self.domain || namespace.controller != self.controller {
             return SubmitError::Foreign;
         }
         let bytes = u64::from(blocks) << namespace.shift();

@@ -25,6 +25,7 @@ pub use slots::CompletionFault;
 pub(crate) use slots::MAX_SLOTS;
 
 use crate::controller::shared::Shared;
+use crate::namespace::ControllerId;
 use completion::{CompletionRing, Posted};
 use interrupt::Interrupt;
 use joulio_device::{BufferList, Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
@@ -79,6 +80,8 @@ pub struct QueuePair<D: Device> {
     lists: Lists,
     max_transfer: u32,
     domain: DmaDomain,
+    /// Controller whose namespaces it serves.
+    controller: ControllerId,
     policy: AnyPolicy,
     /// Identifier of this pair with this policy, unique in the process.
     policy_id: u64,
@@ -159,6 +162,7 @@ impl<D: Device> QueuePair<D> {
             retries: Retries::new(shared.options.retries, depth),
             max_transfer,
             domain: memory.domain(),
+            controller: shared.id,
             policy: AnyPolicy::POLL,
             policy_id: waiting::new_policy_id(),
             timed: false,

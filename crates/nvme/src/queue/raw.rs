@@ -126,7 +126,7 @@ impl<D: Device> QueuePair<D> {
         namespace: &Namespace,
         command: &Command,
     ) -> Result<Option<u64>, SubmitError> {
-        if namespace.domain != self.domain {
+        if namespace.controller != self.controller {
             return Err(SubmitError::Foreign);
         }
         let opcode = command.dword0().opc();

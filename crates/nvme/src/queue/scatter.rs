@@ -102,7 +102,7 @@ impl<D: Device> QueuePair<D> {
         blocks: u32,
         buffers: &BufferList,
     ) -> Result<u32, SubmitError> {
-        if namespace.domain != self.domain || !self.is_ours(buffers) {
+        if namespace.controller != self.controller || !self.is_ours(buffers) {
             return Err(SubmitError::Foreign);
         }
         let bytes = u64::from(blocks) << namespace.shift();

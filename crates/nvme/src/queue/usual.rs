@@ -27,7 +27,7 @@ impl<D: Device> QueuePair<D> {
     /// # Errors
     /// The namespace belongs to another device ([`SubmitError::Foreign`]).
     pub fn serve(&mut self, namespace: &Namespace) -> Result<(), SubmitError> {
-        if namespace.domain != self.domain {
+        if namespace.controller != self.controller {
             return Err(SubmitError::Foreign);
         }
         self.usual = Usual {

@@ -1,10 +1,11 @@
 //! Namespaces of controllers with a list of them, with a wrong list, and with none.
 
-use crate::common::{Seen, Spy, instant, open_stepped_as};
+use crate::common::{Seen, Spy, instant, open_stepped, open_stepped_as};
+use joulio_device::DmaDomain;
 use joulio_emulator::{Fault, NamespaceOptions, Options, Stepper, StoreOptions};
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::Version;
-use joulio_nvme::{Controller, ControllerOptions, NvmeError};
+use joulio_nvme::{Controller, ControllerOptions, NvmeError, SubmitError};
 
 const IDENTIFY: u8 = 0x06;
 
@@ -77,4 +78,18 @@ fn a_list_that_is_out_of_order_or_repeats_itself_is_put_right() {
     assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3]);
     seen.list_namespaces(&[7; 1024]);
     assert_eq!(controller.active_namespaces().unwrap(), [7]);
+}
+
+#[test]
+fn a_namespace_of_another_controller_of_the_group_is_refused() {
+    let group = DmaDomain::unique();
+    let open = || open_stepped(Seen::of_group(group), ControllerOptions::default());
+    let ((own, _stepper, _), (other, _other_stepper, _)) = (open(), open());
+    let theirs = other.namespace(1).unwrap();
+    let mut queue = own.create_queue_pair(1).unwrap();
+    let buffer = own.allocate_buffers(1, 4096).unwrap().remove(0);
+    let rejected = queue.read(&theirs, 0, 8, buffer, 0).unwrap_err();
+    assert_eq!(rejected.reason, SubmitError::Foreign);
+    assert_eq!(queue.serve(&theirs), Err(SubmitError::Foreign));
+    assert_eq!(queue.flush(&theirs, 0), Err(SubmitError::Foreign));
 }

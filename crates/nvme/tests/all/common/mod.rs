@@ -62,6 +62,8 @@ pub struct Seen {
     admin: Arc<Mutex<Vec<(u8, u32, u32)>>>,
     /// Time when CC.EN last fell, and the shortest time from then to a read of CSTS.
     disabled: Arc<Mutex<(Option<Instant>, Option<Duration>)>>,
+    /// Domain that the controller shares with others of its IOMMU group.
+    group: Option<DmaDomain>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
@@ -70,6 +72,14 @@ impl Seen {
     pub fn without_sgls() -> Seen {
         Seen {
             plain: true,
+            ..Seen::default()
+        }
+    }
+
+    /// Returns a controller in an IOMMU group whose devices share the domain `group`.
+    pub fn of_group(group: DmaDomain) -> Seen {
+        Seen {
+            group: Some(group),
             ..Seen::default()
         }
     }
@@ -336,7 +346,7 @@ impl Drop for Keep {
 
 impl DmaMapping for Keep {
     fn domain(&self) -> DmaDomain {
-        self.0.domain()
+        self.1.group.unwrap_or_else(|| self.0.domain())
     }
 }
 

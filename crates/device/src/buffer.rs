@@ -51,6 +51,9 @@ impl Piece {
     fn set_len(&mut self, len: u32) {
         self.len = len;
         self.in_page = in_page(self.iova, len);
+        // The bytes of a list's part behind the new end are another buffer's now.
+        let start = self.part.0.min(len);
+        self.part = (start, self.part.1.min(len - start));
     }
 }
 

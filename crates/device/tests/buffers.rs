@@ -346,3 +346,15 @@ proptest! {
         prop_assert!(arena.take(1 << 16).is_some());
     }
 }
+
+#[test]
+fn a_list_has_no_bytes_that_were_split_off_its_buffer() {
+    let arena = arena(8192);
+    let mut list = BufferList::new();
+    list.push_part(arena.take(4096).unwrap(), 256..4096);
+    let mut first = list.into_chain().unwrap();
+    let rest = first.split_off(512);
+    let list = BufferList::from_chain(Some(first));
+    assert_eq!(list.parts().collect::<Vec<_>>(), [(Iova(BASE + 256), 256)]);
+    assert_eq!(rest.len(), 3584);
+}

@@ -225,3 +225,14 @@ fn a_device_without_msix_has_no_vectors() {
     let (_peer, device) = Peer::open(inside, |_| {});
     assert_eq!(device.unwrap().max_vectors(), 0);
 }
+
+#[test]
+fn without_a_table_a_posted_mask_is_no_store() {
+    let (peer, device) = Peer::open(Inside::like_spdk(), |_| {});
+    let vectors = device.unwrap().enable_vectors(1).unwrap();
+    let interrupts = || peer.inside.lock().unwrap().interrupts();
+    vectors[0].post_unmask().unwrap();
+    assert!(interrupts());
+    vectors[0].post_mask().unwrap();
+    assert!(!interrupts());
+}

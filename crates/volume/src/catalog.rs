@@ -413,11 +413,6 @@ impl Catalog {
         Ok(taken)
     }
 
-    /// Whether units become free once the pending changes are durable.
-    pub fn frees_units(&self) -> bool {
-        !self.freed.is_empty()
-    }
-
     /// Removes a file without a name that nobody has open: its units become free after the next commit.
     pub fn forget(&mut self, id: FileId) {
         if self

@@ -83,6 +83,7 @@ impl<S: BlockStore> VolumeFile<S> {
     /// The volume is full, or the end is beyond the largest possible file: nothing was written except, maybe, the gap.
     /// Or the device failed.
     pub fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), VolumeError> {
+        self.volume.check_write()?;
         let mut tail = self.writing();
         self.fill(&mut tail, offset)?;
         self.put(&mut tail, offset, from)
@@ -93,6 +94,7 @@ impl<S: BlockStore> VolumeFile<S> {
     /// # Errors
     /// As [`VolumeFile::write_at`].
     pub fn append(&self, from: &[u8]) -> Result<u64, VolumeError> {
+        self.volume.check_write()?;
         let mut tail = self.writing();
         let offset = self.size();
         self.put(&mut tail, offset, from)?;
@@ -104,6 +106,7 @@ impl<S: BlockStore> VolumeFile<S> {
     /// # Errors
     /// As [`VolumeFile::write_at`].
     pub fn truncate(&self, size: u64) -> Result<(), VolumeError> {
+        self.volume.check_write()?;
         let mut tail = self.writing();
         self.fill(&mut tail, size)?;
         if size < self.size() {
@@ -179,18 +182,15 @@ impl<S: BlockStore> VolumeFile<S> {
             return Err(VolumeError::TooLarge { end, most });
         }
         let units = end.div_ceil(layout.unit);
-        let extend = || {
-            let mut catalog = self.volume.catalog();
-            let extended = catalog.extend(self.id, units, layout.unit);
-            (extended, catalog.frees_units())
-        };
+        let extend = || self.volume.catalog().extend(self.id, units, layout.unit);
         match extend() {
-            // Units of removed or truncated files become free once that is durable.
-            (Err(VolumeError::NoSpace { .. }), true) => {
+            // Units of removed or truncated files become free once that is durable: by this commit, or by another
+            // thread's that is under way.
+            Err(VolumeError::NoSpace { .. }) => {
                 self.volume.commit()?;
-                extend().0
+                extend()
             }
-            (extended, _) => extended,
+            extended => extended,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::change::FileId;
 use crate::journal::{Journal, encode};
 use crate::layout::Layout;
 use crate::open_files::OpenFiles;
-use crate::{BlockStore, StoreClaim, VolumeError};
+use crate::{BlockStore, StoreClaim, StoreError, VolumeError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -53,6 +53,14 @@ impl<S> Inner<S> {
 }
 
 impl<S: BlockStore> Inner<S> {
+    /// Refuses a change of a volume that is only read, before any of it is done.
+    pub fn check_write(&self) -> Result<(), VolumeError> {
+        match self.store.may_write() {
+            true => Ok(()),
+            false => Err(StoreError::ReadOnly.into()),
+        }
+    }
+
     /// Makes data and directory durable. Data first: the bytes that a size in the journal covers are then on the
     /// device.
     pub fn commit(&self) -> Result<(), VolumeError> {

@@ -289,6 +289,10 @@ impl<D: Device> BlockStore for NvmeStore<D> {
         self.namespace.blocks()
     }
 
+    fn may_write(&self) -> bool {
+        self.may_write
+    }
+
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {
         check_reads(self, parts)?;
         let chunks: Vec<Chunk> = parts

@@ -33,6 +33,11 @@ pub trait BlockStore: Send + Sync {
     /// Returns the size in logical blocks.
     fn blocks(&self) -> u64;
 
+    /// Whether blocks may be written; if not, every write is refused ([`StoreError::ReadOnly`]).
+    fn may_write(&self) -> bool {
+        true
+    }
+
     /// Reads all `parts`, side by side.
     ///
     /// # Errors
@@ -103,6 +108,10 @@ where
 
     fn blocks(&self) -> u64 {
         (**self).blocks()
+    }
+
+    fn may_write(&self) -> bool {
+        (**self).may_write()
     }
 
     fn read(&self, parts: &mut [ReadPart<'_>]) -> Result<(), StoreError> {

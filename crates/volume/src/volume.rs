@@ -75,6 +75,7 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is a file of that name, the name is not valid, or the directory has no room for another.
     pub fn create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
+        self.0.check_write()?;
         self.open_by(|catalog| catalog.create(name))
     }
 
@@ -91,7 +92,10 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// The name is not valid, or the directory has no room for another file.
     pub fn open_or_create(&self, name: &str) -> Result<VolumeFile<S>, VolumeError> {
-        self.open_by(|catalog| catalog.id(name).map_or_else(|| catalog.create(name), Ok))
+        self.open_by(|catalog| match catalog.id(name) {
+            Some(id) => Ok(id),
+            None => self.0.check_write().and_then(|()| catalog.create(name)),
+        })
     }
 
     /// Opens the file that `find` finds.
@@ -127,7 +131,11 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is no file of that name; or the store failed.
     pub fn remove(&self, name: &str) -> Result<(), VolumeError> {
-        self.unlink(|catalog| catalog.remove(name).map(Some))
+        self.unlink(|catalog| {
+            catalog.find(name)?;
+            self.0.check_write()?;
+            catalog.remove(name).map(Some)
+        })
     }
 
     /// Renames the file `from` to `to`, durably and atomically; a file that had the name is removed.
@@ -135,7 +143,11 @@ impl<S: BlockStore> Volume<S> {
     /// # Errors
     /// There is no file `from`, `to` is not a valid name, or the directory has no room for it; or the store failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), VolumeError> {
-        self.unlink(|catalog| catalog.rename(from, to))
+        self.unlink(|catalog| {
+            catalog.find(from)?;
+            self.0.check_write()?;
+            catalog.rename(from, to)
+        })
     }
 
     /// Applies `change`, durably, and forgets the file whose name it removed, unless that is open.

@@ -1,6 +1,13 @@
 //! Names, sizes and contents, without crashes.
 
-use joulio_volume::{BlockStore, FileRead, FormatOptions, MemoryStore, Volume, VolumeError};
+use joulio_volume::{
+    BlockStore, FileRead, FormatOptions, MemoryStore, ReadPart, StoreError, Volume, VolumeError,
+    WritePart,
+};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -274,5 +281,63 @@ fn extents_that_the_journal_has_no_room_for_are_refused() -> Result<()> {
         volume.space().free,
         before.free - 4096 * used.count() as u64
     );
+    Ok(())
+}
+
+/// A store whose next flush, if it is to wait, begins together with another thread and takes a while.
+struct Slow {
+    store: MemoryStore,
+    waits: AtomicBool,
+    begun: Barrier,
+}
+
+impl BlockStore for Slow {
+    fn block_size(&self) -> u32 {
+        self.store.block_size()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.store.blocks()
+    }
+
+    fn read(&self, parts: &mut [ReadPart<'_>]) -> std::result::Result<(), StoreError> {
+        self.store.read(parts)
+    }
+
+    fn write(&self, parts: &[WritePart<'_>]) -> std::result::Result<(), StoreError> {
+        self.store.write(parts)
+    }
+
+    fn flush(&self) -> std::result::Result<(), StoreError> {
+        if self.waits.swap(false, Ordering::Relaxed) {
+            self.begun.wait();
+            thread::sleep(Duration::from_millis(100));
+        }
+        self.store.flush()
+    }
+}
+
+#[test]
+fn space_that_a_commit_under_way_frees_is_waited_for() -> Result<()> {
+    let store = MemoryStore::new(512, 8192);
+    Volume::format(&store, FormatOptions::default())?;
+    let (waits, begun) = (AtomicBool::new(false), Barrier::new(2));
+    let volume = Volume::open(Slow {
+        store,
+        waits,
+        begun,
+    })?;
+    let small = volume.create("small")?;
+    let free = volume.space().free as usize;
+    volume.create("large")?.append(&vec![1; free])?;
+    volume.sync()?;
+    volume.store().waits.store(true, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let removed = scope.spawn(|| volume.remove("large"));
+        volume.store().begun.wait();
+        let appended = small.append(b"x");
+        removed.join().expect("no panic")?;
+        appended.map(drop)
+    })?;
     Ok(())
 }

@@ -153,6 +153,21 @@ fn a_volume_that_is_only_read_refuses_writes_and_can_be_read() -> Result<()> {
         matches!(refused, Err(VolumeError::Store(StoreError::ReadOnly))),
         "{refused:?}"
     );
+    for refused in [
+        file.truncate(0),
+        volume.remove("a"),
+        volume.rename("a", "b"),
+        volume.create("b").map(drop),
+        volume.open_or_create("b").map(drop),
+    ] {
+        assert!(
+            matches!(refused, Err(VolumeError::Store(StoreError::ReadOnly))),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(volume.names(""), ["a"]);
+    assert_eq!(file.size(), 300_000);
+    volume.sync()?;
     Ok(())
 }
 

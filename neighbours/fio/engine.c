@@ -215,7 +215,8 @@ static int make_ranges(struct thread_data *td, struct job *job)
 {
 	unsigned int i;
 
-	if (!td_trim(td) && !td->o.trim_backlog)
+	/* What is in a log is known only when it is read. */
+	if (!td_trim(td) && !td->o.trim_backlog && !td->o.read_iolog_file)
 		return 0;
 	for (i = 0; i < job->depth; i++) {
 		controllers_lock();
@@ -269,6 +270,11 @@ static int engine_init(struct thread_data *td)
 	struct joulio_options *options = td->eo;
 	struct job *job = td->io_ops_data;
 
+	if (!job)
+		return refuse(td->o.name, "create_serialize=0 is not for this engine: a device is opened before the jobs run");
+	/* A trace by blktrace has a depth of its own, which is known only when it is read. */
+	if (td->o.iodepth != job->depth)
+		return refuse(td->o.name, "the trace has iodepth=%u: add --iodepth=%u", td->o.iodepth, td->o.iodepth);
 	if (energy_join(td->o.name, options->meter, job->controller))
 		return 1;
 	job->energy_joined = 1;
@@ -289,7 +295,14 @@ static int engine_iomem_alloc(struct thread_data *td, size_t total)
 	struct job *job = td->io_ops_data;
 	unsigned long long length = td_max_bs(td);
 	int copies = length % PAGE || td->o.mem_align, failed;
+	unsigned int i;
 
+	/* A log that is read in chunks may ask again, for larger buffers; nothing is in flight then. */
+	free(job->buffers);
+	free(job->copied);
+	job->copied = NULL;
+	for (i = 0; i < job->depth; i++)
+		job->requests[i].at = NULL;
 	job->buffer_length = length;
 	job->buffer_count = copies ? job->depth : (total + length - 1) / length;
 	job->buffers = calloc(job->buffer_count, sizeof(*job->buffers));

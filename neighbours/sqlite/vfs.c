@@ -119,6 +119,31 @@ static int vfs_last_error(sqlite3_vfs *vfs, int room, char *text)
 	return 0;
 }
 
+/* SQLite loads an extension by the VFS of the connection that asks for it. */
+static void *vfs_library_open(sqlite3_vfs *vfs, const char *path)
+{
+	(void)vfs;
+	return under->xDlOpen(under, path);
+}
+
+static void vfs_library_error(sqlite3_vfs *vfs, int room, char *text)
+{
+	(void)vfs;
+	under->xDlError(under, room, text);
+}
+
+static void (*vfs_library_symbol(sqlite3_vfs *vfs, void *library, const char *name))(void)
+{
+	(void)vfs;
+	return under->xDlSym(under, library, name);
+}
+
+static void vfs_library_close(sqlite3_vfs *vfs, void *library)
+{
+	(void)vfs;
+	under->xDlClose(under, library);
+}
+
 static sqlite3_vfs joulio_vfs = {
 	.iVersion = 2,
 	/* Shorter than a name on the volume by what SQLite puts behind a database's. */
@@ -128,6 +153,10 @@ static sqlite3_vfs joulio_vfs = {
 	.xDelete = vfs_delete,
 	.xAccess = vfs_access,
 	.xFullPathname = vfs_full_name,
+	.xDlOpen = vfs_library_open,
+	.xDlError = vfs_library_error,
+	.xDlSym = vfs_library_symbol,
+	.xDlClose = vfs_library_close,
 	.xRandomness = vfs_randomness,
 	.xSleep = vfs_sleep,
 	.xCurrentTime = vfs_time,

@@ -83,7 +83,9 @@ fn parse(body: &[u8], pointer: Option<&str>) -> Result<Watts, String> {
 fn of_document(document: &Json) -> Option<f64> {
     of_entry(document).or_else(|| {
         let entries = document.get("PowerControl")?.as_array()?;
-        entries.iter().find_map(of_entry)
+        // If the chassis has no value at the moment, a later entry is no replacement: it is that of a part.
+        let first_with = |key| entries.iter().find(|entry| entry.get(key).is_some());
+        of_entry(first_with("PowerConsumedWatts").or_else(|| first_with("PowerWatts"))?)
     })
 }
 
@@ -146,8 +148,14 @@ mod tests {
 
     #[test]
     fn an_entry_without_a_figure_is_passed_over() {
-        let body = br#"{"PowerControl":[{"PowerConsumedWatts":null},{"PowerConsumedWatts":90}]}"#;
+        let body = br#"{"PowerControl":[{"Name":"a limit"},{"PowerConsumedWatts":90}]}"#;
         assert_eq!(parse(body, None), Ok(Watts(90.0)));
+    }
+
+    #[test]
+    fn a_part_does_not_replace_a_chassis_without_a_value() {
+        let body = String::from_utf8_lossy(POWER).replace(":344,", ":null,");
+        assert!(parse(body.as_bytes(), None).is_err());
     }
 
     proptest! {

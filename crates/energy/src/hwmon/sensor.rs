@@ -2,8 +2,11 @@
 
 use crate::meter::{About, Meter, MeterError, MeterKind, MeterValue, Reading, Source};
 use crate::root::Root;
-use crate::{Clock, Zone};
+use crate::{Boundary, Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
+
+/// Power in watts from which on a reading is not believed: firmware shows an unknown power as 4.29 MW.
+const MAX_WATTS: f64 = 1e6;
 
 /// Quantity that a sensor measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +98,24 @@ impl Meter for SensorMeter {
                 self.last = micro;
                 MeterValue::Total(Joules(micro as f64 / 1e6))
             }
-            MeterKind::Power { .. } => MeterValue::Power(Watts(micro as f64 / 1e6)),
+            MeterKind::Power { .. } => MeterValue::Power(self.power(micro)?),
         };
         Ok(Reading { at, value })
+    }
+}
+
+impl SensorMeter {
+    /// Returns the power of `micro` microwatts. Firmware without a value shows 0 or all ones (`_PMM`, ACPI 10.4.1); a
+    /// redundant power supply may draw nothing, the whole machine does not.
+    fn power(&self, micro: u64) -> Result<Watts, MeterError> {
+        let watts = micro as f64 / 1e6;
+        let none = micro == 0 && self.about.zone == Zone::machine(Boundary::Wall);
+        match none || watts >= MAX_WATTS {
+            true => Err(MeterError::Failed {
+                what: self.path.clone(),
+                why: format!("the firmware has no value: '{micro}'"),
+            }),
+            false => Ok(Watts(watts)),
+        }
     }
 }

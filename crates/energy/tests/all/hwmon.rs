@@ -295,3 +295,18 @@ fn what_a_voltage_regulator_draws_is_not_the_walls() {
     };
     assert!(why.contains("label 'pin'"), "{why}");
 }
+
+#[test]
+fn firmware_without_a_value_is_no_reading_of_the_wall() {
+    for shown in ["0", "4294967295000"] {
+        let tree = Tree::new();
+        chip(&tree, 0, "power_meter", &[("power1_average", shown)]);
+        let discovery = Meters::discover(&tree.root(), &Select::all());
+        assert!(readable(&discovery).is_empty(), "{shown}");
+        let found = state(&discovery, "hwmon:power_meter/power1");
+        assert!(
+            matches!(found, FindingState::Unreadable { why, .. } if why.contains(shown)),
+            "{found:?}"
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! Sums over meters of separate parts.
 
 use super::of_meter::Of;
-use joulio_energy::{Boundary, Energy, MeterResult, Place, SumError, Zone};
+use joulio_energy::{Boundary, Energy, MeterResult, Place, Source, SumError, Zone};
 use joulio_job::Unmetered;
 
 /// Returns the sum over the meters of one boundary that measure separate parts, such as packages; `None` if there
@@ -13,10 +13,13 @@ pub(super) fn sum(
     of: Of,
 ) -> Result<Option<Energy>, Unmetered> {
     let mut parts: Vec<&MeterResult> = Vec::new();
-    for meter in measured
+    let here = measured
         .iter()
-        .filter(|meter| meter.about.zone.boundary == boundary)
-    {
+        .filter(|meter| meter.about.zone.boundary == boundary);
+    // A sensor beside a drive that has a meter of its own may measure the same drive.
+    let is_own = |meter: &&MeterResult| meter.about.source == Source::Nvme;
+    let own_alone = boundary == Boundary::Device && here.clone().any(|meter| is_own(&meter));
+    for meter in here.filter(|meter| !own_alone || is_own(meter)) {
         // A second meter of the same part is not another part.
         let zone = &meter.about.zone;
         if !parts.iter().any(|part| part.about.zone.same(zone)) {

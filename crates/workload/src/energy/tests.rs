@@ -218,3 +218,20 @@ fn a_meter_without_a_figure_says_why() {
         }]
     );
 }
+
+#[test]
+fn a_sensor_beside_a_drive_is_not_added_to_the_drives_own_meter() {
+    let part = |name: &str| Zone {
+        boundary: Boundary::Device,
+        place: joulio_energy::Place::Part(name.into()),
+    };
+    let mut meters = ["ina226", "/dev/nvme0"].map(|name| measured(part(name), name, Ok(10.0)));
+    meters[0].about.source = Source::Hwmon;
+    meters[1].about.source = Source::Nvme;
+    let (figures, without) = figures(&meters, None, DONE);
+    assert!(without.is_empty(), "{without:?}");
+    assert!(
+        zones(&figures).iter().all(|zone| !zone.contains('+')),
+        "{figures:?}"
+    );
+}

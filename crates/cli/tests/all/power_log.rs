@@ -209,6 +209,15 @@ fn a_benchs_runs_get_their_joules_by_markers_of_another_file() {
         report["without_figure"],
         json!(["run 'completion interrupt': the wall clock was set by +2.000 s"])
     );
+    // Another program's start and ramp are between its begin and end, but its I/Os are not from there.
+    let mut program = bench();
+    program["runs"][0]["seconds"] = json!(80.0);
+    fs::write(room.path().join("result.json"), program.to_string()).expect("written");
+    let output = joulio(&line).current_dir(room.path()).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let joules = report["runs"][0]["joules_per_io"].as_f64();
+    let joules = joules.expect("a number");
+    assert!((joules - 90.0 * 80.0 / 1e6).abs() < 1e-9, "{report}");
     let mut modelled = bench();
     modelled["runs"][0]["modelled"] = json!(true);
     fs::write(room.path().join("result.json"), modelled.to_string()).expect("written");

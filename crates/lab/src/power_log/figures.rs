@@ -52,7 +52,7 @@ impl LoggedRunPower {
     /// Computes the power of `run`, whose energy is `measured`.
     pub(super) fn new(run: &RunWindow, measured: &WindowEnergy) -> LoggedRunPower {
         let watts = measured.joules / measured.seconds;
-        let whole = watts * run.end.since(run.start).seconds();
+        let whole = watts * run.seconds;
         LoggedRunPower {
             run: run.name.clone(),
             meter: measured.meter.clone(),

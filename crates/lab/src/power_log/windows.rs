@@ -32,6 +32,9 @@ pub struct RunWindow {
     pub end: Nanos,
     /// Number of I/Os in it.
     pub ios: u64,
+    /// Seconds in which they were done, with a fixed window the whole window: another program's start and ramp are
+    /// between `start` and `end` too.
+    pub seconds: f64,
     /// Reason why its times cannot be matched with a logger's record; `None`: they can.
     pub unplaced: Option<String>,
 }
@@ -55,6 +58,7 @@ struct BenchRun {
     modelled: bool,
     begin: Option<At>,
     end: Option<At>,
+    seconds: Option<f64>,
     all: Option<Ios>,
     window: Option<AfterWork>,
     #[serde(default)]
@@ -136,7 +140,9 @@ fn runs(path: &Path, text: &str) -> Result<Vec<RunWindow>, PowerLogError> {
         let moved = |spoiled: &&Spoiled| {
             matches!(spoiled.by, SpoiledBy::ClockStepped | SpoiledBy::Suspended)
         };
+        let from_begin_to_end = end.unix_seconds - begin.unix_seconds;
         Some(RunWindow {
+            seconds: run.seconds.unwrap_or(from_begin_to_end) + idle,
             name: match name.is_empty() {
                 true => "the run".into(),
                 false => name.join(", "),

@@ -68,11 +68,7 @@ impl IdleProbe {
     /// Creates a probe that reads the machine's meters among those of `energy` for `time`. Meters in devices are not
     /// read, because no device is open.
     pub fn new(time: Nanos, energy: &EnergyOptions) -> IdleProbe {
-        let machine = EnergyOptions {
-            meters: energy.machine_meters(),
-            ..energy.clone()
-        };
-        let sources = EnergySources::open(&machine, &FaultPlan::default(), &[]);
+        let sources = EnergySources::open(&energy.without_devices(), &FaultPlan::default(), &[]);
         let root = energy.root.as_deref();
         let root = root.map_or_else(Root::system, Root::at);
         // A machine without a machine-id can be measured too.
@@ -181,13 +177,13 @@ impl IdleSummary {
 
 /// Returns the largest change of `meter` in percent, from before one repetition's runs to after them.
 fn change(intervals: &[IdleInterval], meter: &str) -> Option<f64> {
-    // If a sweep was stopped and continued, the later of two intervals follows the repetition's last runs.
-    let before = intervals.iter().filter_map(|one| {
+    let before = intervals.iter().enumerate().filter_map(|(at, one)| {
         let watts = one.watts_of(meter).filter(|watts| *watts > 0.0)?;
-        Some((&one.sweep, one.before?, watts))
+        Some((at, &one.sweep, one.before?, watts))
     });
-    let changes = before.filter_map(|(sweep, replicate, watts)| {
-        let mut later = intervals.iter().rev();
+    let changes = before.filter_map(|(at, sweep, replicate, watts)| {
+        // The first after it: later ones may be of another shard, on another machine.
+        let mut later = intervals[at + 1..].iter();
         let after = later.find(|one| one.sweep == *sweep && one.after == Some(replicate))?;
         Some((after.watts_of(meter)? / watts - 1.0) * 100.0)
     });
@@ -237,5 +233,17 @@ mod tests {
             Some(5.0)
         );
         assert_eq!(IdleSummary::of(&all[..1])[0].change_percent, None);
+    }
+
+    #[test]
+    fn a_change_is_within_one_shard() {
+        let all = [
+            interval(None, Some(1), 40.0),
+            interval(Some(1), None, 40.4),
+            interval(None, Some(1), 60.0),
+            interval(Some(1), None, 60.6),
+        ];
+        let change = IdleSummary::of(&all)[0].change_percent.unwrap();
+        assert!((change - 1.0).abs() < 1e-6, "{change}");
     }
 }

@@ -146,16 +146,19 @@ impl Campaign {
     }
 
     fn survey(&self, before: &InterruptsBefore, stop: &Stop, observer: &dyn Observer) -> Survey {
+        let request = self.survey_request();
+        Survey::take(&request, before, stop, &|part| observer.note(part))
+    }
+
+    pub(super) fn survey_request(&self) -> SurveyRequest {
         let base = &self.on.base;
-        let root = base.energy.root.clone();
-        let request = SurveyRequest {
+        SurveyRequest {
             devices: self.targets(),
-            meters: base.energy.meters.clone(),
-            root: root.unwrap_or_else(|| "/".into()),
+            meters: base.energy.without_devices().meters,
+            root: base.energy.root.clone(),
             quick: self.on.quick,
             cancel: base.targets.cancel.clone(),
-        };
-        Survey::take(&request, before, stop, &|part| observer.note(part))
+        }
     }
 
     fn nothing(&self, why: &str) -> CampaignError {

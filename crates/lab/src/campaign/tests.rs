@@ -526,3 +526,32 @@ fn a_shard_is_a_part_of_a_whole() {
         );
     }
 }
+
+#[test]
+fn a_survey_is_of_this_machine_unless_a_tree_is_named() {
+    // A tree, also the one at /, has neither perf events nor a BMC.
+    assert_eq!(campaign().survey_request().root, None);
+    let room = TempDir::new().unwrap();
+    let tree = emulated(room.path(), "", 1).survey_request().root;
+    assert_eq!(tree, Some(room.path().join("tree")));
+}
+
+#[test]
+fn the_idle_machine_has_meters_although_devices_meters_were_named() {
+    let room = TempDir::new().unwrap();
+    metered(room.path());
+    for (words, there) in [
+        ("package,nvme", true),
+        ("package,device,nvme:/dev/nvme0", true),
+        ("nvme", false),
+    ] {
+        let energy = crate::experiment::EnergyOptions {
+            meters: words.split(',').map(String::from).collect(),
+            root: Some(room.path().join("tree")),
+            ..Default::default()
+        };
+        let second = joulio_units::Nanos::from_millis(1_000);
+        let probe = crate::idle_interval::IdleProbe::new(second, &energy);
+        assert_eq!(probe.has_meter(), there, "{words}");
+    }
+}

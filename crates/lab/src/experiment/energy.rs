@@ -235,6 +235,19 @@ impl EnergyOptions {
         words.filter(|word| word.starts_with(DEVICE_METER))
     }
 
+    /// Returns these options for a time in which no device is open: without the words that select meters in devices.
+    pub(crate) fn without_devices(&self) -> EnergyOptions {
+        let mut meters = self.machine_meters();
+        meters.retain(|word| !matches!(word.as_str(), "nvme" | "device"));
+        if meters.is_empty() && !self.meters.is_empty() {
+            meters.push("none".into());
+        }
+        EnergyOptions {
+            meters,
+            ..self.clone()
+        }
+    }
+
     /// Returns the words that select meters of the machine itself.
     pub(crate) fn machine_meters(&self) -> Vec<String> {
         let own = |word: &&String| !word.starts_with(DEVICE_METER);

@@ -201,7 +201,7 @@ impl External {
         targets: &TargetOptions,
     ) -> Result<External, ExperimentError> {
         Ok(External {
-            sources: EnergySources::open(energy, &targets.faults, &[])?,
+            sources: EnergySources::open(&energy.without_devices(), &targets.faults, &[])?,
             root: energy.root.clone().unwrap_or_else(|| "/".into()),
             metered: energy.meters != ["none"],
             database: None,

@@ -55,7 +55,7 @@ fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<
     let mut discovery = discovery(request)?;
     let blocks = if request.quick { 2 } else { 5 };
     let watts = WattsRequest {
-        root: request.root.clone(),
+        root: request.root.clone().unwrap_or_else(|| "/".into()),
         rounds: Rounds {
             blocks,
             window: WINDOW,
@@ -75,6 +75,6 @@ fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<
 }
 
 fn discovery(request: &SurveyRequest) -> Result<Discovery, String> {
-    let root = meters::root(Some(&request.root)).map_err(|why| why.to_string())?;
+    let root = meters::root(request.root.as_deref()).map_err(|why| why.to_string())?;
     meters::discover(&root, &request.meters).map_err(|why| why.to_string())
 }

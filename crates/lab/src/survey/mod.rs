@@ -21,8 +21,8 @@ pub struct SurveyRequest {
     pub devices: Vec<TargetName>,
     /// Words that select meters; empty: every meter that can be read.
     pub meters: Vec<String>,
-    /// Root of the file tree that meters are read from.
-    pub root: PathBuf,
+    /// Folder of a captured file tree that meters are read from; `None`: this machine's.
+    pub root: Option<PathBuf>,
     /// True for fewer rounds of each test.
     pub quick: bool,
     /// Flag that ends waits for a controller.

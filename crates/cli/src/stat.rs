@@ -11,7 +11,8 @@ use crate::signals::{cancel, of_terminal, stop_on_signals};
 use joulio_kernel_io::Disks;
 use joulio_lab::idle::idle_baseline_if_any;
 use joulio_lab::stat::{
-    DriveProfile, ListenAddress, MetricsOutputs, Stat, StatModel, metrics_path, run_command,
+    DriveProfile, ListenAddress, MetricsOutputs, Stat, StatModel, counted_with_command,
+    metrics_path, run_command,
 };
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
@@ -183,6 +184,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let mut out = Out::new(args.output.format(), outputs, notes, look)?;
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();
+    let counted_too = counted_with_command(&discovery.meters.about());
     let baseline = baseline.as_ref();
     let stat = Stat::begin(&root, watched, &mut discovery.meters, baseline, model);
     let mut stat = stat.map_err(Failure::run)?;
@@ -191,7 +193,8 @@ pub fn run(args: &StatArgs) -> Outcome {
             let program = args.command[0].display();
             Failure::input(format!("{program}: {error}"))
         })?;
-        let report = stat.lap().map_err(Failure::run)?;
+        let mut report = stat.lap().map_err(Failure::run)?;
+        report.notes.extend(counted_too);
         out.show_command(&used, report, meterless)?;
         return match used.status {
             0 => Ok(()),

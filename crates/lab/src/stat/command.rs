@@ -1,5 +1,6 @@
 //! Runs a command and counts its use of the machine, as `perf stat` does.
 
+use joulio_energy::{About, Source};
 use joulio_workload::Stop;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -105,6 +106,15 @@ pub fn run_command(
     })
 }
 
+/// Returns a note if one of the meters `about` is read by a program: the system counts it with the command.
+pub fn counted_with_command(about: &[About]) -> Option<String> {
+    let by_program = about.iter().find(|about| about.source == Source::Ipmi)?;
+    Some(format!(
+        "{}: ipmitool reads it, and is counted in the command's CPU time, switches and MiB: leave it out by --meter",
+        by_program.name
+    ))
+}
+
 /// Returns true if the process `pid` receives the signals of the terminal's keys.
 fn in_foreground(pid: Pid) -> bool {
     let foreground = File::open("/dev/tty").ok().map(tcgetpgrp);
@@ -156,5 +166,25 @@ mod tests {
     fn a_program_that_does_not_exist_is_an_error() {
         let error = run_command(&["/nowhere/at/all".into()], &Stop::default(), || false);
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_meter_that_a_program_reads_is_named() {
+        use joulio_energy::{Boundary, MeterKind, Zone};
+        use joulio_units::{Nanos, Watts};
+        let about = |source| About {
+            name: "m".into(),
+            source,
+            zone: Zone::machine(Boundary::Wall),
+            kind: MeterKind::Power {
+                step: Watts(1.0),
+                update: Nanos::from_millis(1_000),
+            },
+            slow: true,
+            modelled: false,
+            notes: Vec::new(),
+        };
+        assert!(counted_with_command(&[about(Source::Redfish)]).is_none());
+        assert!(counted_with_command(&[about(Source::Ipmi)]).is_some());
     }
 }

@@ -197,6 +197,12 @@ impl Metrics {
                 self.ios.remove(&labels);
                 self.bytes.remove(&labels);
             }
+            let model = printable(&format!("model:{name}"));
+            let all = self.joules.keys();
+            for labels in all.filter(|of| of.modelled && of.meter == model) {
+                self.energy.remove(labels);
+                self.power.remove(labels);
+            }
         }
         for row in &report.devices {
             self.add_device(row);
@@ -451,5 +457,35 @@ mod tests {
             let text = metrics.text().expect("text");
             prop_assert!(parse_openmetrics(&text).is_ok(), "{}", text);
         }
+    }
+
+    #[test]
+    fn the_model_of_a_drive_that_is_gone_shows_no_power() {
+        let did = crate::DiskActivity {
+            name: "sdb".into(),
+            interval: Default::default(),
+            on: Vec::new(),
+        };
+        let mut row = DeviceRow::new(&did);
+        row.model = Some(super::super::report::DeviceModel {
+            modelled: true,
+            source: "model of x".into(),
+            all: meter("m", Some(5.0), false).all,
+        });
+        let with = StatReport {
+            devices: vec![row],
+            ..report(meter("m", None, false))
+        };
+        let mut metrics = nowhere();
+        metrics.add(&with);
+        assert!(lines(&metrics).contains(&"joulio_power_watts 5.0".to_owned()));
+        metrics.add(&report(meter("m", None, false)));
+        assert!(
+            !lines(&metrics)
+                .iter()
+                .any(|line| line.contains("power_watts"))
+        );
+        metrics.add(&with);
+        assert!(lines(&metrics).contains(&"joulio_energy_joules_total 10.0".to_owned()));
     }
 }

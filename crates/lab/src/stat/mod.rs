@@ -12,7 +12,7 @@ mod report;
 mod server;
 mod text_format;
 
-pub use command::{CommandUse, run_command};
+pub use command::{CommandUse, counted_with_command, run_command};
 pub use error::StatError;
 pub use line::StatLine;
 pub use metrics::{Metrics, MetricsError, MetricsOutputs, metrics_path};

@@ -146,7 +146,10 @@ impl StatModel {
     /// Finds the profiles of new drives among `watched`, and returns notes on them.
     pub(super) fn meet(&mut self, watched: &WatchedDisks) -> Vec<String> {
         let (mut notes, mut none) = (Vec::new(), Vec::new());
-        for name in watched.names() {
+        let there = watched.names();
+        // What comes back under the name of a drive that is gone may be another drive.
+        self.drives.retain(|name, _| there.contains(name));
+        for name in there {
             if self.drives.contains_key(&name) {
                 continue;
             }
@@ -408,5 +411,23 @@ mod tests {
         );
         assert_eq!(energy(used(1_000, 0, 0)).joules.0, watts.spin.value);
         assert_eq!(energy(used(0, 1_000, 0)).joules.0, watts.kernel.value);
+    }
+
+    #[test]
+    fn a_drive_that_is_gone_is_forgotten() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir_all(tree.path().join("proc")).unwrap();
+        fs::write(tree.path().join("proc/diskstats"), "").unwrap();
+        let disks = joulio_kernel_io::Disks::at(tree.path());
+        let watched = WatchedDisks::new(disks, &[], Nanos::ZERO).unwrap();
+        let mut model = StatModel {
+            machine: MachineProfile::builtin("generic-server").unwrap(),
+            root: tree.path().into(),
+            named: BTreeMap::new(),
+            drives: BTreeMap::from([("sdb".into(), None)]),
+            before: None,
+        };
+        model.meet(&watched);
+        assert!(model.drives.is_empty());
     }
 }

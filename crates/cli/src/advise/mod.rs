@@ -25,16 +25,24 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         Format::Json => print_json(&report)?,
     }
     match args.apply {
-        true => apply(&report),
+        true => apply(&report, args.output.format()),
         false => Ok(()),
     }
 }
 
 /// Executes `--apply`: makes the settings of the advice, and leaves them in place.
-fn apply(report: &AdviceReport) -> Outcome {
+fn apply(report: &AdviceReport, format: Format) -> Outcome {
+    // On standard output a program finds one document and nothing else.
+    let show = |text: &str| match format {
+        Format::Normal => print(text),
+        Format::Json => {
+            text.trim().lines().for_each(say);
+            Ok(())
+        }
+    };
     let applied = match report.apply(say)? {
         Applied::Nothing => {
-            return print(
+            return show(
                 "\nNothing to apply: the completion mode is the program's own choice, and no setting of the machine helps.\n",
             );
         }
@@ -52,5 +60,5 @@ fn apply(report: &AdviceReport) -> Outcome {
             let _ = writeln!(text, "  {line}");
         }
     }
-    print(&text)
+    show(&text)
 }

@@ -236,8 +236,13 @@ fn overturned(advice: &Advice, text: &mut String) {
     let mut lines = Vec::new();
     for other in &advice.other_boundaries {
         let best = &advice.candidates[other.index].candidate;
+        // If all figures are modelled, the heading says so.
+        let modelled = match other.modelled && !advice.yardstick.modelled {
+            true => " (modelled)",
+            false => "",
+        };
         lines.push(format!(
-            "{} the least energy is {}'s",
+            "{} the least energy is {}'s{modelled}",
             place(other.boundary),
             name(best, advice)
         ));

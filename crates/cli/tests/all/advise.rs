@@ -289,3 +289,12 @@ fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
         "{command}"
     );
 }
+
+#[test]
+fn polling_under_the_only_scheduler_is_what_the_budget_is_over() {
+    let advice = advice(&format!(
+        "{FLASH} --engine io_uring --completion poll,interrupt --scheduler mq-deadline"
+    ));
+    assert_eq!(advice["promise"]["from"]["polling"]["engine"], "io_uring");
+    assert!(number(&advice["promise"], "/p99") > 0.0);
+}

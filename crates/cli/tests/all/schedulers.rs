@@ -219,6 +219,14 @@ fn what_is_advised_is_applied_and_stays_until_it_is_restored() {
     }
     assert!(text("restore").contains(&before));
     assert_eq!(disk.scheduler(), before);
+    // For a program, standard output is one document.
+    let document = text(&format!("{line} --apply --output json"));
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&document).is_ok(),
+        "{document}"
+    );
+    assert_eq!(disk.scheduler(), other);
+    text("restore");
 }
 
 #[test]

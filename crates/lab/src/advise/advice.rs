@@ -99,6 +99,8 @@ pub struct TooLate {
 pub struct OtherBoundary {
     /// Boundary.
     pub boundary: Boundary,
+    /// True if the figures there are computed, false if they are measured.
+    pub modelled: bool,
     /// Index of the candidate.
     pub index: usize,
 }
@@ -124,7 +126,10 @@ impl Advice {
         check_promise(&all, &promise)?;
         let mut all = without_equals(all);
         let rank = Rank { options };
-        all.sort_by(|a, b| rank.of(a).total_cmp(&rank.of(b)));
+        all.sort_by(|a, b| {
+            let (a, b) = (rank.of(a), rank.of(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
         prefer_fewer_settings(&mut all, &rank);
         let Some(best) = all.first().filter(|one| rank.allowed(one)) else {
             return Err(check_cap(&all, options, yardstick.boundary));
@@ -197,20 +202,18 @@ impl Rank<'_> {
         one.keeps && draws.is_some_and(|watts| watts <= cap)
     }
 
-    fn of(&self, one: &Assessment) -> f64 {
+    /// Returns whether `one` breaks the promise or the cap, and the figure that is sought.
+    fn of(&self, one: &Assessment) -> (bool, f64) {
         // Candidates without figures come last, just after those that break the promise or the cap.
         let Some(figures) = &one.figures else {
-            return f64::INFINITY;
+            return (true, f64::INFINITY);
         };
         let value = match self.sought() {
             Sought::Energy => figures.joules_per_io.value,
             Sought::Latency => figures.mean_ns.value,
             Sought::Iops => 1.0 / figures.iops.value.max(1e-9),
         };
-        match self.allowed(one) {
-            true => value,
-            false => 1e15 + value,
-        }
+        (!self.allowed(one), value)
     }
 }
 
@@ -360,6 +363,7 @@ fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Opt
     let best = &all.first()?.candidate;
     (!all[index].candidate.is_same_method(best)).then_some(OtherBoundary {
         boundary: other.boundary,
+        modelled: other.modelled,
         index,
     })
 }
@@ -515,5 +519,68 @@ mod tests {
         let found = advice([poll, interrupt]);
         assert_eq!(found.chosen().candidate.completion, "poll");
         assert_eq!(found.ties, [1]);
+    }
+
+    #[test]
+    fn a_spoiled_repetition_that_falls_behind_excludes_nobody() {
+        let mut poll = runs(POLL, [40.0, 40.2, 40.4, 40.1], &[1]);
+        poll[1].counts.as_mut().unwrap().falls_behind = true;
+        let found = advice([poll, runs(INTERRUPT, [60.0, 61.0, 60.6, 60.3], &[])]);
+        assert_eq!(found.chosen().candidate.completion, "poll");
+        assert!(!found.chosen().falls_behind);
+    }
+
+    #[test]
+    fn of_those_that_are_late_the_cheapest_is_the_rival() {
+        let poll = || run(POLL, 1, 1, 2_000.0, 40.0).result;
+        let dear = || run(INTERRUPT, 1, 1, 1_000.0, 60.0).result;
+        let cheap = || {
+            let mut one = run(INTERRUPT, 1, 1, 1_000.0, 20.0).result;
+            one.settings.insert("scheduler".into(), "bfq".into());
+            one
+        };
+        let options = AdviceOptions {
+            promised: Promised::Slo(joulio_workload::parse_slo("p50=600us").unwrap()),
+            ..AdviceOptions::default()
+        };
+        let all = [poll(), poll(), dear(), dear(), cheap(), cheap()];
+        let found = Advice::of(&all, &options).unwrap();
+        assert_eq!(found.chosen().candidate.completion, "poll");
+        let rival = &found.candidates[found.rivals[0].index].candidate;
+        assert!(rival.settings.contains_key("scheduler"), "{rival:?}");
+    }
+
+    #[test]
+    fn a_boundary_that_only_the_model_has_is_called_modelled() {
+        let of = |mode, wall, package: f64| {
+            let mut one = run(mode, 1, 1, 1_000.0, wall).result;
+            let counts = one.counts.as_mut().unwrap();
+            let mut metered = counts.energy[0].clone();
+            metered.boundary = Boundary::Package;
+            (metered.modelled, metered.band_joules) = (false, None);
+            (metered.zone, metered.source) = ("package-0".into(), "rapl".into());
+            (metered.watts, metered.joules_per_io) = (package, Some(package / 1_000.0));
+            counts.energy.insert(0, metered);
+            one
+        };
+        let poll = || of(POLL, 60.0, 20.0);
+        let interrupt = || of(INTERRUPT, 40.0, 30.0);
+        let all = [poll(), poll(), interrupt(), interrupt()];
+        let found = Advice::of(&all, &AdviceOptions::default()).unwrap();
+        assert!(!found.yardstick.modelled);
+        assert_eq!(found.other_boundaries.len(), 1);
+        assert!(found.other_boundaries[0].modelled);
+    }
+
+    #[test]
+    fn the_median_of_two_repetitions_is_between_them() {
+        let of = |p99| {
+            let mut one = run(POLL, 1, 1, 1_000.0, 40.0).result;
+            one.counts.as_mut().unwrap().all.latency_ns.p99 = p99;
+            one
+        };
+        let found = Advice::of(&[of(90_000), of(106_000)], &AdviceOptions::default()).unwrap();
+        let figures = found.chosen().figures.as_ref().unwrap();
+        assert_eq!(figures.percentiles_ns["p99"], 98_000);
     }
 }

@@ -125,10 +125,14 @@ impl Assessment {
         yardstick: &Yardstick,
         others: &[Yardstick],
     ) -> Assessment {
-        let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let spoiled = runs.iter().all(|run| !run.spoiled.is_empty());
         let counting = runs.iter().enumerate();
         let counting = counting.filter(|(_, run)| spoiled || run.spoiled.is_empty());
+        let falls_behind = |(_, run): (_, &&RunResult)| {
+            let counts = run.counts.as_ref();
+            counts.is_some_and(|counts| counts.falls_behind)
+        };
+        let falls_behind = counting.clone().any(falls_behind);
         let (counted, whole): (Vec<usize>, Vec<&Counts>) = counting
             .filter_map(|(at, run)| Some((at, run.counts.as_ref()?)))
             .filter(|(_, counts)| counts.all.ios > 0)
@@ -156,7 +160,7 @@ impl Assessment {
             ran: runs.len(),
             counted,
             spoiled,
-            falls_behind: counts.iter().any(|counts| counts.falls_behind),
+            falls_behind,
             keeps: false,
             candidate,
         }
@@ -177,7 +181,8 @@ impl Figures {
             let all = latencies.filter_map(|latency| latency.percentile(percentile));
             let mut all: Vec<_> = all.collect();
             all.sort_unstable();
-            (percentile.to_string(), all[all.len() / 2])
+            let (below, above) = (all[(all.len() - 1) / 2], all[all.len() / 2]);
+            (percentile.to_string(), below.midpoint(above))
         });
         let cpu = each(|counts| {
             let threads = [counts.threads.submitter, counts.threads.kernel];

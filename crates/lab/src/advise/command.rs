@@ -13,6 +13,10 @@ pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> Stri
     let by_fio = chosen.engine.is_kernel()
         && !request.in_virtual_time()
         && chosen.completion != "adaptive"
+        // fio has no hybrid polling and no block sizes for jobs in turn, and makes no setting of the machine.
+        && !chosen.completion.starts_with("hybrid")
+        && chosen.settings.is_empty()
+        && job.bs.count() == 1
         && job.phases.is_empty()
         && !matches!(job.arrivals, Arrivals::Bursts { .. });
     let mut words = match by_fio {
@@ -174,13 +178,12 @@ fn fio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     let mut words = vec!["fio --name=advice --direct=1".to_owned()];
     let devices = request.experiment.targets.devices.iter();
     words.extend(devices.map(|device| format!("--filename={}", quoted(&device.text()))));
-    let polls = chosen.completion == "poll" || chosen.completion.starts_with("hybrid");
     let engine = match chosen.engine {
         EngineName::Psync => "pvsync2",
         engine => engine.name(),
     };
     words.push(format!("--ioengine={engine}"));
-    if polls || chosen.completion == "sqpoll+poll" {
+    if matches!(&*chosen.completion, "poll" | "sqpoll+poll") {
         words.push("--hipri=1".into());
     }
     if chosen.completion.starts_with("sqpoll") {
@@ -253,5 +256,34 @@ mod tests {
             );
             assert!(ours.contains(word), "{word}: {ours}");
         }
+    }
+
+    #[test]
+    fn what_fio_cannot_do_or_set_is_a_command_of_joulios() {
+        let workload = WorkloadOptions {
+            number_ios: Some(10),
+            ..WorkloadOptions::default()
+        };
+        assert!(command(workload.clone(), "hybrid").starts_with("joulio bench "));
+        let job = workload.job().expect("a job");
+        let mut request = AdviceRequest {
+            experiment: crate::experiment::ExperimentOptions::default(),
+            observe: None,
+            cap: None,
+        };
+        request.experiment.targets.devices = vec!["./disk.img".parse().expect("a file")];
+        let settings = [("max-cstate", "C1"), ("scheduler", "bfq")];
+        let settings = settings.map(|(name, value)| (name.into(), value.into()));
+        let chosen = Candidate {
+            engine: EngineName::IoUring,
+            completion: "interrupt".into(),
+            settings: BTreeMap::from(settings),
+            iodepth: 1,
+        };
+        let command = of(&request, &job, &chosen);
+        assert!(
+            command.contains("--max-cstate=C1") && command.contains("--scheduler=bfq"),
+            "{command}"
+        );
     }
 }

@@ -130,13 +130,13 @@ fn budget_over_polling(
     (budget, floor): (f64, Nanos),
     all: &[Assessment],
 ) -> (Vec<Limit>, LimitSource) {
-    let polls = |one: &&Assessment| {
-        let plain = one.candidate.settings.values().all(|value| value == "none");
-        one.candidate.completion == "poll" && one.effective.is_none() && plain
-    };
+    let polls = |one: &&Assessment| one.candidate.completion == "poll" && one.effective.is_none();
+    let is_set = |one: &Assessment| one.candidate.settings.values().any(|value| value != "none");
     let polled = all.iter().filter(polls);
     let polled = polled.filter_map(|one| Some((one, one.figures.as_ref()?)));
-    let polled = polled.min_by_key(|(_, figures)| figures.percentile(Percentile::P99));
+    // Polling under a scheduler counts only if there is none without one.
+    let polled =
+        polled.min_by_key(|(one, figures)| (is_set(one), figures.percentile(Percentile::P99)));
     let Some((polled, figures)) = polled else {
         return (Vec::new(), LimitSource::NoPolling);
     };

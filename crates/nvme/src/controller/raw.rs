@@ -125,13 +125,20 @@ impl<D: Device> Controller<D> {
             _ if !moves => return Err(SubmitError::Data { opcode, moves }.into()),
             _ => {}
         }
+        self.bytes(command, PAGE_SIZE as u32)?;
+        Ok(())
+    }
+
+    /// Returns the number of bytes that a command moves; refuses one that moves none or more than `max`, or of which
+    /// that is not known.
+    fn bytes(&self, command: &Command, max: u32) -> Result<u32, SubmitError> {
+        let opcode = command.dword0().opc();
         let vendor = self.shared.has_vendor_admin_format();
         let bytes = bytes(command, vendor).ok_or(SubmitError::UnknownLength { opcode })?;
-        let max = PAGE_SIZE as u32;
-        if bytes == 0 || bytes > u64::from(max) {
-            return Err(SubmitError::Length { bytes, max }.into());
+        match u32::try_from(bytes) {
+            Ok(bytes) if bytes > 0 && bytes <= max => Ok(bytes),
+            _ => Err(SubmitError::Length { bytes, max }),
         }
-        Ok(())
     }
 
     /// Returns the number of bytes that a command moves, after checking the command and its buffer.
@@ -147,16 +154,13 @@ impl<D: Device> Controller<D> {
         if buffer.domain() != self.shared.admin().memory().domain() {
             return Err(SubmitError::Foreign);
         }
-        let vendor = self.shared.has_vendor_admin_format();
-        let bytes = bytes(command, vendor).ok_or(SubmitError::UnknownLength { opcode })?;
-        let max = self.max_transfer();
-        if bytes == 0 || bytes > u64::from(max) {
-            return Err(SubmitError::Length { bytes, max });
+        let bytes = self.bytes(command, self.max_transfer())?;
+        if bytes as usize > buffer.len() {
+            return Err(SubmitError::Buffer {
+                bytes: bytes.into(),
+            });
         }
-        if bytes > buffer.len() as u64 {
-            return Err(SubmitError::Buffer { bytes });
-        }
-        Ok(bytes as u32)
+        Ok(bytes)
     }
 }
 

@@ -204,10 +204,20 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     /// Returns the command for `workload` on a file, with io_uring in the given completion mode.
     fn command(workload: WorkloadOptions, completion: &str) -> String {
+        command_with(workload, completion, &[])
+    }
+
+    /// As [`command`], with settings of the machine.
+    fn command_with(
+        workload: WorkloadOptions,
+        completion: &str,
+        settings: &[(&str, &str)],
+    ) -> String {
+        let settings = settings.iter();
+        let settings = settings.map(|&(name, value)| (name.into(), value.into()));
         let job = workload.job().expect("a job");
         let mut request = AdviceRequest {
             experiment: crate::experiment::ExperimentOptions::default(),
@@ -219,7 +229,7 @@ mod tests {
         let chosen = Candidate {
             engine: EngineName::IoUring,
             completion: completion.into(),
-            settings: BTreeMap::new(),
+            settings: settings.collect(),
             iodepth: 1,
         };
         of(&request, &job, &chosen)
@@ -265,22 +275,8 @@ mod tests {
             ..WorkloadOptions::default()
         };
         assert!(command(workload.clone(), "hybrid").starts_with("joulio bench "));
-        let job = workload.job().expect("a job");
-        let mut request = AdviceRequest {
-            experiment: crate::experiment::ExperimentOptions::default(),
-            observe: None,
-            cap: None,
-        };
-        request.experiment.targets.devices = vec!["./disk.img".parse().expect("a file")];
         let settings = [("max-cstate", "C1"), ("scheduler", "bfq")];
-        let settings = settings.map(|(name, value)| (name.into(), value.into()));
-        let chosen = Candidate {
-            engine: EngineName::IoUring,
-            completion: "interrupt".into(),
-            settings: BTreeMap::from(settings),
-            iodepth: 1,
-        };
-        let command = of(&request, &job, &chosen);
+        let command = command_with(workload, "interrupt", &settings);
         assert!(
             command.contains("--max-cstate=C1") && command.contains("--scheduler=bfq"),
             "{command}"

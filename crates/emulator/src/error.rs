@@ -2,7 +2,7 @@
 
 use joulio_device::DeviceError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A failure to make a controller.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +50,12 @@ pub enum EmulatorError {
     },
     /// A namespace is not a whole number of blocks.
     #[error(
-        "a namespace of {bytes} bytes is not a whole number of blocks of {block} bytes (and at least one)"
+        "{}a namespace of {bytes} bytes is not one or more whole blocks: choose a multiple of {block}",
+        before(path.as_deref())
     )]
     Size {
+        /// The path as given, of a namespace in a file.
+        path: Option<PathBuf>,
         /// The size of the namespace.
         bytes: u64,
         /// The logical block size.
@@ -113,6 +116,11 @@ pub enum EmulatorError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+/// Formats `path` to stand before a message about it.
+fn before(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
 /// Formats `cpus` as the kernel lists them, without ranges.

@@ -2,10 +2,11 @@
 
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
-use crate::options::NamespaceOptions;
+use crate::options::{NamespaceOptions, StoreOptions};
 use crate::store::{Backing, Store, Syncing};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::{DsmRange, Status};
+use rustix::io::Errno;
 use std::io;
 
 /// A namespace: blocks in a store.
@@ -28,10 +29,12 @@ impl Namespace {
         if block != 512 && block != 4096 {
             return Err(EmulatorError::BlockSize { bytes: block });
         }
-        let (store, bytes) = Store::open(&options.store, profile.capacity(), syncing)?;
-        if bytes == 0 || !bytes.is_multiple_of(u64::from(block)) {
-            return Err(EmulatorError::Size { bytes, block });
+        // Before a file of that size is made.
+        if let Some(bytes) = options.store.bytes() {
+            check_size(bytes, block, &options.store)?;
         }
+        let (store, bytes) = Store::open(&options.store, profile.capacity(), syncing)?;
+        check_size(bytes, block, &options.store)?;
         Ok(Namespace {
             store,
             block_shift: block.ilog2() as u8,
@@ -157,10 +160,11 @@ impl Namespace {
         Ok(())
     }
 
-    /// Returns the status of a failed write: a host file system without room is a namespace without room; any other
-    /// error is one of the medium.
+    /// Returns the status of a failed write: a host file system without room is a namespace without room, and memory of
+    /// the host that is gone cannot be transferred; any other error is one of the medium.
     pub(crate) fn write_status(error: io::Error) -> Status {
         match error.kind() {
+            _ if is_of_memory(&error) => Status::DATA_TRANSFER_ERROR,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Status::CAPACITY_EXCEEDED.do_not_retry()
             }
@@ -169,15 +173,35 @@ impl Namespace {
     }
 }
 
-/// Returns the status of a failed read: whatever failed, the medium cannot be read.
-fn read_status(_: io::Error) -> Status {
-    Status::UNRECOVERED_READ
+/// Returns the status of a failed read: whatever else than the host's memory failed, the medium cannot be read.
+fn read_status(error: io::Error) -> Status {
+    if is_of_memory(&error) {
+        Status::DATA_TRANSFER_ERROR
+    } else {
+        Status::UNRECOVERED_READ
+    }
+}
+
+/// Whether the host's memory was not there: a host can shrink it at any time.
+fn is_of_memory(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::FAULT)
+}
+
+/// Checks that a namespace of `bytes` bytes is whole blocks.
+fn check_size(bytes: u64, block: u32, store: &StoreOptions) -> Result<(), EmulatorError> {
+    if bytes != 0 && bytes.is_multiple_of(u64::from(block)) {
+        return Ok(());
+    }
+    Err(EmulatorError::Size {
+        path: store.path().map(Into::into),
+        bytes,
+        block,
+    })
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::options::StoreOptions;
 
     fn namespace(bytes: u64, block: u32) -> Result<Namespace, EmulatorError> {
         let options = NamespaceOptions {
@@ -205,6 +229,33 @@ mod tests {
     }
 
     #[test]
+    fn a_size_that_cannot_be_leaves_no_file_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        let sized = |bytes| {
+            let options = NamespaceOptions {
+                store: StoreOptions::File {
+                    path: path.clone(),
+                    bytes,
+                    read_only: false,
+                },
+                block: Some(512),
+            };
+            let profile = DeviceProfile::builtin("instant").unwrap();
+            Namespace::open(&options, &profile, Syncing::usual())
+        };
+        let refused = sized(Some(1000)).unwrap_err().to_string();
+        assert!(refused.starts_with(path.to_str().unwrap()), "{refused}");
+        assert!(refused.ends_with("choose a multiple of 512"), "{refused}");
+        assert!(!path.exists());
+        assert_eq!(sized(Some(1024)).unwrap().blocks(), 2);
+        // The size of a file that exists is checked too.
+        std::fs::write(&path, [0_u8; 1000]).unwrap();
+        let refused = sized(None);
+        assert!(matches!(refused, Err(EmulatorError::Size { .. })));
+    }
+
+    #[test]
     fn only_ranges_inside_have_a_position() {
         let namespace = namespace(8192, 512).unwrap();
         assert_eq!(namespace.position(15, 1), Some(7680));
@@ -222,5 +273,15 @@ mod tests {
         );
         let broken = io::Error::from_raw_os_error(5);
         assert_eq!(Namespace::write_status(broken).kind(), Status::WRITE_FAULT);
+    }
+
+    #[test]
+    fn memory_of_the_host_that_is_gone_is_no_error_of_the_medium() {
+        let gone = || io::Error::from_raw_os_error(14);
+        assert_eq!(read_status(gone()), Status::DATA_TRANSFER_ERROR);
+        let written = Namespace::write_status(gone());
+        assert_eq!(written, Status::DATA_TRANSFER_ERROR);
+        let broken = io::Error::from_raw_os_error(5);
+        assert_eq!(read_status(broken), Status::UNRECOVERED_READ);
     }
 }

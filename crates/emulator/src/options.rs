@@ -163,6 +163,23 @@ pub enum StoreOptions {
     },
 }
 
+impl StoreOptions {
+    /// Returns the size in bytes, if one is given.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match self {
+            StoreOptions::Ram { bytes } | StoreOptions::File { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Returns the path of a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            StoreOptions::Ram { .. } => None,
+            StoreOptions::File { path, .. } => Some(path),
+        }
+    }
+}
+
 impl Default for StoreOptions {
     fn default() -> Self {
         StoreOptions::Ram { bytes: None }

@@ -33,8 +33,8 @@ pub struct Activity {
     pub invalid_doorbells: u64,
     /// Commands that failed, admin commands included.
     pub failed_commands: u64,
-    /// Time in each NVMe power state from when the controller was switched on until its latest step;
-    /// [`crate::PowerUse`] has the same by the clock.
+    /// Time in each NVMe power state from when the controller was switched on until its latest step, or a later write
+    /// to its registers; [`crate::PowerUse`] has the same by the clock.
     pub power_states: [Nanos; 32],
     /// Look-ups in the host memory buffer that found the map's entry there.
     pub host_memory_hits: u64,

@@ -33,7 +33,7 @@ impl EmulatedDevice {
     /// [`EmulatorError`] when the options are not possible: counts, sizes, a file, memory or a thread.
     pub fn spawn(options: &Options) -> Result<EmulatedDevice, EmulatorError> {
         let controller = EmulatedController::new(options, clock::now())?;
-        let shared = Shared::new(controller, options);
+        let shared = Shared::new(controller, options, true);
         let thread = DeviceThread::spawn(&shared, options)?;
         Ok(EmulatedDevice {
             shared,
@@ -48,7 +48,7 @@ impl EmulatedDevice {
     /// [`EmulatorError`] when the options are not possible: counts, sizes, a file or memory.
     pub fn stepped(options: &Options) -> Result<(EmulatedDevice, Stepper), EmulatorError> {
         let controller = EmulatedController::new(options, options.start)?;
-        let shared = Shared::new(controller, options);
+        let shared = Shared::new(controller, options, false);
         let stepper = Stepper::new(Arc::clone(&shared));
         let device = EmulatedDevice {
             shared,
@@ -81,7 +81,8 @@ impl EmulatedDevice {
 
     /// Replaces the faults that are still planned of [`Options::faults`]; permanent faults remain. Commands and times
     /// count as before: from power-on, and from when CC.EN was first set. Faults of earlier commands are skipped;
-    /// faults whose time has passed happen at once.
+    /// faults whose time has passed happen at once. Where no fault was planned or injected before, commands count from
+    /// now, and times too, or from when CC.EN is set next, if it is not set.
     pub fn plan_faults(&self, plan: &FaultPlan) {
         self.shared.plan_faults(plan);
     }

@@ -1,6 +1,7 @@
 //! The state that the device, its thread, its memory and its vectors share.
 
 use crate::bell::{Bell, Side};
+use crate::clock;
 use crate::controller::EmulatedController;
 use crate::doorbells::Doorbells;
 use crate::fault::{Fault, FaultPlan};
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) pci_id: PciId,
     controller: Mutex<EmulatedController>,
+    /// Whether a thread steps the controller, by the clock.
+    clocked: bool,
     /// Number of threads that wait in [`Shared::controller_first`].
     waiting: AtomicU32,
     pub(crate) doorbells: Arc<Doorbells>,
@@ -43,7 +46,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(controller: EmulatedController, options: &Options) -> Arc<Shared> {
+    /// Makes the state of a controller; a thread is to step it by the clock if `clocked`.
+    pub(crate) fn new(
+        controller: EmulatedController,
+        options: &Options,
+        clocked: bool,
+    ) -> Arc<Shared> {
         Arc::new(Shared {
             name: options.name.clone(),
             pci_id: options.pci_id,
@@ -58,6 +66,7 @@ impl Shared {
             vectors: controller.vectors(),
             real_interrupts: options.real_interrupts,
             controller: Mutex::new(controller),
+            clocked,
             waiting: AtomicU32::new(0),
         })
     }
@@ -70,9 +79,19 @@ impl Shared {
         controller
     }
 
+    /// Locks the controller as [`Shared::controller_first`] does, to change its state at the time of its clock: it may
+    /// have been idle for long since its latest step. One without a thread remains at the time of that.
+    pub(crate) fn controller_now(&self) -> MutexGuard<'_, EmulatedController> {
+        let mut controller = self.controller_first();
+        if self.clocked {
+            controller.pass_time(clock::now());
+        }
+        controller
+    }
+
     /// Writes registers, and lets the device's thread do the resulting work.
     pub(crate) fn write_registers(&self, write: impl FnOnce(&mut EmulatedController)) {
-        let mut controller = self.controller_first();
+        let mut controller = self.controller_now();
         write(&mut controller);
         let shuts_down = controller.awaits_shutdown();
         drop(controller);
@@ -83,7 +102,7 @@ impl Shared {
 
     /// Commits `fault`, and lets the device's thread notice its effect.
     pub(crate) fn inject(&self, fault: Fault) {
-        self.controller_first().inject(fault);
+        self.controller_now().inject(fault);
         self.wake_to_poll();
     }
 
@@ -145,7 +164,7 @@ impl Shared {
 
     /// Resets the function; afterwards vectors are as a kernel leaves them: enabled and masked.
     pub(crate) fn reset_function(&self) -> Result<(), DeviceError> {
-        if !self.controller_first().reset_function_for_host() {
+        if !self.controller_now().reset_function_for_host() {
             return Err(DeviceError::NoFunctionReset {
                 device: self.name.clone(),
             });

@@ -37,6 +37,11 @@ impl EmulatedController {
             ab => 1 << ab,
         };
         let weights = [arbitration.hpw(), arbitration.mpw(), arbitration.lpw()];
+        // All of them, also those that are not reached: a doorbell that was not polled keeps the thread awake. The
+        // admin queue, the first, is polled below.
+        for index in 1..self.queues.live.len() {
+            self.poll_tail(self.queues.live[index]);
+        }
         let mut fetched = 0;
         if self.poll_tail(0) {
             fetched += self.fetch_burst(0, ARBITRATION_BURST);

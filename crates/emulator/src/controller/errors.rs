@@ -11,6 +11,9 @@ pub(super) const LOG_ENTRIES: usize = 64;
 /// Asynchronous Event Requests that may be outstanding (AERL + 1), by default.
 pub(super) const EVENT_REQUESTS: usize = 4;
 
+/// Temperature Threshold, an event of the type SMART / health status (Base figure 147).
+const TEMPERATURE_THRESHOLD: u8 = 0x01;
+
 /// The errors that asynchronous events report (Base figure 146, type 0h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorEvent {
@@ -20,7 +23,7 @@ pub(super) enum ErrorEvent {
     InvalidDoorbellValue = 0x01,
 }
 
-/// The last errors, newest first.
+/// The last errors since the latest reset, newest first.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLog {
     entries: VecDeque<ErrorInformation>,
@@ -37,6 +40,11 @@ impl ErrorLog {
         self.entries.push_front(entry);
     }
 
+    /// Drops all entries at a controller reset; the count goes on.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
     /// Returns the log page, with zeroes for entries that do not exist.
     pub(super) fn page(&self) -> [ErrorInformation; LOG_ENTRIES] {
         let mut page = [ErrorInformation::default(); LOG_ENTRIES];
@@ -48,9 +56,9 @@ impl ErrorLog {
 }
 
 /// Makes the entry of an error that belongs to no command.
-pub(super) fn doorbell_entry(qid: u16) -> ErrorInformation {
+pub(super) fn doorbell_entry() -> ErrorInformation {
     ErrorInformation {
-        sqid: U16::new(qid),
+        sqid: U16::new(0xffff),
         cid: U16::new(0xffff),
         parameter_error_location: U16::new(0xffff),
         ..Default::default()
@@ -63,7 +71,10 @@ pub(super) struct Events {
     requests: VecDeque<u16>,
     /// Maximum number of requests.
     limit: usize,
+    /// Whether an event of some kind is pending.
+    pending: bool,
     errors: Kind,
+    health: Kind,
     notices: Kind,
 }
 
@@ -76,10 +87,12 @@ struct Kind {
 }
 
 impl Kind {
-    fn raise(&mut self, event: AsyncEvent) {
+    /// Raises `event`, unless it is masked or another is pending; returns whether one is pending.
+    fn raise(&mut self, event: AsyncEvent) -> bool {
         if !self.masked && self.pending.is_none() {
             self.pending = Some(event);
         }
+        self.pending.is_some()
     }
 
     fn take(&mut self) -> Option<AsyncEvent> {
@@ -95,7 +108,9 @@ impl Events {
         Events {
             requests: VecDeque::new(),
             limit,
+            pending: false,
             errors: Kind::default(),
+            health: Kind::default(),
             notices: Kind::default(),
         }
     }
@@ -107,14 +122,21 @@ impl Events {
     /// Raises the event of an error.
     pub(super) fn raise(&mut self, event: ErrorEvent) {
         let (kind, log) = (AsyncEventType::Error, LogId::ERROR_INFORMATION);
-        self.errors.raise(AsyncEvent::of(kind, event as u8, log));
+        self.pending |= self.errors.raise(AsyncEvent::of(kind, event as u8, log));
+    }
+
+    /// Raises the event that the temperature has reached a threshold.
+    pub(super) fn temperature_reached(&mut self) {
+        let (kind, log) = (AsyncEventType::SmartHealth, LogId::SMART_HEALTH);
+        let reached = AsyncEvent::of(kind, TEMPERATURE_THRESHOLD, log);
+        self.pending |= self.health.raise(reached);
     }
 
     /// Raises the event that a namespace has changed (Base figure 148, 00h).
     pub(super) fn namespace_changed(&mut self) {
         let (kind, log) = (AsyncEventType::Notice, LogId::CHANGED_NAMESPACES);
         let changed = AsyncEvent::NAMESPACE_ATTRIBUTE_CHANGED;
-        self.notices.raise(AsyncEvent::of(kind, changed, log));
+        self.pending |= self.notices.raise(AsyncEvent::of(kind, changed, log));
     }
 
     /// Accepts an Asynchronous Event Request; `false` when too many are outstanding.
@@ -135,17 +157,25 @@ impl Events {
     /// Returns a request and the dword 0 (Base figure 145) that completes it, if there are a request and an event.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u16, u32)> {
-        if self.errors.pending.is_none() && self.notices.pending.is_none() {
+        if !self.pending {
             return None;
         }
         let cid = self.requests.pop_front()?;
-        let event = self.errors.take().or_else(|| self.notices.take())?;
+        let kinds = [&mut self.errors, &mut self.health, &mut self.notices];
+        let event = kinds.into_iter().find_map(Kind::take)?;
+        let kinds = [&self.errors, &self.health, &self.notices];
+        self.pending = kinds.iter().any(|kind| kind.pending.is_some());
         Some((cid, event.into()))
     }
 
     /// Unmasks error events: the host has read the error log without retaining the event.
     pub(super) fn unmask(&mut self) {
         self.errors.masked = false;
+    }
+
+    /// Unmasks events of health: the host has read the SMART log without retaining the event.
+    pub(super) fn unmask_health(&mut self) {
+        self.health.masked = false;
     }
 
     /// Allows the event "namespace attribute changed" to be reported again.
@@ -161,13 +191,18 @@ mod tests {
     #[test]
     fn the_log_keeps_the_newest_and_counts_all() {
         let mut log = ErrorLog::default();
-        for qid in 0..100 {
-            log.add(doorbell_entry(qid));
+        for _ in 0..100 {
+            log.add(doorbell_entry());
         }
         let page = log.page();
         assert_eq!(page[0].error_count.get(), 100);
         assert_eq!(page[63].error_count.get(), 37);
-        assert_eq!(page[0].sqid.get(), 99);
+        assert_eq!((page[0].sqid.get(), page[0].cid.get()), (0xffff, 0xffff));
+        log.clear();
+        assert!(log.page().iter().all(|entry| entry.error_count.get() == 0));
+        log.add(doorbell_entry());
+        assert_eq!(log.page()[0].error_count.get(), 101);
+        assert_eq!(log.page()[1].error_count.get(), 0);
     }
 
     #[test]
@@ -187,14 +222,21 @@ mod tests {
     #[test]
     fn events_of_one_type_do_not_mask_those_of_another() {
         let mut events = Events::new(EVENT_REQUESTS);
-        events.raise(ErrorEvent::InvalidDoorbellValue);
         events.namespace_changed();
-        assert!(events.request(1) && events.request(2) && events.request(3));
+        events.temperature_reached();
+        events.raise(ErrorEvent::InvalidDoorbellValue);
+        assert!((1..=4).all(|cid| events.request(cid)));
         assert!(events.withdraw(2) && !events.withdraw(2));
         assert_eq!(events.take(), Some((1, 0x0001_0100)));
-        assert_eq!(events.take(), Some((3, 0x0004_0002)));
+        assert_eq!(events.take(), Some((3, 0x0002_0101)));
+        assert_eq!(events.take(), Some((4, 0x0004_0002)));
         events.unmask();
         events.namespace_changed();
+        events.temperature_reached();
+        assert!(events.request(5));
         assert_eq!(events.take(), None);
+        events.unmask_health();
+        events.temperature_reached();
+        assert_eq!(events.take(), Some((5, 0x0002_0101)));
     }
 }

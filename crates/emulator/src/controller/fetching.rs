@@ -20,7 +20,7 @@ impl EmulatedController {
         let polled = queue.poll(value);
         let waiting = queue.is_waiting();
         if polled.is_err() {
-            self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
+            self.invalid_doorbell(ErrorEvent::InvalidDoorbellValue);
         }
         waiting
     }
@@ -30,14 +30,14 @@ impl EmulatedController {
         if let Some(queue) = self.queues.completion(qid)
             && queue.poll(value).is_err()
         {
-            self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
+            self.invalid_doorbell(ErrorEvent::InvalidDoorbellValue);
         }
     }
 
     #[cold]
-    pub(super) fn invalid_doorbell(&mut self, qid: u16, event: ErrorEvent) {
+    pub(super) fn invalid_doorbell(&mut self, event: ErrorEvent) {
         self.activity.invalid_doorbells += 1;
-        self.errors.add(errors::doorbell_entry(qid));
+        self.errors.add(errors::doorbell_entry());
         self.events.raise(event);
     }
 

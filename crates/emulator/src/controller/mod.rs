@@ -94,7 +94,7 @@ pub struct EmulatedController {
     /// Identify pages of another drive; `None`: the controller's own.
     pages: Option<Box<IdentifyPages>>,
     posted: u32,
-    /// The time of the latest step.
+    /// The time of the latest step, or of [`EmulatedController::pass_time`] if that is later.
     now: Nanos,
     /// Time at which the controller was switched on.
     start: Nanos,
@@ -255,6 +255,11 @@ impl EmulatedController {
         }
     }
 
+    /// Advances the time to `now` without a step, before a change that may come long after the latest one.
+    pub(crate) fn pass_time(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+    }
+
     /// Advances the controller to `now`: completes finished commands, fetches submitted ones, raises interrupts. Time
     /// does not go back: an earlier `now` counts as the latest one.
     pub fn step(&mut self, now: Nanos) -> Progress {
@@ -332,7 +337,7 @@ impl EmulatedController {
             return;
         }
         for _ in 0..self.queues.sweep(&self.doorbells) {
-            self.invalid_doorbell(0xffff, ErrorEvent::InvalidDoorbellRegister);
+            self.invalid_doorbell(ErrorEvent::InvalidDoorbellRegister);
         }
         for qid in 0..self.doorbells.pairs() {
             self.poll_head(qid);
@@ -346,9 +351,13 @@ impl EmulatedController {
         Arc::clone(&self.doorbells)
     }
 
-    /// Lists the doorbells that may give the controller work.
+    /// Lists the doorbells that may give the controller work: none while it does not run, as only a write to its
+    /// registers ends that.
     pub(crate) fn watch(&self, watch: &mut Watch) {
-        self.queues.watch(watch, &self.doorbells);
+        watch.clear(&self.doorbells);
+        if self.registers.running() {
+            self.queues.watch(watch);
+        }
     }
 
     /// Requests that the host rings the registers when one of the doorbells that [`EmulatedController::watch`] lists

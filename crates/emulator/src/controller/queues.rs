@@ -8,7 +8,6 @@ use crate::shadow::Shadow;
 use joulio_nvme_spec::command::QueuePriority;
 use joulio_nvme_spec::{Command, CompletionEntry};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// A submission queue.
 #[derive(Debug)]
@@ -264,16 +263,12 @@ impl Queues {
         }
     }
 
-    /// Lists the doorbells that may give work: every tail, and heads where completions wait.
-    pub(super) fn watch(&self, watch: &mut Watch, doorbells: &Arc<Doorbells>) {
-        watch.clear(doorbells);
+    /// Adds the doorbells that may give work to `watch`: every tail, and heads where completions wait.
+    pub(super) fn watch(&self, watch: &mut Watch) {
         for &qid in &self.live {
             if let Some(queue) = &self.submission[usize::from(qid)] {
                 watch.add(qid, Side::Tail, queue.taken);
             }
-        }
-        if self.live.is_empty() {
-            watch.add(0, Side::Tail, 0);
         }
         if self.held == 0 {
             return;

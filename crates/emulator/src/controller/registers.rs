@@ -62,6 +62,17 @@ impl Registers {
         self.csts.rdy() && !self.csts.cfs()
     }
 
+    /// Returns CC.IOSQES: log2 of the size of an entry, which a host may set as late as before it creates an I/O
+    /// submission queue.
+    pub(super) fn submission_entry_shift(&self) -> u8 {
+        self.cc.iosqes()
+    }
+
+    /// Returns CC.IOCQES, likewise of an I/O completion queue.
+    pub(super) fn completion_entry_shift(&self) -> u8 {
+        self.cc.iocqes()
+    }
+
     /// Maximum number of entries of an I/O queue.
     pub(super) fn queue_entries(&self) -> u32 {
         u32::from(self.cap.mqes()) + 1
@@ -225,9 +236,7 @@ impl EmulatedController {
         } = self.registers;
         let configuration = cc.css() == 0
             && cc.mps() == 0
-            && (cc.ams() == 0 || self.registers.weighted() && self.registers.has_weights())
-            && cc.iosqes() == Cc::SQES
-            && cc.iocqes() == Cc::CQES;
+            && (cc.ams() == 0 || self.registers.weighted() && self.registers.has_weights());
         let bytes = |last: u16, entry: usize| (u64::from(last) + 1) * entry as u64;
         configuration
             && aqa.asqs() > 0
@@ -250,13 +259,15 @@ impl EmulatedController {
         self.cache_offs.forget();
         self.drop_shadow();
         self.doorbells.clear();
+        self.errors.clear();
         self.events.reset();
         self.interrupts.reset();
         self.features.reset();
         if let Some(host_memory) = &mut self.host_memory {
             host_memory.disable();
         }
-        self.power.reset(self.now);
+        let now = self.now;
+        self.metered().reset(now);
         if let Some(faults) = &mut self.faults {
             faults.reset();
         }

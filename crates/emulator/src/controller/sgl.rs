@@ -90,8 +90,8 @@ impl DataWalker {
         Ok(())
     }
 
-    /// Reads the descriptors of a segment, and returns the next segment. Only the last descriptor may be of a segment,
-    /// and none of the last segment.
+    /// Reads the descriptors of a segment, and returns the next segment. The last descriptor is of a segment, and no
+    /// other; in the last segment none is.
     fn read_segment(
         &mut self,
         guest: &GuestMemory,
@@ -116,7 +116,11 @@ impl DataWalker {
                 (true, _) => Ok(Some(next)),
             };
         }
-        Ok(None)
+        if segment.kind() == SglType::LAST_SEGMENT {
+            Ok(None)
+        } else {
+            Err(BAD_SEGMENT)
+        }
     }
 
     /// Reads descriptor `index` of the `count` at `address`, one page at a time.

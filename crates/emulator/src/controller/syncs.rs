@@ -138,14 +138,16 @@ impl EmulatedController {
                 files: self.files_of(None),
             });
         }
-        if let Some(number) = self.cache_offs.unsynced() {
+        // A controller that has failed works on no command.
+        let runs = || self.registers.running();
+        if let Some(number) = self.cache_offs.unsynced().filter(|_| runs()) {
             return Some(Sync {
                 requester: Requester::CacheOff(number),
                 written: Ok(()),
                 files: self.files_of(None),
             });
         }
-        let (number, io) = self.in_service.unsynced(self.now)?;
+        let (number, io) = self.in_service.unsynced(self.now).filter(|_| runs())?;
         let written = if io.work.writes() {
             self.work(&io)
         } else {

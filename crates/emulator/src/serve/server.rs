@@ -66,7 +66,7 @@ impl Server {
         let controller = EmulatedController::new(&options, clock::now())?;
         let signaller = Arc::new(Signaller::new().map_err(ServeError::Signal)?);
         let socket = Socket::bind(path, serve.socket_mode)?;
-        let shared = Shared::new(controller, &options);
+        let shared = Shared::new(controller, &options, true);
         let thread = DeviceThread::spawn(&shared, &options)?;
         Ok(Server {
             socket,

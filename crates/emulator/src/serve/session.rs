@@ -321,7 +321,7 @@ impl Session {
     /// Executes DEVICE_RESET, or a function-level reset by configuration space.
     fn reset(&mut self) {
         self.config = ConfigSpace::new(&self.layout);
-        self.shared.controller_first().reset_function();
+        self.shared.controller_now().reset_function();
         self.shared.bell.wake(Side::Tail);
     }
 }
@@ -329,7 +329,7 @@ impl Session {
 impl Drop for Session {
     /// Undoes everything that the host left: the controller is as new, and has no memory mapped.
     fn drop(&mut self) {
-        self.shared.controller_first().detach();
+        self.shared.controller_now().detach();
         self.shared.bell.wake(Side::Tail);
     }
 }

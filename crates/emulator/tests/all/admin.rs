@@ -1,10 +1,11 @@
 //! Identify, features, log pages and the rest of the admin commands.
 
 use crate::common::{Host, bytes, options, ram, transfer};
-use joulio_device::Doorbell;
+use joulio_device::{Device, Doorbell};
 use joulio_nvme_spec::feature::{ApstTable, FeatureId, NumberOfQueues};
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::{ErrorInformation, LogId, SmartHealth};
+use joulio_nvme_spec::register::CC;
 use joulio_nvme_spec::{AdminOpcode, Command, NamespaceId, NvmOpcode, Status, ascii};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
@@ -291,6 +292,28 @@ fn the_error_log_reports_failed_commands() {
     assert!(page[64..].iter().all(|&byte| byte == 0));
 }
 
+#[test]
+fn a_reset_empties_the_error_log_and_its_count_goes_on() {
+    let mut host = Host::stepped(&options());
+    let buffer = host.buffer(4096);
+    let fail = |host: &mut Host| {
+        let mut pair = host.pair(1, 8, None);
+        pair.submit(5, transfer(NvmOpcode::READ, CAPACITY_BLOCKS, 1, &buffer));
+        host.step(0);
+        let page = log(host, LogId::ERROR_INFORMATION, 64);
+        let entry = ErrorInformation::read_from_bytes(&page).unwrap();
+        entry.error_count.get()
+    };
+    assert_eq!(fail(&mut host), 1);
+    host.device.write32(CC, 0);
+    host.enable();
+    assert_eq!(log(&mut host, LogId::ERROR_INFORMATION, 64), [0; 64]);
+    assert_eq!(fail(&mut host), 2);
+    let page = log(&mut host, LogId::SMART_HEALTH, 512);
+    let page = SmartHealth::read_from_bytes(&page).unwrap();
+    assert_eq!(page.error_log_entries.get(), 2);
+}
+
 const CAPACITY_BLOCKS: u64 = crate::common::CAPACITY / 512;
 
 #[test]
@@ -374,4 +397,44 @@ fn an_invalid_doorbell_completes_an_event_request() {
     let event = host.admin.reap().unwrap();
     assert_eq!((event.cid.get(), event.dw0.get()), (1, 0x0001_0000));
     assert_eq!(host.device.activity().invalid_doorbells, 3);
+}
+
+#[test]
+fn a_temperature_that_reaches_a_threshold_completes_an_event_request() {
+    const REACHED: u32 = 0x0002_0101;
+    let mut host = Host::stepped(&options());
+    for cid in 0..4 {
+        let request = Command::asynchronous_event_request();
+        host.admin.submit(cid, request);
+    }
+    let event = |host: &mut Host, fid: u8, value: u32| {
+        host.must(Command::set_features(FeatureId(fid), value));
+        let event = host.admin.reap()?;
+        Some((event.cid.get(), event.dw0.get()))
+    };
+    // The controller has 300 K. A host that did not ask for the warning is not told.
+    assert_eq!(event(&mut host, 0x04, 290), None);
+    assert_eq!(event(&mut host, 0x0b, 1 << 0), None);
+    assert_eq!(event(&mut host, 0x04, 340), None);
+    assert_eq!(event(&mut host, 0x0b, 1 << 1), None);
+    assert_eq!(event(&mut host, 0x04, 290), Some((0, REACHED)));
+
+    // Until the log is read no other is reported.
+    assert_eq!(event(&mut host, 0x04, 340), None);
+    assert_eq!(event(&mut host, 0x04, 290), None);
+    let buffer = host.buffer(4096);
+    let mut retain = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, 512);
+    retain.prp1.set(buffer.iova().0);
+    retain.cdw10[0].set(retain.cdw10[0].get() | 1 << 15);
+    host.must(retain);
+    assert_eq!(event(&mut host, 0x04, 340), None);
+    assert_eq!(event(&mut host, 0x04, 290), None);
+    assert_eq!(log(&mut host, LogId::SMART_HEALTH, 512)[0], 1 << 1);
+    assert_eq!(event(&mut host, 0x04, 340), None);
+    assert_eq!(event(&mut host, 0x04, 290), Some((1, REACHED)));
+
+    // A warning that is there already is reported when its event is enabled.
+    log(&mut host, LogId::SMART_HEALTH, 512);
+    assert_eq!(event(&mut host, 0x0b, 0), None);
+    assert_eq!(event(&mut host, 0x0b, 1 << 1), Some((2, REACHED)));
 }

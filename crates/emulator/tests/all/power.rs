@@ -2,7 +2,7 @@
 
 use crate::common::{Host, Pair, ram, transfer};
 use joulio_device::{Device, DmaMemory};
-use joulio_emulator::{Options, PowerUse};
+use joulio_emulator::{EmulatedDevice, Fault, Options, PowerUse};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::feature::{ApstEntry, ApstTable, FeatureId, PowerManagement};
 use joulio_nvme_spec::register::CC;
@@ -202,18 +202,46 @@ fn no_table_keeps_the_controller_busy() {
     assert_eq!(evo.residency().iter().sum::<u64>(), century);
 }
 
+/// Waits until the thread is parked: each park but the present one has ended in a wake.
+fn wait_for_park(host: &Host) {
+    loop {
+        let activity = host.device.activity();
+        if activity.parks == activity.wakes + 1 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_reset_leaves_the_idle_time_before_it_to_the_state_that_it_was_in() {
+    let resets: [fn(&EmulatedDevice); 3] = [
+        |device| device.write32(CC, 0),
+        |device| device.reset_function().unwrap(),
+        |device| device.inject(Fault::Removed),
+    ];
+    for reset in resets {
+        let mut host = Host::spawned(&options());
+        host.must(Command::set_features(FeatureId::POWER_MANAGEMENT, 4));
+        wait_for_park(&host);
+        let mut before = host.device.power();
+        while before.residency[4].0 < MS {
+            std::thread::yield_now();
+            before = host.device.power();
+        }
+        reset(&host.device);
+        let after = host.device.power();
+        assert_eq!((before.state, after.state), (4, 0));
+        assert!(after.residency[4] >= before.residency[4], "{after:?}");
+        assert!(after.residency[0] >= before.residency[0], "{after:?}");
+    }
+}
+
 #[test]
 fn a_parked_thread_dozes_by_the_clock_and_does_nothing_for_it() {
     let mut host = Host::spawned(&options());
     host.must(Command::set_features(FeatureId::POWER_MANAGEMENT, 4));
-    // Parked: each park but the present one has ended in a wake.
-    loop {
-        let activity = host.device.activity();
-        if activity.parks == activity.wakes + 1 {
-            break;
-        }
-        std::thread::yield_now();
-    }
+    wait_for_park(&host);
     let quiet = host.device.activity();
     let before = host.device.power();
     std::thread::sleep(std::time::Duration::from_millis(5));

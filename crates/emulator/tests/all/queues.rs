@@ -1,9 +1,10 @@
 //! I/O queues: creating and deleting them, full ones, shared ones.
 
-use crate::common::{Host, Pair, options, slow_options, transfer};
-use joulio_device::{Device, Doorbell};
+use crate::common::{Host, PAGE, Pair, enabled, options, slow_options, transfer};
+use joulio_device::{Device, DmaMemory, Doorbell};
 use joulio_emulator::EmulatedDevice;
-use joulio_nvme_spec::{AdminOpcode, Command, NvmOpcode, QueueId, Status};
+use joulio_nvme_spec::register::CC;
+use joulio_nvme_spec::{AdminOpcode, Command, CommandId, NvmOpcode, QueueId, Status};
 
 const DELETE_CQ: AdminOpcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
 const DELETE_SQ: AdminOpcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
@@ -116,6 +117,60 @@ fn queues_that_cannot_be_are_refused_with_the_reason() {
         host.admin(at(sq(64, 4096, 64), ring)).status(),
         Status::SUCCESS
     );
+}
+
+/// Only I/O queues have entries of these sizes, and a host may set them after CC.EN.
+#[test]
+fn sizes_of_entries_are_needed_for_io_queues_and_not_before() {
+    let (device, stepper) = EmulatedDevice::stepped(&options()).unwrap();
+    let mut host = Host::disabled(device, Some(stepper));
+    host.enable_as(enabled().with_iosqes(0).with_iocqes(0));
+    assert!(host.status().rdy());
+    let memory = host.buffer(2 * PAGE);
+    let ring = memory.iova().0;
+    let cq = Command::create_completion_queue(QueueId(1), 8, None);
+    let cq = at(cq, ring);
+    let sq = Command::create_submission_queue(QueueId(1), 8, QueueId(1));
+    let sq = at(sq, ring + PAGE as u64);
+    let refused = Status::INVALID_QUEUE_SIZE.do_not_retry();
+    assert_eq!(host.admin(cq).status(), refused);
+    let long = enabled().with_iosqes(7);
+    host.device.write32(CC, long.into());
+    host.must(cq);
+    assert_eq!(host.admin(sq).status(), refused);
+    host.device.write32(CC, enabled().into());
+    host.must(sq);
+}
+
+/// Makes Doorbell Buffer Config.
+fn shadows(pages: &[DmaMemory; 2]) -> Command {
+    let mut command = Command::admin(AdminOpcode::DOORBELL_BUFFER_CONFIG);
+    command.prp1.set(pages[0].iova().0);
+    command.prp2.set(pages[1].iova().0);
+    command
+}
+
+#[test]
+fn queues_go_on_where_they_are_when_their_shadow_doorbells_move() {
+    /// Offset of the tail of queue 1.
+    const TAIL: usize = 8;
+    let mut options = options();
+    options.shadow_doorbells = true;
+    let mut host = Host::stepped(&options);
+    let [first, second] = [(); 2].map(|()| [host.buffer(PAGE), host.buffer(PAGE)]);
+    host.must(shadows(&first));
+    let mut pair = host.pair(1, 8, None);
+    let buffer = host.buffer(PAGE);
+    pair.write(1, transfer(NvmOpcode::READ, 0, 1, &buffer));
+    first[0].write(TAIL, &1_u32.to_le_bytes());
+    assert_eq!(host.step(0).fetched, 1);
+    assert_eq!(pair.reap_all(), [CommandId(1)]);
+    host.must(shadows(&second));
+    assert_eq!(host.step(0).fetched, 0);
+    pair.write(2, transfer(NvmOpcode::READ, 0, 1, &buffer));
+    second[0].write(TAIL, &2_u32.to_le_bytes());
+    assert_eq!(host.step(0).fetched, 1);
+    assert_eq!(pair.reap_all(), [CommandId(2)]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The device's own thread: it parks, it wakes, and while parked it does nothing at all.
 
-use crate::common::{Host, options, slow_options, transfer};
+use crate::common::{Host, enabled, options, slow_options, transfer};
 use joulio_device::{Device, Doorbell};
-use joulio_emulator::{EmulatedDevice, EmulatorError, Options};
-use joulio_nvme_spec::register::CC;
+use joulio_emulator::{EmulatedDevice, EmulatorError, Fault, Options};
+use joulio_nvme_spec::register::{CC, Cc};
 use joulio_nvme_spec::{Command, CommandId, NvmOpcode, QueueId};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
@@ -14,6 +14,22 @@ fn wait_for_park(host: &Host) {
     loop {
         let activity = host.device.activity();
         if activity.parks == activity.wakes + 1 {
+            return;
+        }
+        yield_now();
+    }
+}
+
+/// Executes `cause`, which wakes the thread once, while it is parked; it must park again soon.
+fn parks_again(host: &Host, cause: impl FnOnce()) {
+    wait_for_park(host);
+    let before = host.device.activity();
+    cause();
+    loop {
+        let now = host.device.activity();
+        let polls = now.doorbell_polls - before.doorbell_polls;
+        assert!(polls < 100, "it polls on: {polls} doorbells");
+        if now.wakes > before.wakes && now.parks == now.wakes + 1 {
             return;
         }
         yield_now();
@@ -131,6 +147,46 @@ fn a_device_that_waits_for_a_far_completion_sleeps_and_still_takes_new_commands(
         yield_now();
     }
     assert_eq!(seen, [CommandId(2)]);
+}
+
+#[test]
+fn doorbells_of_a_controller_that_does_not_run_do_not_keep_its_thread_awake() {
+    for fault in [Fault::Cfs, Fault::Removed] {
+        let mut host = Host::spawned(&options());
+        let pair = host.pair(1, 16, None);
+        parks_again(&host, || host.device.inject(fault));
+        parks_again(&host, || pair.tail.ring(1));
+        parks_again(&host, || host.admin.tail.ring(5));
+    }
+    let mut host = Host::spawned(&options());
+    wait_for_park(&host);
+    host.device.write32(CC, 0);
+    parks_again(&host, || host.admin.tail.ring(5));
+    // It notices all the same that it is enabled.
+    host.enable();
+    let mut pair = host.pair(1, 16, None);
+    read_and_wait(&host, &mut pair, 1);
+}
+
+#[test]
+fn doorbells_of_commands_that_have_to_wait_do_not_keep_the_thread_awake() {
+    let mut options = slow_options();
+    // A thousand seconds, two at a time: the others wait in their queues.
+    options.profile.service.read[0].us.value = 1e9;
+    options.weighted_round_robin = true;
+    let mut host = Host::spawned(&options);
+    host.device.write32(CC, 0);
+    host.enable_as(enabled().with_ams(Cc::WEIGHTED));
+    let mut pairs = [1, 2].map(|qid| host.pair(qid, 16, None));
+    let buffer = host.buffer(4096);
+    for pair in &mut pairs {
+        for cid in 0..3 {
+            pair.write(cid, transfer(NvmOpcode::READ, 0, 1, &buffer));
+        }
+    }
+    for pair in &pairs {
+        parks_again(&host, || pair.ring());
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl EmulatedController {
         let doorbells = self.page(command.prp1.get())?;
         let events = self.page(command.prp2.get())?;
         let shadow = Shadow::new(doorbells, events);
-        // Queues that exist already continue from the values of their registers.
+        // Queues that exist already continue from the values that were rung last, in pages of before if there are some.
         for qid in 1..self.doorbells.pairs() {
             let at = usize::from(qid);
             for (side, exists) in [
@@ -24,7 +24,7 @@ impl EmulatedController {
                 (Side::Head, self.queues.completion[at].is_some()),
             ] {
                 if exists {
-                    shadow.begin(qid, side, self.doorbells.register(qid, side));
+                    shadow.begin(qid, side, self.doorbells.load(qid, side));
                 }
             }
         }

@@ -63,6 +63,7 @@ impl EmulatedController {
         if dword10 & SAVE != 0 {
             return Err(Status::FEATURE_NOT_SAVEABLE.do_not_retry());
         }
+        let warnings = self.enabled_warnings();
         match FeatureId(dword10 as u8) {
             FeatureId::POWER_MANAGEMENT => self.set_power(PowerManagement::from(value))?,
             FeatureId::POWER_MEASUREMENT => self.measure_power(PowerMeasurement::from(value))?,
@@ -99,7 +100,16 @@ impl EmulatedController {
             }
             other => *self.features.remembered(other).ok_or(INVALID)? = value,
         }
+        // The temperature does not change: a warning begins, or its event is enabled, by a command alone.
+        if self.enabled_warnings() & !warnings != 0 {
+            self.events.temperature_reached();
+        }
         Ok(0)
+    }
+
+    /// Returns the critical warnings whose events feature 0Bh enables (Base 5.27.1.9).
+    fn enabled_warnings(&self) -> u8 {
+        self.critical_warning() & self.features.event_configuration as u8
     }
 
     /// Sets feature 02h (Base 5.27.1.2).
@@ -117,7 +127,7 @@ impl EmulatedController {
     }
 
     /// Returns the power state, metered up to now.
-    pub(super) fn metered(&mut self) -> &mut Power {
+    pub(in crate::controller) fn metered(&mut self) -> &mut Power {
         let worked = Worked::of(&self.activity);
         self.power.catch_up(self.now, worked);
         &mut self.power

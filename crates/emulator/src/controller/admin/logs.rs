@@ -38,6 +38,9 @@ impl EmulatedController {
                 }
                 let page = self.health();
                 self.hand_out_log(command, page.as_bytes(), dword11.get(), (low, high))?;
+                if dword10.get() & RETAIN_EVENT == 0 {
+                    self.events.unmask_health();
+                }
             }
             LogId::CHANGED_NAMESPACES => {
                 let page = self.changed_namespaces_page();
@@ -93,15 +96,20 @@ impl EmulatedController {
         page
     }
 
+    /// Returns the SMART log's Critical Warning.
+    pub(super) fn critical_warning(&self) -> u8 {
+        let [over, under] = self.features.thresholds;
+        match under < TEMPERATURE && TEMPERATURE < over {
+            true => 0,
+            false => TEMPERATURE_WARNING,
+        }
+    }
+
     fn health(&mut self) -> SmartHealth {
         let (power, watt_hours) = self.metered().drawn();
         let mut page = SmartHealth::new_zeroed();
         let (read, write) = (self.activity.read, self.activity.write);
-        let [over, under] = self.features.thresholds;
-        page.critical_warning = match under < TEMPERATURE && TEMPERATURE < over {
-            true => 0,
-            false => TEMPERATURE_WARNING,
-        };
+        page.critical_warning = self.critical_warning();
         page.composite_temperature = U16::new(TEMPERATURE);
         page.available_spare = 100;
         page.available_spare_threshold = 10;

@@ -5,6 +5,7 @@ use super::super::queues::{CompletionQueue, SubmissionQueue};
 use crate::bell::Side;
 use crate::guest::PAGE;
 use joulio_nvme_spec::command::{CreateCompletionQueue, CreateSubmissionQueue, QueuePriority};
+use joulio_nvme_spec::register::Cc;
 use joulio_nvme_spec::{Command, CompletionEntry, Status};
 
 /// Returns QID and QSIZE of dword 10 (Base figures 156 and 160).
@@ -20,6 +21,9 @@ impl EmulatedController {
         let max = self.features.queues.completion() + 1;
         if qid == 0 || qid > max || self.queues.completion(qid).is_some() {
             return Err(Status::INVALID_QUEUE_ID.do_not_retry());
+        }
+        if self.registers.completion_entry_shift() != Cc::CQES {
+            return Err(Status::INVALID_QUEUE_SIZE.do_not_retry());
         }
         self.check_ring(command, entries, flags.pc(), size_of::<CompletionEntry>())?;
         if flags.ien() && flags.iv() >= self.interrupts.len() {
@@ -46,6 +50,9 @@ impl EmulatedController {
         }
         if self.queues.completion(cqid).is_none() {
             return Err(Status::INVALID_COMPLETION_QUEUE.do_not_retry());
+        }
+        if self.registers.submission_entry_shift() != Cc::SQES {
+            return Err(Status::INVALID_QUEUE_SIZE.do_not_retry());
         }
         self.check_ring(command, entries, flags.pc(), size_of::<Command>())?;
         let mut queue = SubmissionQueue::new(command.prp1.get(), entries, cqid);

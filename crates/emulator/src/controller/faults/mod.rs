@@ -74,15 +74,17 @@ pub(super) struct Faults {
 impl Faults {
     /// Makes the state of a controller with a plan of faults.
     pub(super) fn planned(plan: &FaultPlan) -> Option<Box<Faults>> {
-        (!plan.is_empty()).then(|| Faults::new(plan))
+        (!plan.is_empty()).then(|| Faults::new(plan, false))
     }
 
-    fn new(plan: &FaultPlan) -> Box<Faults> {
+    /// Makes the state of a controller: times count from its next step if it is `enabled`, or else from when CC.EN is
+    /// set.
+    fn new(plan: &FaultPlan, enabled: bool) -> Box<Faults> {
         Box::new(Faults {
             draw: Draw::new(plan),
             places: Pcg64::seed_from_u64(plan.seed ^ PLACES),
             origin: None,
-            enabled: false,
+            enabled,
             marks: HashMap::new(),
             withheld: Vec::new(),
             dropped: Vec::new(),

@@ -12,8 +12,9 @@ const NAMESPACE_NOTICES: u32 = 1 << 8;
 impl EmulatedController {
     /// Commits `fault` now, or, if it is a fault of a command, on the next I/O command that is fetched.
     pub fn inject(&mut self, fault: Fault) {
+        let enabled = self.registers.running();
         self.faults
-            .get_or_insert_with(|| Faults::new(&FaultPlan::default()));
+            .get_or_insert_with(|| Faults::new(&FaultPlan::default(), enabled));
         self.befall(fault);
         if self.registers.running() {
             self.report_events();
@@ -23,17 +24,14 @@ impl EmulatedController {
 
     /// Replaces the faults that are still planned; permanent faults remain. Commands and times count as before: from
     /// power-on, and from when CC.EN was first set. Faults of earlier commands are skipped; faults whose time has
-    /// passed happen at once.
+    /// passed happen at once. Where no fault was planned or injected before, commands count from now, and times too,
+    /// or from when CC.EN is set next, if it is not set.
     pub fn plan_faults(&mut self, plan: &FaultPlan) {
         let draw = Draw::new(plan);
         match &mut self.faults {
             Some(faults) => faults.draw.replace(draw),
             None if plan.is_empty() => {}
-            None => {
-                let mut faults = Faults::new(plan);
-                faults.enabled = self.registers.running();
-                self.faults = Some(faults);
-            }
+            None => self.faults = Some(Faults::new(plan, self.registers.running())),
         }
     }
 

@@ -327,6 +327,20 @@ fn an_injected_fault_strikes_the_next_command_once() {
 }
 
 #[test]
+fn a_plan_after_an_injected_fault_has_its_times() {
+    let mut faulty = Faulty::new("");
+    faulty.host.device.inject(Fault::Double);
+    assert_eq!(faulty.read(1), [good(1), good(1)]);
+    let plan = "cfs@1ms".parse().unwrap();
+    faulty.host.device.plan_faults(&plan);
+    let progress = faulty.host.step(0);
+    assert_eq!(progress.next, Some(Nanos::from_millis(1)));
+    assert!(!faulty.host.status().cfs());
+    assert_eq!(faulty.step(1_000_000), []);
+    assert!(faulty.host.status().cfs());
+}
+
+#[test]
 fn another_plan_goes_on_counting() {
     let mut faulty = Faulty::new("double@1");
     assert_eq!(faulty.read(1), [good(1), good(1)]);

@@ -1,7 +1,7 @@
 //! Faults of the controller itself.
 
 use super::{Faulty, faulty, good};
-use crate::common::{Host, PAGE, bytes, enabled, options, ram, slow_options, transfer};
+use crate::common::{Host, PAGE, bytes, enabled, on_file, options, ram, slow_options, transfer};
 use joulio_device::{Device, DeviceError, Doorbell};
 use joulio_emulator::Fault;
 use joulio_nvme_spec::feature::FeatureId;
@@ -10,6 +10,8 @@ use joulio_nvme_spec::log::LogId;
 use joulio_nvme_spec::register::{CAP, CC, CSTS, VS};
 use joulio_nvme_spec::{Command, CommandId, NamespaceId, NvmOpcode, Status};
 use joulio_units::Nanos;
+use std::fs::File;
+use std::sync::atomic::{AtomicU32, Ordering};
 use zerocopy::FromBytes;
 
 #[test]
@@ -50,6 +52,28 @@ fn a_controller_that_fails_leaves_what_is_in_service() {
     faulty.host.device.inject(Fault::Cfs);
     assert_eq!(faulty.step(1_000_000), []);
     assert_eq!(bytes(&faulty.buffer, 0, 1), [3]);
+}
+
+#[test]
+fn a_controller_that_fails_writes_and_syncs_nothing_any_more() {
+    static SYNCS: AtomicU32 = AtomicU32::new(0);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    let mut options = on_file(&path, false);
+    options.profile = slow_options().profile;
+    options.sync = |_: &File| {
+        SYNCS.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    };
+    let mut faulty = Faulty::with(&options);
+    faulty.buffer.write(0, &[7; PAGE]);
+    let write = transfer(NvmOpcode::WRITE, 0, 8, &faulty.buffer);
+    faulty.pair.submit(1, write.with_fua());
+    assert_eq!(faulty.step(0), []);
+    faulty.host.device.inject(Fault::Cfs);
+    assert_eq!(faulty.step(1_000_000), []);
+    assert!(std::fs::read(&path).unwrap().iter().all(|&byte| byte == 0));
+    assert_eq!(SYNCS.load(Ordering::Relaxed), 0);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn lists_that_cannot_be_are_refused_with_the_reason() {
         ..data(&buffer, 0, PAGE)
     };
     put(&lists, 0, &[half, half]);
-    put(&lists, 64, &[half, segment(&lists, 0, 2), half]);
+    put(&lists, 64, &[half, last_segment(&lists, 0, 2), half]);
     put(&lists, 128, &[half, last_segment(&lists, 0, 1)]);
     put(&lists, 192, &[half, of_type(0x10)]);
     let odd = |by: u64, of: SglDescriptor| {
@@ -108,7 +108,7 @@ fn lists_that_cannot_be_are_refused_with_the_reason() {
     };
     let never = |status: Status| status.do_not_retry();
     let nowhere = SglDescriptor::data_block(0, 4096);
-    let cases: [(&str, SglDescriptor, Status); 22] = [
+    let cases: [(&str, SglDescriptor, Status); 23] = [
         ("too short", half, never(Status::INVALID_SGL_LENGTH)),
         (
             "nothing",
@@ -192,6 +192,11 @@ fn lists_that_cannot_be_are_refused_with_the_reason() {
             never(Status::INVALID_SGL_SEGMENT),
         ),
         (
+            "none after one that is not the last",
+            segment(&lists, 0, 2),
+            never(Status::INVALID_SGL_SEGMENT),
+        ),
+        (
             "a segment in the middle",
             segment(&lists, 64, 3),
             never(Status::INVALID_SGL_COUNT),
@@ -254,7 +259,7 @@ fn a_page_a_descriptor_is_never_too_many() {
     // 1 MiB, the most that the profile transfers, into the same page again and again.
     let blocks: Vec<SglDescriptor> = (0..256).map(|_| data(&buffer, 0, PAGE)).collect();
     put(&lists, 0, &blocks[..100]);
-    put(&lists, 100 * SIZE, &[segment(&lists, PAGE, 156)]);
+    put(&lists, 100 * SIZE, &[last_segment(&lists, PAGE, 156)]);
     put(&lists, PAGE, &blocks[100..]);
     let first = segment(&lists, 0, 101);
     let read = command(NvmOpcode::READ, 0, 2048, first);

@@ -225,6 +225,13 @@ impl DeviceProfile {
         let servers = self.service.parallelism.value as usize;
         NonZeroUsize::new(servers.min(rules::MAX_PARALLELISM)).unwrap_or(NonZeroUsize::MIN)
     }
+
+    /// Returns the number of I/Os in service while all servers are busy: more than servers if an I/O holds its server
+    /// for only a share of its service time, and infinite if for none of it.
+    pub fn saturating_ios(&self) -> f64 {
+        let share = self.service.channel_share.as_ref();
+        self.parallelism().get() as f64 / share.map_or(1.0, |share| share.value)
+    }
 }
 
 impl Service {

@@ -156,19 +156,15 @@ impl CoreTimes {
     /// core's clock while it ran to the profile's reference; `None`: the reference. While several hardware threads
     /// of the core ran at once, each beyond the first adds `smt_watts_share` of the core's watts.
     pub fn residency(&self, frequency: Option<FrequencyRatio>, smt_watts_share: f64) -> Residency {
-        let running = self.running();
-        let more = smt_watts_share * self.together.seconds() / running.seconds().max(1e-9);
-        let paid = |time: Nanos| match self.together {
-            Nanos::ZERO => time,
-            _ => Nanos::nearest(time.0 as f64 * (1.0 + more)),
-        };
+        let together = self.together.seconds() / self.running().seconds().max(1e-9);
         Residency {
-            spin: paid(self.spin + self.neighbour + self.polled_idle),
-            kernel: paid(self.kernel + self.other_irq),
+            spin: self.spin + self.neighbour + self.polled_idle,
+            kernel: self.kernel + self.other_irq,
             blocked: self.c1e,
             slept: self.c1,
-            paused: paid(self.paused),
-            monitored: paid(self.monitored),
+            paused: self.paused,
+            monitored: self.monitored,
+            smt_share: smt_watts_share * together,
             wakes: self.wakes,
             timer_wakes: self.timer_wakes,
             frequency: frequency.or(FrequencyRatio::new(1.0)),

@@ -40,7 +40,8 @@ impl Worked {
 /// The profile's figures for the energy of work.
 #[derive(Debug)]
 pub(super) struct Working {
-    servers: f64,
+    /// Number of I/Os in service while all servers are busy.
+    saturating_ios: f64,
     /// Bytes per second; infinite without a limit.
     bandwidth: [f64; 2],
     /// Watts, idle power included, while busy in power state 0.
@@ -71,7 +72,7 @@ impl Working {
         let idle: Box<[_]> = idle.collect();
         let limit = |bytes: Option<f64>| bytes.unwrap_or(f64::INFINITY);
         Working {
-            servers: profile.parallelism().get() as f64,
+            saturating_ios: profile.saturating_ios(),
             bandwidth: [
                 limit(service.read_bytes_per_second()),
                 limit(service.write_bytes_per_second()),
@@ -105,7 +106,7 @@ impl Working {
         let directions = [Direction::Read, Direction::Write];
         let (mut busy, mut joules) = (0.0, 0.0);
         for (index, transfer) in transfers.into_iter().enumerate() {
-            let served = transfer.service.seconds() / self.servers;
+            let served = transfer.service.seconds() / self.saturating_ios;
             let time = served.max(transfer.bytes as f64 / self.bandwidth[index]);
             let stretch = states.stretch(directions[index]);
             busy += time * stretch;

@@ -215,6 +215,24 @@ fn reading_costs_the_share_of_the_device_that_is_busy() {
 }
 
 #[test]
+fn a_read_costs_its_server_for_as_long_as_it_holds_it() {
+    let mut evo = Evo::but(|profile| {
+        let mut share = profile.service.floor.clone();
+        (share.value, share.band) = (0.6, None);
+        profile.service.channel_share = Some(share);
+    });
+    evo.start(0);
+    let mut at = 0;
+    for _ in 0..1_000 {
+        at = evo.work(at, NvmOpcode::READ, 1);
+    }
+    assert_eq!(at, 1_000 * READ);
+    let work = 0.6 * 3.3 * 1_000.0 * READ as f64 / 1e9 / 23.0;
+    let microwatts = ((2.0 + work) * 1e4).round() as u64 * 100;
+    assert_eq!(evo.power(S), Some(microwatts));
+}
+
+#[test]
 fn all_busy_it_draws_its_active_power_and_no_more() {
     for (opcode, watts) in [(NvmOpcode::READ, 5.3), (NvmOpcode::WRITE, 5.7)] {
         let mut evo = Evo::new();

@@ -25,7 +25,7 @@ fn above(floor: f64, machine: &MachineProfile, run_cores: &[Residency], pick: Pi
         let states = core.by_state().into_iter();
         states.fold(sum, |sum, (state, time)| {
             let watts = machine.core_watts_at(state, core.frequency, pick);
-            sum + Watts((watts.0 - floor).max(0.0)) * time
+            sum + Watts((watts.0 - floor).max(0.0) * core.factor(state)) * time
         })
     })
 }

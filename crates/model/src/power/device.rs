@@ -35,9 +35,9 @@ pub struct DeviceActivity {
 ///
 /// `idling` is idle watts x window, or less if power states were used.
 ///
-/// The utilisation u of a direction is that of its busiest resource, the servers or the link: `max(service /
-/// (parallelism x window), bytes / (bandwidth x window))`. If the two add up to more than 1, they are scaled down
-/// to 1: a device cannot be busier than busy.
+/// The utilisation u of a direction is that of its busiest resource, the servers or the link: `max(service x
+/// channel_share / (parallelism x window), bytes / (bandwidth x window))`. If the two add up to more than 1, they are
+/// scaled down to 1: a device cannot be busier than busy.
 ///
 /// The joules of power states were computed with the figures' values. At an end of the bands they are assumed to
 /// differ by the same factor as the idle watts.
@@ -47,9 +47,9 @@ pub fn device(profile: &DeviceProfile, activity: &DeviceActivity, pick: Pick) ->
         return Joules::default();
     }
     let service = &profile.service;
-    let servers = profile.parallelism().get() as f64;
+    let most = profile.saturating_ios();
     let utilisation = |transfer: &TransferTotals, bandwidth: Option<f64>| {
-        let served = transfer.service.seconds() / (servers * window);
+        let served = transfer.service.seconds() / (most * window);
         let moved = bandwidth.map_or(0.0, |limit| transfer.bytes as f64 / (limit * window));
         served.max(moved)
     };

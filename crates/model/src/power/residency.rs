@@ -21,6 +21,9 @@ pub struct Residency {
     pub paused: Nanos,
     /// Waiting in `umwait` or `mwaitx`; counted as [`CoreState::Monitor`].
     pub monitored: Nanos,
+    /// Part by which the watts of the running core were higher, because several of its hardware threads ran at once;
+    /// 0 if none did.
+    pub smt_share: f64,
     /// Wake-ups by an interrupt.
     pub wakes: u64,
     /// Wake-ups by a timer.
@@ -41,6 +44,14 @@ impl Residency {
     /// Returns the time in which the core executed instructions.
     pub fn busy(&self) -> Nanos {
         self.spin + self.kernel
+    }
+
+    /// Returns the factor on the watts of the core in `state`.
+    pub(super) fn factor(&self, state: CoreState) -> f64 {
+        match state {
+            CoreState::C1 | CoreState::C1e | CoreState::C6 => 1.0,
+            _ => 1.0 + self.smt_share,
+        }
     }
 
     /// Returns the time in each state, with the state as which it is counted.

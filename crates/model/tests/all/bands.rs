@@ -18,9 +18,10 @@ fn time() -> impl Strategy<Value = Nanos> {
 
 fn residency() -> impl Strategy<Value = Residency> {
     let times = (time(), time(), time(), time(), time(), time());
-    let ratio = prop::option::of(0.2..3.0f64);
-    (times, 0..200_000u64, 0..200_000u64, ratio).prop_map(|(times, wakes, timer_wakes, ratio)| {
+    let law = (prop::option::of(0.2..3.0f64), 0.0..0.3f64);
+    (times, 0..200_000u64, 0..200_000u64, law).prop_map(|(times, wakes, timer_wakes, law)| {
         let (spin, kernel, blocked, slept, paused, monitored) = times;
+        let (ratio, smt_share) = law;
         Residency {
             spin,
             kernel,
@@ -28,6 +29,7 @@ fn residency() -> impl Strategy<Value = Residency> {
             slept,
             paused,
             monitored,
+            smt_share,
             wakes,
             timer_wakes,
             frequency: ratio.and_then(FrequencyRatio::new),

@@ -42,6 +42,7 @@ fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
         slept: Nanos(n * 100_000),
         paused: Nanos(n * 200_000),
         monitored: Nanos(n * 100_000),
+        smt_share: 0.1,
         wakes: n * 30,
         timer_wakes: n * 10,
         frequency: None,
@@ -282,6 +283,51 @@ fn the_busier_of_servers_and_link_counts() {
         ),
         6.2,
     );
+}
+
+#[test]
+fn a_device_whose_ios_hold_a_channel_for_half_of_their_time_is_half_as_busy() {
+    let mut profile = optane();
+    profile.service.channel_share.as_mut().unwrap().value = 0.5;
+    let draws = |in_service: f64| {
+        let read = TransferTotals {
+            service: Nanos::from_seconds(in_service * SECOND.seconds()),
+            ..Default::default()
+        };
+        let activity = DeviceActivity {
+            read,
+            ..idle(SECOND)
+        };
+        power::device(&profile, &activity, Pick::Value)
+    };
+    // Seven servers: a quarter of the 2.4 W that reads add to 5 W.
+    assert_close(draws(3.5), 5.6);
+    // Twice as many I/Os in service as there are servers saturate it.
+    assert_close(draws(14.0), 7.4);
+    assert_close(draws(28.0), 7.4);
+}
+
+#[test]
+fn a_second_thread_draws_its_share_of_a_running_core_and_none_of_a_halted_one() {
+    let machine = server();
+    let (cores, _) = busy(1);
+    let one = Residency {
+        smt_share: 0.0,
+        ..cores[0]
+    };
+    let halted = Residency {
+        blocked: one.blocked,
+        slept: one.slept,
+        ..Residency::default()
+    };
+    let joules = |core| power::cores(&machine, &[core], Pick::Value).0;
+    let running = joules(one) - joules(halted);
+    assert_close(
+        power::cores(&machine, &cores[..1], Pick::Value),
+        joules(one) + 0.1 * running,
+    );
+    let uncore = |core| power::uncore(&machine, &[core], Pick::Value);
+    assert_eq!(uncore(cores[0]), uncore(one));
 }
 
 #[test]

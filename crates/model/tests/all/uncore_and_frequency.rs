@@ -42,6 +42,7 @@ fn mixed(part: u64) -> Residency {
         slept: Nanos(part * 5),
         paused: Nanos(part * 11),
         monitored: Nanos(part * 3),
+        smt_share: 0.0,
         wakes: part / 1_000,
         timer_wakes: part / 3_000,
         frequency: None,
@@ -78,7 +79,9 @@ fn plain(
         joules += machine.wake.interrupt_joules.value * core.wakes as f64;
         joules += machine.wake.timer_joules.value * core.timer_wakes as f64;
     }
-    let servers = device.parallelism().get() as f64;
+    let share = device.service.channel_share.as_ref();
+    let share = share.map_or(1.0, |share| share.value);
+    let servers = device.parallelism().get() as f64 / share;
     let used = |transfer: &TransferTotals, bandwidth: Option<f64>| {
         let moved = bandwidth.map_or(0.0, |b| transfer.bytes as f64 / (b * window));
         (transfer.service.seconds() / (servers * window)).max(moved)

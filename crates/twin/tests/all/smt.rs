@@ -2,7 +2,7 @@
 
 use crate::common::{device, method};
 use joulio_job::{EngineName, Job};
-use joulio_model::MachineProfile;
+use joulio_model::{Figure, FigureKind, MachineProfile};
 use joulio_twin::{TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Tpause};
@@ -81,4 +81,21 @@ fn a_second_thread_draws_its_share_and_no_more() {
     machine.costs.as_mut().unwrap().smt_watts_share = None;
     let free = cores(&machine, &[0, CORES]);
     assert!((free / one - 1.0).abs() < 0.02, "{free} and {one}");
+}
+
+#[test]
+fn what_the_second_thread_draws_makes_the_uncore_no_busier() {
+    let mut machine = machine();
+    machine.uncore_watts = Some(Figure {
+        value: 10.0,
+        kind: FigureKind::Guess,
+        source: "a test's".into(),
+        band: None,
+    });
+    let active = machine.uncore_active_watts.as_ref().unwrap().value;
+    let done = reads(&machine, &[0, CORES], poll);
+    let most = (10.0 + active / CORES as f64) * done.window.seconds();
+    let uncore = done.parts.uncore.0;
+    assert!(uncore > 0.99 * most, "{uncore} of {most} J");
+    assert!(uncore <= most * (1.0 + 1e-6), "{uncore} of {most} J");
 }

@@ -212,7 +212,8 @@ impl Emulated {
         self.check_size(&profile)?;
         let mut options = Options::new(profile);
         options.name = name.into();
-        options.seed = self.seed.unwrap_or(seed).wrapping_add(self.number);
+        // Replicates have successive seeds, and no device of one may have that of another's.
+        options.seed = self.seed.unwrap_or(seed) ^ (self.number << 32);
         options.real_interrupts = self.real_interrupts;
         options.weighted_round_robin = self.weighted_round_robin;
         options.host_memory = self.host_memory.map(|preferred| HostMemoryDemand {
@@ -274,5 +275,23 @@ mod tests {
         assert!(!emulated.holds_data());
         std::fs::write(file.path(), [1; 512]).unwrap();
         assert!(emulated.holds_data());
+    }
+
+    #[test]
+    fn no_device_has_the_seed_of_an_equal_one_in_the_next_replicate() {
+        let one = Emulated {
+            profile: "instant".into(),
+            size: Some(1 << 20),
+            ..Emulated::default()
+        };
+        let seed = |number, seed| {
+            let emulated = one.clone().numbered(number).unwrap();
+            emulated.options("emulated:instant", seed).unwrap().seed
+        };
+        assert_eq!(seed(0, 7), 7);
+        for number in 1..4 {
+            assert_ne!(seed(number, 7), seed(number - 1, 7));
+            assert_ne!(seed(number, 7), seed(number - 1, 8));
+        }
     }
 }

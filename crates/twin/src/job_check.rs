@@ -3,7 +3,7 @@
 use crate::event_queue::MAX_NUMBERS;
 use crate::{TwinError, TwinSetup};
 use joulio_job::{Job, Load, MAX_IO};
-use joulio_model::DeviceProfile;
+use joulio_model::{DeviceProfile, FrequencyRatio};
 use joulio_units::Nanos;
 
 /// Largest fraction of a CPU's time for handlers of interrupts of other queues and devices.
@@ -112,7 +112,9 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
     ];
     let handling = setup.machine.costs.iter();
     let handling = handling.map(|costs| costs.interrupt_ns.value * f64::from(setup.other_irqs));
-    if handling.sum::<f64>() > MAX_HANDLING * 1e9 {
+    // At a lower clock a handler takes longer.
+    let clock = setup.frequency.map_or(1.0, FrequencyRatio::get);
+    if handling.sum::<f64>() > MAX_HANDLING * 1e9 * clock {
         return Err(TwinError::Job {
             field: "other-irqs",
             problem: format!(

@@ -5,7 +5,7 @@
 //! are compared with those of the run.
 
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, Slept, Step, StepSet};
+use joulio_wait::{AnyPolicy, Class, Outstanding, PlannedWait, Policy, Slept, Step, StepSet};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +26,8 @@ pub enum PolicyEvent {
     Planned {
         /// The commands in flight, with their times of submission.
         outstanding: Vec<(Class, Nanos)>,
+        /// True if another thread was runnable on the core; `None` if the policy was not told.
+        others: Option<bool>,
         /// The steps that were available.
         can: StepSet,
         /// Time at which the policy planned.
@@ -72,6 +74,7 @@ impl History {
         AnyPolicy::Other(Box::new(Recorder {
             inner: policy,
             history: self.clone(),
+            others: None,
         }))
     }
 
@@ -105,10 +108,14 @@ pub fn replay(events: &[PolicyEvent], policy: &mut impl Policy) -> Result<usize,
             PolicyEvent::Woke(slept, at) => policy.woke(*slept, *at),
             PolicyEvent::Planned {
                 outstanding,
+                others,
                 can,
                 now,
                 step,
             } => {
+                if let Some(others) = *others {
+                    policy.others_runnable(others);
+                }
                 let said = policy.plan(&Commands(outstanding), *can, *now);
                 planned += 1;
                 if said != *step {
@@ -136,6 +143,8 @@ impl Outstanding for Commands<'_> {
 struct Recorder {
     inner: AnyPolicy,
     history: History,
+    /// Report of other threads for the next plan.
+    others: Option<bool>,
 }
 
 impl Policy for Recorder {
@@ -181,12 +190,30 @@ impl Policy for Recorder {
         self.inner.woke(slept, at);
     }
 
+    fn asks_others(&self) -> bool {
+        self.inner.asks_others()
+    }
+
+    fn others_runnable(&mut self, others: bool) {
+        self.others = Some(others);
+        self.inner.others_runnable(others);
+    }
+
+    fn learning(&self) -> Nanos {
+        self.inner.learning()
+    }
+
+    fn planned(&self, class: Class) -> Option<PlannedWait> {
+        self.inner.planned(class)
+    }
+
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
         let mut commands = Vec::new();
         outstanding.for_each(&mut |class, at| commands.push((class, at)));
         let step = self.inner.plan(outstanding, can, now);
         self.history.note(PolicyEvent::Planned {
             outstanding: commands,
+            others: self.others.take(),
             can,
             now,
             step,

@@ -216,7 +216,7 @@ impl Counted<'_> {
         let times = self.cpus.iter().map(|(_, times)| times);
         // Time in the idle task is charged to no thread, as on a real machine.
         let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
-        let user = |times: &CoreTimes| times.busy() - times.kernel;
+        let user = |times: &CoreTimes| times.busy() - times.kernel - times.polled_idle;
         let user: f64 = times.map(|times| user(times).seconds()).sum();
         let system_seconds = match Path::of(method) {
             Path::Kernel | Path::Uring | Path::Sqpoll => charged,

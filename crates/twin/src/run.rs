@@ -113,10 +113,12 @@ fn simulate(
         costs,
         cores,
         beside: Vec::new(),
-        devices: (devices.iter().zip(0..))
+        devices: (devices.iter().zip(0_u64..))
             .map(|(profile, i)| {
                 let link = machine.link.as_ref();
-                Device::new(profile, link, &job.all_loads(), from, seed.wrapping_add(i))
+                // Replicates have successive seeds, and no device of one may have that of another's.
+                let seed = seed ^ (i << 32);
+                Device::new(profile, link, &job.all_loads(), from, seed)
             })
             .collect(),
     };
@@ -148,7 +150,8 @@ fn simulate(
     }
     let mut irqs = Vec::new();
     for cpu in (0..cpus).filter(|cpu| setup.other_irqs > 0 && used[*cpu] > 0) {
-        let seed = seed.wrapping_add(cpu as u64);
+        // A seed that no device has, of this replicate or of another.
+        let seed = seed ^ ((cpu as u64 + 1) << 48);
         irqs.push(OtherIrqs::new(cpu, setup.other_irqs, seed));
     }
     let beside = |cpu: usize| -> Vec<usize> {

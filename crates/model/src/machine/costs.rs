@@ -360,6 +360,11 @@ fn idle(check: &FigureCheck<'_>, states: &[IdleCosts]) -> Result<(), ProfileErro
             continue;
         };
         check.rule(
+            before.state <= state.state,
+            &field("state"),
+            "must not be shallower than the state before it: sort the states from the shallowest",
+        )?;
+        check.rule(
             before.residency_ns.value < state.residency_ns.value,
             &field("residency_ns"),
             "must be more than the state before it: sort the states from the shallowest",
@@ -420,6 +425,29 @@ mod tests {
             let said = refusal_of(SERVER, path, value);
             assert!(said.contains(want), "{path}: {said}");
         }
+    }
+
+    #[test]
+    fn idle_states_that_become_shallower_are_refused_by_field() {
+        let mut profile: Value = toml::from_str(XEON).unwrap();
+        let states = profile["costs"]["idle"].as_array_mut().unwrap();
+        let last = states.len() - 1;
+        let [first, deepest] = [0, last].map(|at| states[at]["state"].clone());
+        states[0]["state"] = deepest;
+        states[last]["state"] = first;
+        let text = toml::to_string(&profile).unwrap();
+        let error = MachineProfile::parse(&text, "x.toml").unwrap_err();
+        let said = error.to_string();
+        let want = "x.toml: costs.idle[1].state must not be shallower than the state before it";
+        assert!(said.starts_with(want), "{said}");
+        // Several states may draw as much as one.
+        let states = profile["costs"]["idle"].as_array_mut().unwrap();
+        let deepest = states[0]["state"].clone();
+        for state in states {
+            state["state"] = deepest.clone();
+        }
+        let text = toml::to_string(&profile).unwrap();
+        MachineProfile::parse(&text, "x.toml").unwrap();
     }
 
     #[test]

@@ -90,21 +90,24 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// Returns the joules of `done` within the boundary `objective`, less those that the threads of other programs
-/// added.
+/// Returns the joules of `done` within the boundary `objective`, with those of other programs' threads.
 pub(crate) fn joules(objective: Objective, machine: &MachineProfile, done: &TwinRun) -> Joules {
+    match objective {
+        Objective::Wall => done.parts.total(),
+        Objective::Package => power::package(machine, &done.parts, done.window, Pick::Value),
+        Objective::Cores => {
+            let floor = machine.core_watts(CoreState::C6);
+            let asleep = Joules((floor * done.window).0 * done.cores.len() as f64);
+            asleep + done.parts.cores + done.parts.wakes
+        }
+    }
+}
+
+/// Returns the joules that other programs' threads added to those of `done`, within every boundary alike.
+pub(crate) fn neighbours_joules(machine: &MachineProfile, done: &TwinRun) -> Joules {
     let others = done.cores.iter().map(|core| core.neighbour);
     let others = others.fold(Nanos::ZERO, |sum, time| sum + time);
     let spin = machine.core_watts(CoreState::Spin);
     let floor = machine.core_watts(CoreState::C6);
-    let added = (spin * others).0 - (floor * others).0;
-    let all = match objective {
-        Objective::Wall => done.parts.total(),
-        Objective::Package => power::package(machine, &done.parts, done.window, Pick::Value),
-        Objective::Cores => {
-            let asleep = Joules((floor * done.window).0 * done.cores.len() as f64);
-            asleep + done.parts.cores + done.parts.wakes
-        }
-    };
-    Joules(all.0 - added)
+    Joules((spin * others).0 - (floor * others).0)
 }

@@ -4,6 +4,7 @@ use crate::common::policies::{BLOCKING, POLICIES, policy};
 use crate::common::{device, machine, method};
 use joulio_job::{Arrivals, EngineName, Job, Method};
 use joulio_model::MachineProfile;
+use joulio_model::machine::costs::IdleState;
 use joulio_twin::replay::{History, PolicyEvent};
 use joulio_twin::{Coalescing, TwinError, TwinRun, TwinSetup, run, run_policy};
 use joulio_units::Nanos;
@@ -248,6 +249,23 @@ fn a_run_that_outlasts_virtual_time_is_refused() {
         let refused = run_policy(&job, method(EngineName::Psync), &setup, |_| policy());
         assert_eq!(refused.err(), Some(TwinError::TooLong));
     }
+}
+
+#[test]
+fn polls_of_the_idle_task_are_no_thread_s_cpu_time() {
+    let machine = MachineProfile::builtin("xeon-6230").unwrap();
+    let devices = [device("optane-900p")];
+    let setup = TwinSetup {
+        max_cstate: Some(IdleState::Poll),
+        ..TwinSetup::new(&machine, &devices)
+    };
+    let method = method(EngineName::Nvme);
+    let done = run_policy(&reads(IOS), method, &setup, |_| AnyPolicy::INTERRUPT).unwrap();
+    let times = done.cpus[0].1;
+    assert!(times.polled_idle > Nanos::ZERO, "{times:?}");
+    let usage = done.result.counts.unwrap().threads.submitter;
+    assert!(usage.system_seconds >= 0.0, "{usage:?}");
+    assert!((usage.user_seconds - times.spin.seconds()).abs() < 1e-9);
 }
 
 #[test]

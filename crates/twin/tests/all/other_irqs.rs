@@ -2,7 +2,7 @@
 
 use crate::common::{device, method};
 use joulio_job::{Arrivals, EngineName, Job};
-use joulio_model::MachineProfile;
+use joulio_model::{FrequencyRatio, MachineProfile};
 use joulio_twin::{CoreTimes, TwinError, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::AnyPolicy;
@@ -119,5 +119,59 @@ fn more_than_a_cpu_can_handle_is_refused() {
     assert_eq!(
         refused.to_string(),
         "other-irqs: 5000000 a second leave no CPU to the jobs: handlers may have 80 % of it"
+    );
+}
+
+#[test]
+fn at_a_lower_clock_a_cpu_can_handle_fewer() {
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let job = Job {
+        cpus_allowed: vec![0],
+        ..Job::random_reads(1)
+    };
+    let run = |ratio| {
+        let setup = TwinSetup {
+            other_irqs: 1_100_000,
+            frequency: FrequencyRatio::new(ratio),
+            ..TwinSetup::new(&machine, &devices)
+        };
+        run_policy(&job, method(EngineName::Nvme), &setup, |_| poll())
+    };
+    assert!(run(1.0).is_ok());
+    let refused = run(0.5).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "other-irqs: 1100000 a second leave no CPU to the jobs: handlers may have 80 % of it"
+    );
+}
+
+/// Replicates have successive seeds.
+#[test]
+fn no_cpu_is_interrupted_as_another_is_in_the_next_replicate() {
+    const CPUS: usize = 8;
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let setup = TwinSetup {
+        other_irqs: RATE,
+        ..TwinSetup::new(&machine, &devices)
+    };
+    let counts = |seed| -> Vec<u64> {
+        let job = Job {
+            seed,
+            numjobs: CPUS,
+            number_ios: None,
+            runtime: Some(Nanos::from_millis(500)),
+            ..Job::random_reads(1)
+        };
+        let done = run_policy(&job, method(EngineName::Nvme), &setup, |_| interrupt()).unwrap();
+        let each = done.cpus.iter();
+        each.map(|(_, times)| times.other_irqs).collect()
+    };
+    let (first, next) = (counts(1), counts(2));
+    assert_eq!(first.len(), CPUS);
+    // The same interrupts would differ in number by one at most, which the end of the jobs may cut off.
+    let mut pairs = first[1..].iter().zip(&next);
+    assert!(
+        pairs.any(|(one, other)| one.abs_diff(*other) > 1),
+        "{first:?} {next:?}"
     );
 }

@@ -50,6 +50,26 @@ fn every_policy_does_on_each_device_what_a_job_of_its_own_does() {
     }
 }
 
+/// Replicates have successive seeds.
+#[test]
+fn no_device_has_the_service_times_of_another_in_the_next_replicate() {
+    let latencies = |seed| {
+        let job = Job {
+            seed,
+            ..reads(DEVICES, 1)
+        };
+        let counts = simulate(&job, |_| AnyPolicy::POLL).result.counts.unwrap();
+        let each = counts.per_device.into_iter();
+        each.map(|device| device.all.latency_ns).collect::<Vec<_>>()
+    };
+    let (first, next) = (latencies(7), latencies(8));
+    assert_eq!(first.len(), DEVICES);
+    for (i, one) in first.iter().enumerate() {
+        assert!(!next.contains(one), "device {i}");
+        assert!(!first[..i].contains(one), "device {i}");
+    }
+}
+
 #[test]
 fn a_poll_that_finds_is_one_queue_s_and_the_others_poll_in_vain() {
     let done = simulate(&reads(1, 1), |_| AnyPolicy::POLL);

@@ -3,12 +3,13 @@
 use crate::common::{device, method};
 use joulio_job::{EngineName, Job};
 use joulio_model::MachineProfile;
+use joulio_twin::replay::{History, replay};
 use joulio_twin::{TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{ActiveCheck, AnyPolicy};
 
 /// Runs reads at depth 1 of `jobs` on one CPU, beside `neighbours` threads, for a second after the first tenth.
-fn reads(drive: &str, jobs: usize, neighbours: usize, policy: fn() -> AnyPolicy) -> TwinRun {
+fn reads(drive: &str, jobs: usize, neighbours: usize, policy: impl Fn() -> AnyPolicy) -> TwinRun {
     let machine = MachineProfile::builtin("generic-server").unwrap();
     let devices = [device(drive)];
     let setup = TwinSetup {
@@ -188,4 +189,22 @@ fn active_checking_blocks_beside_others_and_stays_where_it_is_alone() {
     let jobs = reads(SLOW, 3, 0, poll);
     let blocked = jobs.counters.blocks;
     assert!((1..jobs.ios()).contains(&blocked), "{:?}", jobs.counters);
+}
+
+#[test]
+fn a_policy_that_is_recorded_is_told_of_others_and_so_is_its_replay() {
+    for policy in [
+        || AnyPolicy::ActiveCheck(ActiveCheck::poll()),
+        || AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
+    ] {
+        for neighbours in [0, 1] {
+            let history = History::default();
+            let plain = reads(SLOW, 1, neighbours, policy);
+            let recorded = reads(SLOW, 1, neighbours, || history.record(policy()));
+            assert_eq!(recorded.counters, plain.counters);
+            assert_eq!(recorded.counters.blocks > 0, neighbours > 0);
+            let planned = replay(&history.events(), &mut policy());
+            assert!(planned.is_ok_and(|count| count > 0), "{neighbours}");
+        }
+    }
 }

@@ -198,7 +198,14 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
         pause_c02: pause_c02.filter(|_| !mwaitx),
         c1: must(CoreState::C1, &base.c1),
         c1e: must(CoreState::C1e, &base.c1e),
-        c6: by.stays(&base.c6, "what an idle core still draws is in base_watts"),
+        // The base has the idle cores in their deepest state, and the watts of all states are counted above C6.
+        c6: match floor_name {
+            "c6" => by.stays(floor, "what an idle core still draws is in base_watts"),
+            deepest => {
+                let why = format!("{deepest} is the deepest state here, and in base_watts");
+                by.stays(floor, &why)
+            }
+        },
     };
     ordered(&mut all);
     all

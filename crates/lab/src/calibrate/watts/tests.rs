@@ -172,6 +172,32 @@ fn the_law_of_the_clock_makes_the_watts_that_were_measured() {
     }
 }
 
+#[test]
+fn the_deepest_state_is_counted_once_where_it_is_not_c6() {
+    let found = measure(&Truth::default(), 4, 8).unwrap();
+    let base = MachineProfile::builtin("generic-server").unwrap();
+    for (deepest, floor) in [("C1", &base.core_watts.c1), ("C1E", &base.core_watts.c1e)] {
+        let watts = MeasuredWatts {
+            idle_state: Some(deepest.into()),
+            ..measured(found.clone())
+        };
+        let profile = with_watts(&base, "generic-server", &watts);
+        profile.validate().unwrap();
+        let core = &profile.core_watts;
+        assert_eq!(core.c6.value, floor.value);
+        let name = deepest.to_ascii_lowercase();
+        let why = format!("{name} is the deepest state here");
+        assert!(core.c6.source.contains(&why), "{}", core.c6.source);
+        let uncore = profile.uncore_watts.as_ref().unwrap().value;
+        let modelled = profile.base_watts.value + uncore + core.spin.value - core.c6.value;
+        let measured = watts.awake[1].watts.value;
+        assert!(
+            (modelled - measured).abs() < 1e-6,
+            "{deepest}: {modelled} W of {measured}"
+        );
+    }
+}
+
 /// A machine without a meter, and a logger at the plug with a clock that is 23.4 s ahead.
 #[test]
 fn windows_get_their_watts_from_a_logger_afterwards() {

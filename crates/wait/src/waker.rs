@@ -4,7 +4,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Result, read, write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// The core runs, and was not woken since [`Waker::take`].
 const AWAKE: u8 = 0;
@@ -15,8 +15,8 @@ const ASLEEP: u8 = 2;
 
 /// Handle by which any thread wakes a core, whatever its kind of wait. A clone wakes the same core.
 ///
-/// A system call is made only for a core that blocks. A core that polls sees the wake at the next poll, and one in a
-/// user-level wait at the end of that wait.
+/// A system call is made only for a core that blocks or sleeps. A core that polls sees the wake at the next poll, and
+/// one in a user-level wait at the end of that wait.
 ///
 /// Dropping a handle wakes the core too, so that a core that waits only for handles finds that none is left.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ struct CoreState {
     state: AtomicU8,
     /// Number of handles. The reference count will not do: it falls only after a handle can no longer wake.
     handles: AtomicUsize,
+    /// Writes to the eventfd that are still under way although the core has taken their wakes. Only the core uses it.
+    late: AtomicU64,
 }
 
 impl Waker {
@@ -44,6 +46,7 @@ impl Waker {
             core: Arc::new(CoreState {
                 state: AtomicU8::new(AWAKE),
                 handles: AtomicUsize::new(1),
+                late: AtomicU64::new(0),
             }),
             event: Arc::new(event),
         })
@@ -80,20 +83,32 @@ impl Waker {
         fell.is_ok()
     }
 
-    /// Announces that the core has blocked; returns whether it was woken. A wake that is under way may end the next
-    /// block too early.
+    /// Announces that the core has blocked; returns whether it was woken. A wake that is under way may end one of the
+    /// next blocks too early.
     pub fn get_up(&self) -> bool {
         let up = Ordering::AcqRel;
         let nobody = self
             .core
             .state
             .compare_exchange(ASLEEP, AWAKE, up, Ordering::Relaxed);
-        if nobody.is_ok() {
-            return false;
+        let woken = nobody.is_err();
+        // Each wake of a sleeping core is one write, which may come after the core got up and took the wake.
+        let writes = self.core.late.load(Ordering::Relaxed) + u64::from(woken);
+        if writes > 0 {
+            let left = writes.saturating_sub(self.read_event());
+            self.core.late.store(left, Ordering::Relaxed);
         }
-        // Empty while the write is still under way.
-        let _ = read(&self.event, &mut [0; 8]);
-        true
+        woken
+    }
+
+    /// Empties the eventfd, and returns the number of writes that it held.
+    fn read_event(&self) -> u64 {
+        let mut writes = [0; 8];
+        match read(&self.event, &mut writes) {
+            Ok(_) => u64::from_ne_bytes(writes),
+            // Empty while the write is still under way.
+            Err(_) => 0,
+        }
     }
 
     /// Returns the descriptor that is readable once a sleeping core was woken.
@@ -169,6 +184,36 @@ mod tests {
         assert!(waker.fall_asleep());
         assert!(!waker.get_up());
         assert!(!waker.take());
+    }
+
+    #[test]
+    fn a_late_write_ends_one_block_too_early_and_no_more() {
+        let waker = Waker::new().unwrap();
+        let write_now = || write(&waker.event, &1_u64.to_ne_bytes()).unwrap();
+        // Threads that are kept from their CPU between the two parts of a wake.
+        for late in 1..=2 {
+            for _ in 0..late {
+                assert!(waker.fall_asleep());
+                assert_eq!(waker.core.state.swap(WOKEN, Ordering::AcqRel), ASLEEP);
+                assert!(waker.get_up() && waker.take());
+            }
+            for _ in 0..late {
+                assert!(waker.fall_asleep());
+                write_now();
+                assert!(is_readable(&waker));
+                assert!(!waker.get_up(), "the wake was taken before");
+                assert!(!is_readable(&waker));
+            }
+            assert_eq!(waker.core.late.load(Ordering::Relaxed), 0);
+        }
+        // A wake that comes meanwhile is not mixed up with the late write.
+        assert!(waker.fall_asleep());
+        waker.core.state.swap(WOKEN, Ordering::AcqRel);
+        assert!(waker.get_up() && waker.take() && waker.fall_asleep());
+        waker.wake();
+        assert!(waker.get_up() && waker.take() && waker.fall_asleep());
+        write_now();
+        assert!(!waker.get_up() && !is_readable(&waker));
     }
 
     /// Each wake ends a block or is seen before it; a core that misses one would sleep for ever.

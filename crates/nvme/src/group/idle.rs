@@ -1,10 +1,10 @@
-//! Wait of a reactor's core while no command is outstanding.
+//! Waits of a reactor's core that no completion ends: those while no command is outstanding, and sleeps.
 
 use super::PollGroup;
 use crate::NvmeError;
 use joulio_device::Device;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Step, WaitCounters, Waker, Watched, now, poll_until};
+use joulio_wait::{Blocked, Step, WaitCounters, WaitError, Waker, Watched, Woken, now, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::error::Error;
@@ -30,19 +30,36 @@ impl Watched for Idle<'_> {
         if !self.waker.fall_asleep() {
             return Ok(Blocked::Interrupted);
         }
-        let event = self.waker.event();
-        let mut fds = [PollFd::new(&event, PollFlags::IN)];
         let start = now();
-        let polled = poll_until(&mut fds, until);
-        let woken = self.waker.get_up();
+        let woken = block_asleep(self.waker, until);
         self.counters.blocks += 1;
         self.counters.blocked += now() - start;
-        match polled {
-            Ok(_) | Err(Errno::INTR) if woken => Ok(Blocked::Interrupted),
-            Ok(_) | Err(Errno::INTR) => Ok(Blocked::TimedOut),
-            Err(error) => Err(error.into()),
+        match woken? {
+            true => Ok(Blocked::Interrupted),
+            false => Ok(Blocked::TimedOut),
         }
     }
+}
+
+/// Blocks a core that fell asleep until it is woken, until `until`, or until a signal; returns whether it was woken.
+fn block_asleep(waker: &Waker, until: Nanos) -> Result<bool, Errno> {
+    let event = waker.event();
+    let mut fds = [PollFd::new(&event, PollFlags::IN)];
+    let polled = poll_until(&mut fds, until);
+    let woken = waker.get_up();
+    match polled {
+        Ok(_) | Err(Errno::INTR) => Ok(woken),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sleeps until `until`, as by a timer, but a wake ends it too. No interrupt is armed: as in every sleep, completions
+/// raise none.
+pub(super) fn sleep_for_waker(waker: &Waker, until: Nanos) -> Result<Woken, WaitError> {
+    if waker.fall_asleep() {
+        block_asleep(waker, until).map_err(|errno| WaitError::Interrupt(errno.into()))?;
+    }
+    Ok(Woken::TimedOut)
 }
 
 impl<D: Device> PollGroup<D> {

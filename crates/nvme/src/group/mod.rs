@@ -6,6 +6,7 @@ mod core;
 mod event_loop;
 mod idle;
 mod queues;
+mod received;
 mod sharing;
 mod tick;
 mod trial;
@@ -16,6 +17,7 @@ pub use event_loop::EventGroup;
 pub use queues::Queues;
 
 use self::blocking::Blocking;
+use self::received::{Change, Received};
 use self::sharing::Sharing;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
@@ -32,6 +34,8 @@ use joulio_wait::{BusyThread, RunDelay, Step, WaitCounters, Waiter, Waker};
 pub struct PollGroup<D: Device> {
     queues: Queues<D>,
     waiter: Waiter,
+    /// Queues whose user interrupts the waiter takes.
+    received: Received,
     /// Blocks and sleeps; the waiter counts its own steps.
     counters: WaitCounters,
     /// Queues and vectors that a block waits for.
@@ -99,6 +103,7 @@ impl<D: Device> PollGroup<D> {
         let mut group = PollGroup {
             queues: Queues::new(queues),
             waiter: Waiter::new(),
+            received: Received::default(),
             counters: WaitCounters::default(),
             blocking: Blocking::default(),
             line: None,
@@ -154,7 +159,7 @@ impl<D: Device> PollGroup<D> {
     pub(crate) fn join(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
         // The next wait takes the queue's user interrupt too, if it uses them.
-        self.waiter.release();
+        self.release();
         self.joined();
     }
 
@@ -171,7 +176,7 @@ impl<D: Device> PollGroup<D> {
         self.check_free();
         self.queues.all_mut()[index].restore_vector()?;
         // Another of the remaining queues may have its interrupts without the kernel now.
-        self.waiter.release();
+        self.release();
         self.line = None;
         let queue = self.queues.remove(index);
         self.joined();
@@ -237,8 +242,8 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// Makes the calling thread, which must be pinned to a CPU, the one that waits. Policies with user interrupts
-    /// need this; without this call their first wait does the same, and fails if user interrupts are unavailable. If
-    /// several queues use them, the first has its interrupt without the kernel, the others through the kernel's
+    /// need this; without this call the first wait after a change of such policies does the same, and fails if user
+    /// interrupts are unavailable. If several queues use them, the first has its interrupt without the kernel, the others through the kernel's
     /// handler ([`joulio_wait::Waiter::receive`]).
     ///
     /// # Errors
@@ -246,6 +251,7 @@ impl<D: Device> PollGroup<D> {
     /// unmasked.
     pub fn attach(&mut self) -> Result<(), PolicyError> {
         self.forget_known();
+        self.release();
         self.register();
         for queue in self.queues.all_mut() {
             let interrupt = queue.interrupt();
@@ -259,7 +265,26 @@ impl<D: Device> PollGroup<D> {
             true => self.waiter.receive_by_hand_over(&events)?,
             false => self.waiter.receive(&events)?,
         }
+        self.received = Received::of(&self.queues);
         Ok(())
+    }
+
+    /// Gives all user interrupts back to the kernel.
+    fn release(&mut self) {
+        self.waiter.release();
+        self.received = Received::default();
+    }
+
+    /// Makes the thread take the user interrupts that the policies use now, and no others.
+    fn follow_policies(&mut self) -> Result<(), PolicyError> {
+        match self.received.change(&self.queues) {
+            Change::None => Ok(()),
+            Change::Release => {
+                self.release();
+                Ok(())
+            }
+            Change::Receive => self.attach(),
+        }
     }
 
     /// Returns the cache line that the interrupts of all queues write, for a core that watches several at once (a

@@ -1,6 +1,7 @@
 //! One wait of a core: the steps of its queues' policies, merged and taken.
 
 use super::core::Core;
+use super::idle::sleep_for_waker;
 use super::{Known, Next, PollGroup};
 use crate::NvmeError;
 use crate::queue::QueuePair;
@@ -117,13 +118,7 @@ impl<D: Device> PollGroup<D> {
         let policy_ids_given = policy_ids_given();
         self.blocking.keep(&self.queues, self.waker.as_ref());
         self.queues.disarmed();
-        let takes_user = self
-            .queues
-            .iter()
-            .any(|queue| queue.user_vector().is_some());
-        if takes_user && !self.waiter.can().has(StepKind::UserInterrupt) {
-            self.attach()?;
-        }
+        self.follow_policies()?;
         let can = self.waiter.can();
         let mut steps = self.queues.iter().map(|queue| queue.fixed_step(can));
         let first = steps.next().flatten();
@@ -240,7 +235,10 @@ impl<D: Device> PollGroup<D> {
     fn sleep(&mut self, step: Step) -> Result<Woken, NvmeError> {
         self.trace(EventKind::SleepBegin);
         let start = now();
-        let woken = self.run(step)?;
+        let woken = match &self.waker {
+            Some(waker) => sleep_for_waker(waker, step.until)?,
+            None => self.run(step)?,
+        };
         let end = now();
         self.trace(EventKind::SleepEnd);
         let mut over = false;

@@ -5,14 +5,17 @@ mod example;
 
 use crate::common::{instant, watched};
 use joulio_emulator::{EmulatedDevice, Fault, Stepper};
-use joulio_nvme::wait::{AnyPolicy, now};
+use joulio_nvme::wait::{AnyPolicy, Outstanding, Policy, Slept, Step, StepKind, StepSet, now};
 use joulio_nvme::{
     Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, NvmeError, Poller,
     PollerQueues, QueuePair, Reactor,
 };
 use joulio_units::Nanos;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 const BLOCKS: u64 = 200;
@@ -216,6 +219,19 @@ struct Reader {
     last: Option<Stepper>,
 }
 
+impl Stuck {
+    fn call(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        if let Some(buffer) = self.buffer.take() {
+            queues[0].read(&self.namespace, 0, 1, buffer, 0).unwrap();
+            queues[0].ring();
+        }
+        match self.completed {
+            true => NextCall::Done,
+            false => NextCall::OnEvent,
+        }
+    }
+}
+
 impl Reader {
     fn call(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
         if self.left == 0 {
@@ -246,16 +262,7 @@ impl Poller<EmulatedDevice> for Tenant {
     }
     fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
         match self {
-            Tenant::Stuck(stuck) => {
-                if let Some(buffer) = stuck.buffer.take() {
-                    queues[0].read(&stuck.namespace, 0, 1, buffer, 0).unwrap();
-                    queues[0].ring();
-                }
-                match stuck.completed {
-                    true => NextCall::Done,
-                    false => NextCall::OnEvent,
-                }
-            }
+            Tenant::Stuck(stuck) => stuck.call(queues),
             Tenant::Timer(stepper, due, calls) => {
                 *calls += 1;
                 if *calls > 3 {
@@ -396,5 +403,98 @@ fn a_timer_comes_while_commands_are_outstanding() {
             assert_eq!(counters.timers, 3);
             assert!(counters.waits >= 3, "{counters:?}");
         }
+    });
+}
+
+/// A policy that announces each of its sleeps, and counts those that lasted until their time.
+struct Sleeps {
+    announced: Sender<()>,
+    until: Nanos,
+    whole: Arc<AtomicU32>,
+}
+
+impl Policy for Sleeps {
+    fn name(&self) -> Cow<'static, str> {
+        "sleeps".into()
+    }
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Sleep)
+    }
+    fn timed(&self) -> bool {
+        true
+    }
+    fn woke(&mut self, _: Slept, at: Nanos) {
+        let whole = u32::from(at >= self.until);
+        self.whole.fetch_add(whole, Ordering::Relaxed);
+    }
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
+        self.until = now + Nanos::from_millis(30);
+        self.announced.send(()).unwrap();
+        Step::sleep_until(self.until)
+    }
+}
+
+/// A tenant whose device completes nothing until the tenant was called [`WAKES`] times.
+struct Called {
+    stuck: Stuck,
+    stepper: Stepper,
+    calls: u32,
+}
+
+const WAKES: u32 = 20;
+
+impl Poller<EmulatedDevice> for Called {
+    fn completed(&mut self, _: usize, completed: Completed) {
+        assert!(completed.status.is_success());
+        self.stuck.completed = true;
+    }
+    fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        let next = self.stuck.call(queues);
+        self.calls += 1;
+        if self.calls == WAKES {
+            self.stepper.step(Nanos::ZERO);
+        }
+        next
+    }
+}
+
+#[test]
+fn a_wake_of_another_thread_ends_a_sleep() {
+    watched(|| {
+        let (announced, sleeps) = channel();
+        let whole = Arc::new(AtomicU32::new(0));
+        let policy = Sleeps {
+            announced,
+            until: Nanos::ZERO,
+            whole: Arc::clone(&whole),
+        };
+        let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+        let policy = AnyPolicy::Other(Box::new(policy));
+        let (_controller, tenant, queue) = stuck(device, policy);
+        let Tenant::Stuck(stuck) = tenant else {
+            unreachable!("made so");
+        };
+        let called = Called {
+            stuck,
+            stepper,
+            calls: 0,
+        };
+        let mut reactor = Reactor::new().unwrap();
+        let id = reactor.add(called, vec![queue]);
+        let waker = reactor.waker();
+        let waking = thread::spawn(move || {
+            // The policy is asked after the last look for a wake before the sleep.
+            for () in sleeps {
+                waker.wake();
+            }
+        });
+        reactor.run().unwrap();
+        let (waits, called) = (reactor.group().counters(), reactor.poller(id));
+        assert!(called.stuck.completed && called.calls >= WAKES);
+        assert_eq!((waits.blocks, waits.arms, waits.interrupts), (0, 0, 0));
+        drop(reactor);
+        waking.join().unwrap();
+        // Without the wakes at least two of three would: a check of the queues, which ends one too, comes each 100 ms.
+        assert!(whole.load(Ordering::Relaxed) < WAKES / 2);
     });
 }

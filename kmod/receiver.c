@@ -121,6 +121,16 @@ static void receiver_inject(struct receiver *r)
 	registers_request(r->user_vector);
 }
 
+/*
+ * Calls the CPU that the thread is on, another one, to inject it. Under the lock: as
+ * long as it is held the thread stays there, and its CPU online. Also within the call
+ * before: its data are free again when its function runs.
+ */
+static void receiver_call(struct receiver *r)
+{
+	r->notifying = !smp_call_function_single_async(r->cpu, &r->notify);
+}
+
 static void receiver_inject_here(void *info)
 {
 	struct receiver *r = info;
@@ -128,9 +138,12 @@ static void receiver_inject_here(void *info)
 
 	raw_spin_lock_irqsave(&r->lock, flags);
 	r->notifying = false;
-	/* Else it has left, and hears of it when it comes back. */
 	if (r->cpu == smp_processor_id())
 		receiver_inject(r);
+	else if (r->cpu >= 0 && r->notified)
+		/* It has come back on another CPU, and the signal after that called nobody. */
+		receiver_call(r);
+	/* Else it hears of it when it comes back, or has heard. */
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
@@ -147,8 +160,7 @@ void receiver_notify(struct receiver *r)
 	if (r->cpu == smp_processor_id())
 		receiver_inject(r);
 	else if (r->cpu >= 0 && !r->notifying)
-		/* As long as the lock is held the thread stays there, and its CPU online. */
-		r->notifying = !smp_call_function_single_async(r->cpu, &r->notify);
+		receiver_call(r);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 

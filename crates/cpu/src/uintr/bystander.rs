@@ -7,6 +7,7 @@ use super::slot::STATES;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Bystander {
     child: Pid,
     page: Page,
+    /// The child was reaped, or is no child of this process: its number may be another process's by now.
+    gone: Cell<bool>,
 }
 
 /// Observations of a bystander.
@@ -54,7 +57,11 @@ impl Bystander {
         match unsafe { libc::fork() } {
             0 => work(page.counts()),
             child => match Pid::from_raw(child) {
-                Some(child) if child.as_raw_nonzero().get() > 0 => Ok(Bystander { child, page }),
+                Some(child) if child.as_raw_nonzero().get() > 0 => Ok(Bystander {
+                    child,
+                    page,
+                    gone: Cell::new(false),
+                }),
                 _ => Err(Errno::AGAIN),
             },
         }
@@ -66,14 +73,25 @@ impl Bystander {
         Seen {
             turns: counts.turns.load(Ordering::Relaxed),
             interrupts: counts.interrupts.load(Ordering::Relaxed),
-            alive: matches!(waitpid(Some(self.child), WaitOptions::NOHANG), Ok(None)),
+            alive: self.is_alive(),
         }
+    }
+
+    fn is_alive(&self) -> bool {
+        if !self.gone.get() {
+            let waited = waitpid(Some(self.child), WaitOptions::NOHANG);
+            self.gone.set(!matches!(waited, Ok(None)));
+        }
+        !self.gone.get()
     }
 }
 
 impl Drop for Bystander {
     fn drop(&mut self) {
-        // It may be gone already, and then this says so.
+        if self.gone.get() {
+            return;
+        }
+        // One that has died meanwhile keeps its number until it is reaped.
         let _ = kill_process(self.child, Signal::KILL);
         let _ = waitpid(Some(self.child), WaitOptions::empty());
     }
@@ -149,5 +167,7 @@ mod tests {
         while bystander.seen().alive {
             std::thread::yield_now();
         }
+        // The number may be another process's from now on, which is neither waited for nor killed.
+        assert!(bystander.gone.get() && !bystander.seen().alive);
     }
 }

@@ -1,8 +1,7 @@
-//! The clock of real waits, and ways to let its time pass.¶For the fuzzer (`--cfg fuzzing`) the clock is simulated,
-//! so that a driver that waits half a second for a device returns at once: see `clock/fuzzing.rs`.
+//! The clock of real waits, and ways to let its time pass.
 //!
-//! Built for the fuzzer (`--cfg fuzzing`) the clock is a made-up one, so that a driver that waits
-//! half a second for a device has done so at once: see `clock/fuzzing.rs`.
+//! For the fuzzer (`--cfg fuzzing`) the clock is simulated, so that a driver that waits half a second for a device
+//! returns at once: see `clock/fuzzing.rs`.
 
 #[cfg_attr(fuzzing, path = "clock/fuzzing.rs")]
 #[cfg_attr(not(fuzzing), path = "clock/monotonic.rs")]

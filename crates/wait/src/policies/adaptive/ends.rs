@@ -13,7 +13,7 @@ pub(super) struct Ends {
     /// End of the first loose watch, and its kind.
     loose: Nanos,
     loose_kind: StepKind,
-    /// End of the last close watch, and its step.
+    /// End of the close watch, and its step: the shallowest, of those alike the last to end.
     close: Nanos,
     closely: Step,
 }
@@ -37,7 +37,9 @@ impl Ends {
             // The I/O takes longer than any recent one: the core does not watch for it alone.
             return;
         }
-        if until > self.close {
+        let (kind, other) = (plan.plan.watch, self.closely.kind);
+        // A deeper watch would not see, or see late, an I/O that is to be watched for by this one.
+        if kind < other || (kind == other && until > self.close) {
             self.close = until;
             self.closely = watch(plan, until);
         }

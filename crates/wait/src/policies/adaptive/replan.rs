@@ -177,6 +177,7 @@ impl State {
         for (watch, class) in self.watch.iter_mut().zip(&self.plans) {
             *watch = if spins { class.watch_until } else { 0 };
         }
+        self.mixed = !self.rests && !spins && self.is_mixed();
         self.confirmed = match confirmed {
             true => (self.confirmed + 1).min(CONFIRMED),
             false => 0,
@@ -184,6 +185,14 @@ impl State {
         let rest = if depth == 1 { 0 } else { REST.0 * deep * deep };
         self.hot.set_waits(WAITS << self.confirmed);
         self.again = now + Nanos(rest << self.confirmed);
+    }
+
+    /// Returns true if the I/Os of some classes with a history are blocked for at once, and those of others not.
+    fn is_mixed(&self) -> bool {
+        let known = self.plans.iter().filter(|class| class.median != 0.0);
+        let mut blocks = known.map(|class| class.plan.watch == StepKind::Block);
+        let first = blocks.next();
+        blocks.any(|block| Some(block) != first)
     }
 
     /// Takes in recent latencies if plans are not made for long, once there are so many that most I/Os need not be

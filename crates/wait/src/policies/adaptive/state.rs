@@ -55,6 +55,8 @@ pub(super) struct State {
     pub(super) tail: f64,
     /// True if the plan of at least one class has a rest or a loose watch.
     pub(super) rests: bool,
+    /// True if none has, and some classes' I/Os are blocked for at once, others' watched for.
+    pub(super) mixed: bool,
     /// Number of plans in a row of the same kinds as those before.
     pub(super) confirmed: u32,
     /// Earliest time at which plans may be made again.
@@ -123,6 +125,7 @@ impl State {
             begin: 0.0,
             tail: 0.0,
             rests: false,
+            mixed: false,
             confirmed: 0,
             again: Nanos::ZERO,
             last: (StepKind::Spin, Nanos::ZERO, Nanos::ZERO),
@@ -512,13 +515,17 @@ impl State {
         self.gaps.step(since, now)
     }
 
-    /// Watches as the plan of the newest I/O says, if many are out and no plan has a rest or a loose watch.
+    /// Watches as the plan of the newest I/O says, if many are out, no plan has a rest or a loose watch, and no block
+    /// for the newest keeps the core from a watch for others.
     #[inline]
     fn watch_newest(&self, count: usize, now: Nanos) -> Option<Step> {
         if count < MANY || self.rests {
             return None;
         }
         let plan = self.plans.get(self.hot.class())?;
+        if self.mixed && plan.plan.watch == StepKind::Block {
+            return None;
+        }
         let until = self.hot.newest + Nanos(plan.watch_until);
         (until > now).then(|| watch(plan, until))
     }

@@ -393,6 +393,39 @@ fn on_a_core_that_others_want_it_keeps_the_core_where_only_that_is_in_time() {
     assert_eq!(blocks(&mut core, 60 * MICRO), 40, "nothing is");
 }
 
+#[test]
+fn an_io_that_is_watched_for_is_not_blocked_for_because_another_is() {
+    let mut core = Core::new(slo(8 * MICRO, 5_000 * MICRO));
+    // The core is given away where that is in time, and where nothing is.
+    for _ in 0..4 {
+        core.policy.lost(Nanos::from_millis(2), Nanos(core.now));
+    }
+    for _ in 0..200 {
+        core.io(READ, 6 * MICRO);
+        core.io(WRITE, 60 * MICRO);
+    }
+    let (mut policy, start) = (core.policy, core.now);
+    let mut out = Vec::new();
+    let mut plan = |submitted: &[(Class, u64)], now: u64| {
+        for &(class, at) in submitted {
+            policy.submitted(class, Nanos(at));
+            out.push((class, at));
+        }
+        policy.plan(&Commands(out.clone()), Adaptive::STEPS, Nanos(now))
+    };
+    let write = (WRITE, start);
+    assert_eq!(plan(&[write], start + 100), Step::BLOCK);
+    let at = start + 10 * MICRO;
+    let step = plan(&[(READ, at)], at + 100);
+    assert_eq!(step.kind, StepKind::Spin);
+    // The newest of many I/Os does not decide for all, either.
+    let more = [(READ, at + 200), (READ, at + 200), (WRITE, at + 300)];
+    let step = plan(&more, at + 400);
+    assert_eq!(step.kind, StepKind::Spin);
+    // Once the reads take longer than any, there is nothing left to watch for.
+    assert_eq!(plan(&[], step.until.0), Step::BLOCK);
+}
+
 /// Returns times of I/Os: constant, alternating, drifting, or with a heavy tail.
 fn times(kind: u8, base: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut seed = seed;

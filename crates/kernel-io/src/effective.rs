@@ -17,6 +17,8 @@ const HIPRI_IGNORED: Release = Release::new(5, 19);
 const RINGS_DO_NOT_SLEEP: Release = Release::new(5, 16);
 /// The first release with IORING_SETUP_HYBRID_IOPOLL (01ee194d1aba).
 const HYBRID_SINCE: Release = Release::new(6, 13);
+/// The first release that polls for the commands of io_uring_cmd.
+const COMMANDS_POLLED_SINCE: Release = Release::new(6, 1);
 
 /// Effective completion mode of an engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +127,9 @@ fn expected(
                 && is < HYBRID_SINCE =>
         {
             return Err(Missing::TooOld(HYBRID_SINCE).into());
+        }
+        Some(is) if engine == EngineName::IoUringCmd && is < COMMANDS_POLLED_SINCE => {
+            return Err(Missing::TooOld(COMMANDS_POLLED_SINCE).into());
         }
         _ => {}
     }
@@ -300,6 +305,16 @@ mod tests {
         assert_eq!(of(CompletionMode::Poll, (6, 1), hybrid), None);
         // An unknown value is not evidence against the mode.
         assert_eq!(of(CompletionMode::Poll, (6, 18), Queue::default()), None);
+    }
+
+    #[test]
+    fn commands_are_polled_since_6_1() {
+        let of = |mode, release| reason(EngineName::IoUringCmd, mode, release, POLLED);
+        let old = Some(Unavailable::Missing(Missing::TooOld(Release::new(6, 1))));
+        assert_eq!(of(CompletionMode::Poll, (5, 19)), old);
+        assert_eq!(of(CompletionMode::Poll, (6, 0)), old);
+        assert_eq!(of(CompletionMode::Poll, (6, 1)), None);
+        assert_eq!(of(CompletionMode::Interrupt, (6, 0)), None);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::refusal::Refusal;
 use super::sections::{Given, find};
 use super::typed::Typed;
-use joulio_workload::parse_count;
+use joulio_units::Direction;
+use joulio_workload::{ReadWrite, parse_count};
 
 /// Checks the options of a section that have no equivalent flag.
 pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
@@ -11,7 +12,34 @@ pub(super) fn check(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
         return Err(given.refused("--allow-write is given too: leave one of them out"));
     }
     check_policy(options, typed)?;
+    check_rate(options, typed)?;
     check_batch(options, typed)
+}
+
+/// Returns an error if a mixed workload has a rate: that of fio is for each direction, and `--rate_iops` for all.
+fn check_rate(options: &[&Given], typed: &Typed) -> Result<(), Refusal> {
+    let rate = ["rate", "rate_iops"]
+        .iter()
+        .find_map(|key| find(options, key));
+    let Some(given) = rate.filter(|_| !typed.has("--rate_iops")) else {
+        return Ok(());
+    };
+    // The last of the two names counts.
+    let mut named = options.iter().rev();
+    let named = named.find(|one| matches!(one.key.as_str(), "rw" | "readwrite"));
+    let rw = typed.value("--rw").or_else(|| named?.value.clone());
+    let mixed = |rw: &str| {
+        let rw = rw.trim().parse::<ReadWrite>();
+        rw.is_ok_and(|rw| {
+            rw.trims_and_writes() || rw.does(Direction::Read) && rw.does(Direction::Write)
+        })
+    };
+    match rw.iter().flat_map(|list| list.split(',')).any(mixed) {
+        true => Err(given.refused(
+            "fio's rate is of each direction: write a section for each, or give --rate_iops, without --name, for both together",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Returns an error if several jobs should share all CPUs.

@@ -89,7 +89,7 @@ fn is_value(argument: String) -> bool {
 /// Returns true if the option `key` takes the next argument as its value, when its own argument has none.
 fn takes_value(key: &str) -> bool {
     match word(key) {
-        Some(Word::Same(_) | Word::Whole(_)) => true,
+        Some(Word::Same(_) | Word::Count(_) | Word::Whole(_)) => true,
         Some(Word::Translated(_)) => !matches!(key, "thread" | "threads"),
         Some(Word::Always(values, _)) => !values.contains(&"1") && !values.contains(&"0"),
         Some(Word::OfSection) => !is_switch(key),

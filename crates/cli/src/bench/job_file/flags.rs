@@ -3,7 +3,7 @@
 use super::checks::check;
 use super::flag::Flag;
 use super::refusal::Refusal;
-use super::sections::{Given, Section, find, variable};
+use super::sections::{Given, Section, count, find, variable};
 use super::typed::Typed;
 use super::words::{OWN_KINDS, Word, is_switch, names, word};
 use joulio_workload::parse_size;
@@ -14,6 +14,25 @@ use std::path::Path;
 
 /// Largest number of files that are named for a section; more jobs are refused elsewhere.
 const MAX_FILES: usize = 1_000;
+
+/// Options whose values are numbers with fio's suffixes.
+const SCALED: [&str; 15] = [
+    "size",
+    "io_size",
+    "filesize",
+    "offset",
+    "bs",
+    "blocksize",
+    "bssplit",
+    "bsrange",
+    "blocksize_range",
+    "blockalign",
+    "ba",
+    "number_ios",
+    "loops",
+    "rate",
+    "rate_iops",
+];
 
 impl Given {
     fn flag(&self, argument: String) -> Flag {
@@ -45,14 +64,14 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
         if is_switch(&given.key) && !given.is_on() && !given.is_off() {
             return Err(given.refused("0 or 1"));
         }
+        if SCALED.contains(&given.key.as_str()) {
+            given.check_suffixes()?;
+        }
         match known {
-            Some(Word::Same(flag)) => {
-                let value = value.ok_or_else(|| given.refused("write a value after it"))?;
-                let value = of_all_directions(value);
-                let value = value.ok_or_else(|| {
-                    given.refused("only one value for all directions is supported")
-                })?;
-                add(format!("{flag}={value}"));
+            Some(Word::Same(flag)) => add(format!("{flag}={}", only_value(given)?)),
+            Some(Word::Count(flag)) => {
+                let count = count(only_value(given)?).map_err(|why| given.refused(&why))?;
+                add(format!("{flag}={count}"));
             }
             Some(Word::Whole(flag)) => {
                 let value = value.ok_or_else(|| given.refused("write a value after it"))?;
@@ -87,6 +106,7 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
             }
         }
     }
+    check(&options, typed)?;
     if !typed.has("--size") {
         flags.extend(file_size(&options)?);
     }
@@ -99,9 +119,16 @@ pub(super) fn flags(section: &Section, typed: &Typed) -> Result<Vec<Flag>, Refus
     if !typed.has("--seed") {
         flags.extend(seed(&options));
     }
-    check(&options, typed)?;
     flags.extend(completion(&options));
     Ok(last_of_each(flags))
+}
+
+/// Returns the value of `given`, which is the same for reads, writes and trims.
+fn only_value(given: &Given) -> Result<&str, Refusal> {
+    let value = given.value.as_deref();
+    let value = value.ok_or_else(|| given.refused("write a value after it"))?;
+    let one = of_all_directions(value);
+    one.ok_or_else(|| given.refused("only one value for all directions is supported"))
 }
 
 /// Returns the value of `value` for reads, writes and trims; `None` if they differ, or one has further parts.
@@ -122,8 +149,10 @@ fn replaced_by(key: &str) -> Option<&'static str> {
         "bssplit" | "bsrange" | "blocksize_range" => Some("--bs"),
         "cpumask" => Some("--cpus_allowed"),
         "thread" | "threads" => Some("--process"),
+        "rate" => Some("--rate_iops"),
+        "io_size" | "loops" => Some("--number_ios"),
         _ => match word(key) {
-            Some(Word::Same(flag) | Word::Whole(flag)) => Some(flag),
+            Some(Word::Same(flag) | Word::Count(flag) | Word::Whole(flag)) => Some(flag),
             _ => None,
         },
     }
@@ -295,11 +324,7 @@ fn rate(options: &[&Given]) -> Result<Option<Flag>, Refusal> {
     let Some(given) = find(options, "rate") else {
         return Ok(None);
     };
-    let value = given.value.as_deref().unwrap_or_default();
-    let value = of_all_directions(value);
-    let value =
-        value.ok_or_else(|| given.refused("only one value for all directions is supported"))?;
-    let bytes = parse_size(value).map_err(|why| given.refused(&why))?;
+    let bytes = parse_size(only_value(given)?).map_err(|why| given.refused(&why))?;
     let bs = block_size(options)?.filter(|bs| (1..=bytes).contains(bs));
     let bs = bs.ok_or_else(|| {
         given.refused(

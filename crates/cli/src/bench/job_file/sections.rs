@@ -1,7 +1,10 @@
 //! Sections of a job file, as they are written.
 
 use super::refusal::Refusal;
-use joulio_workload::{parse_count, parse_size};
+use joulio_workload::parse_size;
+
+/// Suffixes of powers of 1000 in fio, in which `k` to `t` are powers of 1024.
+const OF_1000: [&str; 4] = ["kib", "mib", "gib", "tib"];
 
 /// A section of a job file.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,13 +167,39 @@ impl Given {
 
     /// Parses the option's value as a number.
     pub(super) fn count(&self) -> Result<u64, Refusal> {
-        let count = parse_count(self.value.as_deref().unwrap_or(""));
+        let count = count(self.value.as_deref().unwrap_or(""));
         count.map_err(|why| self.refused(&why))
+    }
+
+    /// Checks that no number in the option's value has a suffix such as KiB, which is 1000 in fio and 1024 elsewhere.
+    pub(super) fn check_suffixes(&self) -> Result<(), Refusal> {
+        let value = self.value.as_deref().unwrap_or_default();
+        for number in value.split([',', ':', '/', '-']).map(str::trim) {
+            let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let suffix = &number[digits.len()..];
+            let place = OF_1000
+                .iter()
+                .position(|one| suffix.eq_ignore_ascii_case(one));
+            if let Some(power) = place.map(|place| place + 1) {
+                let letter = &suffix[..1];
+                return Err(self.refused(&format!(
+                    "fio's {suffix} is 1000^{power}: write {digits}{letter} for 1024^{power}, or a number without a suffix"
+                )));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn refused(&self, why: &str) -> Refusal {
         (self.line, format!("{}: {why}", self.text()))
     }
+}
+
+/// Parses a count as fio does: with the suffixes of a size.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|_| {
+        format!("'{text}' is not a count: write a whole number, or one with k or m (1k = 1024)")
+    })
 }
 
 /// Returns the option `key` among `options`.

@@ -239,6 +239,71 @@ fn a_size_is_work_unless_time_is() {
 }
 
 #[test]
+fn suffixes_are_powers_of_1024_as_in_fio() {
+    let flags = |text: &str| flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
+    assert_eq!(flags("number_ios=1k"), ["--number_ios=1024"]);
+    assert_eq!(flags("rate_iops=20k"), ["--rate_iops=20480"]);
+    let looped = flags("size=64k\nloops=2k");
+    assert_eq!(looped, ["--size=64k", "--number_ios=32768"]);
+    // In fio KiB is 1000, and elsewhere 1024.
+    for text in [
+        "size=1GiB",
+        "io_size=1gib",
+        "offset=4KiB",
+        "bs=4kib,4kib",
+        "bsrange=4k-1MiB",
+        "bssplit=4k/50:8KiB/50",
+        "rate=1MiB",
+        "number_ios=1KiB",
+        "loops=1kib",
+    ] {
+        let (line, why) = flags_of(&format!("[a]\n{text}\n")).unwrap_err();
+        assert!(line == 2 && why.starts_with(text), "{why}");
+        assert!(why.contains(" is 1000^"), "{why}");
+    }
+    let (_, why) = flags_of("[a]\nsize=2GiB\n").unwrap_err();
+    assert!(
+        why.contains("fio's GiB is 1000^3: write 2G for 1024^3"),
+        "{why}"
+    );
+    let (_, why) = flags_of("[a]\nnumber_ios=many\n").unwrap_err();
+    assert!(why.contains("(1k = 1024)"), "{why}");
+    // A typed flag is joulio's own.
+    let typed = Typed::of(vec!["--size=2GiB".into()]);
+    let mut section = sections("[a]\nsize=1GiB\nbs=1m\n").unwrap().remove(0);
+    typed.count_in(&mut section);
+    let work = self::flags(&section, &typed).unwrap().pop().unwrap();
+    assert_eq!(work.argument, "--number_ios=2048");
+}
+
+#[test]
+fn a_rate_of_each_direction_is_refused() {
+    for rate in ["rate=1m", "rate_iops=100"] {
+        for rw in ["randrw", "rw", "readwrite", "trimwrite", "randtrimwrite"] {
+            let (line, why) = flags_of(&format!("[a]\n{rate}\nrw={rw}\n")).unwrap_err();
+            assert!(
+                line == 2 && why.starts_with(rate) && why.contains("of each direction"),
+                "{why}"
+            );
+        }
+        for rw in [
+            "rw=read",
+            "rw=randwrite",
+            "rw=trim",
+            "rw=randrw\nreadwrite=read",
+        ] {
+            assert!(flags_of(&format!("[a]\n{rw}\n{rate}\n")).is_ok(), "{rw}");
+        }
+        let with = |typed: &str| {
+            let section = sections(&format!("[a]\nrw=randrw\n{rate}\n")).unwrap();
+            flags(&section[0], &Typed::of(vec![typed.into()]))
+        };
+        assert!(with("--rate_iops=200").is_ok() && with("--rw=read").is_ok());
+        assert!(with("--rw=read,rw").is_err());
+    }
+}
+
+#[test]
 fn polling_by_the_kernel_is_a_completion_mode() {
     let mode = |text: &str| {
         let flags = flags_of(&format!("[a]\n{text}\n")).unwrap().remove(0).1;
@@ -418,7 +483,9 @@ fn page_table() -> String {
     let mut lines = String::new();
     for key in WORDS {
         let here = match word(key).unwrap() {
-            Word::Same(flag) | Word::Whole(flag) | Word::Switch(flag) => format!("`{flag}`"),
+            Word::Same(flag) | Word::Count(flag) | Word::Whole(flag) | Word::Switch(flag) => {
+                format!("`{flag}`")
+            }
             Word::Translated(_) => "as in fio, for the values that exist here".into(),
             Word::OfSection => "as in fio".into(),
             Word::Always(values, why) => format!("{}: {why}", values.join(", ")),

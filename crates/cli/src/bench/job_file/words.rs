@@ -8,6 +8,8 @@ use std::path::Path;
 pub(super) enum Word {
     /// A flag of the same meaning with the same value.
     Same(&'static str),
+    /// A flag of the same meaning whose value is a count; k is 1024 in fio and 1000 in the flag's value.
+    Count(&'static str),
     /// A flag of the same meaning whose value may contain commas and colons.
     Whole(&'static str),
     /// A flag without a value, given if the option is on.
@@ -24,7 +26,7 @@ pub(super) enum Word {
 
 /// Returns the meaning of the option `key`; `None` if it is unknown.
 pub(super) fn word(key: &str) -> Option<Word> {
-    use Word::{Always, OfSection, Refused, Same, Switch, Translated, Whole};
+    use Word::{Always, Count, OfSection, Refused, Same, Switch, Translated, Whole};
     const ON: &[&str] = &["1", "true"];
     const OFF: &[&str] = &["0", "false"];
     const EITHER: &[&str] = &["0", "1", "true", "false"];
@@ -53,10 +55,10 @@ pub(super) fn word(key: &str) -> Option<Word> {
         "stonewall" | "wait_for_previous" | "wait_for" | "new_group" => OfSection,
         "name" | "description" => OfSection,
         "group_reporting" => Switch("--group_reporting"),
-        "number_ios" => Same("--number_ios"),
+        "number_ios" => Count("--number_ios"),
         "runtime" | "timeout" => Same("--runtime"),
         "ramp_time" => Same("--ramp_time"),
-        "rate_iops" => Same("--rate_iops"),
+        "rate_iops" => Count("--rate_iops"),
         "rate_process" => Same("--rate_process"),
         "rate_cycle" => Refused(
             "I/Os arrive at fixed or random times, not in cycles: use --bursts 16:1ms for several at once",
@@ -133,9 +135,12 @@ pub(super) fn word(key: &str) -> Option<Word> {
         }
         "verify_pattern" | "buffer_pattern" => Refused(FILLED),
         "zero_buffers" | "refill_buffers" | "scramble_buffers" => Always(OFF, FILLED),
-        "buffer_compress_percentage" | "dedupe_percentage" => Always(
+        "buffer_compress_percentage" => Always(
             &["0"],
             "buffers have random bytes, which nothing compresses",
+        ),
+        "dedupe_percentage" => Refused(
+            "a job writes the data of its buffers again and again; with verify=crc32c each write has other data",
         ),
         "continue_on_error" => Always(
             &["all", "io", "read", "write", "verify"],

@@ -267,8 +267,9 @@ fn open_one(
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
-            // A mounted device can be opened for reading, but not for writing.
-            let writes = jobs().any(|job| job.does(Direction::Write));
+            // A mounted device can be opened for reading, but not for writing. Reads that verify are laid out.
+            let writes = |job: &Job| job.does(Direction::Write) || job.verify != Verify::None;
+            let writes = jobs().any(writes);
             let target = open_kernel(path, may_write && writes)?;
             return Ok(Box::new(target));
         }

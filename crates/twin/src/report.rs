@@ -95,6 +95,7 @@ pub(crate) fn report(
     let preempted = threads.iter().map(|thread| thread.done.preempted).sum();
     let per_job = threads.iter().enumerate().filter_map(|(index, thread)| {
         let own = thread.own.as_ref()?;
+        let window = thread.done.ended - job.ramp_time;
         Some(JobCounts::new(job.max_bs(index), own, window))
     });
     let counted = Counted {

@@ -62,18 +62,21 @@ impl Conductor<'_> {
         // Without a ramp the measured part begins with the first I/O, which may complete before the job's message
         // arrives.
         let no_ramp = self.before_measured() == Nanos::ZERO;
-        let idle = no_ramp.then(|| MachineSnapshot::now(self.setup.root));
+        let idle = no_ramp.then(|| RunSnapshot::now(self.setup));
         let start = now() + head_start(self.jobs());
         watches.iter_mut().for_each(|watch| watch.start(start));
         self.order(JobOrder::Start(start))?;
         self.wait_until_one_began(start, &mut watches)?;
-        let mut before = RunSnapshot::now(self.setup);
-        match idle {
-            Some(idle) => before.machine = idle,
-            // The ramp passed since the window was opened.
-            None => window.restart(),
-        }
-        let mut rates = Rates::default();
+        let before = match idle {
+            Some(idle) => idle.with_idle_devices(self.setup),
+            None => {
+                let begun = RunSnapshot::now(self.setup);
+                // The ramp passed since the window was opened.
+                window.restart();
+                begun
+            }
+        };
+        let mut rates = Rates::of(self.jobs());
         let late = self.wait_until_finished(start, &mut rates, &mut watches)?;
         let jobs = || watches.iter().flat_map(|watch| &watch.jobs);
         let end = self.end(jobs(), window);

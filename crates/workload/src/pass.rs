@@ -52,7 +52,6 @@ impl Pass<'_> {
             engine,
             buffers,
             ledger,
-            self.share.blocks.clone(),
             |ledger, block, outcome, _| {
                 if let Err(error) = outcome {
                     ledger.forget(block);
@@ -74,14 +73,11 @@ impl Pass<'_> {
         ledger: &mut Ledger,
         checked: &mut VerifyResult,
     ) -> Result<(), WorkerError> {
-        let blocks = self.share.blocks.clone();
-        let written: Vec<u64> = blocks.filter(|&block| ledger.written(block)).collect();
         self.run(
             Operation::Read,
             engine,
             buffers,
             ledger,
-            written,
             |ledger, block, outcome, buffer| match outcome {
                 Ok(()) => check(ledger, buffer, block, checked, self.share),
                 Err(error) => {
@@ -96,25 +92,26 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// Writes all blocks of the share, or reads those that the job has written.
     fn run<E: Traced>(
         &self,
         operation: Operation,
         engine: &mut E,
         mut buffers: Vec<E::Buffer>,
         ledger: &mut Ledger,
-        blocks: impl IntoIterator<Item = u64>,
         mut each: impl FnMut(&mut Ledger, u64, Result<(), RequestError>, &E::Buffer),
     ) -> Result<Vec<E::Buffer>, WorkerError> {
         let all = buffers.len();
         let bs = self.bs;
-        let mut blocks = blocks.into_iter();
+        let mut blocks = self.share.blocks.clone();
         let mut ended = Vec::with_capacity(all);
         let mut last_wait = None;
         loop {
             while !self.stop.stopped()
                 && let Some(mut buffer) = buffers.pop()
             {
-                let Some(block) = blocks.next() else {
+                let wanted = |&block: &u64| operation == Operation::Write || ledger.written(block);
+                let Some(block) = blocks.find(wanted) else {
                     buffers.push(buffer);
                     break;
                 };

@@ -19,6 +19,9 @@ use std::process::ExitStatus;
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
 pub const COMMAND: &str = "job-process";
 
+/// Time between two reports of the I/Os that a job's process has done.
+pub(crate) const REPORT_INTERVAL: Nanos = Nanos::from_millis(100);
+
 /// Returns how long before the start the `jobs` are told its time, so that all are ready in time.
 pub(crate) fn head_start<'a>(jobs: impl Iterator<Item = &'a Job>) -> Nanos {
     let relayed = jobs.map(|job| match job.kind {

@@ -151,7 +151,7 @@ impl RunReport<'_> {
         };
         let names = member.devices.iter().map(|&device| self.name(device));
         RunResult {
-            interrupted: self.setup.stop.stopped(),
+            interrupted: self.setup.stop.is_requested(),
             spoiled,
             ..RunResult::new(
                 &member.job,
@@ -340,7 +340,7 @@ impl RunReport<'_> {
             sync: any(Job::has_flushes).then(|| detailed(&totals.sync)),
             all: detailed(&all),
             per_device,
-            per_job: per_job(parts, window),
+            per_job: per_job(parts),
             neighbour_percent: None,
             other_irqs: None,
             steadiness: match (parts, whole) {
@@ -449,8 +449,8 @@ fn detail(parts: &[Part<'_>]) -> LatencyDetail {
     detail
 }
 
-/// Returns the figures of each job, if there are several.
-fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
+/// Returns the figures of each job over its own time, if there are several.
+fn per_job(parts: &[Part<'_>]) -> Vec<JobCounts> {
     let of_part = |part: &Part<'_>| {
         let job = &part.member.job;
         let mut sorted: Vec<&JobResult> = part.done.jobs.iter().collect();
@@ -460,6 +460,7 @@ fn per_job(parts: &[Part<'_>], window: Nanos) -> Vec<JobCounts> {
             for share in &done.shares {
                 all.add(&share.totals.all());
             }
+            let window = done.ended - done.counted_from;
             JobCounts::new(job.max_bs(done.index), &all, window)
         });
         counts.collect::<Vec<_>>()

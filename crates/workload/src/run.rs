@@ -1,7 +1,7 @@
 //! A run: its members at the same time, with one thread or process per job.
 
 use crate::check::check;
-use crate::conductor::Conductor;
+use crate::conductor::{Conductor, RunOutcome};
 use crate::member::Member;
 use crate::place::place;
 use crate::process::relay;
@@ -106,8 +106,8 @@ pub fn run_recorded(
             orders,
         };
         let outcome = conductor.conduct(meters);
-        if outcome.is_err() {
-            // Otherwise the jobs would go on to their end, although there is no result.
+        if !matches!(outcome, Ok(RunOutcome::Finished(_))) {
+            // Otherwise the jobs would go on to lay out their blocks, or to their end, although there is no result.
             setup.stop.fail();
         }
         let mut result = Ok(());

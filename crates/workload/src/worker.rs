@@ -1,5 +1,6 @@
 //! One job, from its engine to its result.
 
+mod content;
 mod device_work;
 mod flush_turn;
 mod in_flight;
@@ -13,6 +14,7 @@ use crate::pass::Pass;
 use crate::protocol::{JobMessage, JobOrder, Verified};
 use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
+use content::Content;
 use device_work::Prepared;
 use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
@@ -20,8 +22,7 @@ use joulio_device::{PageKind, current_node, memory_node, memory_pages};
 use joulio_engine::Buffer;
 use joulio_job::{Availability, MemoryPages, Placement, Verify};
 use joulio_nvme::wait::now;
-use joulio_units::{Direction, Nanos};
-use rand::{Rng, SeedableRng};
+use joulio_units::{Direction, Nanos, Operation};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -99,22 +100,30 @@ impl Worker<'_> {
         let mut buffers = engine
             .buffers(number, self.job.iodepth, len)
             .map_err(failed)?;
-        let mut content = vec![0; bs];
-        rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);
-        for buffer in &mut buffers {
-            buffer.copy_from(&content);
+        let seed = self.job.seed ^ (share.assignment.index as u64 + 1) << 48;
+        let content = Content::new(seed, len, buffers.len());
+        for (place, buffer) in (0..).zip(&mut buffers) {
+            buffer.copy_from(content.of(place));
         }
         if self.job.verify == Verify::None {
-            let ledger = None;
-            return Ok(Prepared { buffers, ledger });
+            // Reads leave other data in the buffers that writes take after them.
+            let mixed = self.job.has(Operation::Read) && self.job.has(Operation::Write);
+            return Ok(Prepared {
+                buffers,
+                ledger: None,
+                content: mixed.then_some(content),
+            });
         }
         let mut ledger = Ledger::new(share.blocks.clone(), bs, self.job.seed);
         if share.may_write && self.job.rw.does(Direction::Read) {
             let pass = self.pass(number);
             buffers = pass.lay_out(engine, buffers, &mut ledger)?;
         }
-        let ledger = Some(ledger);
-        Ok(Prepared { buffers, ledger })
+        Ok(Prepared {
+            buffers,
+            ledger: Some(ledger),
+            content: None,
+        })
     }
 
     fn pass(&self, device: usize) -> Pass<'_> {

@@ -1,5 +1,5 @@
-//! Trims and flushes through the user-space driver on an emulated controller: as many as the job requests, and the
-//! blocks read as the controller says.
+//! Trims, flushes and written data through the user-space driver on an emulated controller: as many as the job
+//! requests, and the blocks read as the controller says.
 
 use joulio_emulator::{Activity, EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
@@ -11,6 +11,7 @@ use joulio_workload::{
     TargetActivity, Verify, run,
 };
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const BYTES: usize = 4 << 20;
@@ -99,6 +100,24 @@ fn trimmed_blocks_read_as_zeroes_and_no_others_do() {
             "{mode}"
         );
         assert!(kept(&bytes[..1 << 20]) && kept(&bytes[2 << 20..]), "{mode}");
+    }
+}
+
+#[test]
+fn reads_leave_nothing_for_the_writes_after_them() {
+    for mode in ["poll", "interrupt"] {
+        let job = Job {
+            rw: ReadWrite::RandRw,
+            iodepth: 4,
+            size: Some(256 << 10),
+            ..Job::random_reads(4_000)
+        };
+        let (_, _, bytes) = done(&job, mode);
+        let blocks = bytes[..256 << 10].chunks(4096);
+        let contents: BTreeSet<&[u8]> = blocks.collect();
+        // Each block was written, from one of four buffers.
+        assert!(!contents.contains(&[7_u8; 4096][..]), "{mode}");
+        assert_eq!(contents.len(), 4, "{mode}");
     }
 }
 

@@ -48,6 +48,21 @@ fn every_engine_writes_and_reads_back_what_it_wrote() {
 }
 
 #[test]
+fn blocks_to_be_read_are_written_first_where_that_is_allowed() {
+    let (_room, file) = room_with_file();
+    let runs = runs(&format!(
+        "--device {file} --engine psync --rw randread --verify crc32c --size 1m --number_ios 200 --ramp_time 0 --allow-write"
+    ));
+    let [run] = runs.as_slice() else {
+        panic!("{} runs", runs.len());
+    };
+    assert_eq!(run["all"]["errors"], 0, "{run:#}");
+    assert_eq!(run["write"]["ios"], 0, "{run:#}");
+    assert_eq!(run["verify"]["errors"], 0, "{run:#}");
+    assert_eq!(run["verify"]["blocks"], 200, "{run:#}");
+}
+
+#[test]
 fn a_thread_of_the_kernels_is_distinguished() {
     let (_room, file) = room_with_file();
     let runs = runs(&format!(

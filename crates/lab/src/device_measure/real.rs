@@ -94,7 +94,8 @@ impl<'a> RealRates<'a> {
             machine: None,
             at_home: false,
             baseline: None,
-            stop: self.stop,
+            // After a mode that is unavailable comes another run.
+            stop: &self.stop.of_another_run(),
             root: Path::new("/"),
             progress: &|_| {},
             trace: None,

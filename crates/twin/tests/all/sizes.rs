@@ -1,7 +1,7 @@
 //! Jobs with different sizes of I/Os.
 
 use crate::common::{device, method};
-use joulio_job::{EngineName, Job};
+use joulio_job::{EngineName, Job, JobCounts};
 use joulio_model::{MachineProfile, ServiceModel};
 use joulio_twin::{TwinError, TwinRun, TwinSetup, run};
 use joulio_units::Direction;
@@ -17,11 +17,11 @@ fn reads(bs: &str) -> Result<TwinRun, TwinError> {
         numjobs: 2,
         ..Job::random_reads(IOS)
     };
-    run(
-        &job,
-        method(EngineName::Nvme),
-        &TwinSetup::new(&machine, &devices),
-    )
+    let setup = TwinSetup {
+        per_job: true,
+        ..TwinSetup::new(&machine, &devices)
+    };
+    run(&job, method(EngineName::Nvme), &setup)
 }
 
 #[test]
@@ -37,6 +37,16 @@ fn each_job_does_its_own_size() {
     assert!(near(quantile(&both, 0.75), quantile(&large, 0.5)));
     let between = quantile(&large, 0.0) * 9 / 10;
     assert_eq!(both.all().latency.count_between(0, between), IOS);
+}
+
+#[test]
+fn the_rate_of_a_job_is_over_its_own_time() {
+    let done = reads("4k:128k").unwrap();
+    let per_job = done.result.counts.unwrap().per_job;
+    assert!(per_job.iter().all(|job| job.ios == IOS));
+    let [small, large] = [&per_job[0], &per_job[1]];
+    assert!(small.iops > 2.0 * large.iops, "{small:?} {large:?}");
+    assert!(JobCounts::jain(&per_job).unwrap() < 0.9);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) struct MachineSnapshot {
 
 /// Counters of the machine, of the devices and of their threads at a moment.
 pub(super) struct RunSnapshot {
-    pub(super) machine: MachineSnapshot,
+    machine: MachineSnapshot,
     activity: Vec<TargetActivity>,
     usage: ThreadUsage,
     /// Scheduling of each device's threads.
@@ -117,6 +117,15 @@ impl RunSnapshot {
             activity: targets().map(|target| target.activity()).collect(),
             usage,
         }
+    }
+
+    /// Returns the snapshot with the devices' energy without any I/O as it is now: between the snapshot and the first
+    /// I/O they use that too.
+    pub(super) fn with_idle_devices(mut self, setup: &Setup<'_>) -> RunSnapshot {
+        for (activity, target) in self.activity.iter_mut().zip(setup.targets) {
+            activity.idle = target.activity().idle;
+        }
+        self
     }
 
     /// Returns the activity since `before`; `disks` are those of the targets, `threads` are the counts of the jobs'

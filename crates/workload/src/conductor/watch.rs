@@ -44,7 +44,7 @@ impl<'a> MemberWatch<'a> {
             verified: 0,
             checked: VerifyResult::default(),
             faults: Faults::default(),
-            rates: Rates::default(),
+            rates: Rates::of([&member.job].into_iter()),
             steady: None,
         }
     }

@@ -3,7 +3,7 @@
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use super::{COMMAND, ProcessError};
 use crate::Stop;
-use crate::protocol::JobOrder;
+use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
@@ -73,6 +73,7 @@ fn attend(
         blocks: share.blocks.clone(),
         name: share.name.clone(),
         method,
+        wait_costs: worker.wait_costs.cloned(),
         ring: worker.ring,
         target,
     };
@@ -124,6 +125,10 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
         let ending = loop {
             match hear(&mut output) {
                 Ok(Some(Line::Message(message))) => {
+                    if matches!(message, JobMessage::Began) {
+                        // The last report was of the ramp.
+                        progress.set((0, 0));
+                    }
                     // If the conductor has ended, the process learns that from the end of its input.
                     let _ = messages.send((member, message));
                 }
@@ -162,16 +167,25 @@ fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut 
 mod tests {
     use super::*;
     use crate::progress::JobProgress;
-    use crate::protocol::JobMessage;
     use crate::share::Share;
     use joulio_job::{Availability, CompletionMode, EngineName, Job};
     use joulio_kernel_io::RingOptions;
+    use joulio_nvme::wait::WaitCosts;
     use std::sync::mpsc::channel;
 
-    /// Returns the result of a job whose process is a shell with `script`, and its messages.
-    fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
+    /// Outcome of a job in a process.
+    struct Attended {
+        ended: Result<(), WorkerError>,
+        messages: Vec<JobMessage>,
+        /// I/Os and bytes that the run counts in the end.
+        done: (u64, u64),
+    }
+
+    /// Returns the outcome of a job whose process is a shell with `script`.
+    fn attended(script: &str) -> Attended {
         let ((messages, inbox), (start, go)) = (channel(), channel());
         let (job, stop) = (Job::random_reads(100), Stop::default());
+        let costs = WaitCosts::generic();
         let (progress, enough) = (JobProgress::default(), AtomicBool::new(false));
         let worker = Worker {
             member: 0,
@@ -186,7 +200,7 @@ mod tests {
                 name: None,
             }],
             stop: &stop,
-            wait_costs: None,
+            wait_costs: Some(&costs),
             ring: RingOptions::default(),
             trace: None,
             progress: &progress,
@@ -210,22 +224,44 @@ mod tests {
         }));
         let ended = attend(child, worker, method, target.expect("a target"));
         drop(start);
-        (ended, inbox.iter().map(|(_, message)| message).collect())
+        Attended {
+            ended,
+            messages: inbox.iter().map(|(_, message)| message).collect(),
+            done: progress.get(),
+        }
     }
 
     #[test]
     fn a_process_is_heard_to_its_last_word() {
         let said = r#"read part; echo '{"Message":{"Ready":{"Effective":"poll"}}}'; echo '{"Ended":"Done"}'"#;
-        let (ended, messages) = attended(said);
-        assert!(ended.is_ok());
-        let [JobMessage::Ready(Availability::Effective(mode))] = messages.as_slice() else {
-            panic!("{} messages", messages.len());
+        let ready = attended(said);
+        assert!(ready.ended.is_ok());
+        let [JobMessage::Ready(Availability::Effective(mode))] = ready.messages.as_slice() else {
+            panic!("{} messages", ready.messages.len());
         };
         assert_eq!(mode, "poll");
-        let (ended, _) = attended(r#"echo '{"Ended":{"Failed":"no such disk"}}'"#);
-        assert_eq!(ended.unwrap_err().to_string(), "no such disk");
-        let (ended, _) = attended(r#"echo '{"Ended":"NotStarted"}'"#);
-        assert!(matches!(ended, Err(WorkerError::NotStarted)));
+        let failed = attended(r#"echo '{"Ended":{"Failed":"no such disk"}}'"#);
+        assert_eq!(failed.ended.unwrap_err().to_string(), "no such disk");
+        let not_started = attended(r#"echo '{"Ended":"NotStarted"}'"#);
+        assert!(matches!(not_started.ended, Err(WorkerError::NotStarted)));
+    }
+
+    #[test]
+    fn the_ios_of_the_ramp_are_not_those_of_the_measured_part() {
+        let said = r#"read part; echo '{"Progress":[900,1]}'; echo '{"Message":"Began"}'"#;
+        let end = r#"echo '{"Ended":"Done"}'"#;
+        let began = attended(&format!("{said}; {end}"));
+        assert!(began.ended.is_ok());
+        assert!(matches!(began.messages.as_slice(), [JobMessage::Began]));
+        assert_eq!(began.done, (0, 0));
+        let measured = attended(&format!("{said}; echo '{{\"Progress\":[70,2]}}'; {end}"));
+        assert_eq!(measured.done, (70, 2));
+    }
+
+    #[test]
+    fn a_process_is_told_the_costs_of_this_machine() {
+        let told = r#"read part; case "$part" in *'"wait_costs":{"poll":'*) echo '{"Ended":"Done"}';; esac"#;
+        assert!(attended(told).ended.is_ok());
     }
 
     #[test]
@@ -236,7 +272,7 @@ mod tests {
             // Cut off in the middle of a line.
             ("printf '{\"Ended\":'", "exit status: 0"),
         ] {
-            let error = attended(script).0.unwrap_err().to_string();
+            let error = attended(script).ended.unwrap_err().to_string();
             assert!(error.starts_with("job 3: its process "), "{error}");
             assert!(error.ends_with(how), "{script}: {error}");
         }
@@ -253,7 +289,7 @@ mod tests {
         ] {
             // The process would go on for a long time.
             let script = format!("echo '{line}'; exec sleep 1000");
-            let error = attended(&script).0.unwrap_err();
+            let error = attended(&script).ended.unwrap_err();
             assert!(
                 matches!(
                     error,

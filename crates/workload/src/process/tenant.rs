@@ -1,5 +1,6 @@
 //! The side of a job's own process.
 
+use super::REPORT_INTERVAL;
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
 use crate::place::place;
@@ -17,9 +18,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
-
-/// Time between two reports of the I/Os done.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Error: the process was not started by a run.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +82,7 @@ fn work(
         blocks,
         name,
         method,
+        wait_costs,
         ring,
         target,
     } = part;
@@ -103,7 +102,7 @@ fn work(
                 name,
             }],
             stop,
-            wait_costs: None,
+            wait_costs: wait_costs.as_ref(),
             ring,
             trace: None,
             progress,
@@ -143,8 +142,14 @@ fn speak(
 ) {
     let mut reported = 0;
     loop {
-        let line = match inbox.recv_timeout(CHECK_INTERVAL) {
-            Ok((_, message)) => Line::Message(message),
+        let line = match inbox.recv_timeout(Duration::from_nanos(REPORT_INTERVAL.0)) {
+            Ok((_, message)) => {
+                if matches!(message, JobMessage::Began) {
+                    // The run counts from zero again.
+                    reported = 0;
+                }
+                Line::Message(message)
+            }
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 let (ios, bytes) = progress.get();

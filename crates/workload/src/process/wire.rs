@@ -4,6 +4,7 @@ use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
 use joulio_job::{Assignment, Job, Method};
 use joulio_kernel_io::RingOptions;
+use joulio_nvme::wait::WaitCosts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -20,6 +21,7 @@ pub(super) struct Part {
     pub(super) blocks: Range<u64>,
     pub(super) name: Option<String>,
     pub(super) method: Method,
+    pub(super) wait_costs: Option<WaitCosts>,
     #[serde(with = "RingOptionsForm")]
     pub(super) ring: RingOptions,
     pub(super) target: ProcessTarget,

@@ -3,11 +3,14 @@
 use super::*;
 use crate::Stop;
 use crate::engine::{EngineError, RequestError, Traced};
-use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
+use crate::pass::Pass;
+use crate::target::{ModeVerdict, ObservedTarget, TargetActivity, TargetInfo};
+use crate::verify::Ledger;
+use allocation_counter::measure;
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{
-    Arrivals, CompletionMode, EngineName, Flushes, Job, Load, Method, Phase, ReadWrite, Schedule,
-    Verify,
+    Arrivals, Availability, CompletionMode, EngineName, Flushes, Job, Load, Method, Phase,
+    ReadWrite, Schedule, Verify, VerifyResult,
 };
 use joulio_nvme::wait::{WaitCounters, now};
 use joulio_units::{Nanos, Operation};
@@ -100,10 +103,36 @@ struct Fragile {
     info: TargetInfo,
     /// Number of polls of the first job after which it panics.
     reaps_until_panic: Option<u32>,
+    /// Reason why its completion mode is unavailable.
+    unavailable: Option<&'static str>,
     log: Log,
+    /// Number of requests at each reading of its activity.
+    seen: Arc<Mutex<Vec<usize>>>,
 }
 
-impl ObservedTarget for Fragile {}
+impl Fragile {
+    /// Returns a target that may be written; its requests are added to `log`.
+    fn new(log: &Log) -> Fragile {
+        Fragile {
+            info: TargetInfo {
+                may_write: true,
+                ..info()
+            },
+            reaps_until_panic: None,
+            unavailable: None,
+            log: log.clone(),
+            seen: Arc::default(),
+        }
+    }
+}
+
+impl ObservedTarget for Fragile {
+    fn activity(&self) -> TargetActivity {
+        let requests = self.log.lock().unwrap().len();
+        self.seen.lock().unwrap().push(requests);
+        TargetActivity::default()
+    }
+}
 
 impl Target for Fragile {
     fn info(&self) -> &TargetInfo {
@@ -119,6 +148,9 @@ impl Target for Fragile {
     }
 
     fn work(&self, _: &[&dyn Target], _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+        if let Some(why) = self.unavailable {
+            return worker.refuse(Availability::Unavailable(why.into()));
+        }
         let mut engine = Instant {
             done: Vec::new(),
             reaps_until_panic: self.reaps_until_panic.filter(|_| worker.index == 0),
@@ -178,9 +210,8 @@ fn alone(job: &Job, method: Method) -> Member {
 #[test]
 fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
-        info: info(),
         reaps_until_panic: Some(100),
-        log: Log::default(),
+        ..Fragile::new(&Log::default())
     })];
     let job = Job {
         numjobs: 3,
@@ -238,14 +269,7 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
     ] {
         let log = Log::default();
         let before = now();
-        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
-            info: TargetInfo {
-                may_write: true,
-                ..info()
-            },
-            reaps_until_panic: None,
-            log: log.clone(),
-        })];
+        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile::new(&log))];
         let result = run(
             &[alone(&job, PSYNC)],
             &setup(&targets),
@@ -278,16 +302,7 @@ fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
     // The I/Os of each device, in their order.
     let issued = |numjobs| {
         let log = Log::default();
-        let target = || -> Box<dyn Target> {
-            Box::new(Fragile {
-                info: TargetInfo {
-                    may_write: true,
-                    ..info()
-                },
-                reaps_until_panic: None,
-                log: log.clone(),
-            })
-        };
+        let target = || -> Box<dyn Target> { Box::new(Fragile::new(&log)) };
         let targets = [target(), target(), target()];
         let job = Job {
             numjobs,
@@ -317,14 +332,7 @@ fn a_job_s_shortest_window_is_the_meters() {
 /// Returns the operations and offsets that `job` issues to a device that may be written, and its counts.
 fn given(job: &Job) -> (Vec<(Operation, u64)>, joulio_job::Counts) {
     let log = Log::default();
-    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
-        info: TargetInfo {
-            may_write: true,
-            ..info()
-        },
-        reaps_until_panic: None,
-        log: log.clone(),
-    })];
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile::new(&log))];
     let result = run(
         &[alone(job, PSYNC)],
         &setup(&targets),
@@ -400,6 +408,84 @@ fn flushes_come_between_writes_and_after_the_last() {
     assert_eq!(initials, "tttttttts");
     assert_eq!(counts.sync.map(|sync| sync.ios), Some(1));
     assert_eq!(counts.trim.map(|trim| trim.ios), Some(8));
+}
+
+#[test]
+fn devices_are_observed_from_before_the_first_io() {
+    let fragile = Fragile::new(&Log::default());
+    let seen = fragile.seen.clone();
+    let targets: [Box<dyn Target>; 1] = [Box::new(fragile)];
+    run(
+        &[alone(&job(), PSYNC)],
+        &setup(&targets),
+        &mut Meters::default(),
+    )
+    .unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!((seen.first(), seen.last()), (Some(&0), Some(&100)));
+}
+
+#[test]
+fn arrivals_are_due_until_the_end_of_the_measured_part() {
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile::new(&Log::default()))];
+    let job = Job {
+        // More than are issued.
+        arrivals: Arrivals::Every(Nanos(1)),
+        number_ios: None,
+        // Longer than a test may take.
+        runtime: Some(Nanos::from_millis(3_600_000)),
+        ..job()
+    };
+    let stop = Stop::default();
+    let setup = Setup {
+        stop: &stop,
+        progress: &|_| stop.stop(),
+        ..setup(&targets)
+    };
+    let result = run(&[alone(&job, PSYNC)], &setup, &mut Meters::default()).unwrap();
+    let counts = result.counts.unwrap();
+    let arrived = counts.all.ios + counts.arrivals_not_issued;
+    assert_eq!(arrived, (counts.seconds * 1e9).round() as u64);
+}
+
+#[test]
+fn blocks_are_read_back_without_memory_for_each() {
+    let blocks = 0..1 << 16;
+    let mut ledger = Ledger::new(blocks.clone(), 512, 7);
+    // Those with odd numbers.
+    for block in blocks.clone().skip(1).step_by(2) {
+        ledger.fill(block);
+    }
+    let job = job();
+    let pass = Pass {
+        device: 0,
+        share: &Share {
+            assignment: job.assignments(0, 1)[0],
+            blocks,
+            may_write: true,
+            name: None,
+        },
+        bs: 512,
+        stop: &Stop::default(),
+    };
+    let mut engine = Instant {
+        index: 0,
+        // Has room for all requests, so that it does not grow.
+        log: Arc::new(Mutex::new(Vec::with_capacity(1 << 15))),
+        done: Vec::new(),
+        reaps_until_panic: None,
+    };
+    let buffers = engine.buffers(0, 4, 512).unwrap();
+    let mut checked = VerifyResult::default();
+    let memory = measure(|| {
+        let read = pass.read_back(&mut engine, buffers, &mut ledger, &mut checked);
+        read.unwrap();
+    });
+    assert_eq!(checked.blocks, 1 << 15);
+    assert!(memory.bytes_total < 1 << 15, "{}", memory.bytes_total);
+    let odd = |one: &Request| one.operation == Operation::Read && one.offset / 512 % 2 == 1;
+    let log = engine.log.lock().unwrap();
+    assert!(log.iter().all(|(.., one)| odd(one)));
 }
 
 mod members;

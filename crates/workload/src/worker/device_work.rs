@@ -1,5 +1,6 @@
 //! A job's work on one of its devices.
 
+use super::content::Content;
 use super::flush_turn::FlushTurn;
 use super::in_flight::InFlight;
 use super::parts::Worker;
@@ -7,6 +8,7 @@ use crate::io_totals::IoTotals;
 use crate::pattern::Pattern;
 use crate::share::Share;
 use crate::verify::Ledger;
+use joulio_engine::Buffer;
 use joulio_job::{Schedule, VerifyResult};
 use joulio_units::{Direction, Nanos, Operation};
 use std::collections::VecDeque;
@@ -16,6 +18,8 @@ pub(super) struct Prepared<B> {
     pub(super) buffers: Vec<B>,
     /// Ledger of the device's blocks, if data is verified.
     pub(super) ledger: Option<Ledger>,
+    /// Content of the buffers, if reads overwrite it before writes.
+    pub(super) content: Option<Content>,
 }
 
 /// An I/O that is due.
@@ -60,9 +64,8 @@ pub(super) struct DeviceWork<B> {
     trimmed: VecDeque<(u64, u32)>,
     pub(super) schedule: Schedule,
     pub(super) ledger: Option<Ledger>,
-    pub(super) in_flight: InFlight,
-    /// Buffers that belong to no I/O in flight.
-    pub(super) buffers: Vec<B>,
+    pub(super) content: Option<Content>,
+    pub(super) in_flight: InFlight<B>,
     /// Number of I/Os issued in the present part, ramp or measured; a trim and its write count once.
     pub(super) issued: u64,
     pub(super) checked: VerifyResult,
@@ -89,8 +92,8 @@ impl<B> DeviceWork<B> {
             trimmed: VecDeque::with_capacity(depth),
             schedule: Schedule::of_assignment(job, worker.index, share.assignment, start),
             ledger: prepared.ledger,
-            in_flight: InFlight::new(depth),
-            buffers: prepared.buffers,
+            content: prepared.content,
+            in_flight: InFlight::new(prepared.buffers),
             issued: 0,
             checked: VerifyResult::default(),
             totals: IoTotals::default(),
@@ -174,5 +177,23 @@ impl<B> DeviceWork<B> {
     /// Returns true if the data read from `block` can be verified.
     pub(super) fn is_known(&self, ledger: &Ledger, block: u64) -> bool {
         !self.may_write || ledger.written(block)
+    }
+}
+
+impl<B: Buffer> DeviceWork<B> {
+    /// Fills `buffer`, which is that of `slot`, for a write to `block`; returns false if it has its content already.
+    #[inline]
+    pub(super) fn fill(&mut self, slot: u64, block: u64, buffer: &mut B) -> bool {
+        if let Some(ledger) = &mut self.ledger {
+            buffer.copy_from(ledger.fill(block));
+            return true;
+        }
+        match &self.content {
+            Some(content) if self.in_flight.is_overwritten(slot) => {
+                buffer.copy_from(content.of(slot));
+                true
+            }
+            _ => false,
+        }
     }
 }

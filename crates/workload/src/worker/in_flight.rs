@@ -33,17 +33,38 @@ impl InFlightIo {
     }
 }
 
-/// I/Os in flight by tag, at most as many as the queue depth.
-pub(super) struct InFlight {
-    ios: Vec<Option<InFlightIo>>,
-    free: Vec<u64>,
+/// I/Os in flight by tag, at most as many as the queue depth, and the buffers of the tags that are free.
+pub(super) struct InFlight<B> {
+    slots: Vec<Slot>,
+    /// Tags of no I/O in flight, with their buffers: a tag always has the same one.
+    free: Vec<(u64, B)>,
 }
 
-impl InFlight {
-    pub(super) fn new(depth: usize) -> InFlight {
+/// The I/Os of a tag, one after the other.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The I/O in flight, or the last one that was.
+    io: InFlightIo,
+    /// True if it is in flight.
+    busy: bool,
+}
+
+impl<B> InFlight<B> {
+    /// Returns a free tag for each of `buffers`, which are filled.
+    pub(super) fn new(buffers: Vec<B>) -> InFlight<B> {
+        // A filled buffer is as after a write.
+        let io = InFlightIo {
+            arrival: Nanos::ZERO,
+            block: 0,
+            len: 0,
+            operation: Operation::Write,
+            measured: false,
+        };
+        let slots = vec![Slot { io, busy: false }; buffers.len()];
+        let tagged = buffers.into_iter().enumerate().rev();
         InFlight {
-            ios: vec![None; depth],
-            free: (0..depth as u64).rev().collect(),
+            slots,
+            free: tagged.map(|(tag, buffer)| (tag as u64, buffer)).collect(),
         }
     }
 
@@ -52,27 +73,48 @@ impl InFlight {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.free.len() == self.ios.len()
+        self.free.len() == self.slots.len()
     }
 
-    /// Adds an I/O and returns its tag; `None` if as many as the queue depth are in flight.
+    /// Takes a free tag with its buffer; `None` if as many I/Os as the queue depth are in flight.
     #[inline]
-    pub(super) fn start(&mut self, io: InFlightIo) -> Option<u64> {
-        let tag = self.free.pop()?;
-        self.ios[tag as usize] = Some(io);
-        Some(tag)
+    pub(super) fn take(&mut self) -> Option<(u64, B)> {
+        self.free.pop()
     }
 
-    /// Removes and returns the I/O with `tag`; `None` if no such I/O is in flight.
+    /// Returns true if the last I/O with `tag` was no write, so that its buffer may have other data.
+    #[inline]
+    pub(super) fn is_overwritten(&self, tag: u64) -> bool {
+        self.slots[tag as usize].io.operation != Operation::Write
+    }
+
+    /// Adds an I/O with `tag`, which was taken.
+    #[inline]
+    pub(super) fn start(&mut self, tag: u64, io: InFlightIo) {
+        self.slots[tag as usize] = Slot { io, busy: true };
+    }
+
+    /// Ends the I/O with `tag` and returns it; `None` if no such I/O is in flight.
     #[inline]
     pub(super) fn end(&mut self, tag: u64) -> Option<InFlightIo> {
-        let io = self.ios.get_mut(tag as usize)?.take()?;
-        self.free.push(tag);
-        Some(io)
+        let slot = self.slots.get_mut(tag as usize)?;
+        std::mem::take(&mut slot.busy).then_some(slot.io)
+    }
+
+    /// Frees `tag`, whose I/O has ended, with its buffer.
+    #[inline]
+    pub(super) fn release(&mut self, tag: u64, buffer: B) {
+        self.free.push((tag, buffer));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &InFlightIo> {
-        self.ios.iter().flatten()
+        let busy = self.slots.iter().filter(|slot| slot.busy);
+        busy.map(|slot| &slot.io)
+    }
+
+    /// Returns the buffers of the free tags.
+    pub(super) fn into_buffers(self) -> Vec<B> {
+        self.free.into_iter().map(|(_, buffer)| buffer).collect()
     }
 }
 
@@ -80,21 +122,46 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_tag_ends_once_and_no_more_than_the_depth_are_in_flight() {
-        let io = |block| InFlightIo {
+    fn io(block: u64, operation: Operation) -> InFlightIo {
+        InFlightIo {
             arrival: Nanos::ZERO,
             block,
             len: 4096,
-            operation: Operation::Read,
+            operation,
             measured: true,
-        };
-        let mut in_flight = InFlight::new(2);
-        let first = in_flight.start(io(7)).unwrap();
-        in_flight.start(io(8)).unwrap();
-        assert!(in_flight.is_full() && in_flight.start(io(9)).is_none());
+        }
+    }
+
+    #[test]
+    fn a_tag_ends_once_and_no_more_than_the_depth_are_in_flight() {
+        let mut in_flight = InFlight::new(vec!['a', 'b']);
+        let (first, buffer) = in_flight.take().unwrap();
+        in_flight.start(first, io(7, Operation::Read));
+        let (second, _) = in_flight.take().unwrap();
+        in_flight.start(second, io(8, Operation::Read));
+        assert!(in_flight.is_full() && in_flight.take().is_none());
         assert_eq!(in_flight.end(first).unwrap().block, 7);
         assert!(in_flight.end(first).is_none() && in_flight.end(99).is_none());
         assert_eq!(in_flight.iter().map(|io| io.block).collect::<Vec<_>>(), [8]);
+        in_flight.release(first, buffer);
+        assert_eq!(in_flight.into_buffers(), [buffer]);
+    }
+
+    #[test]
+    fn a_buffer_is_overwritten_after_other_ios_than_writes() {
+        let mut in_flight = InFlight::new(vec!['a', 'b']);
+        for (operation, overwritten) in [
+            (Operation::Read, true),
+            (Operation::Write, false),
+            (Operation::Sync, true),
+        ] {
+            let (tag, buffer) = in_flight.take().unwrap();
+            in_flight.start(tag, io(7, operation));
+            in_flight.end(tag);
+            in_flight.release(tag, buffer);
+            assert_eq!((tag, buffer), (0, 'a'));
+            assert_eq!(in_flight.is_overwritten(0), overwritten);
+        }
+        assert!(!in_flight.is_overwritten(1));
     }
 }

@@ -10,7 +10,7 @@ use crate::job_result::{JobResult, ShareResult};
 use crate::pass::check;
 use crate::protocol::JobMessage;
 use crate::worker_error::{WorkerError, failed};
-use joulio_engine::{Buffer, Completion, Engine, Request};
+use joulio_engine::{Completion, Engine, Request};
 use joulio_job::{Arrivals, Batches, LoggedIo, Verify, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos, Operation};
@@ -153,11 +153,12 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Begins the measured part, and discards the counts of the ramp.
     fn begin(&mut self) -> Result<(), WorkerError> {
         self.measuring = true;
+        self.done = (0, 0);
+        self.worker.progress.set(self.done);
         self.worker.report(JobMessage::Began)?;
         for device in &mut self.devices {
             device.begin();
         }
-        self.done = (0, 0);
         self.result.first_error = None;
         let trace = self.worker.trace;
         self.meter.begin(self.engine, trace, &mut self.result);
@@ -194,9 +195,10 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             // The job was stopped in the ramp: the measured part is empty.
             self.begin()?;
         }
+        self.meter.finish(self.engine, &mut self.result);
+        // Random arrivals are drawn for these, which takes time.
         self.result.unissued = self.unissued();
         self.result.behind = self.behind();
-        self.meter.finish(self.engine, &mut self.result);
         let mut checked = VerifyResult::default();
         let mut devices = Vec::new();
         for (device, share) in self.devices.into_iter().zip(&self.worker.shares) {
@@ -206,8 +208,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             });
             checked.add(device.checked);
             devices.push(Prepared {
-                buffers: device.buffers,
+                buffers: device.in_flight.into_buffers(),
                 ledger: device.ledger,
+                content: device.content,
             });
         }
         Ok(Measured {
@@ -232,7 +235,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Returns the number of arrivals that were due and were not issued; if the number of I/Os is limited, at most
     /// `wanted` per device.
     fn due(&self, wanted: impl Fn(&DeviceWork<E::Buffer>, u64) -> u64) -> u64 {
-        let end = self.end.min(now());
+        let end = self.end.min(self.result.ended);
         let arrivals = self.worker.job.rw.ios_of_one();
         let of_device = |device: &DeviceWork<_>| {
             let max = |n: u64| wanted(device, n).saturating_mul(arrivals);
@@ -329,27 +332,21 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             mut arrival,
             closed,
         } = next;
-        let Some(mut buffer) = device.buffers.pop() else {
+        let Some((slot, mut buffer)) = device.in_flight.take() else {
             return Ok(false);
         };
-        if operation == Operation::Write
-            && let Some(ledger) = &mut device.ledger
-        {
-            buffer.copy_from(ledger.fill(block));
-            if closed {
-                // The time to create the data is the host's, not the device's.
-                arrival = now();
-            }
+        if operation == Operation::Write && device.fill(slot, block, &mut buffer) && closed {
+            // The time to create the data is the host's, not the device's.
+            arrival = now();
         }
-        let Some(slot) = device.in_flight.start(InFlightIo {
+        let io = InFlightIo {
             arrival,
             block,
             len,
             operation,
             measured: self.measuring,
-        }) else {
-            return Ok(false);
         };
+        device.in_flight.start(slot, io);
         let request = Request {
             device: number,
             operation,
@@ -423,7 +420,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             }
             device.ledger = Some(ledger);
         }
-        device.buffers.push(completion.buffer);
+        device.in_flight.release(slot, completion.buffer);
         self.ended.push(Ended {
             device: number,
             io,

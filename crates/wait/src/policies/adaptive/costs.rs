@@ -6,6 +6,7 @@ use joulio_units::{Joules, Nanos, Watts};
 
 /// Costs of the steps of a machine, by which [`crate::Adaptive`] plans.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WaitCosts {
     /// Nanoseconds of a poll that finds nothing.
     pub poll: Nanos,
@@ -48,6 +49,7 @@ pub struct WaitCosts {
 
 /// Costs of an idle state.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IdleCost {
     /// Nanoseconds of the shortest expected idle time for which the governor chooses the state.
     pub chosen: Nanos,

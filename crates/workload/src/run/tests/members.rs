@@ -6,15 +6,7 @@ use crate::check::check;
 /// Returns a target that may be written, and the log of its requests.
 fn logged() -> (Box<dyn Target>, Log) {
     let log = Log::default();
-    let target = Fragile {
-        info: TargetInfo {
-            may_write: true,
-            ..info()
-        },
-        reaps_until_panic: None,
-        log: log.clone(),
-    };
-    (Box::new(target), log)
+    (Box::new(Fragile::new(&log)), log)
 }
 
 fn member(name: &str, job: Job, devices: &[usize]) -> Member {
@@ -113,9 +105,8 @@ fn all_members_together_fit_a_device_or_none_begins() {
 fn a_panic_in_one_member_ends_the_others() {
     let (healthy, _) = logged();
     let fragile = Fragile {
-        info: info(),
         reaps_until_panic: Some(100),
-        log: Log::default(),
+        ..Fragile::new(&Log::default())
     };
     let targets: [Box<dyn Target>; 2] = [healthy, Box::new(fragile)];
     let endless = Job {
@@ -139,4 +130,59 @@ fn a_panic_in_one_member_ends_the_others() {
     };
     let result = run(&members, &setup, &mut Meters::default());
     assert!(matches!(result, Err(RunError::Panicked)));
+}
+
+#[test]
+fn an_unavailable_member_ends_the_layout_of_the_others() {
+    let log = Log::default();
+    let large = Fragile {
+        info: TargetInfo {
+            size: 1 << 30,
+            may_write: true,
+            ..info()
+        },
+        ..Fragile::new(&log)
+    };
+    let unavailable = Fragile {
+        unavailable: Some("it has no queues to poll"),
+        ..Fragile::new(&Log::default())
+    };
+    let targets: [Box<dyn Target>; 2] = [Box::new(large), Box::new(unavailable)];
+    let verifies = Job {
+        rw: ReadWrite::RandRw,
+        verify: Verify::Crc32c,
+        ..job()
+    };
+    let members = [
+        member("unavailable", job(), &[1]),
+        member("verifies", verifies, &[0]),
+    ];
+    let stop = Stop::default();
+    let setup = Setup {
+        stop: &stop,
+        ..setup(&targets)
+    };
+    let result = run(&members, &setup, &mut Meters::default()).unwrap();
+    let writes = offsets(&log, Operation::Write).len();
+    assert!(writes < 1 << 18, "all blocks were written");
+    assert!(result.counts.is_none() && !result.interrupted);
+    let reason = result.sections[0].result.completion.reason.as_deref();
+    assert_eq!(reason, Some("it has no queues to poll"));
+}
+
+#[test]
+fn the_rate_of_a_job_is_over_its_own_time() {
+    let (target, _) = logged();
+    let later = Job {
+        start_delay: Nanos::from_millis(50),
+        ..job()
+    };
+    let members = [member("a", job(), &[0]), member("b", later, &[0])];
+    let result = run(&members, &setup(&[target]), &mut Meters::default()).unwrap();
+    let all = result.counts.expect("figures");
+    for (own, section) in all.per_job.iter().zip(&result.sections) {
+        let counts = section.result.counts.as_ref().expect("figures");
+        assert_eq!((own.ios, own.iops), (100, counts.all.iops));
+    }
+    assert_eq!(all.per_job.len(), 2);
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::signals::cancel;
 use joulio_host::{Journal, RestoreOutcome, restore_left};
+use std::fmt::Write;
 
 /// Puts back what joulio has changed and not put back itself, the latest first: because it was
 /// killed, or because `joulio power-states` was not given a time. What cannot be put back
@@ -23,19 +24,22 @@ pub fn run(_: &RestoreArgs) -> Outcome {
     if all.is_empty() {
         return print("nothing to restore\n");
     }
-    let mut kept = 0;
+    let (mut text, mut kept) = (String::new(), 0);
     for one in &all {
-        let lines = match one {
-            RestoreOutcome::Restored(lines) => lines.clone(),
+        // Writing to a string cannot fail.
+        match one {
+            RestoreOutcome::Restored(lines) => {
+                for line in lines {
+                    let _ = writeln!(text, "{line}");
+                }
+            }
             RestoreOutcome::Busy(why) | RestoreOutcome::Kept(why) => {
                 kept += 1;
-                vec![format!("{why}; kept")]
+                let _ = writeln!(text, "{why}; kept");
             }
-        };
-        for line in lines {
-            print(&format!("{line}\n"))?;
         }
     }
+    let printed = print(&text);
     if kept > 0 {
         return Err(Failure::run(format!(
             "{kept} of {} entries kept in {}",
@@ -43,5 +47,5 @@ pub fn run(_: &RestoreArgs) -> Outcome {
             journal.path().display()
         )));
     }
-    Ok(())
+    printed
 }

@@ -132,28 +132,7 @@ impl<'a> Changes<'a> {
             .iter()
             .filter_map(|made| made.one.record())
             .collect();
-        for (held, holder) in session.locked.living()? {
-            let RecordedChange::Knob(other) = &held else {
-                continue;
-            };
-            if !change.touches(other) || own.iter().any(|own| own.is_of_the_same(&held)) {
-                continue;
-            }
-            let (wanted, other) = (change.change.knob().to_string(), Box::new(held));
-            return Err(match other.to_string() == wanted {
-                true => JournalError::Busy {
-                    change: other,
-                    holder,
-                },
-                false => JournalError::Beside {
-                    wanted,
-                    other,
-                    holder,
-                },
-            }
-            .into());
-        }
-        Ok(())
+        Ok(session.locked.refuse_held(change, &own)?)
     }
 
     /// Writes a change into the journal and makes it. If that fails, it is undone unless the error says otherwise, and
@@ -197,6 +176,7 @@ impl<'a> Changes<'a> {
             if matches!(error, ChangeError::Unanswered { .. }) {
                 self.keep(last.number);
             } else {
+                self.begin_undoing(last.number);
                 let back = last.one.put_back_failed();
                 self.end(last.number, back)?;
             }
@@ -269,11 +249,22 @@ impl<'a> Changes<'a> {
     fn put_back_all(&mut self) -> Result<(), ChangeError> {
         let mut result = Ok(());
         while let Some(last) = self.made.pop() {
+            self.begin_undoing(last.number);
             let back = last.one.put_back();
             let ended = self.end(last.number, back);
             result = result.and(ended);
         }
         result
+    }
+
+    /// Records that a change is about to be put back.
+    fn begin_undoing(&mut self, number: Option<u64>) {
+        if let Some((number, session)) = number.zip(self.session.as_mut())
+            && let Some(held) = session.live.fresh(number)
+        {
+            // On a full disk it is put back all the same.
+            let _ = session.locked.begin_undoing(held);
+        }
     }
 
     fn end(

@@ -130,6 +130,17 @@ impl Knobs {
         back::put_back(&self.tree, change)
     }
 
+    /// Returns `change` as it is to be recorded before it is undone: if that is interrupted, what the kernel changed
+    /// along with it is put back by the next attempt. `None` if it needs no other record than it has.
+    pub(crate) fn undoing(&self, change: &KnobPlan) -> Option<KnobPlan> {
+        let is_other =
+            !change.undoing && !change.along.is_empty() && back::writes(&self.tree, change);
+        is_other.then(|| KnobPlan {
+            undoing: true,
+            ..change.clone()
+        })
+    }
+
     fn offered(&self, knob: &Knob) -> Option<KnobValues> {
         self.read(knob).ok().map(|reading| reading.allowed)
     }

@@ -180,6 +180,23 @@ fn it_is_put_back_when_nobody_reads_what_is_printed() {
 }
 
 #[test]
+fn kept_entries_are_a_failure_also_if_nobody_reads_what_is_printed() {
+    let room = Room::new();
+    let holder = room.holding_on_tree(BOTH);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let child = room.begin_into("restore", writer.into());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", error(&output));
+    assert!(
+        error(&output).contains("2 of 2 entries kept"),
+        "{}",
+        error(&output)
+    );
+    assert_eq!(holder.end(Signal::INT), Some(0));
+}
+
+#[test]
 fn after_kill_restore_puts_it_back_the_latest_first() {
     let room = Room::new();
     assert_eq!(room.holding_on_tree(BOTH).end(Signal::KILL), None);

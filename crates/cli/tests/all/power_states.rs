@@ -321,13 +321,25 @@ fn what_was_killed_is_put_back_by_restore() {
 fn an_older_value_outlives_a_newer_change() {
     let room = tempdir().expect("a room");
     let _server = serve(room.path());
-    let before: Vec<_> = killed(room.path()).iter().map(|path| entry(path)).collect();
+    let old = |path: &PathBuf| {
+        let entry = entry(path);
+        let old = &entry["what"]["feature"]["old"];
+        (entry["number"].to_string(), old.to_string())
+    };
+    let before: Vec<_> = killed(room.path()).iter().map(old).collect();
     ran_json(room.path(), "power-states vfio-user:s --set 1 --for 10ms");
-    let after: Vec<_> = wait_for_entries(room.path(), 2);
-    let after: Vec<_> = after.iter().map(|path| entry(path)).collect();
+    let paths = wait_for_entries(room.path(), 2);
+    let after: Vec<_> = paths.iter().map(old).collect();
     for one in &before {
-        assert!(after.contains(one), "{one} is not in {after:?}");
+        assert!(after.contains(one), "{one:?} is not in {after:?}");
     }
+    // Each value that was set is known as joulio's own.
+    let states = json!([
+        { "power-state": { "value": 2 } },
+        { "power-state": { "value": 1 } },
+    ]);
+    let new = |path: &PathBuf| entry(path)["what"]["feature"]["new"].clone();
+    assert!(paths.iter().any(|path| new(path) == states));
 }
 
 #[test]

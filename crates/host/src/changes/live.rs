@@ -88,6 +88,12 @@ impl Inner {
         self.made.remove(&number).map(|(_, held)| held)
     }
 
+    /// Returns the entry of a change, unless it is of an earlier one.
+    pub(super) fn fresh(&mut self, number: u64) -> Option<&mut HeldEntry> {
+        let held = self.made.get_mut(&number).map(|(_, held)| held);
+        held.filter(|held| held.fresh)
+    }
+
     /// Puts changes back, the latest first. One that cannot be put back does not prevent the others.
     fn put_back(&mut self, cancel: &Cancel) -> ForcedRestore {
         let (mut lines, mut kept) = (Vec::new(), None);
@@ -101,8 +107,16 @@ impl Inner {
     }
 }
 
-fn put_back(journal: &Journal, held: HeldEntry, cancel: &Cancel) -> Result<Vec<String>, String> {
+fn put_back(
+    journal: &Journal,
+    mut held: HeldEntry,
+    cancel: &Cancel,
+) -> Result<Vec<String>, String> {
     let locked = journal.lock().map_err(|error| error.to_string())?;
+    if held.fresh {
+        // On a full disk it is put back all the same.
+        let _ = locked.begin_undoing(&mut held);
+    }
     let lines = held.entry.change.put_back(cancel);
     let lines = lines.map_err(|error| error.to_string())?;
     // An older entry must stay: it has a value from before.

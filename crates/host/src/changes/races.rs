@@ -242,3 +242,69 @@ fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
     assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
     assert_eq!(machine.entries(), 0);
 }
+
+/// As when a run or a restore is killed, or a file cannot be written, between the two.
+#[test]
+fn what_a_scheduler_resets_is_put_back_after_it_also_by_a_later_attempt() {
+    let machine = Machine::new();
+    let requests = machine.queue("nr_requests");
+    let restored = || {
+        let locked = machine.journal().lock().unwrap();
+        restore_left(&locked, |_| true, &Cancel::default()).unwrap()
+    };
+    for by_restore in [false, true] {
+        let run = machine.begun(&[(Setting::Scheduler, "kyber")]).unwrap();
+        std::fs::remove_file(&requests).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &requests).unwrap();
+        if by_restore {
+            run.leave();
+            let kept = restored();
+            assert!(matches!(&kept[..], [RestoreOutcome::Kept(_)]), "{kept:?}");
+        } else {
+            assert!(matches!(run.finish(), Err(ChangeError::NotPutBack(_))));
+        }
+        assert_eq!(machine.entries(), 1);
+        std::fs::remove_file(&requests).unwrap();
+        std::fs::write(&requests, "128").unwrap();
+        assert_eq!(machine.values()[0], "mq-deadline");
+        machine.restore();
+        assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
+        assert_eq!(machine.entries(), 0);
+    }
+}
+
+#[test]
+fn what_stays_beneath_a_living_run_is_not_forgotten() {
+    let machine = Machine::new();
+    let apply = |scheduler: &str| {
+        let mut changes = machine.changes().staying();
+        let knob = Knob::queue("d", Setting::Scheduler);
+        let applied = changes.knobs(&machine.root(), &[(knob, scheduler)]);
+        changes.leave();
+        applied
+    };
+    apply("none").unwrap();
+    let run = machine.begun(&[(Setting::Scheduler, "kyber")]).unwrap();
+    // Neither a restore nor a later change that stays takes the run's value for somebody else's.
+    let locked = machine.journal().lock().unwrap();
+    let restored = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
+    let busy = |one: &RestoreOutcome| matches!(one, RestoreOutcome::Busy(_));
+    assert!(
+        restored.len() == 2 && restored.iter().all(busy),
+        "{restored:?}"
+    );
+    drop(locked);
+    assert!(matches!(
+        apply("mq-deadline"),
+        Err(ChangeError::Journal(JournalError::Busy { .. }))
+    ));
+    assert_eq!(
+        (machine.values()[0].as_str(), machine.entries()),
+        ("kyber", 2)
+    );
+    run.finish().unwrap();
+    assert_eq!(machine.values()[0], "none");
+    machine.restore();
+    assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
+    assert_eq!(machine.entries(), 0);
+}

@@ -39,6 +39,8 @@ impl Undo for Fake<'_> {
             device: self.name.into(),
             serial: String::new(),
             old: FeatureValue::PowerState { value: 0 },
+            new: Vec::new(),
+            boot: None,
         }))
     }
 

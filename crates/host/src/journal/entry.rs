@@ -126,6 +126,7 @@ impl RecordedChange {
                 device,
                 serial,
                 old,
+                ..
             }) => (
                 [device.as_bytes(), &[0], serial.as_bytes()].concat(),
                 old.feature().to_owned(),
@@ -153,6 +154,28 @@ impl RecordedChange {
         format!("{hash:016x}.{kind}.json")
     }
 
+    /// Returns the record of this change and of the `later` one of the same; `None` if this record is that.
+    pub(super) fn followed_by(&self, later: &RecordedChange) -> Option<RecordedChange> {
+        match (self, later) {
+            (RecordedChange::Feature(one), RecordedChange::Feature(later)) => {
+                one.followed_by(later).map(RecordedChange::Feature)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the change as it is to be recorded before it is undone; `None` if it needs no other record than it has.
+    pub(super) fn undoing(&self) -> Option<RecordedChange> {
+        let RecordedChange::Knob(knob) = self else {
+            return None;
+        };
+        let change = Knobs::at(&knob.root).undoing(&knob.change)?;
+        Some(RecordedChange::Knob(KnobChange {
+            change,
+            ..knob.clone()
+        }))
+    }
+
     /// Puts the old value back, and returns lines that say so. `cancel` ends the wait for a
     /// controller.
     ///
@@ -160,10 +183,10 @@ impl RecordedChange {
     /// The old value could not be put back; that can be tried again.
     pub fn put_back(&self, cancel: &Cancel) -> Result<Vec<String>, PutBackError> {
         match self {
-            RecordedChange::Feature(feature) => {
-                feature.put_back(cancel)?;
-                Ok(vec![format!("{self} put back")])
-            }
+            RecordedChange::Feature(feature) => Ok(vec![match feature.put_back(cancel)? {
+                None => format!("{self} put back"),
+                Some(why) => format!("{self} not put back: {why}"),
+            }]),
             RecordedChange::Knob(knob) => {
                 let left = knob.put_back()?;
                 let old = knob.change.old();
@@ -251,6 +274,8 @@ mod tests {
                 device: device.into(),
                 serial: serial.into(),
                 old,
+                new: Vec::new(),
+                boot: None,
             })
         };
         let knob = |text: &str| JournalEntry::parse(text).unwrap().change.file_name();

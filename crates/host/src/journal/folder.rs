@@ -6,7 +6,7 @@ use super::error::JournalError;
 use joulio_kernel_io::LockHolder;
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, linkat, open,
-    openat, stat, unlinkat,
+    openat, renameat, stat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
@@ -146,6 +146,11 @@ impl Folder {
             Err(Errno::EXIST) => Ok(false),
             Err(errno) => Err(failed(&self.path_of(to), errno)),
         }
+    }
+
+    /// Gives the file `from` the name `to`, in place of the file that has it.
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), JournalError> {
+        renameat(&self.fd, from, &self.fd, to).map_err(|errno| failed(&self.path_of(to), errno))
     }
 
     /// Removes the file `name`.

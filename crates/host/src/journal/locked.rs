@@ -1,6 +1,6 @@
 //! The journal while this process has it locked.
 
-use super::entry::{EntryError, JournalEntry, RecordedChange};
+use super::entry::{EntryError, JournalEntry, KnobChange, RecordedChange};
 use super::error::{JournalError, TakeError};
 use super::folder::{Folder, lock_file};
 use joulio_kernel_io::LockHolder;
@@ -33,7 +33,8 @@ impl LockedJournal {
     }
 
     /// Records `change` before it is made: when this returns, the entry survives the end of this process and a power
-    /// failure. An existing entry for the same setting stays: it has the older value.
+    /// failure. An existing entry for the same setting stays: it has the older value. An entry of a feature then has
+    /// the new value as well.
     ///
     /// # Errors
     /// The entry cannot be written, or another process has changed the same.
@@ -45,32 +46,26 @@ impl LockedJournal {
         if let Some(held) = self.write(&name, &entry)? {
             return Ok(held);
         }
-        self.take(&name).map_err(|why| match why {
+        let mut held = self.take(&name).map_err(|why| match why {
             TakeError::Busy { holder, .. } => JournalError::Busy {
-                change: Box::new(entry.change),
+                change: Box::new(entry.change.clone()),
                 holder,
             },
             TakeError::Unreadable(error) => error,
-        })
+        })?;
+        if let Some(change) = held.entry.change.followed_by(&entry.change) {
+            held.entry.change = change;
+            let entry = held.entry.clone();
+            self.replace(&mut held, &entry)?;
+        }
+        Ok(held)
     }
 
     /// Writes an entry into a new file; `None` if the name exists.
     fn write(&self, name: &OsStr, entry: &JournalEntry) -> Result<Option<HeldEntry>, JournalError> {
-        let staged = OsString::from(format!(".{}.tmp", std::process::id()));
-        let mut file = self.folder.make(&staged)?;
-        let failed = |source: io::Error| JournalError::Io {
-            path: self.folder.path_of(&staged),
-            source,
-        };
-        let linked = (|| {
-            lock_file(&file).map_err(failed)?;
-            let mut text = serde_json::to_string_pretty(entry).map_err(|e| failed(e.into()))?;
-            text.push('\n');
-            let written = file.write_all(text.as_bytes());
-            written.and_then(|()| file.sync_all()).map_err(failed)?;
-            // Not a rename, which would replace an older entry.
-            self.folder.link(&staged, name)
-        })();
+        let (staged, file) = self.stage(entry)?;
+        // Not a rename, which would replace an older entry.
+        let linked = self.folder.link(&staged, name);
         let removed = self.folder.remove(&staged);
         if !linked? {
             return Ok(None);
@@ -83,6 +78,53 @@ impl LockedJournal {
             name: name.into(),
             _lock: file,
         }))
+    }
+
+    /// Writes an entry into a new file, and locks it; returns the name that it has for the time being.
+    fn stage(&self, entry: &JournalEntry) -> Result<(OsString, File), JournalError> {
+        let staged = OsString::from(format!(".{}.tmp", std::process::id()));
+        let mut file = self.folder.make(&staged)?;
+        let failed = |source: io::Error| JournalError::Io {
+            path: self.folder.path_of(&staged),
+            source,
+        };
+        let written = (|| {
+            lock_file(&file).map_err(failed)?;
+            let mut text = serde_json::to_string_pretty(entry).map_err(|e| failed(e.into()))?;
+            text.push('\n');
+            let written = file.write_all(text.as_bytes());
+            written.and_then(|()| file.sync_all()).map_err(failed)
+        })();
+        if let Err(error) = written {
+            // The first error is the one to report.
+            let _ = self.folder.remove(&staged);
+            return Err(error);
+        }
+        Ok((staged, file))
+    }
+
+    /// Records that the change of `held` is about to be undone, where a later attempt has to know it.
+    ///
+    /// # Errors
+    /// The entry cannot be written: the one from before stays.
+    pub(crate) fn begin_undoing(&self, held: &mut HeldEntry) -> Result<(), JournalError> {
+        let Some(change) = held.entry.change.undoing() else {
+            return Ok(());
+        };
+        let mut entry = held.entry.clone();
+        entry.change = change;
+        self.replace(held, &entry)
+    }
+
+    /// Writes `entry` in place of the one in the file of `held`.
+    fn replace(&self, held: &mut HeldEntry, entry: &JournalEntry) -> Result<(), JournalError> {
+        let (staged, file) = self.stage(entry)?;
+        if let Err(error) = self.folder.rename(&staged, &held.name) {
+            let _ = self.folder.remove(&staged);
+            return Err(error);
+        }
+        held._lock = file;
+        self.folder.sync()
     }
 
     /// Removes files that killed processes were writing: nobody else writes now, so that no process that still runs has
@@ -131,6 +173,39 @@ impl LockedJournal {
             }
         }
         Ok(living)
+    }
+
+    /// Refuses `change` where a process that still runs has changed the same setting, or one that the kernel changes
+    /// with it: that process puts its old value back later. Changes of the same as `own` do not count.
+    ///
+    /// # Errors
+    /// Such a process has changed it, or the directory cannot be read.
+    pub(crate) fn refuse_held(
+        &self,
+        change: &KnobChange,
+        own: &[RecordedChange],
+    ) -> Result<(), JournalError> {
+        for (held, holder) in self.living()? {
+            let RecordedChange::Knob(other) = &held else {
+                continue;
+            };
+            if !change.touches(other) || own.iter().any(|own| own.is_of_the_same(&held)) {
+                continue;
+            }
+            let (wanted, other) = (change.change.knob().to_string(), Box::new(held));
+            return Err(match other.to_string() == wanted {
+                true => JournalError::Busy {
+                    change: other,
+                    holder,
+                },
+                false => JournalError::Beside {
+                    wanted,
+                    other,
+                    holder,
+                },
+            });
+        }
+        Ok(())
     }
 
     /// Locks and reads the entry in the file `name`.

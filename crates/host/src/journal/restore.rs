@@ -5,13 +5,15 @@ use super::error::{JournalError, TakeError};
 use super::locked::LockedJournal;
 use joulio_nvme::Cancel;
 use std::ffi::OsStr;
+use std::slice;
 
 /// Result of putting back an entry of the journal.
 #[derive(Debug)]
 pub enum RestoreOutcome {
     /// The change was put back, or left to somebody else who has changed it since; with lines about that.
     Restored(Vec<String>),
-    /// The entry was kept, because the process that made the change still runs.
+    /// The entry was kept, because the process that made the change still runs, or one that has changed the same
+    /// setting since and will put back what it found.
     Busy(String),
     /// The entry was kept, because the change could not be put back, with the reason.
     Kept(String),
@@ -41,7 +43,7 @@ fn restore_entry(
     wanted: impl Fn(&RecordedChange) -> bool,
     cancel: &Cancel,
 ) -> Option<RestoreOutcome> {
-    let held = match journal.take(name) {
+    let mut held = match journal.take(name) {
         Ok(held) => held,
         Err(busy @ TakeError::Busy { .. }) => return Some(RestoreOutcome::Busy(busy.to_string())),
         Err(TakeError::Unreadable(error)) => return Some(RestoreOutcome::Kept(error.to_string())),
@@ -49,6 +51,18 @@ fn restore_entry(
     if !wanted(&held.entry.change) {
         return None;
     }
+    if let RecordedChange::Knob(knob) = &held.entry.change
+        && let Err(error) = journal.refuse_held(knob, slice::from_ref(&held.entry.change))
+    {
+        return Some(match error {
+            JournalError::Busy { .. } | JournalError::Beside { .. } => {
+                RestoreOutcome::Busy(error.to_string())
+            }
+            _ => RestoreOutcome::Kept(error.to_string()),
+        });
+    }
+    // On a full disk it is put back all the same.
+    let _ = journal.begin_undoing(&mut held);
     let lines = match held.entry.change.put_back(cancel) {
         Ok(lines) => lines,
         Err(error) => return Some(RestoreOutcome::Kept(error.to_string())),

@@ -11,6 +11,8 @@ fn what(device: &str, value: u32) -> RecordedChange {
         device: device.into(),
         serial: "S1".into(),
         old: FeatureValue::PowerState { value },
+        new: Vec::new(),
+        boot: None,
     })
 }
 
@@ -70,6 +72,35 @@ fn the_older_value_stays() {
         .map(|name| locked.take(&name).unwrap().entry.number)
         .collect();
     assert_eq!(numbers, [2, 1]);
+}
+
+#[test]
+fn an_entry_of_a_feature_has_all_values_that_were_set_since_the_start_of_the_system() {
+    let room = tempfile::tempdir().unwrap();
+    let locked = Journal::at(room.path()).lock().unwrap();
+    let state = |value| FeatureValue::PowerState { value };
+    let change = |old, new: &[u32], boot: &str| FeatureChange {
+        device: "x".into(),
+        serial: "S1".into(),
+        old: state(old),
+        new: new.iter().map(|&value| state(value)).collect(),
+        boot: Some(boot.into()),
+    };
+    let begun = |old, new, boot| {
+        let what = RecordedChange::Feature(change(old, &[new], boot));
+        drop(locked.begin(what).unwrap());
+        let name = names(&locked).remove(0);
+        let held = locked.take(&name).unwrap();
+        let RecordedChange::Feature(found) = held.entry.change.clone() else {
+            panic!("{:?}", held.entry)
+        };
+        found
+    };
+    assert_eq!(begun(0, 1, "first"), change(0, &[1], "first"));
+    assert_eq!(begun(1, 2, "first"), change(0, &[1, 2], "first"));
+    assert_eq!(begun(2, 1, "first"), change(0, &[1, 2], "first"));
+    assert_eq!(begun(4, 3, "second"), change(4, &[3], "second"));
+    assert_eq!(files(&Journal::at(room.path())).len(), 1);
 }
 
 #[test]

@@ -43,8 +43,8 @@ fn of_scheduler(tree: &Tree, disk: &str) -> Vec<String> {
     files
 }
 
-/// Puts back the settings that changed along, if the change was just undone by `ours`; else returns those that are not
-/// as they were.
+/// Puts back the settings that changed along, if the change was undone by joulio (`ours`); else returns those that are
+/// not as they were.
 pub(super) fn put_back(
     tree: &Tree,
     change: &KnobPlan,

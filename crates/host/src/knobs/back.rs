@@ -41,12 +41,18 @@ pub(super) fn put_back(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>,
         }
     }
     if left.is_empty() && failed.is_none() {
-        match along::put_back(tree, change, any_now) {
+        match along::put_back(tree, change, any_now || change.undoing) {
             Ok(beside) => left.extend(beside),
             Err(error) => failed = Some(error),
         }
     }
     failed.map_or(Ok(left), Err)
+}
+
+/// Whether undoing the change would write a file now.
+pub(super) fn writes(tree: &Tree, change: &KnobPlan) -> bool {
+    let mut parts = change.parts.iter().filter(|part| part.old != part.new);
+    parts.any(|part| tree.value(&part.file).is_ok_and(|now| now == part.new))
 }
 
 fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {

@@ -22,6 +22,9 @@ pub struct KnobPlan {
     pub(super) parts: Vec<Part>,
     /// Files that the kernel may change by itself with these.
     pub(super) along: Vec<Along>,
+    /// Whether undoing it has begun: files that already have their old values were undone by joulio.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) undoing: bool,
 }
 
 /// A file and its values.
@@ -58,6 +61,7 @@ impl KnobPlan {
             boot,
             parts,
             along,
+            undoing: false,
         }
     }
 

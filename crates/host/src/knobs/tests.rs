@@ -105,6 +105,25 @@ fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
 }
 
 #[test]
+fn a_second_attempt_puts_back_what_the_first_one_could_not() {
+    let machine = FakeMachine::with_disk();
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    let undoing = machine.knobs().undoing(&change).unwrap();
+    let requests = machine.root().join("sys/block/d/queue/nr_requests");
+    std::fs::remove_file(&requests).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &requests).unwrap();
+    assert!(machine.knobs().put_back(&change).is_err());
+    assert_eq!(machine.queue("scheduler"), "mq-deadline");
+    std::fs::remove_file(&requests).unwrap();
+    machine.put("sys/block/d/queue/nr_requests", "128");
+    assert_eq!(machine.knobs().put_back(&undoing).unwrap(), []);
+    assert_eq!(machine.queue("nr_requests"), "256");
+    // What writes nothing needs no other record.
+    assert_eq!(machine.knobs().undoing(&undoing), None);
+    assert_eq!(machine.knobs().undoing(&change), None);
+}
+
+#[test]
 fn a_change_that_was_only_planned_is_put_back_by_doing_nothing() {
     let machine = FakeMachine::with_disk();
     let change = machine.knobs().plan(&scheduler(), "kyber").unwrap();

@@ -6,7 +6,7 @@ use crate::changes::{ChangeError, Changes, Undo};
 use crate::controller::AdminController;
 use crate::journal::{PutBackError, RecordedChange};
 use joulio_nvme::NvmeError;
-use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing};
 
 /// A feature of a controller and its requested value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +34,38 @@ impl FeatureRequest {
             FeatureRequest::PowerState(ps) => control.set_power_state(*ps),
             FeatureRequest::Coalescing(value) => control.set_interrupt_coalescing(*value),
             FeatureRequest::Apst(on) => {
-                let (_, mut table) = control.apst()?;
-                let states = control.identify_controller().power_states();
-                if *on && apst::transitions(&table, states.len()).is_empty() {
-                    *table = apst::as_linux_has_it(states);
-                }
+                let table = apst_table(*on, device)?;
                 control.set_apst(*on, &table)
             }
         }
     }
+
+    /// Returns the value that `device` is to have.
+    fn value(&self, device: &AdminController) -> Result<FeatureValue, NvmeError> {
+        Ok(match self {
+            FeatureRequest::PowerState(ps) => FeatureValue::PowerState {
+                value: u32::from(*ps),
+            },
+            FeatureRequest::Coalescing(value) => FeatureValue::InterruptCoalescing {
+                value: (*value).into(),
+            },
+            FeatureRequest::Apst(on) => {
+                let table = apst_table(*on, device)?;
+                FeatureValue::of_apst(*on, &table)
+            }
+        })
+    }
+}
+
+/// Returns the table of transitions of `device`; if they are to be `on` and it has none, Linux's.
+fn apst_table(on: bool, device: &AdminController) -> Result<Box<ApstTable>, NvmeError> {
+    let control = &**device.control();
+    let (_, mut table) = control.apst()?;
+    let states = control.identify_controller().power_states();
+    if on && apst::transitions(&table, states.len()).is_empty() {
+        *table = apst::as_linux_has_it(states);
+    }
+    Ok(table)
 }
 
 /// A change of a feature of `device`, with the value that it replaces.
@@ -50,12 +73,14 @@ struct FeatureSetting<'a> {
     request: FeatureRequest,
     device: &'a AdminController,
     old: FeatureValue,
+    new: FeatureValue,
 }
 
 impl Undo for FeatureSetting<'_> {
     fn record(&self) -> Option<RecordedChange> {
         let address = self.device.address()?;
-        let change = FeatureChange::new(address, self.device, self.old.clone());
+        let (old, new) = (self.old.clone(), self.new.clone());
+        let change = FeatureChange::new(address, self.device, old, new);
         Some(RecordedChange::Feature(change))
     }
 
@@ -103,6 +128,7 @@ impl<'a> Changes<'a> {
                     request,
                     device,
                     old,
+                    new: request.value(device)?,
                 })
             })
         };
@@ -117,12 +143,14 @@ impl<'a> Changes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::ControllerAddress;
     use crate::journal::Journal;
     use joulio_device::AdminData;
-    use joulio_nvme::PowerControl;
+    use joulio_nvme::{Cancel, PowerControl};
     use joulio_nvme_spec::identify::IdentifyController;
     use joulio_nvme_spec::{AdminOpcode, Command, Status};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use zerocopy::FromZeros;
 
     /// A device whose features are all 0, and which fails each Set Features.
@@ -161,6 +189,86 @@ mod tests {
                 _ => Ok(0),
             }
         }
+    }
+
+    /// A device with a power state, which keeps its interrupt coalescing.
+    struct Keeping {
+        identity: Box<IdentifyController>,
+        coalescing: AtomicU32,
+    }
+
+    impl PowerControl for Keeping {
+        fn device_name(&self) -> &str {
+            "it"
+        }
+
+        fn identify_controller(&self) -> &IdentifyController {
+            &self.identity
+        }
+
+        fn admin(
+            &self,
+            _: &'static str,
+            sent: Command,
+            _: AdminData<'_>,
+        ) -> Result<u32, NvmeError> {
+            if AdminOpcode(sent.dword0().opc()) == AdminOpcode::SET_FEATURES {
+                self.coalescing
+                    .store(sent.cdw10[1].get(), Ordering::Relaxed);
+            }
+            Ok(self.coalescing.load(Ordering::Relaxed))
+        }
+    }
+
+    #[test]
+    fn a_feature_that_somebody_else_has_set_since_is_left() {
+        let room = tempfile::tempdir().unwrap();
+        let control = Arc::new(Keeping {
+            identity: Box::new(IdentifyController::new_zeroed()),
+            coalescing: AtomicU32::new(0),
+        });
+        let address: ControllerAddress = "/dev/nvme0".parse().unwrap();
+        let device = AdminController::opened("it", address, control.clone());
+        let (old, new, theirs) = (0, 0x0107, 0x0203);
+        // The second change is made before the first one is put back.
+        for value in [0x0505, new] {
+            let mut changes = Changes::written_in(Journal::at(room.path()), |_| {});
+            let request = FeatureRequest::Coalescing(InterruptCoalescing::from(value));
+            changes.features(&device, &[request]).unwrap();
+            changes.leave();
+        }
+        let locked = Journal::at(room.path()).lock().unwrap();
+        let (_, name) = locked.entries().unwrap().remove(0);
+        let held = locked.take(&name).unwrap();
+        let RecordedChange::Feature(change) = &held.entry.change else {
+            panic!("{:?}", held.entry)
+        };
+        for (now, after, left) in [
+            (theirs, theirs, true),
+            (new, old, false),
+            (0x0505, old, false),
+            (old, old, false),
+        ] {
+            control.coalescing.store(now, Ordering::Relaxed);
+            let why = change.put_back_on(&device).unwrap();
+            assert_eq!(why.is_some(), left, "{now:#x}: {why:?}");
+            assert_eq!(control.coalescing.load(Ordering::Relaxed), after);
+        }
+        // An entry of an earlier version has no new value.
+        let earlier = FeatureChange {
+            new: Vec::new(),
+            ..change.clone()
+        };
+        control.coalescing.store(theirs, Ordering::Relaxed);
+        assert_eq!(earlier.put_back_on(&device).unwrap(), None);
+        assert_eq!(control.coalescing.load(Ordering::Relaxed), old);
+        // After a restart the device is not even opened.
+        let restarted = FeatureChange {
+            boot: Some("another".into()),
+            ..change.clone()
+        };
+        let why = restarted.put_back(&Cancel::default()).unwrap().unwrap();
+        assert!(why.contains("restarted"), "{why}");
     }
 
     /// Error of a change of a device that answers or not, and the entries that are left.

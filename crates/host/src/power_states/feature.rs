@@ -1,17 +1,21 @@
 //! A feature of a controller with its value before a change, and putting it back.
 
-use super::coalescing;
+use super::{apst, coalescing};
 use crate::controller::{
     AdminController, ControllerAddress, ControllerOpenError, ParseAddressError,
 };
+use crate::knobs::LeftAlone;
+use crate::tree::Tree;
 use joulio_nvme::{Cancel, NvmeError};
 use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing, PowerManagement};
+use joulio_nvme_spec::identify::PowerStateDescriptor;
 use serde::{Deserialize, Serialize};
+use std::iter;
 
 /// Entries of a table of autonomous power state transitions, one for each power state.
 const APST_ENTRIES: usize = 32;
 
-/// Value of a feature before a change.
+/// Value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FeatureValue {
@@ -44,6 +48,12 @@ pub struct FeatureChange {
     pub serial: String,
     /// Value to put back.
     pub old: FeatureValue,
+    /// Values that joulio has set since; empty in entries of earlier versions, which are put back whatever it is now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<FeatureValue>,
+    /// Boot of the system for which it was set: a device forgets it with the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
 }
 
 /// Reason why a feature could not be put back.
@@ -92,11 +102,7 @@ impl FeatureValue {
     /// The device does not have it, or fails the command.
     pub fn apst(device: &AdminController) -> Result<FeatureValue, NvmeError> {
         let (enabled, table) = device.control().apst()?;
-        let entries = table.entries.iter().map(|entry| entry.get());
-        Ok(FeatureValue::Apst {
-            enabled,
-            entries: entries.collect(),
-        })
+        Ok(FeatureValue::of_apst(enabled, &table))
     }
 
     /// Reads feature 08h of `device`.
@@ -106,6 +112,59 @@ impl FeatureValue {
     pub fn interrupt_coalescing(device: &AdminController) -> Result<FeatureValue, NvmeError> {
         let value = device.control().interrupt_coalescing()?.into();
         Ok(FeatureValue::InterruptCoalescing { value })
+    }
+
+    /// Returns transitions by the entries of `table`.
+    pub(super) fn of_apst(enabled: bool, table: &ApstTable) -> FeatureValue {
+        let entries = table.entries.iter().map(|entry| entry.get());
+        FeatureValue::Apst {
+            enabled,
+            entries: entries.collect(),
+        }
+    }
+
+    /// Reads the same feature of `device`.
+    fn now(&self, device: &AdminController) -> Result<FeatureValue, NvmeError> {
+        match self {
+            FeatureValue::PowerState { .. } => FeatureValue::power_state(device),
+            FeatureValue::InterruptCoalescing { .. } => FeatureValue::interrupt_coalescing(device),
+            FeatureValue::Apst { .. } => FeatureValue::apst(device),
+        }
+    }
+
+    /// Whether a device with the power states `states` may have this value after `set` was set, without another change.
+    fn may_follow(&self, set: &FeatureValue, states: &[PowerStateDescriptor]) -> bool {
+        match (self, set) {
+            (FeatureValue::PowerState { value: now }, FeatureValue::PowerState { value: set }) => {
+                let [now, set] = [now, set].map(|value| PowerManagement::from(*value).ps());
+                // A device enters and leaves states that are not operational by itself.
+                let sleeps = |ps: u8| {
+                    let state = states.get(usize::from(ps));
+                    state.is_none_or(|state| state.power_state_flags().nops())
+                };
+                now == set || sleeps(now) || sleeps(set)
+            }
+            (
+                FeatureValue::InterruptCoalescing { value: now },
+                FeatureValue::InterruptCoalescing { value: set },
+            ) => {
+                let [now, set] = [now, set].map(|value| InterruptCoalescing::from(*value));
+                (now.thr(), now.time()) == (set.thr(), set.time())
+            }
+            (
+                FeatureValue::Apst { enabled, entries },
+                FeatureValue::Apst {
+                    enabled: set,
+                    entries: others,
+                },
+            ) => {
+                let transitions =
+                    |entries: &[u64]| apst::transitions(&apst_table(entries), states.len());
+                // A table has no effect while the transitions are off.
+                enabled == set && (!enabled || transitions(entries) == transitions(others))
+            }
+            _ => false,
+        }
     }
 
     /// Sets the feature of `device` to this value again.
@@ -131,11 +190,7 @@ impl FeatureValue {
                 control.set_interrupt_coalescing(value)
             }
             FeatureValue::Apst { enabled, entries } => {
-                let mut table = ApstTable::default();
-                for (entry, &value) in table.entries.iter_mut().zip(entries) {
-                    entry.set(value);
-                }
-                control.set_apst(*enabled, &table)
+                control.set_apst(*enabled, &apst_table(entries))
             }
         }
     }
@@ -166,17 +221,36 @@ impl FeatureValue {
 }
 
 impl FeatureChange {
-    /// Makes a change of the controller at `address`, which is open as `device` and has the value `old` before it.
+    /// Makes a change of the controller at `address`, which is open as `device`, from the value `old` to `new`.
     pub fn new(
         address: &ControllerAddress,
         device: &AdminController,
         old: FeatureValue,
+        new: FeatureValue,
     ) -> FeatureChange {
         FeatureChange {
             device: address.to_lasting().to_string(),
             serial: device.serial(),
             old,
+            new: vec![new],
+            boot: Tree::at("/").boot(),
         }
+    }
+
+    /// Returns the record of this change, which is not put back yet, and of the `later` one of the same feature; `None`
+    /// if this record is that.
+    pub(crate) fn followed_by(&self, later: &FeatureChange) -> Option<FeatureChange> {
+        if self.boot.is_some() && later.boot.is_some() && self.boot != later.boot {
+            // The restart undid this one.
+            return Some(later.clone());
+        }
+        let more = later.new.iter().filter(|value| !self.new.contains(value));
+        let more: Vec<_> = more.cloned().collect();
+        let is_other = !self.new.is_empty() && !more.is_empty();
+        is_other.then(|| FeatureChange {
+            new: [self.new.clone(), more].concat(),
+            ..self.clone()
+        })
     }
 
     /// Refuses what joulio does not write: the text may be anybody's.
@@ -184,22 +258,30 @@ impl FeatureChange {
     /// # Errors
     /// The table does not have as many entries as there are power states.
     pub fn check(&self) -> Result<(), FeatureError> {
-        match &self.old {
-            FeatureValue::Apst { entries, .. } if entries.len() != APST_ENTRIES => {
-                Err(FeatureError::Table {
+        for value in iter::once(&self.old).chain(&self.new) {
+            if let FeatureValue::Apst { entries, .. } = value
+                && entries.len() != APST_ENTRIES
+            {
+                return Err(FeatureError::Table {
                     entries: entries.len(),
-                })
+                });
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
-    /// Opens the device, which must be the one that was changed, and sets the old value; `cancel`
-    /// ends the wait for it.
+    /// Opens the device, which must be the one that was changed, and sets the old value; `cancel` ends the wait for it.
+    /// Returns the reason if the feature was left as it is: the system was restarted, or somebody else has changed it
+    /// since.
     ///
     /// # Errors
     /// The device cannot be opened, is another one, or refuses.
-    pub fn put_back(&self, cancel: &Cancel) -> Result<(), FeatureError> {
+    pub fn put_back(&self, cancel: &Cancel) -> Result<Option<String>, FeatureError> {
+        if let (Some(then), Some(now)) = (&self.boot, Tree::at("/").boot())
+            && *then != now
+        {
+            return Ok(Some(LeftAlone::Restarted.to_string()));
+        }
         let address = self.device.parse()?;
         let device = AdminController::open(&self.device, address, cancel.clone())?;
         let found = device.serial();
@@ -210,6 +292,33 @@ impl FeatureChange {
                 found,
             });
         }
-        Ok(self.old.put_back(&device)?)
+        Ok(self.put_back_on(&device)?)
     }
+
+    /// Sets the old value of `device`, as [`FeatureChange::put_back`].
+    pub(super) fn put_back_on(
+        &self,
+        device: &AdminController,
+    ) -> Result<Option<String>, NvmeError> {
+        if !self.new.is_empty() {
+            let now = self.old.now(device)?;
+            let states = device.control().identify_controller().power_states();
+            let mut known = iter::once(&self.old).chain(&self.new);
+            if !known.any(|value| now.may_follow(value, states)) {
+                let now = now.describe();
+                return Ok(Some(format!("{now} now, which somebody else has set")));
+            }
+        }
+        self.old.put_back(device)?;
+        Ok(None)
+    }
+}
+
+/// Makes a table of transitions from its entries.
+fn apst_table(entries: &[u64]) -> ApstTable {
+    let mut table = ApstTable::default();
+    for (entry, &value) in table.entries.iter_mut().zip(entries) {
+        entry.set(value);
+    }
+    table
 }

@@ -9,7 +9,7 @@ use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
 use joulio_lab::calibrate::CalibrateError;
 use joulio_lab::calibrate::watts::WattsError;
-use joulio_lab::campaign::CampaignError;
+use joulio_lab::campaign::{CampaignError, MergeError};
 use joulio_lab::device_measure::DeviceMeasureError;
 use joulio_lab::experiment::ExperimentError;
 use joulio_lab::grid::SweepError;
@@ -17,6 +17,7 @@ use joulio_lab::idle::IdleError;
 use joulio_lab::meters::MetersError;
 use joulio_lab::power_log::PowerLogError;
 use joulio_lab::power_states::PowerStatesError;
+use joulio_lab::report::WriteError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::state_file::StateError;
 use joulio_lab::sweep::{FactorError, FailedRuns, SweepFailure, SweepOptionsError};
@@ -149,11 +150,13 @@ refusals_or_runs!(
     CampaignError,
     ExperimentError,
     IdleError,
+    MergeError,
     PowerLogError,
     SelftestError,
     StateError,
     SweepError,
-    SweepFailure
+    SweepFailure,
+    WriteError
 );
 
 impl From<PowerStatesError> for Failure {

@@ -63,6 +63,13 @@ enum Format {
 
 /// Runs `joulio trace`.
 pub fn run(args: &TraceArgs) -> Outcome {
+    if let (Some(path), Some(report)) = (&args.file, args.output.file()) {
+        return Err(Failure::input(format!(
+            "--file {} with --output {}: the trace goes to one of them: leave out the other",
+            path.display(),
+            report.display()
+        )));
+    }
     args.work.check_single()?;
     let recording = Recording::new(args.options())?;
     let path = args.file.as_deref();
@@ -84,10 +91,14 @@ pub fn run(args: &TraceArgs) -> Outcome {
     // A file has the same width wherever it is written.
     let width = terminal_width().filter(|_| file.is_none()).unwrap_or(WIDTH);
     let output = render(&timeline, args.output.format(), width).map_err(Failure::run)?;
-    match file {
-        Some(file) => file.write(&output).map_err(Failure::run)?,
-        None if args.output.format() == Format::Text => print(&output)?,
-        None => print_data(&output)?,
+    let written = match file {
+        Some(file) => file.write(&output).map_err(Failure::run),
+        None if args.output.format() == Format::Text => print(&output),
+        None => print_data(&output),
+    };
+    // A reader that needs no more does not make the run a good one.
+    if !matches!(written, Ok(()) | Err(Failure::Pipe)) {
+        return written;
     }
     let all = std::slice::from_ref(&result);
     let judged = judge_runs(all, &MissingRuns::default(), &stop);
@@ -97,7 +108,7 @@ pub fn run(args: &TraceArgs) -> Outcome {
     }
     match result.interrupted {
         true => Err(Failure::interrupted("not all I/Os are in it")),
-        false => Ok(()),
+        false => written,
     }
 }
 

@@ -125,8 +125,12 @@ impl StateFile {
             path: path.into(),
             holder: LockHolder::of(&file),
         })?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(wrong)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(wrong)?;
+        let first = format!("{header}\n");
+        // The file is new, or its header was written incompletely.
+        let is_new = first.as_bytes().starts_with(&bytes);
+        let text = text_of_lines(bytes).map_err(wrong)?;
         let another = || StateError::Another {
             path: path.into(),
             of,
@@ -136,7 +140,6 @@ impl StateFile {
             file,
             length: 0,
         };
-        let first = format!("{header}\n");
         match text.split_once('\n') {
             Some((kept, rest)) => {
                 if !serde_json::from_str(kept).is_ok_and(|kept| same(&kept)) {
@@ -145,8 +148,7 @@ impl StateFile {
                 state.length = kept.len() as u64 + 1;
                 Ok((state, rest.to_owned()))
             }
-            // The file is new, or its header was written incompletely.
-            None if first.starts_with(&text) => {
+            None if is_new => {
                 state.append(&first)?;
                 Ok((state, String::new()))
             }
@@ -220,6 +222,24 @@ impl StateFile {
     }
 }
 
+/// Converts the content of a file of lines to text, without a character at its end that a kill left incomplete.
+///
+/// # Errors
+/// A complete line is not valid text.
+pub(crate) fn text_of_lines(bytes: Vec<u8>) -> io::Result<String> {
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let why = error.utf8_error();
+    let mut bytes = error.into_bytes();
+    if bytes[why.valid_up_to()..].contains(&b'\n') {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    bytes.truncate(why.valid_up_to());
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +268,24 @@ mod tests {
         state.keep(4).unwrap();
         state.append("4\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"of\":1}\n1\n2\n4\n");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_within_a_character_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        fs::write(&path, b"{\"of\":1}\n1\n\"\xc3").unwrap();
+        let (mut state, rest) = open(&path).unwrap();
+        assert_eq!(state.lines::<u32>(&rest).unwrap(), [(1, 2)]);
+        state.keep(2).unwrap();
+        state.append("2\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"of\":1}\n1\n2\n");
+        // Neither a whole line with such a character nor another program's file is a rest of a line.
+        for other in [&b"{\"of\":1}\n\xc3\n"[..], b"\xff\xfe"] {
+            fs::write(&path, other).unwrap();
+            assert!(open(&path).unwrap_err().is_refusal());
+            assert_eq!(fs::read(&path).unwrap(), other);
+        }
     }
 
     #[test]

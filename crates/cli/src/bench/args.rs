@@ -280,6 +280,18 @@ impl BenchArgs {
         })
     }
 
+    /// Returns true if results go to files beside the report.
+    pub fn writes_files(&self) -> bool {
+        let files = [
+            &self.plot,
+            &self.state,
+            &self.write_lat_log,
+            &self.write_bw_log,
+            &self.write_iops_log,
+        ];
+        files.into_iter().any(Option::is_some)
+    }
+
     /// Returns the steady state that ends a run, if the flags request one.
     fn steady_state(&self) -> Option<SteadyState> {
         Some(SteadyState {

@@ -117,8 +117,13 @@ impl<'a> Group<'a> {
         heading += "\n\n";
         let people = args.output.format() == BenchFormat::Normal;
         // Simulations are fast, so only real runs are announced.
-        if people && !virtual_time {
-            print_begin(&heading)?;
+        let begun = match people && !virtual_time {
+            true => print_begin(&heading),
+            false => Ok(()),
+        };
+        // If nobody reads the results and no file is requested, there is nothing to run for.
+        if begun.is_err() && !args.writes_files() {
+            return begun;
         }
         let sweep = Sweep {
             name: SWEEP,
@@ -129,12 +134,14 @@ impl<'a> Group<'a> {
         let terminal = BenchTerminal::new(args.quiet, args.status_interval);
         let (manifest, end) = opened.run(&sweep, &mut store, &stop, &terminal)?;
         let records = sweep.records(&store);
+        let mut printed = begun;
         if !all_failed(&records) {
             if people {
                 let heading = if virtual_time { heading } else { String::new() };
                 let devices = manifest.on_devices().into_iter();
                 let devices: String = devices.map(|said| format!("\n{said}\n")).collect();
-                print(&(heading + &self.text(&records) + &devices))?;
+                let text = heading + &self.text(&records) + &devices;
+                printed = printed.and_then(|()| print(&text));
             } else {
                 let names: Vec<_> = self
                     .sections
@@ -153,7 +160,7 @@ impl<'a> Group<'a> {
         if args.strict {
             check_unspoiled(&records)?;
         }
-        Ok(())
+        printed
     }
 
     /// Describes what is about to run on `devices`; several sections are described one by one.

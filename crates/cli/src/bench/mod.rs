@@ -100,6 +100,6 @@ fn run_groups(args: &BenchArgs, groups: &[Group<'_>]) -> Outcome {
         group.run(above, &mut report)
     });
     // Results from before a failure are printed too.
-    report.print(args.output.format())?;
-    ran
+    let printed = report.print(args.output.format());
+    ran.and(printed)
 }

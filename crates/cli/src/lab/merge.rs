@@ -1,7 +1,6 @@
 //! `joulio lab merge`: combines the results of shards.
 
 use crate::Outcome;
-use crate::failure::Failure;
 use crate::output::print;
 use joulio_lab::campaign::merge;
 use joulio_lab::output_file::Existing;
@@ -24,7 +23,7 @@ pub struct MergeArgs {
 /// Runs `joulio lab merge`.
 pub fn run(args: &MergeArgs) -> Outcome {
     let merged = merge(&args.folders, &args.results, Existing::forced(args.force));
-    let records = merged.map_err(Failure::input)?;
+    let records = merged?;
     print(&format!(
         "{records} record(s) of {} folder(s) are in {}\n",
         args.folders.len(),

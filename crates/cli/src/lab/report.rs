@@ -10,7 +10,7 @@ use joulio_lab::campaign::report;
 use joulio_lab::experiment_file::ExperimentFile;
 use joulio_lab::report::{Report, findings, outcome_word, write};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Width in characters if there is no terminal.
 const WIDTH: u16 = 100;
@@ -25,7 +25,8 @@ pub struct ReportArgs {
     /// folders had when they were run
     #[arg(long)]
     experiment: Option<String>,
-    /// Folder for the report; its earlier files are replaced. Default: report in the first folder
+    /// Folder for the report; its earlier files are replaced. Default: report in the first folder, or beside it if it
+    /// is a single file
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -35,10 +36,18 @@ pub fn run(args: &ReportArgs) -> Outcome {
     let file = args.experiment.as_deref().map(ExperimentFile::load);
     let file = file.transpose().map_err(Failure::input)?;
     let report = report(&args.folders, file.as_ref()).map_err(Failure::input)?;
-    let beside = || args.folders[0].join("report");
-    let folder = args.output.clone().unwrap_or_else(beside);
-    let written = write(&report, &folder).map_err(Failure::run)?;
+    let folder = args.output.clone();
+    let folder = folder.unwrap_or_else(|| usual(&args.folders[0]));
+    let written = write(&report, &folder)?;
     print(&text(&report, &written.display().to_string()))
+}
+
+/// Returns the default folder of the report: in the folder of results, or beside a single file of results.
+fn usual(results: &Path) -> PathBuf {
+    match results.parent() {
+        Some(parent) if results.is_file() => parent.join("report"),
+        _ => results.join("report"),
+    }
 }
 
 fn text(report: &Report, page: &str) -> String {

@@ -43,15 +43,16 @@ pub fn run(args: &RunArgs) -> Outcome {
     for (name, why) in &campaign.refused {
         say(&format!("{name}: not run here: {why}"));
     }
-    print(&summary(&end, &folder.display().to_string()))?;
+    let mut printed = print(&summary(&end, &folder.display().to_string()));
     if let Some(survey) = &end.survey {
         let file = ResultsFolder::read(&folder).map_err(Failure::run)?;
         let file = file.write_whole().map_err(Failure::run)?;
         let beside = campaign.beside_model(&folder, threads, &stop);
-        print(&surveyed(survey, &beside, &file.display().to_string()))?;
+        let text = surveyed(survey, &beside, &file.display().to_string());
+        printed = printed.and_then(|()| print(&text));
     }
     match (&end.not_run, end.trouble()) {
-        (None, None) => Ok(()),
+        (None, None) => printed,
         (None, Some(trouble)) => Err(Failure::run(trouble)),
         (Some(missing), None) => Err(Failure::interrupted(missing)),
         (Some(missing), Some(trouble)) => {

@@ -57,13 +57,12 @@ pub fn is_open() -> bool {
 }
 
 /// Writes the file at the end of a command with this `outcome`. A report that was printed is written even if the
-/// command then fails, for example because of --strict; one that was only begun is not.
+/// command then fails, for example because of --strict; one that was only begun is not. An empty one is never written.
 pub fn finish(outcome: Outcome) -> Outcome {
     let Some(report) = report().take() else {
         return outcome;
     };
-    let whole = !report.text.is_empty() && !report.only_begun;
-    if outcome.is_err() && !whole {
+    if report.text.is_empty() || outcome.is_err() && report.only_begun {
         return outcome;
     }
     let written = report.file.write(&report.text);

@@ -1,7 +1,7 @@
 //! A run that is ended early reports this and its results so far; a closed pipe is not an error.
 
 use crate::common::running::{wait_for_job, wait_for_work};
-use crate::common::{begin, ended};
+use crate::common::{begin, ended, unread};
 use predicates::prelude::PredicateBooleanExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -116,6 +116,20 @@ fn whoever_closes_the_pipe_has_enough() {
         assert_eq!(output.status.code(), Some(0), "{line}: {said}");
         assert_eq!(said, "", "{line}");
     }
+}
+
+#[test]
+fn failed_ios_are_reported_also_if_nobody_reads_the_results() {
+    let room = tempfile::tempdir().expect("a temporary directory");
+    let bench = "bench --device emulated:instant,size=1m --completion poll --number_ios 200 \
+                 --faults status=2/81/dnr@#10";
+    for flags in ["--output json", "--plot out.svg"] {
+        let output = unread(room.path(), &format!("{bench} {flags}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{flags}: {said}");
+        assert!(said.contains("1 I/O(s) failed"), "{flags}: {said}");
+    }
+    assert!(room.path().join("out.svg").exists());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::loop_device::Loop;
 use crate::common::running::wait_for_work;
 use crate::common::server::Server;
-use crate::common::{ended, joulio, lab_ran, wait_for};
+use crate::common::{ended, joulio, lab_ran, unread, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -143,16 +143,36 @@ fn a_loop_device_that_is_taken_away_at_work_fails_its_run_and_the_rest_goes_on()
     assert_eq!(done[0]["result"]["all"]["ios"], 100);
 }
 
-#[test]
-fn a_survey_stands_beside_the_runs_in_one_file() {
+/// A run with a survey, of the file in [`with_survey`].
+const SURVEY: &str =
+    "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none --results out";
+
+/// Returns a folder with an experiment that has a survey.
+fn with_survey() -> TempDir {
     let room = TempDir::new().unwrap();
     let text = TWO
         .replace("title =", "survey = true\ntitle =")
         .replace("meter = \"none\"\n", "")
         .replace("[run]", "[run]\nreplicates = 2");
     fs::write(room.path().join("two.toml"), text).unwrap();
-    let line = "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none --results out";
-    let said = lab_ran(joulio(line).current_dir(&room));
+    room
+}
+
+#[test]
+fn the_file_of_a_survey_is_written_also_if_nobody_reads_the_summary() {
+    let room = with_survey();
+    let output = unread(room.path(), SURVEY);
+    let said = String::from_utf8_lossy(&output.stderr);
+    // If other programs used the CPUs, every run is kept apart.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    let whole = room.path().join("out/two.results.jsonl");
+    assert!(whole.exists(), "{said}");
+}
+
+#[test]
+fn a_survey_stands_beside_the_runs_in_one_file() {
+    let room = with_survey();
+    let said = lab_ran(joulio(SURVEY).current_dir(&room));
     // If other programs used the CPUs, every run is kept apart, and there is nothing to compare.
     let told = [
         "the profiles of emulated:optane-900p",

@@ -81,6 +81,20 @@ fn reported() -> (TempDir, String) {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_refused_and_a_single_file_has_its_report_beside_it() {
+    let (room, _) = reported();
+    fs::write(room.path().join("file"), "mine").unwrap();
+    for folder in ["file", "file/below"] {
+        let said = refused(room.path(), &format!("lab report out -o {folder}"));
+        assert!(said.contains("name another folder"), "{said}");
+    }
+    let records = room.path().join("out/records.jsonl");
+    fs::copy(records, room.path().join("polling.results.jsonl")).unwrap();
+    stdout(room.path(), "lab report polling.results.jsonl");
+    assert!(room.path().join("report/report.html").exists());
+}
+
+#[test]
 fn a_report_judges_each_observation_and_says_what_it_rests_on() {
     let (room, text) = reported();
     assert!(

@@ -1,7 +1,7 @@
 //! Files that commands write: checked before the work, complete after it, and existing files are kept.
 
 use crate::common::machine::{file, server};
-use crate::common::{contents, joulio, refused, refused_with};
+use crate::common::{contents, joulio, refused, refused_with, stdout};
 use std::fs;
 use std::path::Path;
 use tempfile::{TempDir, tempdir};
@@ -119,6 +119,21 @@ fn a_file_is_written_over_by_force() {
 }
 
 #[test]
+fn a_trace_goes_to_one_file_and_the_report_of_another_time_stays() {
+    let room = room();
+    fs::write(room.path().join("report.txt"), "mine").expect("written");
+    let line = format!("{TRACE} --file trace.txt --output report.txt --force");
+    let said = refused(room.path(), &line);
+    assert!(
+        said.contains("--file trace.txt with --output report.txt"),
+        "{said}"
+    );
+    let text = fs::read_to_string(room.path().join("report.txt")).expect("read");
+    assert_eq!(text, "mine");
+    assert_eq!(contents(room.path()).len(), 1);
+}
+
+#[test]
 fn force_says_of_what() {
     for line in ["calibrate --force", "trace --force", "twin grid --force"] {
         let said = refused(room().path(), line);
@@ -144,6 +159,20 @@ fn a_full_disk_leaves_neither_a_part_nor_a_loss() {
             "{shown}"
         );
     }
+}
+
+#[test]
+fn merged_results_without_room_are_a_failure_and_no_refusal() {
+    let room = room();
+    let text = "name = \"small\"\ntitle = \"A small one\"\n[twin]\nmachine = \"xeon-e3-1230v5\"\n\
+                device = \"emulated:optane-900p\"\nnumber_ios = 500\n[[sweep]]\nname = \"one\"\n\
+                rw = \"randread\"\nbs = \"4k\"\ncompletion = \"poll\"\n";
+    fs::write(room.path().join("small.toml"), text).expect("written");
+    stdout(room.path(), "lab run small.toml --twin --results one");
+    fs::create_dir(room.path().join("all")).expect("made");
+    let line = "lab merge one --results all";
+    on_a_full_disk(room.path(), line, "cannot write all/records.jsonl");
+    assert!(contents(&room.path().join("all")).is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `joulio bench --plot`: figures of a sweep as a drawing or a page.
 
-use crate::common::{contents, joulio, refused};
+use crate::common::{contents, joulio, refused, unread};
 use std::fs;
 use std::path::Path;
 use tempfile::{TempDir, tempdir};
@@ -106,6 +106,16 @@ fn a_page_has_the_numbers_and_needs_no_network() {
     ] {
         assert!(html.contains(words), "{words}");
     }
+}
+
+#[test]
+fn a_drawing_is_written_also_if_nobody_reads_the_table() {
+    let room = room();
+    let output = unread(room.path(), &format!("{SWEEP} --plot out.svg"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let svg = fs::read_to_string(room.path().join("out.svg")).expect("a file");
+    assert_well_formed(&svg);
 }
 
 #[test]

@@ -48,6 +48,14 @@ pub enum CompareError {
         /// Platform of its runs.
         other_platform: Platform,
     },
+    /// A folder that has runs of several machines at one point, as merged ones may.
+    #[error("{}: its runs are of several machines ({machines}), and a mean of them is of none: name a folder that has the results of one", path.display())]
+    Machines {
+        /// The folder.
+        path: PathBuf,
+        /// Names of the machines.
+        machines: String,
+    },
     /// A folder in which every run is kept apart or was not done.
     #[error("{} has no figures: every run of it is kept apart, or was not done", .0.display())]
     NoFigures(PathBuf),
@@ -152,11 +160,14 @@ pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, C
     let notes = notes(&a, &b);
     let renamed = renamed(&a, &b);
     let (a, b) = (points(&a, &renamed), points(&b, &renamed));
-    if let Some((_, empty)) = [(&a, one), (&b, other)]
-        .into_iter()
-        .find(|(points, _)| points.is_empty())
-    {
-        return Err(CompareError::NoFigures(empty.into()));
+    for (points, path) in [(&a, one), (&b, other)] {
+        if points.is_empty() {
+            return Err(CompareError::NoFigures(path.into()));
+        }
+        if let Some(machines) = points.values().find_map(|runs| several_machines(runs)) {
+            let path = path.into();
+            return Err(CompareError::Machines { path, machines });
+        }
     }
     let mut compared = Vec::new();
     for (key, runs) in &a {
@@ -223,6 +234,12 @@ fn points<'a>(folder: &'a ResultsFolder, renamed: &BTreeSet<&str>) -> Points<'a>
         points.entry(key).or_default().push(record);
     }
     points
+}
+
+/// Returns the machines of `runs`, if they are several.
+fn several_machines(runs: &[&RunRecord]) -> Option<String> {
+    let machines: BTreeSet<&str> = runs.iter().map(|run| run.machine.as_str()).collect();
+    (machines.len() > 1).then(|| machines.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn point(

@@ -48,6 +48,17 @@ pub enum CampaignError {
         .0.display()
     )]
     OtherResults(PathBuf),
+    /// The folder has results of another machine.
+    #[error(
+        "--results {}: its runs are of another machine ({differences}): name another folder, and merge the two",
+        path.display()
+    )]
+    OtherMachine {
+        /// The folder.
+        path: PathBuf,
+        /// Differences between that machine and this one.
+        differences: String,
+    },
     /// The file of records cannot be used.
     #[error(transparent)]
     State(#[from] StateError),

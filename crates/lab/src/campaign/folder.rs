@@ -4,7 +4,8 @@
 use crate::idle_interval::IdleInterval;
 use crate::output_file::replace;
 use crate::record::{Platform, RunRecord};
-use crate::state_file::StateError;
+use crate::state_file::{StateError, text_of_lines};
+use crate::sweep::SweepMachine;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -37,6 +38,10 @@ pub struct ResultsHeader {
     /// Contents of device and machine profiles that are files, by path.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub profiles: Map<String, Value>,
+    /// Machine of the runs, on which alone they are continued. `None` in virtual time, and in merged results of several
+    /// machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<SweepMachine>,
 }
 
 /// A line of a single file of results that is a manifest and not a record.
@@ -114,12 +119,13 @@ impl ResultsFolder {
             path: file.clone(),
             source,
         };
-        let text = match fs::read_to_string(&file) {
+        let bytes = match fs::read(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(FolderError::NoResults(path.into()));
             }
-            text => text.map_err(wrong)?,
+            bytes => bytes.map_err(wrong)?,
         };
+        let text = text_of_lines(bytes).map_err(wrong)?;
         let bad = |line: usize, problem: serde_json::Error| FolderError::Line {
             path: file.clone(),
             line,
@@ -238,7 +244,10 @@ impl ResultsFolder {
         let sessions: String = sessions
             .map(|session| format!("{}\n", serde_json::json!({ "session": session })))
             .collect();
-        let text = self.text()? + &sessions;
+        // This file is passed on, and not continued: the host's name stays here.
+        let mut whole = self.clone();
+        whole.header.machine = None;
+        let text = whole.text()? + &sessions;
         let written = replace(&path, &text);
         written.map_err(|source| FolderError::Io {
             path: path.clone(),
@@ -271,16 +280,16 @@ fn latest(records: Vec<RunRecord>) -> Vec<RunRecord> {
 
 fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
     let path = path.join(MANIFESTS);
-    let text = match fs::read_to_string(&path) {
+    let bytes = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(FolderError::Io { path, source }),
-        Ok(text) => text,
+        Ok(bytes) => bytes,
     };
-    // Skips an incomplete last line.
-    let whole = text
-        .split_inclusive('\n')
-        .filter_map(|line| line.strip_suffix('\n'));
+    // Skips incomplete lines, which may end within a character.
+    let whole = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter_map(|line| line.strip_suffix(b"\n"));
     Ok(whole
-        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter_map(|line| serde_json::from_slice(line).ok())
         .collect())
 }

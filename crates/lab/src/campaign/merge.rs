@@ -33,16 +33,26 @@ pub enum MergeError {
         /// Name of the run.
         run: String,
     },
-    /// The merged results cannot be written.
+    /// The merged results cannot be written where they should be.
     #[error("--results: {0}")]
     Output(#[from] OutputFileError),
+    /// Writing the merged results failed; one of the files may have been written.
+    #[error("--results: {0}")]
+    Write(OutputFileError),
+}
+
+impl MergeError {
+    /// Returns true if nothing was written.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, MergeError::Write(_))
+    }
 }
 
 /// Merges the records and manifests of `folders` into the folder `into`; returns the number of records. The result does
 /// not depend on the order of `folders`.
 ///
 /// # Errors
-/// The folders belong to different campaigns, or have different results of one run.
+/// The folders belong to different campaigns, or have different results of one run, or writing fails.
 pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usize, MergeError> {
     let mut merged: Option<ResultsFolder> = None;
     let mut from: BTreeMap<RecordKey, (PathBuf, RunRecord)> = BTreeMap::new();
@@ -54,6 +64,9 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
             Some(first) => {
                 check_alike(first, &folder)?;
                 first.header.profiles.extend(folder.header.profiles.clone());
+                if first.header.machine != folder.header.machine {
+                    first.header.machine = None;
+                }
             }
         }
         for record in folder.records {
@@ -84,7 +97,7 @@ pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usi
     // Opens both files before either is written.
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
     for (file, text) in files.iter().zip(texts) {
-        file.write(&text)?;
+        file.write(&text).map_err(MergeError::Write)?;
     }
     Ok(merged.records.len())
 }

@@ -28,7 +28,7 @@ pub use shard::Shard;
 
 use crate::experiment_file::{ExperimentFile, Layers, OnPlatform};
 use crate::record::Platform;
-use crate::sweep::{Axes, PlannedRun};
+use crate::sweep::{Axes, PlannedRun, SweepMachine};
 use serde_json::json;
 
 /// Largest number of runs of a campaign.
@@ -129,6 +129,7 @@ impl Campaign {
             file: self.file.text.clone(),
             sweeps: json!(sweeps.collect::<std::collections::BTreeMap<_, _>>()),
             profiles: profiles.collect(),
+            machine: (!self.in_virtual_time()).then(SweepMachine::here),
         }
     }
 

@@ -87,6 +87,10 @@ impl Campaign {
         let store = RecordStore::open(Some(&records), &header);
         let mut store = store.map_err(|error| match error {
             StateError::Another { .. } => CampaignError::OtherResults(path.into()),
+            StateError::OtherMachine { differences, .. } => CampaignError::OtherMachine {
+                path: path.into(),
+                differences,
+            },
             error => error.into(),
         })?;
         self.check_machine(&store)?;
@@ -172,7 +176,7 @@ impl Campaign {
         }
     }
 
-    /// Checks that existing results are not another machine's.
+    /// Checks that existing results are not another machine's, where their header has none.
     fn check_machine(&self, store: &RecordStore) -> Result<(), CampaignError> {
         if self.in_virtual_time() {
             // A folder may have results of several modelled machines.

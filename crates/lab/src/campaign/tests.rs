@@ -1,3 +1,5 @@
+mod machines;
+
 use super::*;
 use crate::experiment::Silent;
 use crate::experiment::{ExperimentOptions, Observer};
@@ -88,10 +90,13 @@ fn a_manifest_that_was_cut_off_costs_no_other() {
     add(1);
     add(2);
     let whole = fs::read(&file).unwrap();
-    fs::write(&file, &whole[..whole.len() - 4]).unwrap();
-    add(3);
-    let read = ResultsFolder::read(folder.path()).unwrap();
-    assert_eq!(read.manifests, [manifest(1), manifest(3)]);
+    // Also within a character.
+    for end in [&b""[..], b"\xc3"] {
+        fs::write(&file, [&whole[..whole.len() - 4], end].concat()).unwrap();
+        add(3);
+        let read = ResultsFolder::read(folder.path()).unwrap();
+        assert_eq!(read.manifests, [manifest(1), manifest(3)]);
+    }
 }
 
 #[test]
@@ -256,6 +261,11 @@ fn a_record_that_was_cut_off_is_done_again() {
         assert!(run(folder.path(), Shard::ALL).done > 0);
         assert_eq!(ResultsFolder::read(folder.path()).unwrap().records, before);
     }
+    // Within a character.
+    fs::write(&path, [text.as_bytes(), b"\"\xc3"].concat()).unwrap();
+    assert_eq!(ResultsFolder::read(folder.path()).unwrap().records, before);
+    assert_eq!(run(folder.path(), Shard::ALL).done, 0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
 
 #[test]

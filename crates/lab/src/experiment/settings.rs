@@ -68,20 +68,30 @@ impl ExperimentSettings {
         &self,
         targets: &[Box<dyn Target>],
     ) -> Result<Vec<SettingCombination>, SettingError> {
-        let disks = disks(targets);
-        let mut all = vec![self.coalesced(targets)?];
-        check_distinct(&self.set)?;
-        for (name, value) in &self.set {
-            for combination in &mut all {
-                combination.add(name, value, &disks)?;
-            }
-        }
-        all = crossed(all, "scheduler", &self.schedulers, &disks)?;
-        all = crossed(all, "max-cstate", &self.max_cstates, &disks)?;
+        let all = self.crossed_with(self.coalesced(targets)?, &disks(targets))?;
         for (knob, value) in all.iter().flat_map(|combination| &combination.knobs) {
             Knobs::at(ROOT).plan(knob, value)?;
         }
         Ok(all)
+    }
+
+    /// Returns `first` with each combination of the settings of `disks` and of the CPUs.
+    fn crossed_with(
+        &self,
+        first: SettingCombination,
+        disks: &[String],
+    ) -> Result<Vec<SettingCombination>, SettingError> {
+        check_distinct(&self.set)?;
+        let mut all = crossed(vec![first], "scheduler", &self.schedulers, disks)?;
+        // The kernel resets other settings of a disk when it changes the disk's scheduler.
+        let (schedulers, others): (Vec<_>, Vec<_>) =
+            self.set.iter().partition(|(name, _)| name == "scheduler");
+        for (name, value) in schedulers.into_iter().chain(others) {
+            for combination in &mut all {
+                combination.add(name, value, disks)?;
+            }
+        }
+        crossed(all, "max-cstate", &self.max_cstates, disks)
     }
 
     /// Returns a combination of the interrupt coalescing alone.
@@ -202,5 +212,38 @@ impl SettingCombination {
             changes.features(controller, request.as_slice())?;
         }
         Ok(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel resets nr_requests and wbt_lat_usec when it changes the scheduler.
+    #[test]
+    fn a_scheduler_is_set_before_what_it_resets() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let settings = |schedulers: &[&str], set: &[(String, String)]| ExperimentSettings {
+            schedulers: schedulers.iter().map(|&name| name.into()).collect(),
+            set: set.to_vec(),
+            ..ExperimentSettings::default()
+        };
+        let (requests, latency) = (pair("nr_requests", "48"), pair("wbt_lat_usec", "0"));
+        let listed = settings(&["kyber", "none"], &[requests.clone(), latency]);
+        let named = settings(&[], &[requests, pair("scheduler", "kyber")]);
+        let disks = ["c".to_owned(), "d".to_owned()];
+        for (given, count, knobs) in [(listed, 2, 6), (named, 1, 4)] {
+            let all = given.crossed_with(SettingCombination::default(), &disks);
+            let all = all.unwrap();
+            assert_eq!(all.len(), count);
+            for combination in all {
+                let names = combination.knobs.iter().map(|(knob, _)| knob.name());
+                let names: Vec<_> = names.collect();
+                assert_eq!(names.len(), knobs);
+                assert_eq!(names[..2], ["scheduler"; 2]);
+                assert!(!names[2..].contains(&"scheduler"), "{names:?}");
+                assert_eq!(combination.values["nr_requests"], "48");
+            }
+        }
     }
 }

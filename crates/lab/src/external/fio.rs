@@ -104,7 +104,7 @@ pub fn job_file(job: &Job, method: Method, device: &Path) -> Result<String, Exte
     }
     put("lat_percentiles", "1".into());
     put("clat_percentiles", "0".into());
-    put("percentile_list", "50:90:99:99.9:99.999".into());
+    put("percentile_list", "50:90:99:99.9:99.99:99.999".into());
     Ok(text)
 }
 
@@ -236,6 +236,8 @@ mod tests {
             // Writes at another offset would destroy other data.
             "offset=8192",
             "random_distribution=zipf:1.2",
+            // All that are read from the report.
+            "percentile_list=50:90:99:99.9:99.99:99.999",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }

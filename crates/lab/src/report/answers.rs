@@ -3,7 +3,7 @@
 use super::data::{Cell, Estimate, ReportData};
 use crate::record::Point;
 use crate::statistics::{SIGNIFICANCE, TTest};
-use joulio_twin::check::judge::{self, Estimates, Verdict};
+use joulio_twin::check::judge::{self, Estimates, JudgedNumber, Verdict};
 use joulio_twin::published::{Paper, PublishedNumber, RunSpec};
 use joulio_workload::{CompletionMode, Metric, ReadWrite};
 use std::cmp::Reverse;
@@ -81,6 +81,20 @@ impl Answers {
         found.map(|number| (number.value, number.to))
     }
 
+    /// Judges `number` by the points of `data` that match its runs; also returns true if one of the values is modelled.
+    ///
+    /// # Errors
+    /// A run has no value, or the runs have energy of unlike boundaries.
+    pub fn number(
+        &self,
+        number: &PublishedNumber,
+        data: &ReportData,
+    ) -> Result<(JudgedNumber, bool), String> {
+        let mut estimates = self.estimates(data);
+        let modelled = estimates.is_modelled(number)?;
+        Ok((judge::number(number, &mut estimates)?, modelled))
+    }
+
     /// Returns access to estimates in `data` by the names of published runs.
     pub fn estimates<'a>(&'a self, data: &'a ReportData) -> OfRecords<'a> {
         OfRecords {
@@ -111,6 +125,19 @@ impl OfRecords<'_> {
     pub fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
         let none = || format!("the run that matches '{run}' has no {metric}");
         self.cell(run)?.estimate(metric).ok_or_else(none)
+    }
+
+    /// Returns true if one of the values that `number` is computed from is modelled.
+    fn is_modelled(&self, number: &PublishedNumber) -> Result<bool, String> {
+        let runs = number.run.iter().chain(&number.minus).chain(&number.over);
+        let found = runs.map(|run| self.found(run, number.metric));
+        let found: Vec<Estimate> = found.collect::<Result<_, _>>()?;
+        if let [first, rest @ ..] = found.as_slice()
+            && !rest.iter().all(|other| first.is_of_boundary(other))
+        {
+            return Err("its runs have energy of unlike boundaries".into());
+        }
+        Ok(found.iter().any(|one| one.modelled))
     }
 }
 

@@ -13,7 +13,6 @@ use super::words;
 use crate::idle_interval::IdleInterval;
 use crate::record::{Platform, RunRecord};
 use joulio_model::MachineProfile;
-use joulio_twin::check::judge;
 use joulio_twin::published::{Basis, Paper};
 use serde::Serialize;
 
@@ -124,6 +123,8 @@ pub struct NumberLine {
     pub here: f64,
     /// Half of its 95 % interval; `None`: a single run, or virtual time.
     pub half: Option<f64>,
+    /// True if one of the values of the result is modelled.
+    pub modelled: bool,
     /// Percent by which the result differs from the published number; for a gain in percent, the difference of the
     /// gains.
     pub error_percent: f64,
@@ -362,7 +363,7 @@ fn apart(data: &ReportData) -> Vec<Apart> {
 fn numbers(answers: &Answers, data: &ReportData) -> Vec<NumberLine> {
     let numbers = answers.paper().into_iter().flat_map(|paper| &paper.number);
     let line = |number| {
-        let judged = judge::number(number, &mut answers.estimates(data)).ok()?;
+        let (judged, modelled) = answers.number(number, data).ok()?;
         let half = judged.estimate.half;
         Some(NumberLine {
             what: number.what.clone(),
@@ -371,6 +372,7 @@ fn numbers(answers: &Answers, data: &ReportData) -> Vec<NumberLine> {
             published_to: number.to,
             here: judged.estimate.value,
             half: Some(half).filter(|half| half.is_finite() && *half > 0.0),
+            modelled,
             error_percent: judged.error * 100.0,
             allowed_percent: tolerance(&judged) * 100.0,
             outcome: judged.within(tolerance(&judged)).into(),

@@ -136,7 +136,7 @@ pub fn table_csv(table: &Table) -> String {
                     optional(change.interval.map(|ends| ends.0)),
                     optional(change.interval.map(|ends| ends.1)),
                     String::new(),
-                    String::new(),
+                    change.modelled.to_string(),
                     optional(change.p),
                     optional(change.published),
                     String::new(),

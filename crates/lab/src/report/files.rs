@@ -11,18 +11,35 @@ use std::path::{Path, PathBuf};
 
 /// Reason why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
-pub struct WriteError {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// Error of the operating system.
-    pub source: io::Error,
+pub enum WriteError {
+    /// The folder cannot be made, and nothing was written.
+    #[error("{}: {source}: name another folder by --output", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+}
+
+impl WriteError {
+    /// Returns true if nothing was written.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, WriteError::Folder { .. })
+    }
 }
 
 /// Writes `report` to the new or existing `folder`: `report.html`, which needs no other file, `report.json`,
 /// `report.md`, and in `data/` a CSV file of each table and figure. Existing files of these names are replaced. Returns
 /// the path of the page.
-/// are replaced. Returns the page's path.
 ///
 /// # Errors
 /// A file or folder cannot be written.
@@ -30,9 +47,12 @@ pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
     let data = folder.join("data");
     let failed = |path: &Path| {
         let path = path.to_owned();
-        move |source| WriteError { path, source }
+        move |source| WriteError::File { path, source }
     };
-    fs::create_dir_all(&data).map_err(failed(&data))?;
+    fs::create_dir_all(&data).map_err(|source| WriteError::Folder {
+        path: data.clone(),
+        source,
+    })?;
     let put = |path: PathBuf, text: &str| replace(&path, text).map_err(failed(&path));
     let json = serde_json::to_string_pretty(report);
     let json = json.map_err(io::Error::from).map_err(failed(folder))?;

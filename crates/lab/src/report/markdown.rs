@@ -107,12 +107,13 @@ fn cell(value: &Value) -> String {
             )
         }
         Value::Change(change) => {
+            let star = if change.modelled { "\\*" } else { "" };
             let tie = if change.tie { " (tie)" } else { "" };
             let published = change
                 .published
                 .map(|p| format!(" [published {} %]", signed(p)));
             format!(
-                "{}{} %{tie}{}",
+                "{}{star}{} %{tie}{}",
                 signed(change.percent),
                 ends(change.percent, change.interval),
                 published.unwrap_or_default()
@@ -203,9 +204,10 @@ fn of_tiles(text: &mut String, tiles: &Tiles) {
                     Tie::Band => " (tie by the band)",
                     Tie::No | Tie::Unknown => "",
                 };
+                let star = if tile.modelled { "\\*" } else { "" };
                 let ends = ends(tile.value, tile.interval);
                 format!(
-                    "{}{}{ends}{tie}",
+                    "{}{}{star}{ends}{tie}",
                     best.unwrap_or_default(),
                     signed(tile.value)
                 )

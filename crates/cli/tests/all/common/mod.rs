@@ -61,6 +61,18 @@ pub fn begin(line: &str) -> Child {
         .expect("it begins")
 }
 
+/// Returns the end of the command with the arguments in `line` in `room`; nobody reads its standard output.
+pub fn unread(room: &Path, line: &str) -> Output {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    program()
+        .args(line.split_whitespace())
+        .current_dir(room)
+        .stdout(writer)
+        .output()
+        .expect("it begins")
+}
+
 /// Waits until `found` returns a value. The test fails after two minutes, for example because the command has ended
 /// before.
 pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {

@@ -197,7 +197,9 @@ fn mean_of(mean: &Mean) -> Markup {
 
 fn change_of(change: &Change) -> Markup {
     html! {
-        (signed(change.percent)) span.muted { (ends(change.percent, change.interval)) } " %"
+        (signed(change.percent))
+        @if change.modelled { "*" }
+        span.muted { (ends(change.percent, change.interval)) } " %"
         @if change.tie { span.muted { " tie" } }
         @if let Some(published) = change.published {
             span.printed-value { "published " (signed(published)) " %" }

@@ -254,7 +254,11 @@ fn number(line: &NumberLine) -> Markup {
         tr {
             th scope="row" { (line.what) span.muted { (basis) } }
             td { (printed) }
-            td { (short(line.here)) @if let Some(half) = line.half { span.muted { " ± " (short(half)) } } }
+            td {
+                (short(line.here))
+                @if line.modelled { "*" }
+                @if let Some(half) = line.half { span.muted { " ± " (short(half)) } }
+            }
             td { (signed(line.error_percent)) " %" }
             td { (short(line.allowed_percent)) " %" }
             td { span class=(class(line.outcome)) { (words::outcome(line.outcome)) } }

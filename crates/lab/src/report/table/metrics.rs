@@ -172,6 +172,7 @@ impl TableMaker<'_> {
             interval: None,
             p: compared.map(|compared| compared.p),
             tie: false,
+            modelled: here.modelled || there.modelled,
             published: published.map(|(one, other)| percent(one.0 / other.0)),
             samples: [here.values, there.values],
         }))

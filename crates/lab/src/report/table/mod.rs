@@ -91,6 +91,8 @@ pub struct Change {
     pub p: Option<f64>,
     /// True if the difference is not significant.
     pub tie: bool,
+    /// True if one of the values is modelled.
+    pub modelled: bool,
     /// Difference of the published values in percent; `None`: not published.
     pub published: Option<f64>,
 }

@@ -29,11 +29,15 @@ struct File {
 }
 
 fn report(text: &str, records: Vec<RunRecord>) -> Report {
+    report_of("HS22", text, records)
+}
+
+fn report_of(published: &str, text: &str, records: Vec<RunRecord>) -> Report {
     let file: File = toml_edit::de::from_str(text).unwrap();
     let shown = Shown {
         name: "hotstorage22",
         title: "When poll is more energy efficient than interrupt",
-        published: Some("HS22"),
+        published: Some(published),
         sweeps: &[],
         tables: &file.table,
         figures: &file.figure,

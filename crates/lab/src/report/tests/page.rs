@@ -37,6 +37,34 @@ fn a_page_is_whole_and_takes_no_orders_from_a_name() {
 }
 
 #[test]
+fn what_is_computed_from_modelled_values_has_a_star() {
+    let text = |metric: &str| {
+        let table = r#"
+    [[table]]
+    id = "T1"
+    title = "Over interrupts"
+    sweep = "main"
+    rows = "completion"
+    columns = "numjobs"
+    metrics = ["METRIC"]
+    over = { completion = "interrupt" }
+    "#;
+        format!("{TILES}{table}").replace("METRIC", metric)
+    };
+    let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+    records.extend(runs(INTERRUPT, 1, 500.0, 1.0, 40.0));
+    let stars = |metric: &str| {
+        let report = report(&text(metric), records.clone());
+        let csv = table_csv(&set(&report).tables[0]);
+        let mut changes = csv.lines().filter(|line| line.contains("% over"));
+        let stars = markdown(&report).matches("+100.0\\*").count();
+        (stars, changes.any(|line| line.contains(",true,")))
+    };
+    assert_eq!(stars("ios_per_joule"), (2, true));
+    assert_eq!(stars("iops"), (0, false));
+}
+
+#[test]
 fn what_two_machines_have_of_one_platform_has_names_of_its_own() {
     let on = |machine: &str, iops| {
         let mut records = runs(POLL, 1, iops, 0.0, 40.0);

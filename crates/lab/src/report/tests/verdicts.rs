@@ -87,6 +87,58 @@ fn energy_of_unlike_boundaries_is_no_rise() {
 }
 
 #[test]
+fn a_number_of_energy_is_of_one_boundary_and_its_modelled_values_are_marked() {
+    let what = "bfq: J for a million I/Os more than none, around 200 in various cases (write, defaults taken)";
+    let text = format!(
+        r#"
+    [[observation]]
+    id = "O1"
+    text = "It costs more."
+    numbers = ["{what}"]
+    "#
+    );
+    let by = |scheduler: &str, watts: f64| {
+        let mut records = runs(INTERRUPT, 1, 1_000.0, 0.0, watts);
+        for record in &mut records {
+            let factors = [
+                ("scheduler", scheduler),
+                ("rw", "randwrite"),
+                ("engine", "io_uring"),
+                ("device", "optane-p4801x"),
+            ];
+            let factors = factors.map(|(factor, value)| (factor.to_owned(), value.to_owned()));
+            record.point.extend(factors);
+        }
+        records
+    };
+    let both = |bfq: Vec<RunRecord>| {
+        let records = [bfq, by("none", 40.0)].concat();
+        report_of("HS23", &text, records)
+    };
+    let mut bfq = by("bfq", 40.2);
+    let modelled = both(bfq.clone());
+    assert_eq!(set(&modelled).observed[0].outcome, Outcome::Holds);
+    let line = |report: &Report| {
+        let mut numbers = set(report).numbers.clone().into_iter();
+        numbers.find(|line| line.what == what)
+    };
+    assert!(line(&modelled).unwrap().modelled);
+    assert!(page(&modelled).contains("<td>200*"));
+    // A meter at the wall measured bfq, but had failed when none ran.
+    for record in &mut bfq {
+        let figure = &mut record.result.counts.as_mut().unwrap().energy[0];
+        (figure.modelled, figure.band_joules) = (false, None);
+        figure.source = "plug".into();
+    }
+    let unlike = both(bfq);
+    let observed = &set(&unlike).observed[0];
+    let why = &observed.because;
+    assert_eq!(observed.outcome, Outcome::NoData, "{why}");
+    assert!(why.contains("unlike boundaries"), "{why}");
+    assert!(line(&unlike).is_none());
+}
+
+#[test]
 fn the_sources_claims_and_numbers_are_judged_from_records() {
     let text = r#"
     [[observation]]

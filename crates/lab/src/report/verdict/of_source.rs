@@ -137,9 +137,9 @@ impl Judge<'_> {
         let Some(number) = number else {
             return Part::none(what, format!("no number is called '{what}'"));
         };
-        match judge::number(number, &mut self.answers.estimates(self.data)) {
+        match self.answers.number(number, self.data) {
             Err(why) => Part::none(what, why),
-            Ok(judged) => Part {
+            Ok((judged, modelled)) => Part {
                 what: what.to_owned(),
                 outcome: judged.within(tolerance(&judged)).into(),
                 because: format!(
@@ -151,10 +151,7 @@ impl Judge<'_> {
                 off_percent: Some(judged.error * 100.0),
                 known: number.known.clone(),
                 bands_overlap: false,
-                modelled: number.run.iter().any(|run| {
-                    let found = self.answers.estimates(self.data).found(run, number.metric);
-                    found.is_ok_and(|found| found.modelled)
-                }),
+                modelled,
             },
         }
     }

@@ -262,8 +262,7 @@ impl<'a> Changes<'a> {
         if let Some((number, session)) = number.zip(self.session.as_mut())
             && let Some(held) = session.live.fresh(number)
         {
-            // On a full disk it is put back all the same.
-            let _ = session.locked.begin_undoing(held);
+            session.locked.begin_undoing(held);
         }
     }
 

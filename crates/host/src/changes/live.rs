@@ -114,8 +114,7 @@ fn put_back(
 ) -> Result<Vec<String>, String> {
     let locked = journal.lock().map_err(|error| error.to_string())?;
     if held.fresh {
-        // On a full disk it is put back all the same.
-        let _ = locked.begin_undoing(&mut held);
+        locked.begin_undoing(&mut held);
     }
     let lines = held.entry.change.put_back(cancel);
     let lines = lines.map_err(|error| error.to_string())?;

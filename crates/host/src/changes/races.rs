@@ -61,11 +61,24 @@ impl Machine {
         self.begun(wanted).unwrap().leave();
     }
 
+    /// Applies `scheduler` as a change that stays.
+    fn apply(&self, scheduler: &str) -> Result<(), ChangeError> {
+        let mut changes = self.changes().staying();
+        let knob = Knob::queue("d", Setting::Scheduler);
+        let applied = changes.knobs(&self.root(), &[(knob, scheduler)]);
+        changes.leave();
+        applied
+    }
+
+    fn restored(&self) -> Vec<RestoreOutcome> {
+        match self.journal().lock_existing().unwrap() {
+            Some(locked) => restore_left(&locked, |_| true, &Cancel::default()).unwrap(),
+            None => Vec::new(),
+        }
+    }
+
     fn restore(&self) {
-        let Some(locked) = self.journal().lock_existing().unwrap() else {
-            return;
-        };
-        for one in restore_left(&locked, |_| true, &Cancel::default()).unwrap() {
+        for one in self.restored() {
             assert!(!matches!(one, RestoreOutcome::Kept(_)), "{one:?}");
         }
     }
@@ -208,15 +221,7 @@ fn the_last_resort_does_not_wait_for_ever_for_a_change_that_is_being_made() {
 #[test]
 fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
     let machine = Machine::new();
-    let apply = |scheduler: &str| {
-        let mut changes = machine.changes().staying();
-        let knob = Knob::queue("d", Setting::Scheduler);
-        changes
-            .knobs(&machine.root(), &[(knob, scheduler)])
-            .unwrap();
-        changes.leave();
-    };
-    apply("none");
+    machine.apply("none").unwrap();
     // Of another setting, and of the same: each puts back what it found.
     for wanted in [(Setting::Nomerges, "2"), (Setting::Scheduler, "kyber")] {
         let run = machine.begun(&[wanted]).unwrap();
@@ -233,7 +238,7 @@ fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
         ("none", 1)
     );
     // A later one takes its place, and the first value is not forgotten.
-    apply("kyber");
+    machine.apply("kyber").unwrap();
     assert_eq!(
         (machine.values()[0].as_str(), machine.entries()),
         ("kyber", 1)
@@ -248,17 +253,13 @@ fn what_is_to_stay_is_left_by_later_runs_and_put_back_by_restore() {
 fn what_a_scheduler_resets_is_put_back_after_it_also_by_a_later_attempt() {
     let machine = Machine::new();
     let requests = machine.queue("nr_requests");
-    let restored = || {
-        let locked = machine.journal().lock().unwrap();
-        restore_left(&locked, |_| true, &Cancel::default()).unwrap()
-    };
     for by_restore in [false, true] {
         let run = machine.begun(&[(Setting::Scheduler, "kyber")]).unwrap();
         std::fs::remove_file(&requests).unwrap();
         std::os::unix::fs::symlink("/dev/null", &requests).unwrap();
         if by_restore {
             run.leave();
-            let kept = restored();
+            let kept = machine.restored();
             assert!(matches!(&kept[..], [RestoreOutcome::Kept(_)]), "{kept:?}");
         } else {
             assert!(matches!(run.finish(), Err(ChangeError::NotPutBack(_))));
@@ -276,26 +277,17 @@ fn what_a_scheduler_resets_is_put_back_after_it_also_by_a_later_attempt() {
 #[test]
 fn what_stays_beneath_a_living_run_is_not_forgotten() {
     let machine = Machine::new();
-    let apply = |scheduler: &str| {
-        let mut changes = machine.changes().staying();
-        let knob = Knob::queue("d", Setting::Scheduler);
-        let applied = changes.knobs(&machine.root(), &[(knob, scheduler)]);
-        changes.leave();
-        applied
-    };
-    apply("none").unwrap();
+    machine.apply("none").unwrap();
     let run = machine.begun(&[(Setting::Scheduler, "kyber")]).unwrap();
     // Neither a restore nor a later change that stays takes the run's value for somebody else's.
-    let locked = machine.journal().lock().unwrap();
-    let restored = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
+    let restored = machine.restored();
     let busy = |one: &RestoreOutcome| matches!(one, RestoreOutcome::Busy(_));
     assert!(
         restored.len() == 2 && restored.iter().all(busy),
         "{restored:?}"
     );
-    drop(locked);
     assert!(matches!(
-        apply("mq-deadline"),
+        machine.apply("mq-deadline"),
         Err(ChangeError::Journal(JournalError::Busy { .. }))
     ));
     assert_eq!(

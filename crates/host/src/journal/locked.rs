@@ -103,17 +103,14 @@ impl LockedJournal {
         Ok((staged, file))
     }
 
-    /// Records that the change of `held` is about to be undone, where a later attempt has to know it.
-    ///
-    /// # Errors
-    /// The entry cannot be written: the one from before stays.
-    pub(crate) fn begin_undoing(&self, held: &mut HeldEntry) -> Result<(), JournalError> {
-        let Some(change) = held.entry.change.undoing() else {
-            return Ok(());
-        };
-        let mut entry = held.entry.clone();
-        entry.change = change;
-        self.replace(held, &entry)
+    /// Records that the change of `held` is about to be undone, where a later attempt has to know it. If that cannot be
+    /// written, as on a full disk, the entry stays as it is, and the change is to be put back all the same.
+    pub(crate) fn begin_undoing(&self, held: &mut HeldEntry) {
+        if let Some(change) = held.entry.change.undoing() {
+            let mut entry = held.entry.clone();
+            entry.change = change;
+            let _ = self.replace(held, &entry);
+        }
     }
 
     /// Writes `entry` in place of the one in the file of `held`.

@@ -61,8 +61,7 @@ fn restore_entry(
             _ => RestoreOutcome::Kept(error.to_string()),
         });
     }
-    // On a full disk it is put back all the same.
-    let _ = journal.begin_undoing(&mut held);
+    journal.begin_undoing(&mut held);
     let lines = match held.entry.change.put_back(cancel) {
         Ok(lines) => lines,
         Err(error) => return Some(RestoreOutcome::Kept(error.to_string())),

@@ -143,7 +143,6 @@ impl<'a> Changes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::ControllerAddress;
     use crate::journal::Journal;
     use joulio_device::AdminData;
     use joulio_nvme::{Cancel, PowerControl};
@@ -153,13 +152,35 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use zerocopy::FromZeros;
 
-    /// A device whose features are all 0, and which fails each Set Features.
-    struct Failing {
-        identity: Box<IdentifyController>,
-        answers: bool,
+    /// Answer of a device to Set Features.
+    #[derive(Clone, Copy)]
+    enum Answer {
+        Success,
+        Failure,
+        None,
     }
 
-    impl PowerControl for Failing {
+    /// A device whose features are all 0 but for interrupt coalescing, which it keeps.
+    struct Fake {
+        identity: Box<IdentifyController>,
+        coalescing: AtomicU32,
+        answer: Answer,
+    }
+
+    impl Fake {
+        fn answering(answer: Answer) -> (Arc<Fake>, AdminController) {
+            let control = Arc::new(Fake {
+                identity: Box::new(IdentifyController::new_zeroed()),
+                coalescing: AtomicU32::new(0),
+                answer,
+            });
+            let address = "/dev/nvme0".parse().unwrap();
+            let device = AdminController::opened("it", address, control.clone());
+            (control, device)
+        }
+    }
+
+    impl PowerControl for Fake {
         fn device_name(&self) -> &str {
             "it"
         }
@@ -175,46 +196,25 @@ mod tests {
             _: AdminData<'_>,
         ) -> Result<u32, NvmeError> {
             let device = "it".into();
-            match (AdminOpcode(sent.dword0().opc()), self.answers) {
-                (AdminOpcode::SET_FEATURES, true) => Err(NvmeError::Admin {
-                    device,
-                    command,
-                    status: Status::INVALID_FIELD,
-                }),
-                (AdminOpcode::SET_FEATURES, false) => Err(NvmeError::AdminStuck {
-                    device,
-                    command,
-                    milliseconds: 5000,
-                }),
-                _ => Ok(0),
-            }
-        }
-    }
-
-    /// A device with a power state, which keeps its interrupt coalescing.
-    struct Keeping {
-        identity: Box<IdentifyController>,
-        coalescing: AtomicU32,
-    }
-
-    impl PowerControl for Keeping {
-        fn device_name(&self) -> &str {
-            "it"
-        }
-
-        fn identify_controller(&self) -> &IdentifyController {
-            &self.identity
-        }
-
-        fn admin(
-            &self,
-            _: &'static str,
-            sent: Command,
-            _: AdminData<'_>,
-        ) -> Result<u32, NvmeError> {
             if AdminOpcode(sent.dword0().opc()) == AdminOpcode::SET_FEATURES {
-                self.coalescing
-                    .store(sent.cdw10[1].get(), Ordering::Relaxed);
+                let value = sent.cdw10[1].get();
+                match self.answer {
+                    Answer::Success => self.coalescing.store(value, Ordering::Relaxed),
+                    Answer::Failure => {
+                        return Err(NvmeError::Admin {
+                            device,
+                            command,
+                            status: Status::INVALID_FIELD,
+                        });
+                    }
+                    Answer::None => {
+                        return Err(NvmeError::AdminStuck {
+                            device,
+                            command,
+                            milliseconds: 5000,
+                        });
+                    }
+                }
             }
             Ok(self.coalescing.load(Ordering::Relaxed))
         }
@@ -223,12 +223,7 @@ mod tests {
     #[test]
     fn a_feature_that_somebody_else_has_set_since_is_left() {
         let room = tempfile::tempdir().unwrap();
-        let control = Arc::new(Keeping {
-            identity: Box::new(IdentifyController::new_zeroed()),
-            coalescing: AtomicU32::new(0),
-        });
-        let address: ControllerAddress = "/dev/nvme0".parse().unwrap();
-        let device = AdminController::opened("it", address, control.clone());
+        let (control, device) = Fake::answering(Answer::Success);
         let (old, new, theirs) = (0, 0x0107, 0x0203);
         // The second change is made before the first one is put back.
         for value in [0x0505, new] {
@@ -271,13 +266,10 @@ mod tests {
         assert!(why.contains("restarted"), "{why}");
     }
 
-    /// Error of a change of a device that answers or not, and the entries that are left.
-    fn failed(answers: bool) -> (ChangeError, usize) {
+    /// Error of a change of a device with that answer, and the entries that are left.
+    fn failed(answer: Answer) -> (ChangeError, usize) {
         let room = tempfile::tempdir().unwrap();
-        let identity = Box::new(IdentifyController::new_zeroed());
-        let control = Arc::new(Failing { identity, answers });
-        let address = "/dev/nvme0".parse().unwrap();
-        let device = AdminController::opened("it", address, control);
+        let (_, device) = Fake::answering(answer);
         let mut changes = Changes::written_in(Journal::at(room.path()), |_| {});
         let request = FeatureRequest::Coalescing(InterruptCoalescing::new().with_thr(7));
         let error = changes.features(&device, &[request]).unwrap_err();
@@ -287,13 +279,13 @@ mod tests {
 
     #[test]
     fn a_change_without_an_answer_stays_in_the_journal() {
-        let (error, entries) = failed(false);
+        let (error, entries) = failed(Answer::None);
         assert!(error.leaves_changes());
         let text = error.to_string();
         let says = "whether the feature was changed is not known: `joulio restore` sets interrupt coalescing";
         assert!(text.contains(says), "{text}");
         assert_eq!(entries, 1);
-        let (error, entries) = failed(true);
+        let (error, entries) = failed(Answer::Failure);
         assert!(!error.leaves_changes(), "{error}");
         assert_eq!(entries, 0);
     }

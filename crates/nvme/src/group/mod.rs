@@ -243,8 +243,8 @@ impl<D: Device> PollGroup<D> {
 
     /// Makes the calling thread, which must be pinned to a CPU, the one that waits. Policies with user interrupts
     /// need this; without this call the first wait after a change of such policies does the same, and fails if user
-    /// interrupts are unavailable. If several queues use them, the first has its interrupt without the kernel, the others through the kernel's
-    /// handler ([`joulio_wait::Waiter::receive`]).
+    /// interrupts are unavailable. If several queues use them, the first has its interrupt without the kernel, the
+    /// others through the kernel's handler ([`joulio_wait::Waiter::receive`]).
     ///
     /// # Errors
     /// The thread cannot take user interrupts ([`PolicyError::UserInterrupt`]), or a vector cannot be

@@ -4,7 +4,7 @@ use crate::Bench;
 use crate::awaited::awaited;
 use anyhow::{Result, anyhow, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::PollGroup;
+use joulio_nvme::{PollGroup, SharedCacheLine};
 
 /// Reads one block at a time on two queues of each controller, `each` times on every queue. Every completion must
 /// write the word of its queue in the one line, and no other, after the completion is visible; and no eventfd may
@@ -19,6 +19,8 @@ pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
         }
     }
     let mut group = PollGroup::new(queues);
+    // Before the first command: its interrupt must find the line.
+    line(&mut group)?;
     let mut buffers = Vec::new();
     for bench in &of {
         let block = bench.namespace.block_size() as usize;
@@ -59,7 +61,10 @@ pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
 }
 
 fn written<D: Device>(group: &mut PollGroup<D>, index: usize) -> Result<bool> {
+    Ok(line(group)?.take(index))
+}
+
+fn line<D: Device>(group: &mut PollGroup<D>) -> Result<&SharedCacheLine> {
     let line = group.shared_cache_line();
-    let line = line.map_err(|error| anyhow!("no line: {error}"))?;
-    Ok(line.take(index))
+    line.map_err(|error| anyhow!("no line: {error}"))
 }

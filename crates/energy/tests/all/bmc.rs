@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use joulio_energy::{
-    BmcTool, Boundary, Discovery, Fetch, FindingState, How, Meters, Root, Select, Source,
+    BmcTool, Boundary, Discovery, Fetch, FindingState, Meters, Root, Select, Source,
 };
 use joulio_units::Nanos;
 use std::io::{self, ErrorKind};
@@ -130,6 +130,7 @@ fn a_bmc_that_wants_credentials_says_how_to_give_them() {
 #[cfg(feature = "redfish")]
 mod over_the_network {
     use super::*;
+    use joulio_energy::How;
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread::spawn;

@@ -41,14 +41,17 @@ struct Redirected {
 }
 
 impl Interrupt {
-    /// A masked vector, for a policy that only polls.
+    /// A masked vector, for a policy that only polls. Interrupts that its last owner has left are not counted here.
     pub(super) fn masked(vector: Option<Vector>) -> Interrupt {
+        if let Some(vector) = &vector {
+            vector.take();
+        }
         Interrupt {
             vector,
             steps: StepSet::NONE.with(StepKind::Spin),
             masked: true,
             redirected: None,
-            // The vector's last owner may have left an interrupt.
+            // One of the last owner's may still be on its way.
             unclaimed: 1,
             counts: InterruptCounts::default(),
         }
@@ -315,5 +318,41 @@ impl Interrupt {
         self.take();
         let redirected = self.redirected.take();
         (self.vector.take(), redirected.map(|to| to.memory))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_device::VectorControl;
+
+    /// A vector whose table entry nobody reads.
+    struct Ignored;
+
+    impl VectorControl for Ignored {
+        fn set_mask(&self, _: u16, _: bool) -> Result<(), DeviceError> {
+            Ok(())
+        }
+
+        fn redirect(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_interrupt_that_the_last_owner_left_is_not_counted() {
+        let raise = |event: &std::os::fd::OwnedFd| {
+            rustix::io::write(event, &1u64.to_ne_bytes()).unwrap();
+        };
+        let event = Vector::eventfd().unwrap();
+        let signal = event.try_clone().unwrap();
+        raise(&signal);
+        let vector = Vector::new(0, event, Arc::new(Ignored));
+        let mut interrupt = Interrupt::masked(Some(vector));
+        assert!(!interrupt.claim(0));
+        assert_eq!(interrupt.counts().raised, 0);
+        raise(&signal);
+        assert!(interrupt.claim(0));
+        assert_eq!(interrupt.counts().raised, 1);
     }
 }

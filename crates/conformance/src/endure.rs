@@ -1,8 +1,7 @@
 //! I/Os on a faulty device: every command ends once, with its own buffer, and a reported success is true.
 
-use crate::QueueMode;
 use crate::turns::Turns;
-use crate::{Bench, Content};
+use crate::{Bench, Content, Modes};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::{Device, Iova};
 use joulio_nvme::spec::Status;
@@ -69,12 +68,12 @@ struct Run<'a, D: Device> {
 /// Issues `ios` reads and writes of one block each at `depth`, and checks that each ends exactly once.
 pub fn endure<D: Device>(
     bench: &Bench<D>,
-    mode: QueueMode,
+    modes: Modes,
     depth: usize,
     ios: u64,
 ) -> Result<Endured> {
     let mut queue = bench.controller.create_queue_pair(depth)?;
-    queue.set_policy(mode.first())?;
+    queue.set_policy(modes.first()?)?;
     let mut group = PollGroup::new(vec![queue]);
     let block = bench.namespace.block_size() as usize;
     let mut run = Run {
@@ -88,8 +87,8 @@ pub fn endure<D: Device>(
         data: vec![0; block],
         endured: Endured::default(),
     };
-    run.go(&mut group, mode, ios)
-        .with_context(|| format!("{mode:?}, depth {depth}, seed {}", bench.seed))?;
+    run.go(&mut group, modes, ios)
+        .with_context(|| format!("{modes:?}, depth {depth}, seed {}", bench.seed))?;
     let queue = &mut group.queues()[0];
     ensure!(queue.outstanding() == 0, "commands left over");
     ensure!(
@@ -123,8 +122,8 @@ fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<
 }
 
 impl<D: Device> Run<'_, D> {
-    fn go(&mut self, group: &mut PollGroup<D>, mode: QueueMode, ios: u64) -> Result<()> {
-        let mut turns = Turns::begin(mode, group)?;
+    fn go(&mut self, group: &mut PollGroup<D>, modes: Modes, ios: u64) -> Result<()> {
+        let mut turns = Turns::begin(modes, group)?;
         while self.endured.commands < ios || !self.in_flight.is_empty() {
             while self.endured.commands < ios && !self.buffers.is_empty() {
                 self.issue(&mut group.queues()[0])?;

@@ -11,7 +11,7 @@ mod content;
 mod endure;
 mod line;
 mod mixed;
-mod queue_mode;
+mod modes;
 mod turns;
 
 pub use claims::{Claim, STAMPS, claims};
@@ -19,7 +19,7 @@ pub use content::{Content, stamp_lba};
 pub use endure::{Endured, endure};
 pub use line::one_line;
 pub use mixed::mixed;
-pub use queue_mode::QueueMode;
+pub use modes::Modes;
 
 use anyhow::Result;
 use joulio_device::Device;

@@ -1,7 +1,7 @@
 //! Mixed reads, writes and flushes of many sizes; every byte is checked.
 
 use crate::turns::{Turns, arm};
-use crate::{Bench, Content, QueueMode};
+use crate::{Bench, Content, Modes};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
 use joulio_nvme::wait::WaitCounters;
@@ -31,15 +31,15 @@ struct Mixed<'a, D: Device> {
     max_blocks: u64,
 }
 
-/// Runs `ios` I/Os at `depth` on a new queue pair; returns its counters.
+/// Runs `ios` I/Os at `depth` on a new queue pair, in `modes`; returns its counters.
 pub fn mixed<D: Device>(
     bench: &Bench<D>,
-    mode: QueueMode,
+    modes: Modes,
     depth: usize,
     ios: u64,
 ) -> Result<WaitCounters> {
     let mut queue = bench.controller.create_queue_pair(depth)?;
-    queue.set_policy(mode.first())?;
+    queue.set_policy(modes.first()?)?;
     let mut group = PollGroup::new(vec![queue]);
     let bytes = bench.controller.max_transfer().min(128 << 10);
     let block = bench.namespace.block_size();
@@ -54,7 +54,7 @@ pub fn mixed<D: Device>(
         max_blocks: u64::from(bytes / block),
     };
     let mut done = 0;
-    let mut turns = Turns::begin(mode, &mut group)?;
+    let mut turns = Turns::begin(modes, &mut group)?;
     while done < ios {
         let queue = &mut group.queues()[0];
         while run.issued < ios && run.in_flight.len() < depth {

@@ -1,16 +1,17 @@
 //! The completion modes of a run in turn.
 
-use crate::QueueMode;
+use crate::Modes;
 use anyhow::{Result, ensure};
 use joulio_device::Device;
+use joulio_job::CompletionMode;
 use joulio_nvme::PollGroup;
 use joulio_nvme::wait::{AnyPolicy, now};
 use joulio_units::Nanos;
 
-/// Number of completions between two switches of [`QueueMode::Switching`].
+/// Number of completions between two switches of [`Modes::Switching`].
 const SWITCH: u64 = 97;
 
-/// The turns of a mode in a run, on the first queue of a group.
+/// The turns of a run, on the first queue of a group.
 pub(crate) struct Turns {
     switching: bool,
     blocking: bool,
@@ -19,12 +20,12 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Begins the first turn; nothing may be in flight.
-    pub(crate) fn begin<D: Device>(mode: QueueMode, group: &mut PollGroup<D>) -> Result<Turns> {
-        if mode == QueueMode::Interrupt {
+    pub(crate) fn begin<D: Device>(modes: Modes, group: &mut PollGroup<D>) -> Result<Turns> {
+        if modes == Modes::One(CompletionMode::Interrupt) {
             arm(group)?;
         }
         Ok(Turns {
-            switching: mode == QueueMode::Switching,
+            switching: modes == Modes::Switching,
             blocking: false,
             next: SWITCH,
         })

@@ -34,7 +34,7 @@ pub fn claims<D: Device>() -> Vec<Claim<D>> {
         waiting::interrupts_deliver_every_io_with_at_most_one_wake_each,
         waiting::switching_under_load_loses_nothing,
         waiting::hybrid_delivers_every_io_and_sleeps_at_most_once_each,
-        waiting::every_published_policy_delivers_every_io_by_the_steps_it_announced,
+        waiting::every_policy_delivers_every_io_by_the_steps_it_announced,
         spinning::what_a_core_finds_without_blocking_raises_no_interrupt,
         waiting::hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks,
         waiting::polling_after_interrupts_raises_none,

@@ -4,6 +4,7 @@
 use crate::{alone, ios};
 use joulio_conformance::{Bench, claims, one_line};
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
+use joulio_job::CompletionMode;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
 use joulio_nvme::{Controller, ControllerOptions, PollGroup};
@@ -88,6 +89,37 @@ fn contents_are_the_same_without_sgls() {
             println!("{} without SGLs: {report}", claim.name);
         }
     }
+}
+
+/// Policies that every machine can run are run; the others are named with the reason.
+#[test]
+fn no_policy_is_left_out_in_silence() {
+    let _alone = alone();
+    let bench = bench("instant", 512, true).with_ios(200);
+    let mut claims = claims();
+    claims.retain(|claim| claim.name.starts_with("every_policy"));
+    let report = (claims[0].check)(&bench).unwrap();
+    println!("{report}");
+    let of = |mode: CompletionMode| {
+        let mut parts = report.split("; ");
+        parts.find(|part| part.starts_with(&format!("{mode} ")))
+    };
+    let modes = CompletionMode::ALL.into_iter();
+    for mode in modes.filter(|mode| mode.policy().is_some()) {
+        assert!(of(mode).is_some(), "{mode} is not in: {report}");
+    }
+    for mode in [
+        CompletionMode::PollPause(8),
+        CompletionMode::Ehp,
+        CompletionMode::Adaptive,
+    ] {
+        assert!(of(mode).is_some_and(|part| part.ends_with(" blocks")));
+    }
+    let uintr = of(CompletionMode::Uintr);
+    assert_eq!(
+        uintr,
+        Some("uintr left out: claims take no user interrupts")
+    );
 }
 
 /// The claim permits more than the emulated controller does, which deallocates at once.

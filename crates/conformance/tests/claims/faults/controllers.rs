@@ -4,7 +4,8 @@ use super::back_ends::BackEnd;
 use super::scenario::{Scenario, ios, of_status};
 use crate::alone;
 use crate::on_back_ends;
-use joulio_conformance::QueueMode;
+use joulio_conformance::Modes;
+use joulio_job::CompletionMode;
 use joulio_nvme::NvmeError;
 use joulio_nvme::spec::Status;
 
@@ -64,7 +65,7 @@ fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() 
     let _alone = alone();
     // One completion mode is enough, since giving up takes CAP.TO.
     let (endured, faulted) = Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17")
-        .run_all::<B>(QueueMode::Interrupt);
+        .run_all::<B>(CompletionMode::Interrupt.into());
     assert!(faulted.stuck_resets > 0);
     let ended = endured.ended.expect("there is no controller any more");
     assert!(matches!(ended, NvmeError::ResetFailed { .. }), "{ended}");
@@ -76,8 +77,8 @@ fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEn
     let _alone = alone();
     // Again only one completion mode, since the function is reset after CAP.TO. Interrupts, which must arrive again
     // after the reset.
-    let (endured, faulted) =
-        Scenario::of("stuck-reset@#900,cfs@#1000,seed=19").run_all::<B>(QueueMode::Interrupt);
+    let (endured, faulted) = Scenario::of("stuck-reset@#900,cfs@#1000,seed=19")
+        .run_all::<B>(CompletionMode::Interrupt.into());
     assert_eq!((faulted.stuck_resets, faulted.cfs), (1, 1));
     assert!(endured.ended.is_none(), "{endured:?}");
     assert_eq!((endured.faults.resets, endured.kept), (1, 0));
@@ -86,10 +87,10 @@ fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEn
 
 fn a_namespace_that_vanishes_fails_its_io_and_is_reported<B: BackEnd>() {
     let _alone = alone();
-    for mode in QueueMode::ALL {
+    for modes in Modes::EVERY_STEP {
         let scenario = Scenario::of("namespace-removed@#1000,seed=18");
         let (_back_end, bench) = scenario.start::<B>();
-        let endured = scenario.run(&bench, mode, ios());
+        let endured = scenario.run(&bench, modes, ios());
         let gone = of_status(&endured, Status::INVALID_NAMESPACE);
         assert!(gone > 0 && gone == endured.failures(), "{endured:?}");
         let events = bench.controller.events().unwrap();

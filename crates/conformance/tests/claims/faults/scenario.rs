@@ -2,9 +2,10 @@
 
 use super::back_ends::BackEnd;
 use crate::alone;
-use joulio_conformance::{Bench, Endured, QueueMode, endure};
+use joulio_conformance::{Bench, Endured, Modes, endure};
 use joulio_device::Device;
 use joulio_emulator::{Faulted, NamespaceOptions, Options, StoreOptions};
+use joulio_job::CompletionMode;
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
 use joulio_nvme::{Controller, ControllerOptions};
@@ -64,40 +65,41 @@ impl Scenario {
         (back_end, Bench::new(controller, 1, 42).unwrap())
     }
 
-    /// Runs the scenario with `mode`, and returns the results of the driver and the device.
-    pub fn run_all<B: BackEnd>(&self, mode: QueueMode) -> (Endured, Faulted) {
+    /// Runs the scenario in `modes`, and returns the results of the driver and the device.
+    pub fn run_all<B: BackEnd>(&self, modes: Modes) -> (Endured, Faulted) {
         let (back_end, bench) = self.start::<B>();
-        let endured = self.run(&bench, mode, ios());
+        let endured = self.run(&bench, modes, ios());
         let faulted = back_end.faulted();
-        println!("{} under {mode:?}: {endured:?}, {faulted:?}", self.plan);
+        println!("{} under {modes:?}: {endured:?}, {faulted:?}", self.plan);
         if endured.ended.is_none() {
             assert_eq!(endured.commands, ios());
             // The run continues without opening the controller again.
             if !self.plan.contains("namespace-removed") {
-                assert_eq!(self.run(&bench, QueueMode::Poll, 200).commands, 200);
+                let again = self.run(&bench, CompletionMode::Poll.into(), 200);
+                assert_eq!(again.commands, 200);
             }
         }
         (endured, faulted)
     }
 
     /// Issues `ios` I/Os, each of which ends once, and adds them to the totals.
-    pub fn run<D: Device>(&self, bench: &Bench<D>, mode: QueueMode, ios: u64) -> Endured {
-        let endured = endure(bench, mode, DEPTH, ios).unwrap_or_else(|error| {
-            panic!("{} under {mode:?}: {error:#}", self.plan);
+    pub fn run<D: Device>(&self, bench: &Bench<D>, modes: Modes, ios: u64) -> Endured {
+        let endured = endure(bench, modes, DEPTH, ios).unwrap_or_else(|error| {
+            panic!("{} under {modes:?}: {error:#}", self.plan);
         });
         let ended = endured.completed + endured.failures();
-        assert_eq!(ended, endured.commands, "{} under {mode:?}", self.plan);
+        assert_eq!(ended, endured.commands, "{} under {modes:?}", self.plan);
         // For `./test endure`, which adds these up.
         println!("\ntotals: {} issued, {ended} ended", endured.commands);
         endured
     }
 
-    /// Runs the scenario with every completion mode.
-    pub fn all<B: BackEnd>(&self, check: impl Fn(QueueMode, &Endured, &Faulted)) {
+    /// Runs the scenario in each of [`Modes::EVERY_STEP`].
+    pub fn all<B: BackEnd>(&self, check: impl Fn(Modes, &Endured, &Faulted)) {
         let _alone = alone();
-        for mode in QueueMode::ALL {
-            let (endured, faulted) = self.run_all::<B>(mode);
-            check(mode, &endured, &faulted);
+        for modes in Modes::EVERY_STEP {
+            let (endured, faulted) = self.run_all::<B>(modes);
+            check(modes, &endured, &faulted);
         }
     }
 }

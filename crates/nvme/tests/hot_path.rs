@@ -1,4 +1,7 @@
 //! What an I/O must not do, however the core waits for it, and the memory that a queue pair may use.
+//!
+//! Allocations are counted with every policy that this CPU and the emulated device can do; the others are printed
+//! with the reason.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -114,6 +117,7 @@ fn a_turn_of_a_reactor_allocates_nothing() {
 
 #[test]
 fn no_policy_allocates_while_it_waits() {
+    policies::print_lacking();
     for (which, policy) in policies::at_hand().iter().enumerate() {
         for queues in [1, 2] {
             let name = policy.name();

@@ -1,6 +1,6 @@
-//! The system calls of an I/O with every policy: none to poll, and otherwise those that the counters explain.
+//! The system calls of an I/O with every policy that this CPU and the emulated device can do: none to poll, and
+//! otherwise those that the counters explain. The other policies are printed with the reason.
 //!
-//! The test runs itself under `strace`, with a file for each thread. The file of the driver's thread contains
 //! The test runs itself under `strace`, with a file for each thread. The file of the driver's thread contains
 //! marks, which are writes to /dev/null. Not under QEMU's user emulation, whose own system calls `strace` would
 //! count.
@@ -49,10 +49,7 @@ fn each_policy_makes_the_system_calls_that_its_counters_explain() {
         println!("{count:?}");
         count.check();
     }
-    println!(
-        "not counted, for this CPU or the emulated device lacks what they take: {:?}",
-        policies::lacking()
-    );
+    policies::print_lacking();
 }
 
 /// Waits with every step, and writes the counters between marks that the tracer sees.

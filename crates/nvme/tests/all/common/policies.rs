@@ -2,7 +2,7 @@
 
 use super::Spy;
 use joulio_emulator::Stepper;
-use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, PollPause, SkiRental, Waiter};
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, PollPause, SkiRental, StepKind, Waiter};
 use joulio_nvme::{Controller, PollGroup};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,21 +21,35 @@ fn all() -> Vec<AnyPolicy> {
     all
 }
 
-/// Returns true if this CPU has the steps of `policy`, and the emulated device its interrupts: user interrupts need
-/// a real device, and a waiter has them only while it is attached to one.
-fn runs_here(policy: &AnyPolicy) -> bool {
-    policy.steps().and(Waiter::new().can()) == policy.steps() && !policy.asks_others()
+/// Returns why `policy` cannot run here; `None`: it can.
+fn lacks(policy: &AnyPolicy) -> Option<String> {
+    if policy.asks_others() {
+        return Some("a queue does not know which threads are runnable".into());
+    }
+    let (steps, waiter) = (policy.steps(), Waiter::new());
+    let mut kinds = StepKind::ALL.into_iter();
+    let kind = kinds.find(|&kind| steps.has(kind) && !waiter.can().has(kind))?;
+    Some(match kind {
+        // They need a real device, and a waiter has them only while it is attached to one.
+        StepKind::UserInterrupt => "the emulated device raises no user interrupts".into(),
+        kind => waiter.lacks(kind),
+    })
 }
 
 /// Returns all policies that run here.
 pub fn at_hand() -> Vec<AnyPolicy> {
-    all().into_iter().filter(runs_here).collect()
+    let mut all = all();
+    all.retain(|policy| lacks(policy).is_none());
+    all
 }
 
-/// Returns the names of the other policies.
-pub fn lacking() -> Vec<String> {
-    let lacking = all().into_iter().filter(|policy| !runs_here(policy));
-    lacking.map(|policy| policy.name().into_owned()).collect()
+/// Prints the names of the other policies, each with the reason.
+pub fn print_lacking() {
+    for policy in all() {
+        if let Some(why) = lacks(&policy) {
+            println!("not counted: {}: {why}", policy.name());
+        }
+    }
 }
 
 /// A group whose waits are tested, with its controller.

@@ -16,7 +16,7 @@ use joulio_lab::stat::{
 };
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
-use out::{Look, Out};
+use out::{Out, TableOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -176,12 +176,12 @@ pub fn run(args: &StatArgs) -> Outcome {
     let (model, model_notes) = model.transpose().map_err(Failure::input)?.unzip();
     let (baseline, mut notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     notes.extend(model_notes.into_iter().flatten());
-    let look = Look {
+    let options = TableOptions {
         timestamps: args.timestamps,
         active_alone: args.active_alone,
         kilobytes: args.kilobytes,
     };
-    let mut out = Out::new(args.output.format(), outputs, notes, look)?;
+    let mut out = Out::new(args.output.format(), outputs, notes, options)?;
     let stop = stop_on_signals()?;
     let meterless = discovery.meters.is_empty();
     let counted_too = counted_with_command(&discovery.meters.about());

@@ -100,24 +100,24 @@ pub enum VolumeError {
         known: u32,
     },
     /// The device is too small for a volume.
-    #[error("the device has {bytes} bytes, and a volume needs {least} at least")]
+    #[error("the device has {bytes} bytes, and a volume needs {min} at least")]
     TooSmall {
         /// Size in bytes.
         bytes: u64,
-        /// Least size of a volume in bytes.
-        least: u64,
+        /// Smallest size of a volume in bytes.
+        min: u64,
     },
     /// The size is not possible for a volume.
-    #[error("{what} of {bytes} bytes: it must be a power of two from {least} to {most}")]
+    #[error("{what} of {bytes} bytes: it must be a power of two from {min} to {max}")]
     Size {
         /// Name of the size.
         what: &'static str,
         /// The size.
         bytes: u64,
-        /// Least possible size.
-        least: u64,
-        /// Largest possible size.
-        most: u64,
+        /// Smallest possible size in bytes.
+        min: u64,
+        /// Largest possible size in bytes.
+        max: u64,
     },
     /// The data on the device is inconsistent.
     #[error("the volume is damaged: {0}")]
@@ -126,11 +126,11 @@ pub enum VolumeError {
     #[error("an earlier change of the volume could not be written: close it and open it again")]
     Failed,
     /// The offset is beyond the largest possible file.
-    #[error("a file can have {most} bytes: an end at {end} is beyond")]
+    #[error("a file can have {max} bytes: an end at {end} is beyond")]
     TooLarge {
         /// End of the range in bytes.
         end: u64,
-        /// Most bytes of a file.
-        most: u64,
+        /// Largest possible size of a file in bytes.
+        max: u64,
     },
 }

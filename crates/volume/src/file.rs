@@ -177,9 +177,9 @@ impl<S: BlockStore> VolumeFile<S> {
     /// Allocates units to the file for `end` bytes.
     fn reserve(&self, end: u64) -> Result<(), VolumeError> {
         let layout = &self.volume.layout;
-        let most = layout.max_file();
-        if end > most {
-            return Err(VolumeError::TooLarge { end, most });
+        let max = layout.max_file();
+        if end > max {
+            return Err(VolumeError::TooLarge { end, max });
         }
         let units = end.div_ceil(layout.unit);
         let extend = || self.volume.catalog().extend(self.id, units, layout.unit);

@@ -44,13 +44,13 @@ impl Layout {
         let block = u64::from(block);
         let bytes = block.saturating_mul(blocks);
         let align = ALIGN.max(block);
-        let size = |what, bytes: u64, (least, most): (u64, u64)| {
-            let fits = bytes.is_power_of_two() && (least..=most).contains(&bytes);
+        let size = |what, bytes: u64, (min, max): (u64, u64)| {
+            let fits = bytes.is_power_of_two() && (min..=max).contains(&bytes);
             fits.then_some(bytes).ok_or(VolumeError::Size {
                 what,
                 bytes,
-                least,
-                most,
+                min,
+                max,
             })
         };
         let unit = size(
@@ -65,8 +65,8 @@ impl Layout {
         let units_start = (align + 2 * region).next_multiple_of(unit);
         let units = bytes.saturating_sub(units_start) / unit;
         if units == 0 {
-            let least = units_start + unit;
-            return Err(VolumeError::TooSmall { bytes, least });
+            let min = units_start + unit;
+            return Err(VolumeError::TooSmall { bytes, min });
         }
         Ok(Layout {
             id,

@@ -23,12 +23,12 @@ pub struct Out {
     /// Notes on the idle baseline, which are printed once.
     notes: Vec<String>,
     metrics: Option<Metrics>,
-    look: Look,
+    options: TableOptions,
 }
 
 /// Options for the tables' lines.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Look {
+pub struct TableOptions {
     /// True to print the time of day above each interval, as with `iostat -t`.
     pub timestamps: bool,
     /// True to leave out devices without I/O in the interval, as with `iostat -z`.
@@ -44,7 +44,7 @@ impl Out {
         format: Format,
         outputs: MetricsOutputs<'_>,
         notes: Vec<String>,
-        look: Look,
+        options: TableOptions,
     ) -> Result<Out, Failure> {
         let mut metrics = match outputs.file.is_some() || outputs.listen.is_some() {
             true => Some(Metrics::open(outputs).map_err(Failure::input)?),
@@ -58,10 +58,10 @@ impl Out {
         }
         Ok(Out {
             format,
-            tables: Tables::new(look.kilobytes),
+            tables: Tables::new(options.kilobytes),
             notes,
             metrics,
-            look,
+            options,
         })
     }
 
@@ -133,9 +133,9 @@ impl Out {
     pub fn show(&mut self, mut report: StatReport) -> Outcome {
         match self.format {
             Format::Normal => {
-                let time = self.look.timestamps;
+                let time = self.options.timestamps;
                 let time = time.then(|| format!("\n{}", report.date()));
-                let table = match self.look.active_alone {
+                let table = match self.options.active_alone {
                     true => self.tables.show(&active(&report)),
                     false => self.tables.show(&report),
                 };

@@ -33,7 +33,7 @@ pub enum AlignError {
     },
     /// The marker is not in the trace.
     #[error(
-        "marker {marker} is not in the log: its best correlation is {correlation:.2}, and {least:.2} is \
+        "marker {marker} is not in the log: its best correlation is {correlation:.2}, and {min:.2} is \
          needed (another log, a wrong date order, a load on the machine, a meter of something else?)"
     )]
     Weak {
@@ -41,8 +41,8 @@ pub enum AlignError {
         marker: usize,
         /// Best correlation; zero where there are no samples.
         correlation: f64,
-        /// Correlation needed.
-        least: f64,
+        /// Lowest correlation at which a marker counts as found.
+        min: f64,
     },
     /// The markers fit the trace in more than one place.
     #[error(

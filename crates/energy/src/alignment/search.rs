@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
         AlignError::Weak {
             marker: at + 1,
             correlation,
-            least: self.limits.correlation,
+            min: self.limits.correlation,
         }
     }
 

@@ -453,7 +453,7 @@ fn check_cap(all: &[Assessment], options: &AdviceOptions, boundary: Boundary) ->
         (Some(cap), Some((one, watts))) => AdviseError::Cap {
             cap,
             boundary,
-            least: name(&one.candidate),
+            candidate: name(&one.candidate),
             watts: Watts(watts),
         },
         _ => AdviseError::Unavailable("none has figures".into()),

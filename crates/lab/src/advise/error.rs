@@ -87,7 +87,7 @@ pub enum AdviseError {
     },
     /// A cap that every candidate exceeds.
     #[error(
-        "--cap {cap}: every candidate draws more at the {boundary}: the least, {least}, draws {:.1} W: allow more",
+        "--cap {cap}: every candidate draws more at the {boundary}: the least, {candidate}, draws {:.1} W: allow more",
         watts.0
     )]
     Cap {
@@ -96,7 +96,7 @@ pub enum AdviseError {
         /// Boundary of the watts.
         boundary: Boundary,
         /// The candidate that draws the least.
-        least: String,
+        candidate: String,
         /// The lowest power of all candidates.
         watts: Watts,
     },

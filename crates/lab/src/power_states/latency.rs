@@ -74,7 +74,7 @@ pub struct MeasuredLatencies {
 
 /// Shortest times of the sequences of one power state.
 #[derive(Clone, Copy, Debug)]
-struct Least {
+struct ShortestTimes {
     /// Read after a rest in the state.
     first_read: Nanos,
     /// Time from setting the state, in power state 0, to the end of a read sent at once.
@@ -83,9 +83,9 @@ struct Least {
     left: Nanos,
 }
 
-impl Default for Least {
-    fn default() -> Least {
-        Least {
+impl Default for ShortestTimes {
+    fn default() -> ShortestTimes {
+        ShortestTimes {
             first_read: Nanos::MAX,
             entered: Nanos::MAX,
             left: Nanos::MAX,
@@ -110,7 +110,7 @@ pub fn measure_latencies<D: StatefulDrive>(
     rounds: u32,
 ) -> Result<MeasuredLatencies, D::Error> {
     let mut reads = vec![Vec::new(); states.len()];
-    let mut least = vec![Least::default(); states.len()];
+    let mut least = vec![ShortestTimes::default(); states.len()];
     let awake = states.first().map_or(Nanos::ZERO, |state| state.settle);
     for _ in 0..rounds {
         for ((state, least), reads) in states.iter().zip(&mut least).zip(&mut reads) {

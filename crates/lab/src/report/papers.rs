@@ -71,7 +71,7 @@ impl PaperItem {
     }
 
     /// Returns the findings to show: those with data, or all if none has data.
-    pub fn told(&self) -> Vec<&PaperFinding> {
+    pub fn shown(&self) -> Vec<&PaperFinding> {
         let with_data: Vec<_> = self.found.iter().filter(|one| one.data).collect();
         match with_data.is_empty() {
             true => self.found.iter().collect(),
@@ -123,11 +123,11 @@ pub fn papers(items: &[PaperItem]) -> String {
                 "\n## {last}\n\n| | what it shows | command | here |\n|---|---|---|---|"
             );
         }
-        let told = item.told();
-        let commands = told.iter().flat_map(|one| &one.commands);
+        let shown = item.shown();
+        let commands = shown.iter().flat_map(|one| &one.commands);
         let mut commands: Vec<String> = commands.map(|one| format!("`{one}`")).collect();
         commands.dedup();
-        let found: Vec<String> = told.iter().map(|one| one.text()).collect();
+        let found: Vec<String> = shown.iter().map(|one| one.text()).collect();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",

@@ -63,7 +63,7 @@ impl Words {
 pub fn svg(plot: &Plot) -> String {
     let mut blocks = vec![head(plot)];
     for (nth, group) in plot.groups.iter().enumerate() {
-        blocks.push(told(group));
+        blocks.push(group_heading(group));
         blocks.extend(rows(group, nth));
     }
     let (inside, height) = stack(blocks);
@@ -116,7 +116,7 @@ fn head(plot: &Plot) -> Block {
 }
 
 /// Returns the text on the machine and devices of a group's runs.
-fn told(group: &PlotGroup) -> Block {
+fn group_heading(group: &PlotGroup) -> Block {
     let on = format!("{}, {}", words::platform(group.platform), group.machine);
     let mut blocks = vec![lines(&on, Words::Plain, INNER)];
     let apart = group.apart.iter();

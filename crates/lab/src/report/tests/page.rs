@@ -192,20 +192,20 @@ fn a_command_makes_the_records_on_a_platform_that_has_them() {
 }
 
 #[test]
-fn of_several_platforms_those_with_data_are_told() {
+fn of_several_platforms_those_with_data_are_shown() {
     let empty = report(
         &LINES.replace("\"main\"", "\"elsewhere\""),
         runs(POLL, 1, 1.0, 0.1, 40.0),
     );
     let item = &PaperItem::all(&empty)[0];
-    assert_eq!(item.told().len(), 1);
+    assert_eq!(item.shown().len(), 1);
     let mut both = item.clone();
     both.found.push(PaperFinding {
         platform: Platform::Twin,
         data: true,
         ..item.found[0].clone()
     });
-    let told: Vec<_> = both.told().iter().map(|one| one.platform).collect();
-    assert_eq!(told, [Platform::Twin]);
+    let shown: Vec<_> = both.shown().iter().map(|one| one.platform).collect();
+    assert_eq!(shown, [Platform::Twin]);
     assert!(papers(&[both]).contains("| twin: **data, no verdict**"));
 }

@@ -21,7 +21,7 @@
 
 #include "internal.h"
 
-#define LONGEST_NS (60 * NSEC_PER_SEC)
+#define MAX_DELAY_NS (60 * NSEC_PER_SEC)
 
 struct source {
 	unsigned int irq;
@@ -81,7 +81,7 @@ static void source_breakpoint(struct perf_event *event, struct perf_sample_data 
 
 static long source_raise_after(struct source *source, u64 ns)
 {
-	if (ns > LONGEST_NS)
+	if (ns > MAX_DELAY_NS)
 		return -EINVAL;
 	if (ns)
 		hrtimer_start(&source->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_HARD);

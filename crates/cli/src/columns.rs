@@ -217,7 +217,7 @@ fn fitting(
     let mut words: Vec<usize> = (0..left).map(width_of).collect();
     // To make room for the first columns of figures, words are cut, the longest first.
     let taken = |words: &[usize]| words.iter().map(|width| width + BETWEEN).sum::<usize>();
-    for (figures, shortest) in [(FIGURES, CUT), (1, SHORTEST)] {
+    for (figures, shortest) in [(FIGURES, CUT), (1, MIN_WORD_CHARS)] {
         let first = by_rank.iter().take(figures);
         let first = first.map(|group| of_group(group)).sum::<usize>();
         while taken(&words) + first > width {
@@ -244,7 +244,7 @@ const FIGURES: usize = 4;
 /// Smallest number of characters to which a word is cut for these columns.
 const CUT: usize = 20;
 /// Smallest number of characters to which a word is cut for a single column.
-const SHORTEST: usize = 8;
+const MIN_WORD_CHARS: usize = 8;
 
 /// Returns true if `name` stands for `heading`: with or without its unit, in any case, with underscores or spaces.
 pub fn is_named(heading: &str, name: &str) -> bool {

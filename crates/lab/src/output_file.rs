@@ -271,10 +271,10 @@ fn folder(path: &Path) -> &Path {
 /// it is dropped. It is locked while it is written. Unlocked ones are leftovers of killed commands and are removed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     // The path's name may have the file system's largest length, and this name is longer.
-    const LONGEST: usize = 200;
+    const MAX_PREFIX_BYTES: usize = 200;
     let name = path.file_name().unwrap_or_default().as_bytes();
     let mut prefix = OsString::from(".");
-    prefix.push(OsStr::from_bytes(&name[..name.len().min(LONGEST)]));
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(MAX_PREFIX_BYTES)]));
     sweep(folder(path), &prefix);
     loop {
         let new = tempfile::Builder::new()

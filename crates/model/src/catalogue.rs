@@ -70,7 +70,7 @@ pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
 }
 
 /// Largest size of a file in bytes, many times that of any profile.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Reads the file at `path`; refuses one that is too large or not regular, since a device or a pipe may never end.
 pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
@@ -80,7 +80,7 @@ pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
         if !meta.is_file() {
             return refuse("not a regular file");
         }
-        if meta.len() > LARGEST {
+        if meta.len() > MAX_FILE_BYTES {
             return refuse("too large for a profile");
         }
         fs::read_to_string(path)

@@ -4,7 +4,7 @@ use crate::TwinError;
 use crate::event_queue::EventQueue;
 use crate::run_queue::Turn;
 use crate::runner::{Runner, TakesTurns};
-use crate::stop::{LONGEST, Stop};
+use crate::stop::{MAX_RUN_TIME, Stop};
 use crate::thread::JobThread;
 use crate::world::World;
 use joulio_units::Nanos;
@@ -64,7 +64,7 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
             CoreThreads::One(job, number) => {
                 stop.check(rings.max(1))?;
                 let next = job.until_ring(at, rings, &mut world.seat(job.cpu));
-                if next <= LONGEST && job.goes_on() {
+                if next <= MAX_RUN_TIME && job.goes_on() {
                     return Ok(Some((next, *number)));
                 }
                 match job.refused(world.machine) {
@@ -111,7 +111,7 @@ impl Several<'_, '_> {
                 Runner::OtherIrqs(irqs) => irqs.step(at, &mut world.seat(irqs.cpu)),
             };
             match next {
-                Some(next) if next > LONGEST => return Err(TwinError::TooLong),
+                Some(next) if next > MAX_RUN_TIME => return Err(TwinError::TooLong),
                 Some(next) => self.events.add(next, place),
                 None => {
                     if let Some(error) = thread.refused(world.machine) {
@@ -154,7 +154,7 @@ fn turn<T: TakesTurns>(
         }
     }
     // The thread goes on as long as nothing else happens on the core, and its CPU is not taken from it.
-    let limit = events.next().min(LONGEST);
+    let limit = events.next().min(MAX_RUN_TIME);
     let next = thread.steps(at, limit, &mut seat);
     if T::IS_JOB && next.is_none() {
         seat.cpu.jobs -= 1;

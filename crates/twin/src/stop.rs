@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Latest time that a run may reach, in nanoseconds: six days. The sum of two such times still fits an event.
-pub(crate) const LONGEST: Nanos = Nanos(MAX_TIME.0 / 2);
+pub(crate) const MAX_RUN_TIME: Nanos = Nanos(MAX_TIME.0 / 2);
 
 /// Number of turns between two reads of the flag.
 const INTERVAL: u32 = 1 << 14;

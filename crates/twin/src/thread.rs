@@ -16,7 +16,7 @@ use crate::path::Path;
 use crate::seat::Seat;
 use crate::setup::Coalescing;
 use crate::step_costs::StepCosts;
-use crate::stop::LONGEST;
+use crate::stop::MAX_RUN_TIME;
 use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Policy, Slept, Step, StepKind, StepSet, WaitCounters};
@@ -343,7 +343,7 @@ impl<'a> JobThread<'a> {
         mut rings: u32,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        while at <= LONGEST && self.phase != ThreadPhase::Ended {
+        while at <= MAX_RUN_TIME && self.phase != ThreadPhase::Ended {
             if self.phase == ThreadPhase::Ring {
                 if rings == 0 {
                     break;
@@ -368,7 +368,7 @@ impl<'a> JobThread<'a> {
         }
         if phase == ThreadPhase::Wait {
             (phase, at) = self.wait::<SHAPE>(at, seat);
-            if at > LONGEST {
+            if at > MAX_RUN_TIME {
                 self.phase = phase;
                 return at;
             }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Longest time that a call may take, whatever the device does: some resets, each with all its time limits.
-const LONGEST: Nanos = Nanos::from_millis(3_600_000);
+const MAX_CALL_TIME: Nanos = Nanos::from_millis(3_600_000);
 /// Time by which a wait may end later than requested when no reset came between: an interrupt that is not delivered
 /// yet, the admin commands of a check.
 const LATE: Nanos = Nanos::from_millis(250);
@@ -177,10 +177,10 @@ impl<'a> Caller<'a> {
             kept += usize::from(end(open, queue, done));
         });
         let time = now() - start;
-        assert!(time <= LONGEST, "{time:?}");
+        assert!(time <= MAX_CALL_TIME, "{time:?}");
         let is_end = result.as_ref().is_err_and(is_end);
         if !is_end && resets == self.controller.resets() {
-            let requested = deadline.map_or(LONGEST, |deadline| deadline - start);
+            let requested = deadline.map_or(MAX_CALL_TIME, |deadline| deadline - start);
             assert!(time <= requested + LATE, "{time:?} of {requested:?}");
         }
         assert!(is_end || kept == 0, "a buffer was kept");

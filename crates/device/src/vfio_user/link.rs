@@ -26,7 +26,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Longest time that the peer may take for a reply. No request waits for a medium.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Length in bytes of the longest command: the version, with its JSON.
-const LONGEST: usize = 256;
+const MAX_COMMAND_BYTES: usize = 256;
 /// Maximum number of descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
 
@@ -152,7 +152,7 @@ impl Link {
         request: &Request<'_>,
     ) -> Result<(), VfioUserError> {
         let size = Header::BYTES + request.body.len() + request.data.len();
-        assert!(size <= LONGEST && request.fds.len() <= MAX_FDS);
+        assert!(size <= MAX_COMMAND_BYTES && request.fds.len() <= MAX_FDS);
         let header = Header {
             id,
             command: request.command,

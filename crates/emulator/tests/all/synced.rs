@@ -54,7 +54,7 @@ fn a_sync_that_fails_is_a_write_fault_of_what_needed_it_and_of_nothing_else() {
 #[test]
 fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
     static SYNCS: AtomicU32 = AtomicU32::new(0);
-    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static REPORTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let dir = tempfile::tempdir().unwrap();
     let mut options = on_file(&dir.path().join("disk"), false);
     options.sync = |_: &File| match SYNCS.fetch_add(1, Ordering::Relaxed) {
@@ -63,7 +63,7 @@ fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
     };
     options.sync_failed = |path, error| {
         let told = format!("{}: {error}", path.file_name().unwrap().display());
-        TOLD.lock().unwrap().push(told);
+        REPORTED.lock().unwrap().push(told);
     };
     let mut host = Host::stepped(&options);
     let mut flushed = |count: usize| -> Vec<Status> {
@@ -81,7 +81,7 @@ fn after_a_sync_that_failed_nothing_is_said_to_be_durable() {
     let failed = Status::WRITE_FAULT;
     assert_eq!(flushed(3), [Status::SUCCESS, failed, failed]);
     assert_eq!(flushed(1), [failed], "a reset brings nothing back");
-    let told = TOLD.lock().unwrap();
+    let told = REPORTED.lock().unwrap();
     assert_eq!(*told, ["disk: Input/output error (os error 5)"], "once");
 }
 

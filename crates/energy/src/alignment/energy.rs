@@ -9,7 +9,7 @@ use joulio_units::{Nanos, Watts};
 /// half a sample.
 const DISCARDED: u64 = 2;
 /// Shortest window that has a figure.
-const SHORTEST: Nanos = Nanos::from_millis(1_000);
+const MIN_LOGGED_WINDOW: Nanos = Nanos::from_millis(1_000);
 /// Samples of which one may be missing.
 const MISSING: u64 = 10;
 
@@ -58,7 +58,7 @@ impl Alignment {
         let edge = Nanos(log.interval.0.saturating_mul(DISCARDED));
         let (from, to) = (from + edge, to - edge);
         let window = to.since(from);
-        if window < SHORTEST || window.0 < log.interval.0.saturating_mul(2) {
+        if window < MIN_LOGGED_WINDOW || window.0 < log.interval.0.saturating_mul(2) {
             return Err(LoggedEnergyError::Short(end.since(start)));
         }
         // A mean is of the interval before its time: without the edge, all of that is inside.

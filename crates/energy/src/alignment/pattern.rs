@@ -6,11 +6,11 @@ use crate::logger::PowerLog;
 use joulio_units::Nanos;
 
 /// Share of a marker's samples that must exist.
-const MIN_SAMPLES: f64 = 0.75;
+const MIN_SAMPLE_SHARE: f64 = 0.75;
 /// Fewest samples of which a correlation is meaningful.
-const FEWEST_SAMPLES: usize = 8;
+const MIN_SAMPLE_COUNT: usize = 8;
 /// Longest marker in seconds: a longer one would take long to search for.
-const LONGEST: f64 = 3600.0;
+const MAX_MARKER_SECONDS: f64 = 3600.0;
 
 /// The samples by the logger's clock, in seconds from the origin.
 pub struct PowerTrace {
@@ -86,7 +86,7 @@ impl MarkerPattern {
         let edges: Vec<_> = edges.map(|at| seconds_between(origin, at)).collect();
         let parts = || edges.windows(2).map(|pair| pair[1] - pair[0]);
         let part = parts().fold(f64::INFINITY, f64::min);
-        if part <= 0.0 || edges[edges.len() - 1] - edges[0] > LONGEST {
+        if part <= 0.0 || edges[edges.len() - 1] - edges[0] > MAX_MARKER_SECONDS {
             return Err(AlignError::Marker(number));
         }
         let steady = marker.edges.windows(2);
@@ -154,7 +154,7 @@ impl MarkerPattern {
             }
         }
         let [count, level_mean, watts_mean] = sums;
-        if count < MIN_SAMPLES * (to - from) / width || count < FEWEST_SAMPLES as f64 {
+        if count < MIN_SAMPLE_SHARE * (to - from) / width || count < MIN_SAMPLE_COUNT as f64 {
             return None;
         }
         let (level_mean, watts_mean) = (level_mean / count, watts_mean / count);

@@ -7,7 +7,7 @@ use crate::{About, Clock, Energy, Meter, MeterError, MeterKind, Reading};
 use joulio_units::{MIN_WINDOW, Nanos};
 
 /// Least time between two readings of a power meter.
-const SHORTEST_PERIOD: Nanos = Nanos::from_millis(100);
+const MIN_READING_PERIOD: Nanos = Nanos::from_millis(100);
 /// Missed readings in a row that a power meter's integral tolerates, as happens on a busy machine.
 const MAX_MISSED: u64 = 10;
 const MIN_LIMIT: Nanos = Nanos::from_millis(5_000);
@@ -82,7 +82,7 @@ impl Track {
     fn period(&self) -> Option<Nanos> {
         match self.kind() {
             MeterKind::Counter { wraps_after, .. } => Some(Nanos(wraps_after?.0 / 2)),
-            MeterKind::Power { update, .. } => Some(update.max(SHORTEST_PERIOD)),
+            MeterKind::Power { update, .. } => Some(update.max(MIN_READING_PERIOD)),
         }
     }
 

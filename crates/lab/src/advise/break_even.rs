@@ -14,7 +14,7 @@ pub struct BreakEven {
 }
 
 /// Largest break-even that is reported, as a multiple of the watts of this machine's busy core: no core draws more.
-const MOST: f64 = 20.0;
+const MAX_BREAK_EVEN_RATIO: f64 = 20.0;
 
 impl BreakEven {
     /// Returns the break-even of `best` and `other` on a machine whose busy core takes `spin_watts`; `None` if no power
@@ -25,7 +25,7 @@ impl BreakEven {
         let seconds = (best.cpu_us_per_io - other.cpu_us_per_io) * 1e-6;
         let joules = other.joules_per_io.value - best.joules_per_io.value;
         let watts = spin_watts + joules / seconds;
-        (seconds != 0.0 && (0.0..MOST * spin_watts).contains(&watts) && watts > 0.0)
+        (seconds != 0.0 && (0.0..MAX_BREAK_EVEN_RATIO * spin_watts).contains(&watts) && watts > 0.0)
             .then_some(BreakEven { watts, spin_watts })
     }
 

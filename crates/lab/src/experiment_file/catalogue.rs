@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Size of the largest file that is read, in bytes: many times that of any experiment.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Texts of the built-in experiments, by name.
 pub const CATALOGUE: &[(&str, &str)] = &[
@@ -128,10 +128,11 @@ impl ExperimentFile {
             });
         }
         let path = Path::new(name);
-        let text = read_text(path, LARGEST).map_err(|source| ExperimentFileError::Unreadable {
-            path: path.into(),
-            source,
-        })?;
+        let text =
+            read_text(path, MAX_FILE_BYTES).map_err(|source| ExperimentFileError::Unreadable {
+                path: path.into(),
+                source,
+            })?;
         ExperimentFile::parse(name, &text)
     }
 

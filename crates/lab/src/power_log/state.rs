@@ -11,7 +11,7 @@ use std::path::Path;
 
 const VERSION: u32 = 1;
 /// Size of the largest file that is read, in bytes: hundreds of steps, or a bench of thousands of runs, take less.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// State of a person's steps, as `joulio power swap` saves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -176,7 +176,7 @@ pub(super) fn read(path: &Path) -> Result<String, PowerLogError> {
         path: path.into(),
         why,
     };
-    read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))
+    read_text(path, MAX_FILE_BYTES).map_err(|error| wrong(error.to_string()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use joulio_units::Nanos;
 use std::path::Path;
 
 /// Longest pause if the system has no limit or does not report it.
-const LONGEST: Nanos = Nanos::from_micros(20);
+const MAX_PAUSE: Nanos = Nanos::from_micros(20);
 
 /// Tests pauses on the calling thread's CPU.
 pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
@@ -59,7 +59,7 @@ impl PauseCounts {
 fn pauses(cpu: &UserWait, name: &str, rounds: u32, parts: &mut Parts) {
     let limit = PauseLimits::read(Path::new("/")).map(|limits| limits.max_cycles);
     let limit = limit.filter(|&cycles| cycles > 0).map(time_of);
-    let longest = limit.map_or(LONGEST, |limit| Nanos(limit.0 / 2));
+    let longest = limit.map_or(MAX_PAUSE, |limit| Nanos(limit.0 / 2));
     let short = pause(cpu, rounds, |n| spread(n, longest));
     parts.checks.push(judge_short(name, &short));
     let what = format!("{name}: from the end of the requested time to the return");

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::thread;
 
 /// Longest single wait, which ends by itself if no store comes.
-const LONGEST: Nanos = Nanos::from_millis(1);
+const MAX_WAIT: Nanos = Nanos::from_millis(1);
 /// Longest time from the start of a round to the store.
 const DELAY: Nanos = Nanos::from_micros(50);
 /// Time after which a store counts as not coming.
@@ -150,7 +150,7 @@ fn wait(
             if gone() || Tsc::now() > give_up {
                 return Err(SelftestError::NoStore);
             }
-            last = Some(Span::of(|| cpu.wait(LONGEST)));
+            last = Some(Span::of(|| cpu.wait(MAX_WAIT)));
         }
         let Some(span) = last else {
             counts.before += 1;
@@ -171,7 +171,7 @@ impl Span {
         let begun = Tsc::now();
         let ended = wait();
         let end = Tsc::now();
-        let whole = ended == Ended::Limit || end - begun >= Tsc::get().cycles(LONGEST);
+        let whole = ended == Ended::Limit || end - begun >= Tsc::get().cycles(MAX_WAIT);
         Span { begun, end, whole }
     }
 }

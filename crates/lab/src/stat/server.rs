@@ -17,7 +17,7 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 /// Largest size of a request's head in bytes; Prometheus sends some 400.
-const LARGEST: usize = 8 << 10;
+const MAX_HEAD_BYTES: usize = 8 << 10;
 /// Largest number of lines of a request's head.
 const HEADERS: usize = 64;
 /// Time limit for a request and its answer.
@@ -168,11 +168,11 @@ fn answer(mut stream: &TcpStream, page: &Page) -> io::Result<()> {
         if let Some(reply) = reply(&head, page) {
             break reply;
         }
-        if head.len() >= LARGEST {
+        if head.len() >= MAX_HEAD_BYTES {
             break Reply::new("431 Request Header Fields Too Large");
         }
         let mut bytes = [0; 1024];
-        let room = bytes.len().min(LARGEST - head.len());
+        let room = bytes.len().min(MAX_HEAD_BYTES - head.len());
         match read(stream, deadline, &mut bytes[..room]) {
             Ok(0) if head.is_empty() => return Ok(()),
             Ok(0) => break Reply::new("400 Bad Request"),

@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Size of the largest file that is read, in bytes: many times that of any job file.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Sections that run at the same time, at least one.
 pub type GroupBench = Vec<SectionBench>;
@@ -51,7 +51,7 @@ pub fn benches(
     typed: &[OsString],
 ) -> Result<Vec<GroupBench>, Failure> {
     let file = path.display().to_string();
-    let text = read_text(path, LARGEST).map_err(|error| {
+    let text = read_text(path, MAX_FILE_BYTES).map_err(|error| {
         Failure::input(format!(
             "{file}: {error}: bench takes a job file of fio's, and flags begin with --"
         ))

@@ -6,7 +6,7 @@ use super::plan::{IdleStatePlan, Plan};
 use joulio_units::Nanos;
 
 /// Shortest sleep for measuring wake-ups: at more than some thousands of wake-ups a second a core has no time to idle.
-const SHORTEST_SLEEP: Nanos = Nanos::from_micros(250);
+const MIN_SLEEP: Nanos = Nanos::from_micros(250);
 /// Smallest ratio of the sleep to the exit latency of the idle state, so that entering it pays: in the kernel's tables
 /// the target residency is three to six times the latency.
 const SLEEP_LATENCIES: u64 = 10;
@@ -105,7 +105,7 @@ impl Plan {
 
     fn wakes_from(&self, state: Option<&IdleStatePlan>, used: usize) -> Vec<Arm> {
         let latency = state.map_or(0, |state| state.latency.0);
-        let short = SHORTEST_SLEEP.max(Nanos(latency.saturating_mul(SLEEP_LATENCIES)));
+        let short = MIN_SLEEP.max(Nanos(latency.saturating_mul(SLEEP_LATENCIES)));
         let long = Nanos(short.0.saturating_mul(SLEEP_RATIO));
         // The deepest state needs no limit: the kernel chooses it by itself.
         let deepest = self.deepest().map(|deepest| deepest.name.as_str());

@@ -50,7 +50,7 @@ use threads::CoreThreads;
 use topology::Topology;
 
 /// Shortest window in which a logger with a sample a second has enough samples.
-const SHORTEST_LOGGED: Nanos = Nanos::from_millis(10_000);
+const MIN_LOGGED_WINDOW: Nanos = Nanos::from_millis(10_000);
 
 /// Options of a calibration of watts.
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ impl WattsCalibration {
         tick: &mut dyn FnMut(),
     ) -> Result<WattsRecord, WattsError> {
         let rounds = self.request.rounds;
-        if rounds.window < SHORTEST_LOGGED {
+        if rounds.window < MIN_LOGGED_WINDOW {
             return Err(WattsError::ShortWindow);
         }
         let fresh = WattsRecord::new(self.plan.clone(), rounds, self.machine());

@@ -24,7 +24,7 @@ use std::path::Path;
 
 const VERSION: u32 = 1;
 /// Size of the largest file that is read, in bytes: thousands of windows take less.
-const LARGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Difference between a window's length and the planned one from which on the machine's clock counts as changed.
 const CLOCK_SET: Nanos = Nanos::from_millis(1_000);
 
@@ -125,7 +125,7 @@ impl WattsRecord {
             path: path.into(),
             why,
         };
-        let text = read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
+        let text = read_text(path, MAX_FILE_BYTES).map_err(|error| wrong(error.to_string()))?;
         let none = "not a file of joulio calibrate --watts --record";
         let record: WattsRecord =
             serde_json::from_str(&text).map_err(|error| wrong(format!("{none}: {error}")))?;

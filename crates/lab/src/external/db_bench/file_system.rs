@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Size of the smallest device in bytes: xfs needs at least 300 MiB.
-const SMALLEST: u64 = 512 << 20;
+const MIN_DEVICE_BYTES: u64 = 512 << 20;
 
 /// Script that mounts and then executes the program: `sh -c MOUNT joulio TYPE DEVICE FOLDER PROGRAM...`.
 const MOUNT: &str = r#"mount -t "$1" -o noatime -- "$2" "$3" && shift 3 && exec "$@""#;
@@ -63,10 +63,10 @@ impl FileSystem {
         let name = device.display();
         check_permission(&name.to_string(), make.allow_write)?;
         let size = size_of(device)?;
-        if size < SMALLEST {
-            let (has, least) = (size >> 20, SMALLEST >> 20);
+        if size < MIN_DEVICE_BYTES {
+            let (has, min) = (size >> 20, MIN_DEVICE_BYTES >> 20);
             return Err(wrong(format!(
-                "{name} has {has} MiB: a file system with a database takes {least}"
+                "{name} has {has} MiB: a file system with a database takes {min}"
             )));
         }
         let unshare = Program::find("unshare", "it is in the package util-linux")?;

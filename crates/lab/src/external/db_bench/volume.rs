@@ -22,7 +22,7 @@ const PLUGIN: &str = "libjoulio-rocksdb.so";
 const REMEDY: &str = "neighbours/rocksdb/build makes it; LD_LIBRARY_PATH says where it is";
 
 /// Size of the smallest device in bytes.
-const SMALLEST: u64 = 256 << 20;
+const MIN_DEVICE_BYTES: u64 = 256 << 20;
 
 /// A volume on a device that no process has open.
 #[derive(Debug)]
@@ -114,10 +114,10 @@ impl VolumePlace {
         };
         let targets = open_unchecked(&options, &[])?;
         let size = targets.first().map_or(0, |target| target.info().size);
-        if size < SMALLEST {
-            let (has, least) = (size >> 20, SMALLEST >> 20);
+        if size < MIN_DEVICE_BYTES {
+            let (has, min) = (size >> 20, MIN_DEVICE_BYTES >> 20);
             return Err(wrong(format!(
-                "{device} has {has} MiB: a volume with a database takes {least}"
+                "{device} has {has} MiB: a volume with a database takes {min}"
             )));
         }
         let volume = VolumePlace {

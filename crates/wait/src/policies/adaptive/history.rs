@@ -53,7 +53,7 @@ impl Default for History {
 }
 
 /// Longest time that the history can hold, in nanoseconds.
-const LONGEST: u64 = u32::MAX as u64;
+const MAX_TIME_NS: u64 = u32::MAX as u64;
 /// Number of surprises in a row after which a history is forgotten except for its last I/Os.
 const SURPRISES: u8 = 4;
 
@@ -74,7 +74,7 @@ impl History {
             self.add_usual(time);
             return false;
         }
-        let time = time.min(LONGEST) as u32;
+        let time = time.min(MAX_TIME_NS) as u32;
         self.put(time);
         self.overs = 0;
         if time > self.surprising && self.len() > usize::from(SURPRISES) {
@@ -99,7 +99,7 @@ impl History {
 
     /// Sets the time below which an I/O that is no surprise counts as one like most, until the history is forgotten.
     pub(super) fn set_usual(&mut self, time: u64) {
-        self.usual = time.min(u64::from(self.surprising)).min(LONGEST);
+        self.usual = time.min(u64::from(self.surprising)).min(MAX_TIME_NS);
     }
 
     /// Returns true if an I/O that took `time` is one like most: neither a surprise nor of note.
@@ -111,7 +111,7 @@ impl History {
     /// Returns true if an I/O that took `time` is no surprise.
     #[inline]
     pub(super) fn is_usual(&self, time: u64) -> bool {
-        time <= u64::from(self.surprising).min(LONGEST)
+        time <= u64::from(self.surprising).min(MAX_TIME_NS)
     }
 
     /// Adds an I/O that took `time`, which is no surprise.
@@ -130,7 +130,7 @@ impl History {
             *self = History::default();
             return true;
         }
-        let within = within.min(LONGEST) as u32;
+        let within = within.min(MAX_TIME_NS) as u32;
         let oldest = self.times[self.added as usize % KEPT];
         let known = self.len() == KEPT;
         let time = if known && oldest <= within {

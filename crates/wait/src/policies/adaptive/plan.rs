@@ -76,7 +76,7 @@ pub(super) struct Rested {
 }
 
 /// Shortest rest that is worth its own steps: nanoseconds.
-const SHORTEST_REST: f64 = 200.0;
+const MIN_REST_NS: f64 = 200.0;
 
 /// A small number.
 #[inline]
@@ -159,7 +159,7 @@ impl Pricing<'_> {
             StepKind::Sleep => ns(self.costs.sleep_before),
             _ => ns(self.costs.poll),
         };
-        before + SHORTEST_REST
+        before + MIN_REST_NS
     }
 
     /// Returns the cost of `plan` for I/Os that are alone and take `points`.

@@ -148,7 +148,7 @@ impl Baseline {
         }
         let sound = |idle: &IdlePower| idle.watts.is_finite() && idle.error_watts.is_finite();
         if !baseline.meters.iter().all(sound) {
-            return Err(malformed("a power that is none".into()));
+            return Err(malformed("a power is not a finite number".into()));
         }
         match baseline.host.machine == host.machine {
             true => Ok(baseline),

@@ -340,7 +340,7 @@ pub enum SubmitError {
     Alignment,
     /// The list's parts are not pages, and the controller has no SGLs to describe them.
     #[error(
-        "the controller has no SGLs: of a list each part but the first begins on a page of 4096 bytes, and each but the last ends on one"
+        "the controller has no SGLs: let each part of the list but the first begin at a multiple of 4096 bytes, and each but the last end at one"
     )]
     Pages,
     /// The list has too many parts for one command.

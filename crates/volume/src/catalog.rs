@@ -225,7 +225,12 @@ impl Catalog {
 
     fn inode_mut(&mut self, id: FileId) -> Result<&mut Inode, VolumeError> {
         let inode = self.files.get_mut(&id);
-        inode.ok_or_else(|| damaged(format!("a change of file {}, which is none", id.0)))
+        inode.ok_or_else(|| {
+            damaged(format!(
+                "a change names file {}, which does not exist",
+                id.0
+            ))
+        })
     }
 
     fn change(&mut self, change: Change) -> Result<(), VolumeError> {

@@ -46,7 +46,7 @@ fn apply(report: &AdviceReport, format: Format) -> Outcome {
                 "\nNothing to apply: the completion mode is the program's own choice, and no setting of the machine helps.\n",
             );
         }
-        Applied::Already => "Nothing to apply: every setting is so already.".into(),
+        Applied::Already => "Nothing to apply: every setting already has the advised value.".into(),
         Applied::Changed(settings) => format!(
             "Applied: {}. joulio restore puts it back.",
             settings.join(", ")

@@ -138,7 +138,7 @@ pub(super) const NESTED: [(&str, &str, Lines); 14] = [
             ),
             (
                 "joulio twin grid --state grid.jsonl --svg grid.svg",
-                "all of it, to be gone on with after a stop, and its map",
+                "all cells, with a map; started again, it continues after a stop",
             ),
         ],
     ),

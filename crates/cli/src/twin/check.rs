@@ -73,7 +73,7 @@ fn text(report: &CheckReport) -> String {
     }
     section_of(
         &mut text,
-        "The break-even rule: less energy by whoever takes more CPU, if a busy core draws less than",
+        "The break-even rule: the method with more CPU time takes less energy, if a busy core draws less than",
         &rules,
     );
     savings(&mut text, &report.savings);

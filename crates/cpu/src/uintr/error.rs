@@ -58,7 +58,9 @@ pub enum UintrError {
     #[error("a thread that takes user interrupts stays on one CPU: pin it, as --cpus_allowed does")]
     NotPinned,
     /// The receiver belongs to another thread, which registered it.
-    #[error("user interrupts are another thread's here: whoever registers for them waits for them")]
+    #[error(
+        "another thread registered for these user interrupts: register and wait for them on the same thread"
+    )]
     OtherThread,
     /// No thread has registered.
     #[error("no thread is registered for user interrupts yet")]

@@ -126,7 +126,7 @@ fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'s
     // words.
     let places = [start, area.offset, area.size];
     if places.iter().any(|place| !place.is_multiple_of(PAGE)) {
-        return Err("an area that does not stand on pages");
+        return Err("an area that is not aligned to pages of 4096 bytes");
     }
     let stat = fstat(file).map_err(|_| "a file without readable attributes")?;
     if end > stat.st_size as u64 {

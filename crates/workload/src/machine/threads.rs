@@ -174,7 +174,8 @@ fn tracepoint(name: &str) -> Result<Tracepoint, String> {
         match id {
             Ok(id) => {
                 let id = id.trim().parse();
-                let id = id.map_err(|_| format!("{name}: its number is none: {TRACEFS:?}"))?;
+                let id =
+                    id.map_err(|_| format!("{name}: the id in {TRACEFS:?} is not a number"))?;
                 return Ok(Tracepoint::with_id(id));
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

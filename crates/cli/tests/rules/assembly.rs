@@ -10,12 +10,12 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Folder that may contain such code.
 const ARCH: &str = "crates/cpu/src/arch";
 
-fn workspace() -> PathBuf {
+pub(super) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Returns the Rust files below `folder`.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut left) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = left.pop() {
         for entry in fs::read_dir(folder)? {

@@ -3,3 +3,4 @@
 mod assembly;
 mod doc_lines;
 mod floors;
+mod names;
